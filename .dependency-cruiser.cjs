@@ -1,0 +1,35 @@
+// The direction of dependencies between the rooms of src/ (docs/ARCHITECTURE.md).
+const mayUse = {
+  util: [],
+  wire: ['util'],
+  core: ['util', 'wire'],
+  local: ['util', 'wire'],
+  config: ['util', 'wire', 'core', 'local'],
+  downstream: ['util', 'wire', 'core', 'local'],
+  client: ['util', 'wire', 'local', 'config'],
+  shim: ['util', 'client'],
+  cli: ['util', 'client', 'config', 'local', 'shim'],
+  daemon: ['util', 'wire', 'core', 'local', 'config', 'downstream'],
+};
+
+const layers = Object.entries(mayUse).map(([room, allowed]) => ({
+  name: `${room}-uses-only-what-is-below`,
+  severity: 'error',
+  from: { path: `^src/${room}/` },
+  to: {
+    path: '^src/',
+    pathNot: `^src/(${[room, ...allowed].join('|')})/`,
+    // `serve` loads the daemon, and nothing else of it, when it runs.
+    ...(room === 'cli' ? { dynamic: false } : {}),
+  },
+}));
+
+module.exports = {
+  forbidden: [
+    ...layers,
+    { name: 'no-cycles', severity: 'error', from: { path: '^src/' }, to: { circular: true } },
+    { name: 'cli-reaches-the-daemon-only-in-serve', severity: 'error', from: { path: '^src/cli/', pathNot: '^src/cli/serve\\.ts$' }, to: { path: '^src/daemon/' } },
+    { name: 'src-never-imports-tests', severity: 'error', from: { path: '^src/' }, to: { path: '^(test|bench)/' } },
+  ],
+  options: { tsConfig: { fileName: 'tsconfig.json' }, tsPreCompilationDeps: true, doNotFollow: { path: 'node_modules' } },
+};

@@ -1,0 +1,196 @@
+// The registry of clients: takes them in, names them, looks after them, and lets them go.
+// A session leaves it exactly once, whoever ends it: the client, a limit, or the daemon.
+
+import { randomBytes } from 'node:crypto';
+import type { Clock, Timer } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { Link } from '../wire/link.ts';
+import { type Finding, type LivenessSettings, TICK_MS, examine } from './liveness.ts';
+import { INTERNAL_ERROR, INVALID_REQUEST, rpcError } from './rpc-error.ts';
+import { Router, type RouterContext } from './router.ts';
+import { Session } from './session.ts';
+
+export interface ConnectionManagerOptions extends RouterContext {
+  readonly clock: Clock;
+  readonly liveness: LivenessSettings;
+}
+
+export class ConnectionManager {
+  readonly #options: ConnectionManagerOptions;
+  readonly #limits: Limits;
+  readonly #logger: Logger;
+  readonly #router: Router;
+  readonly #sessions = new Set<Session>();
+  readonly #byId = new Map<string, Session>();
+  readonly #tick: Timer;
+  #pings = 0;
+  #isDraining = false;
+  #whenEmpty: (() => void)[] = [];
+
+  constructor(options: ConnectionManagerOptions) {
+    this.#options = options;
+    this.#limits = options.limits;
+    this.#logger = options.logger;
+    this.#router = new Router(options, this);
+    this.#tick = options.clock.every(TICK_MS, () => this.#lookAfterAll());
+  }
+
+  /** All clients but those of the role `control`. */
+  clients(): Session[] {
+    return [...this.#sessions].filter((session) => session.role !== 'control');
+  }
+
+  accept(link: Link): void {
+    const { counters, clock } = this.#options;
+    const session = new Session(link, counters, { date: new Date(), ms: clock.now() });
+    const refusal = this.#refusalNow();
+    if (refusal === undefined) counters.clientsAccepted++;
+    else counters.clientsRefused++;
+    this.#sessions.add(session);
+    link.start({
+      frame: (b, start, end) => this.#router.frame(session, b, start, end),
+      badFrame: (reason) => this.#router.badFrame(session, reason),
+      ended: () => this.#onEnded(session),
+      closed: () => this.#forget(session),
+      drained: () => undefined,
+    });
+    if (refusal !== undefined) this.#refuse(session, refusal);
+  }
+
+  #refusalNow(): string | undefined {
+    if (this.#isDraining) return 'The bridge is shutting down';
+    if (this.#sessions.size >= this.#limits.maxClients)
+      return `The bridge has ${this.#limits.maxClients} clients already, its limit`;
+    return undefined;
+  }
+
+  #refuse(session: Session, message: string): void {
+    session.answerError('null', rpcError(INTERNAL_ERROR, message));
+    this.#leave(session);
+  }
+
+  /** Gives a client its id: the one it asked for, if nobody has it. */
+  nameClient(session: Session, wanted: string | undefined): string {
+    const base = wanted ?? `client-${randomBytes(4).toString('hex')}`;
+    let id = base;
+    for (let n = 2; this.#byId.has(id); n++) id = `${base}-${n}`;
+    this.#byId.set(id, session);
+    return id;
+  }
+
+  /** Ends a session that broke a rule; what was already written to it still goes out. */
+  cutOff(session: Session, reason: string): void {
+    if (!session.isOpen) return;
+    this.#options.counters.clientsCutOff++;
+    this.#logger.warn('client cut off', { clientId: session.clientId, name: session.name, reason });
+    this.#leave(session);
+  }
+
+  /** Stops serving it and closes its link, at the latest at the next tick but one. */
+  #leave(session: Session): void {
+    this.#retire(session);
+    session.link.end();
+    this.#options.clock.after(TICK_MS, () => session.link.destroy());
+  }
+
+  #onEnded(session: Session): void {
+    session.hasEnded = true;
+    if (session.state === 'connecting') this.#leave(session);
+    else {
+      session.endWhenAnswered();
+      this.#probe(session);
+    }
+  }
+
+  /** From here on nothing is done for it any more. */
+  #retire(session: Session): void {
+    if (session.state === 'closing') return;
+    session.state = 'closing';
+    session.held = undefined;
+    session.backend?.detach(session);
+    if (this.#byId.get(session.clientId) === session) this.#byId.delete(session.clientId);
+  }
+
+  #forget(session: Session): void {
+    this.#retire(session);
+    this.#sessions.delete(session);
+    if (this.#sessions.size > 0) return;
+    for (const resolve of this.#whenEmpty.splice(0)) resolve();
+  }
+
+  // --- looking after them ---
+
+  #lookAfterAll(): void {
+    const nowMs = this.#options.clock.now();
+    for (const session of this.#sessions) {
+      if (session.isOpen) this.#act(session, examine(session, nowMs, this.#limits, this.#options.liveness));
+    }
+  }
+
+  #act(session: Session, finding: Finding): void {
+    switch (finding) {
+      case undefined:
+        return;
+      case 'handshake-timeout':
+        this.#options.counters.handshakeTimeouts++;
+        session.answerError('null', rpcError(INVALID_REQUEST, 'No initialize came in time'));
+        return this.cutOff(session, 'no initialize came in time');
+      case 'stalled':
+        this.cutOff(session, 'it takes nothing of what is meant for it');
+        return session.link.destroy();
+      case 'unresponsive':
+        return this.cutOff(session, 'it does not answer pings');
+      case 'probe':
+        return this.#probe(session);
+      case 'ping':
+        return this.#ping(session);
+    }
+  }
+
+  /**
+   * A client that has ended its side either waits for answers or is gone, and nothing but a write tells which.
+   * A space is one that no reader of JSON notices, and the answer that is owed comes behind it.
+   */
+  #probe(session: Session): void {
+    if (!session.isOpen || session.slots.size === 0) return;
+    session.link.outbox.latin1(' ');
+    session.link.outbox.flush();
+  }
+
+  #ping(session: Session): void {
+    const id = `mcp-bridge/ping-${++this.#pings}`;
+    session.unansweredPings.add(id);
+    session.link.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"ping"}`);
+    session.link.outbox.endFrame();
+  }
+
+  // --- the end ---
+
+  /** Takes nobody in any more; resolves when all that was asked is answered, or after the time limit. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    const deadline = this.#options.clock.now() + this.#limits.drainTimeoutMs;
+    while (this.#openSlots() > 0 && this.#options.clock.now() < deadline) {
+      await new Promise<void>((resolve) => this.#options.clock.after(20, resolve));
+    }
+  }
+
+  #openSlots(): number {
+    let open = 0;
+    for (const session of this.#sessions) open += session.slots.size;
+    return open;
+  }
+
+  /** Lets all clients go; resolves when the last one has left. */
+  close(): Promise<void> {
+    this.#tick.cancel();
+    for (const session of this.#sessions) {
+      for (const slot of session.slots.values())
+        session.answerError(slot.idText, rpcError(INTERNAL_ERROR, 'The bridge is shutting down', { code: 'SHUTTING_DOWN' }));
+      this.#leave(session);
+    }
+    if (this.#sessions.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenEmpty.push(resolve));
+  }
+}

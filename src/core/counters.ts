@@ -1,0 +1,25 @@
+// What has happened since the daemon started, as `status` shows it. Each refusal and each drop has a counter of its own.
+
+export class Counters {
+  clientsAccepted = 0;
+  clientsRefused = 0;
+  clientsCutOff = 0;
+  handshakeTimeouts = 0;
+  requests = 0;
+  responses = 0;
+  errorsAnswered = 0;
+  cancelled = 0;
+  /** Frames of clients that are not JSON, or not JSON-RPC. */
+  badFrames = 0;
+  oversizedFrames = 0;
+  /** Lines that a server printed and that are no JSON-RPC. */
+  serverNoise = 0;
+  /** Answers, cancellations and progress for requests that are not, or no longer, the sender's. */
+  strayResponses = 0;
+  strayCancels = 0;
+  strayProgress = 0;
+  notificationsDropped = 0;
+  serverBusy = 0;
+  serverStarts = 0;
+  serverCrashes = 0;
+}

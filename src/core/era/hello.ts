@@ -1,0 +1,87 @@
+// The client's side of the handshake: reads `initialize` in both its shapes, and writes the answer out of the one
+// that the server gave, touching only what must differ.
+
+import { invariant } from '../../util/invariant.ts';
+import type { Outbox } from '../../wire/outbox.ts';
+import type { Splice } from '../../wire/splice.ts';
+import { findMembers } from '../../wire/json-members.ts';
+import { skipSpace } from '../../wire/json-grammar.ts';
+import { LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
+
+export type ClientRole = 'client' | 'server' | 'control';
+
+export interface Hello {
+  readonly name: string;
+  readonly version: string;
+  /** What to answer as the protocol's version. */
+  readonly protocolVersion: string;
+  readonly role: ClientRole;
+  readonly view: string | undefined;
+  readonly clientId: string | undefined;
+}
+
+const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
+
+/** Reads `params` of an `initialize`; a text says what is wrong with it. */
+export function readHello(params: unknown): Hello | string {
+  if (!isRecord(params)) return 'initialize needs params, an object';
+  const meta = isRecord(params['_meta']) ? params['_meta'] : {};
+  const info = isRecord(params['clientInfo']) ? params['clientInfo'] : {};
+  const role = meta['mcp-bridge/role'] ?? 'client';
+  if (role !== 'client' && role !== 'server' && role !== 'control')
+    return '_meta["mcp-bridge/role"] is one of "client", "server", "control"';
+  const clientId = meta['mcp-bridge/clientId'];
+  if (clientId !== undefined && (typeof clientId !== 'string' || !CLIENT_ID.test(clientId)))
+    return '_meta["mcp-bridge/clientId"] is a string of 1 to 128 printable ASCII characters';
+  const view = meta['mcp-bridge/view'];
+  if (view !== undefined && typeof view !== 'string') return '_meta["mcp-bridge/view"] is a string';
+  const asked = params['protocolVersion'];
+  return {
+    name: textOr(info['name'], 'unknown'),
+    version: textOr(info['version'], ''),
+    protocolVersion: typeof asked === 'string' ? negotiateVersion(asked) : LATEST_PROTOCOL_VERSION,
+    role,
+    view,
+    clientId,
+  };
+}
+
+/** The bridge's own answer, where no single server speaks. */
+export function bridgeHello(protocolVersion: string, version: string, meta: object): string {
+  return JSON.stringify({
+    protocolVersion,
+    capabilities: { supportsMessageRouting: true },
+    serverInfo: { name: 'mcp-bridge-server', version, protocols: ['mcp/1.0'] },
+    _meta: meta,
+  });
+}
+
+/** The server's answer (an object, with a newline behind it) as it goes to one client. `meta` is ASCII. */
+export function writeServerHello(
+  outbox: Outbox,
+  splice: Splice,
+  answer: { result: Buffer; protocolVersion: string; meta: object },
+): void {
+  const { result } = answer;
+  const start = skipSpace(result, 0);
+  const members = findMembers(result, start, ['protocolVersion', '_meta']);
+  invariant(members !== undefined, "a server's answer to initialize is an object");
+  splice.clear();
+  const version = members.spans.get('protocolVersion');
+  if (version !== undefined) splice.replace(version.from, version.to, JSON.stringify(answer.protocolVersion));
+  const ours = JSON.stringify(answer.meta);
+  const meta = members.spans.get('_meta');
+  const theirs = meta === undefined ? undefined : findMembers(result, meta.from, []);
+  if (meta === undefined) splice.replace(members.close, members.close, `${members.isEmpty ? '' : ','}"_meta":${ours}`);
+  else if (theirs === undefined) splice.replace(meta.from, meta.to, ours);
+  else splice.replace(theirs.close, theirs.close, `${theirs.isEmpty ? '' : ','}${ours.slice(1, -1)}`);
+  splice.write(outbox, result, start, result.length - 1);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value.slice(0, 256) : otherwise;
+}

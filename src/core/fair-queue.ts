@@ -1,0 +1,74 @@
+// Waiting items in turns: one of each owner, then the next one of each, in the order in which owners began to wait.
+
+class Fifo<Item> {
+  #items: (Item | undefined)[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  push(item: Item): void {
+    this.#items.push(item);
+  }
+
+  shift(): Item | undefined {
+    const item = this.#items[this.#head];
+    this.#items[this.#head++] = undefined;
+    // Moving the rest now and then keeps both the memory and the cost of an item constant.
+    if (this.#head > 64 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return item;
+  }
+
+  remove(item: Item): boolean {
+    const at = this.#items.indexOf(item, this.#head);
+    if (at < 0) return false;
+    this.#items.splice(at, 1);
+    return true;
+  }
+}
+
+export class FairQueue<Owner, Item> {
+  /** In turn: who was served goes to the end. */
+  readonly #waiting = new Map<Owner, Fifo<Item>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(owner: Owner, item: Item): void {
+    const fifo = this.#waiting.get(owner);
+    if (fifo !== undefined) fifo.push(item);
+    else {
+      const first = new Fifo<Item>();
+      first.push(item);
+      this.#waiting.set(owner, first);
+    }
+    this.#size++;
+  }
+
+  /** The next item of the first owner in turn that may be served. */
+  take(mayServe: (owner: Owner) => boolean): Item | undefined {
+    for (const [owner, fifo] of this.#waiting) {
+      if (!mayServe(owner)) continue;
+      const item = fifo.shift();
+      this.#size--;
+      this.#waiting.delete(owner);
+      if (fifo.length > 0) this.#waiting.set(owner, fifo);
+      return item;
+    }
+    return undefined;
+  }
+
+  remove(owner: Owner, item: Item): boolean {
+    const fifo = this.#waiting.get(owner);
+    if (fifo === undefined || !fifo.remove(item)) return false;
+    this.#size--;
+    if (fifo.length === 0) this.#waiting.delete(owner);
+    return true;
+  }
+}

@@ -1,0 +1,60 @@
+// The periodic look at a client: has it shaken hands, does it take what is meant for it, does it still answer?
+// One coarse tick for all of them: thousands of timers would cost memory, and a second sooner or later does not matter.
+
+import type { Limits } from '../wire/limits.ts';
+import type { Session } from './session.ts';
+
+export interface LivenessSettings {
+  /** How long a client may be silent before it is pinged; 0 pings nobody. */
+  readonly pingPeriodMs: number;
+  /** Pings in a row without an answer, after which a client counts as gone. */
+  readonly maxMissedPings: number;
+  /** Whether that also goes for clients that have never answered one, such as a person with `nc`. */
+  readonly cutOffSilentClients: boolean;
+}
+
+export const DEFAULT_LIVENESS: LivenessSettings = {
+  pingPeriodMs: 30_000,
+  maxMissedPings: 3,
+  cutOffSilentClients: false,
+};
+
+export const TICK_MS = 1000;
+
+/** What is to be done with a client; the first that applies. */
+export type Finding = 'handshake-timeout' | 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
+
+export function examine(session: Session, nowMs: number, limits: Limits, settings: LivenessSettings): Finding {
+  if (!session.hasTriedInitialize && nowMs - session.connectedMs >= limits.handshakeTimeoutMs)
+    return 'handshake-timeout';
+  if (isStalled(session, nowMs, limits)) return 'stalled';
+  if (session.hasEnded) return 'probe';
+  if (session.hasSpoken) {
+    session.hasSpoken = false;
+    session.lastHeardMs = nowMs;
+    // Whoever speaks is alive, also a client that does not know pings.
+    session.unansweredPings.clear();
+  }
+  return isPingDue(session, nowMs, settings) ? pingOrGiveUp(session, settings) : undefined;
+}
+
+function isStalled(session: Session, nowMs: number, limits: Limits): boolean {
+  const { queuedBytes, takenBytes } = session.link.outbox;
+  if (queuedBytes === 0 || takenBytes !== session.takenBytes) {
+    session.takenBytes = takenBytes;
+    session.stalledSinceMs = undefined;
+    return false;
+  }
+  session.stalledSinceMs ??= nowMs;
+  return nowMs - session.stalledSinceMs >= limits.stallTimeoutMs;
+}
+
+function isPingDue(session: Session, nowMs: number, { pingPeriodMs }: LivenessSettings): boolean {
+  if (pingPeriodMs === 0 || session.state !== 'ready') return false;
+  return nowMs - session.lastHeardMs >= pingPeriodMs * (session.unansweredPings.size + 1);
+}
+
+function pingOrGiveUp(session: Session, settings: LivenessSettings): Finding {
+  if (session.unansweredPings.size < settings.maxMissedPings) return 'ping';
+  return session.hasAnsweredPing || settings.cutOffSilentClients ? 'unresponsive' : undefined;
+}

@@ -1,0 +1,33 @@
+// Where the house's error codes become JSON-RPC errors, and nowhere else.
+
+import type { BridgeError, BridgeErrorCode } from '../util/bridge-error.ts';
+
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL_ERROR = -32603;
+
+function rpcCodeOf(code: BridgeErrorCode): number {
+  switch (code) {
+    case 'SERVER_NOT_FOUND':
+      return METHOD_NOT_FOUND;
+    case 'SERVER_NOT_CHOSEN':
+    case 'VIEW_UNKNOWN':
+      return INVALID_PARAMS;
+    case 'REQUEST_REFUSED':
+      return INVALID_REQUEST;
+    default:
+      return INTERNAL_ERROR;
+  }
+}
+
+/** The `error` member of a response, as JSON. */
+export function rpcErrorOf(error: BridgeError): string {
+  const data = { code: error.code, server: error.server, hint: error.hint };
+  return JSON.stringify({ code: rpcCodeOf(error.code), message: error.message, data });
+}
+
+export function rpcError(code: number, message: string, data?: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify({ code, message, data });
+}

@@ -1,0 +1,134 @@
+// The daemon's state for one client: where it is in its life, what it has asked, and how to answer it.
+// It knows nothing of methods; what a frame means is the router's business.
+
+import { invariant } from '../util/invariant.ts';
+import type { Link } from '../wire/link.ts';
+import type { RequestId } from '../wire/request-id.ts';
+import type { Backend } from './backend.ts';
+import type { Counters } from './counters.ts';
+import type { ClientRole, Hello } from './era/hello.ts';
+import type { Slot } from './slot.ts';
+
+/** `closing` is final: whatever still comes is dropped. */
+export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
+
+/** A frame that came while `initialize` was being answered. */
+export interface HeldFrame {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+export class Session {
+  readonly link: Link;
+  readonly connectedAt: Date;
+  readonly #counters: Counters;
+  state: SessionState = 'connecting';
+  clientId = '';
+  name = '';
+  version = '';
+  role: ClientRole = 'client';
+  /** What the client sees, as text; '' before it has said so. */
+  view = '';
+  backend: Backend | undefined;
+
+  /** Its unanswered requests, sent and waiting. */
+  readonly slots = new Map<RequestId, Slot>();
+  /** How many of them were sent. */
+  sentCount = 0;
+  /** Bytes of those that wait for their turn. */
+  waitingBytes = 0;
+  /** While `initialize` is being answered, what came behind it. */
+  held: HeldFrame[] | undefined;
+  /** It will ask nothing more, but waits for its answers. */
+  hasEnded = false;
+  #isPaused = false;
+
+  /** For the periodic look at it, see liveness.ts. */
+  hasSpoken = false;
+  hasTriedInitialize = false;
+  readonly connectedMs: number;
+  lastHeardMs: number;
+  stalledSinceMs: number | undefined;
+  takenBytes = 0;
+  readonly unansweredPings = new Set<RequestId>();
+  hasAnsweredPing = false;
+
+  constructor(link: Link, counters: Counters, now: { date: Date; ms: number }) {
+    this.link = link;
+    this.#counters = counters;
+    this.connectedAt = now.date;
+    this.connectedMs = now.ms;
+    this.lastHeardMs = now.ms;
+  }
+
+  greet(hello: Hello, clientId: string): void {
+    invariant(this.state === 'initializing', 'a client is greeted while it initialises');
+    this.clientId = clientId;
+    this.name = hello.name;
+    this.version = hello.version;
+    this.role = hello.role;
+  }
+
+  get isOpen(): boolean {
+    return this.state !== 'closing';
+  }
+
+  get isServed(): boolean {
+    return this.state === 'ready' || (this.state === 'initializing' && this.held === undefined);
+  }
+
+  /** Takes a new request in; false when its id is still in use. */
+  open(slot: Slot): boolean {
+    if (this.slots.has(slot.id)) return false;
+    this.slots.set(slot.id, slot);
+    return true;
+  }
+
+  /** The slot was answered or given up. */
+  close(slot: Slot): void {
+    const wasOpen = this.slots.delete(slot.id);
+    invariant(wasOpen, 'a slot is closed once');
+    if (slot.downId !== 0) this.sentCount--;
+    if (this.hasEnded) this.endWhenAnswered();
+  }
+
+  /** A client that has stopped asking is let go once everything is answered. */
+  endWhenAnswered(): void {
+    if (this.isOpen && this.slots.size === 0 && this.held === undefined) this.link.end();
+  }
+
+  /** `result` is JSON. */
+  answer(idText: string, result: string): void {
+    this.link.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
+    this.link.outbox.utf8(`${result}}`);
+    this.link.outbox.endFrame();
+    this.#counters.responses++;
+  }
+
+  /** `error` is JSON. */
+  answerError(idText: string, error: string): void {
+    this.link.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"error":`);
+    this.link.outbox.utf8(`${error}}`);
+    this.link.outbox.endFrame();
+    this.#counters.errorsAnswered++;
+  }
+
+  addWaiting(bytes: number, most: number): void {
+    this.waitingBytes += bytes;
+    if (this.waitingBytes > most) this.pause();
+    else if (this.#isPaused && this.waitingBytes * 2 <= most) this.resume();
+  }
+
+  pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.link.pause();
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.link.resume();
+  }
+}

@@ -1,0 +1,39 @@
+// One unanswered request: who asked, under which id, whom we asked, under which id. The session and the backend both
+// hold it, so that whichever goes first finds it and sees to its answer. It is closed exactly once.
+
+import type { RequestId } from '../wire/request-id.ts';
+import type { Backend } from './backend.ts';
+import type { Session } from './session.ts';
+
+/** The frame of a request that was not sent yet, and what is to be changed in it. */
+export interface UnsentFrame {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly idFrom: number;
+  readonly idTo: number;
+  /** -1 without a progress token. */
+  readonly tokenFrom: number;
+  readonly tokenTo: number;
+}
+
+export class Slot {
+  readonly session: Session;
+  readonly backend: Backend;
+  readonly id: RequestId;
+  /** The id and the progress token as the client spelled them; '' without a token. */
+  readonly idText: string;
+  readonly tokenText: string;
+  /** Gone once it was sent. */
+  unsent: UnsentFrame | undefined;
+  /** Our own id towards the server; 0 until it was sent. It is the progress token too. */
+  downId = 0;
+
+  constructor(session: Session, backend: Backend, id: RequestId, idText: string, tokenText: string) {
+    this.session = session;
+    this.backend = backend;
+    this.id = id;
+    this.idText = idText;
+    this.tokenText = tokenText;
+  }
+}

@@ -1,0 +1,39 @@
+// Log lines as JSON, to stderr or appended to a file. Never to stdout: in `connect` that belongs to the protocol.
+
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../util/logger.ts';
+
+/** Writes lines from this level on. */
+export function jsonLogger(level: LogLevel, write: (line: string) => void): Logger {
+  const least = LOG_LEVELS.indexOf(level);
+  const at = (name: LogLevel) => {
+    if (LOG_LEVELS.indexOf(name) < least) return () => undefined;
+    return (message: string, fields?: LogFields) =>
+      write(`${JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields })}\n`);
+  };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** O_APPEND keeps the lines of several writers whole; a line that cannot be written is lost, and nothing else. */
+export function openLogFile(path: string): { write: (line: string) => void; close: () => void } {
+  let fd: number;
+  try {
+    fd = openSync(path, 'a', 0o600);
+  } catch (error) {
+    throw new BridgeError('CONFIG_INVALID', `Cannot write the log file ${path}: ${systemCode(error) ?? 'unknown error'}`, {
+      cause: error,
+      hint: 'Choose another one with --log-file, or leave it out to log to stderr.',
+    });
+  }
+  return {
+    write: (line) => {
+      try {
+        writeSync(fd, line);
+      } catch (error) {
+        if (systemCode(error) === undefined) throw error;
+      }
+    },
+    close: () => closeSync(fd),
+  };
+}

@@ -1,0 +1,38 @@
+// What belongs to this user and what does not. Nothing of another user is ever trusted, followed or removed.
+
+import { lstatSync, mkdirSync, type Stats } from 'node:fs';
+import { userInfo } from 'node:os';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
+
+export const ownUid: () => number = () => userInfo().uid;
+
+/** What is at the path itself, a link not followed; undefined if nothing is. */
+export function statOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return undefined;
+    throw new BridgeError('SOCKET_UNUSABLE', `Cannot look at ${path}: ${systemCode(error) ?? 'unknown error'}`, { cause: error });
+  }
+}
+
+export function isForeign(path: string): boolean {
+  const stat = statOf(path);
+  return stat !== undefined && stat.uid !== ownUid();
+}
+
+/** Makes a directory that nobody else can look into, or sees that the one there is such. */
+export function ensurePrivateDir(dir: string): void {
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') {
+      throw new BridgeError('SOCKET_UNUSABLE', `Cannot make the directory ${dir}: ${systemCode(error) ?? 'unknown error'}`, { cause: error });
+    }
+  }
+  const stat = statOf(dir);
+  if (stat?.isDirectory() && stat.uid === ownUid() && (stat.mode & 0o077) === 0) return;
+  throw new BridgeError('SOCKET_FOREIGN', `${dir} is not a directory of this user's alone`, {
+    hint: `Remove it, or choose another socket with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.`,
+  });
+}

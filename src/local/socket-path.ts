@@ -1,0 +1,82 @@
+// Where the socket is. The daemon and its clients come to the same answer, because both ask here.
+
+import { join, resolve } from 'node:path';
+import { BridgeError } from '../util/bridge-error.ts';
+import { ensurePrivateDir, isForeign, ownUid, statOf } from './owned-path.ts';
+
+/** Beyond this Node cuts a path off without a word and reaches another one; macOS stops here too. */
+export const MAX_SOCKET_PATH_BYTES = 103;
+/** The listener binds another name in the same directory first, and that one needs room. */
+const MAX_SOCKET_DIR_BYTES = MAX_SOCKET_PATH_BYTES - 10;
+
+export type SocketPathSource = 'flag' | 'environment' | 'config' | 'default' | 'fallback';
+
+export interface SocketPath {
+  readonly path: string;
+  readonly source: SocketPathSource;
+}
+
+export interface SocketPathWishes {
+  readonly flag?: string | undefined;
+  readonly environment?: string | undefined;
+  readonly config?: string | undefined;
+  /** Where relative paths begin. */
+  readonly cwd: string;
+  /** The shared directory of the default; another one only in tests. */
+  readonly tmp?: string;
+}
+
+/** The path by flag, environment, config file or default, in this order. */
+export function socketPath(wishes: SocketPathWishes): SocketPath {
+  const { flag, environment, config, cwd } = wishes;
+  if (flag) return { path: checked(resolve(cwd, flag)), source: 'flag' };
+  if (environment) return { path: checked(resolve(cwd, environment)), source: 'environment' };
+  if (config) return { path: checked(resolve(cwd, config)), source: 'config' };
+  return defaultSocketPath(wishes.tmp ?? '/tmp');
+}
+
+/**
+ * The default, or a name of this user's own where another user holds the default. Who once had to fall back stays
+ * there for as long as that socket exists, so that the other user's going does not part a daemon from its clients.
+ */
+function defaultSocketPath(tmp: string): SocketPath {
+  const path = join(tmp, 'mcp-bridge.sock');
+  const ownDir = join(tmp, `mcp-bridge-${ownUid()}`);
+  const own = join(ownDir, 'mcp-bridge.sock');
+  const isHeldByAnother = isForeign(path) || isForeign(lockPathOf(path));
+  const isOwnInUse = statOf(path) === undefined && !isForeign(ownDir) && statOf(own) !== undefined;
+  if (!isHeldByAnother && !isOwnInUse) return { path, source: 'default' };
+  ensurePrivateDir(ownDir);
+  return { path: checked(own), source: 'fallback' };
+}
+
+export function lockPathOf(socket: string): string {
+  return `${socket}.lock`;
+}
+
+function checked(path: string): string {
+  const tooLong = Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES;
+  const dirTooLong = Buffer.byteLength(join(path, '..')) > MAX_SOCKET_DIR_BYTES;
+  if (!tooLong && !dirTooLong) return path;
+  const limit = tooLong
+    ? `${MAX_SOCKET_PATH_BYTES} bytes, the limit for a socket's path`
+    : `${MAX_SOCKET_DIR_BYTES} bytes in its directory's name, the limit`;
+  throw new BridgeError('SOCKET_PATH_TOO_LONG', `${path} has more than ${limit}`, {
+    hint: 'Choose a shorter path with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.',
+  });
+}
+
+/** What stands where the socket should be: nothing, or a socket of this user's. Anything else is an error. */
+export function inspectSocket(path: string): 'absent' | 'present' {
+  const stat = statOf(path);
+  if (stat === undefined) return 'absent';
+  if (stat.uid !== ownUid()) {
+    throw new BridgeError('SOCKET_FOREIGN', `${path} belongs to another user`, {
+      hint: 'Choose another path with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.',
+    });
+  }
+  if (stat.isSocket()) return 'present';
+  throw new BridgeError('SOCKET_NOT_A_SOCKET', `${path} is not a socket`, {
+    hint: 'Move it away, or choose another path with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.',
+  });
+}

@@ -1,0 +1,55 @@
+// The one error type of the house. Its code is stable and part of the contract; its message and hint are for people
+// and never hold environment values, headers or stack traces.
+
+export type BridgeErrorCode =
+  | 'CONFIG_INVALID'
+  | 'CONFIG_NOT_FOUND'
+  | 'DAEMON_ALREADY_RUNNING'
+  | 'DAEMON_NOT_RUNNING'
+  | 'DAEMON_START_FAILED'
+  | 'DAEMON_UNRESPONSIVE'
+  | 'REQUEST_REFUSED'
+  | 'SERVER_BUSY'
+  | 'SERVER_CRASHED'
+  | 'SERVER_NOT_CHOSEN'
+  | 'SERVER_NOT_FOUND'
+  | 'SERVER_START_FAILED'
+  | 'SHUTTING_DOWN'
+  | 'SOCKET_FOREIGN'
+  | 'SOCKET_NOT_A_SOCKET'
+  | 'SOCKET_PATH_TOO_LONG'
+  | 'SOCKET_UNUSABLE'
+  | 'USAGE'
+  | 'VIEW_UNKNOWN';
+
+export interface BridgeErrorOptions {
+  readonly hint?: string;
+  readonly cause?: unknown;
+  /** The MCP server that the failure is about. */
+  readonly server?: string;
+}
+
+export class BridgeError extends Error {
+  override readonly name = 'BridgeError';
+  readonly code: BridgeErrorCode;
+  readonly hint: string | undefined;
+  readonly server: string | undefined;
+
+  constructor(code: BridgeErrorCode, message: string, options: BridgeErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+    this.server = options.server;
+  }
+}
+
+/** What an unknown thrown value has to say, in one line. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The code that Node gives to a failed system call, such as ENOENT. */
+export function systemCode(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error) || !('code' in thrown)) return undefined;
+  return typeof thrown.code === 'string' ? thrown.code : undefined;
+}

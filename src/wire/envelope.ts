@@ -1,0 +1,219 @@
+// What a router reads off a frame: its kind, and where the few fields that routing needs stand in the bytes.
+// It walks the whole frame once, so that what it accepts is JSON to the last byte; it decodes nothing.
+//
+// It must never guess. A key that it reads and that is there twice, that is spelled with escapes, or that differs
+// only in case may mean one thing here and another at the peer: such frames are marked, and their routing refused.
+
+import {
+  BACKSLASH,
+  byteAt,
+  CLOSE_OBJECT,
+  COMMA,
+  NOT_JSON,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  skipColon,
+  skipSpace,
+  skipString,
+  skipValue,
+  TOO_DEEP,
+} from './json-grammar.ts';
+
+/** The members that are read, each with its place: at the top, in `params`, or in `params._meta`. */
+export const Field = {
+  jsonrpc: 1,
+  id: 2,
+  method: 3,
+  params: 4,
+  result: 5,
+  error: 6,
+  name: 7,
+  uri: 8,
+  meta: 9,
+  requestId: 10,
+  progressToken: 11,
+  metaProgressToken: 12,
+} as const;
+export type Field = (typeof Field)[keyof typeof Field];
+const FIELD_COUNT = 13;
+
+export type FrameKind = 'request' | 'notification' | 'response';
+
+export type FrameFault =
+  | 'not-json'
+  | 'too-deep'
+  | 'batch'
+  | 'not-an-object'
+  | 'ambiguous-key'
+  | 'not-jsonrpc-2.0'
+  | 'method-not-a-string'
+  | 'no-method';
+
+interface KeySpelling {
+  readonly field: Field;
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+const spell = (field: Field, text: string): KeySpelling => ({ field, text, bytes: Buffer.from(text) });
+
+/** The keys that are read in one kind of object. */
+type KeyTable = readonly KeySpelling[];
+const TOP: KeyTable = [
+  spell(Field.id, 'id'),
+  spell(Field.method, 'method'),
+  spell(Field.params, 'params'),
+  spell(Field.result, 'result'),
+  spell(Field.jsonrpc, 'jsonrpc'),
+  spell(Field.error, 'error'),
+];
+const PARAMS: KeyTable = [
+  spell(Field.name, 'name'),
+  spell(Field.meta, '_meta'),
+  spell(Field.uri, 'uri'),
+  spell(Field.requestId, 'requestId'),
+  spell(Field.progressToken, 'progressToken'),
+];
+const META: KeyTable = [spell(Field.metaProgressToken, 'progressToken')];
+
+const TOP_BITS = bitsOf(TOP.map((key) => key.field));
+
+export function bitsOf(fields: readonly Field[]): number {
+  return fields.reduce((bits, field) => bits | (1 << field), 0);
+}
+
+/** Filled anew by each scan; one object serves a whole link, so that scanning allocates nothing. */
+export class Envelope {
+  kind: FrameKind = 'notification';
+  fault: FrameFault | undefined;
+  /** Fields that some reader may take for another: bit 1 << field. */
+  ambiguous = 0;
+  readonly #from = new Int32Array(FIELD_COUNT);
+  readonly #to = new Int32Array(FIELD_COUNT);
+
+  has(field: Field): boolean {
+    return (this.#from[field] as number) >= 0;
+  }
+  /** Where the field's value begins (a string with its quote), or -1. */
+  from(field: Field): number {
+    return this.#from[field] as number;
+  }
+  to(field: Field): number {
+    return this.#to[field] as number;
+  }
+
+  /**
+   * Reads the frame in b[start, end). b[end] must be a newline, or the CR before one.
+   * Returns whether a router may act on it; if not, `fault` says why.
+   */
+  scan(b: Buffer, start: number, end: number, maxDepth: number): boolean {
+    this.#from.fill(-1);
+    this.ambiguous = 0;
+    this.fault = this.#walk(b, start, end, maxDepth) ?? this.#classify(b);
+    return this.fault === undefined;
+  }
+
+  #walk(b: Buffer, start: number, end: number, maxDepth: number): FrameFault | undefined {
+    const first = skipSpace(b, start);
+    const opensObject = byteAt(b, first) === OPEN_OBJECT;
+    const p = opensObject ? this.#object(b, first, TOP, 1, maxDepth) : skipValue(b, first, 0, maxDepth);
+    if (p === TOO_DEEP) return 'too-deep';
+    if (p < 0 || skipSpace(b, p) < end) return 'not-json';
+    if (opensObject) return undefined;
+    return byteAt(b, first) === OPEN_ARRAY ? 'batch' : 'not-an-object';
+  }
+
+  /** `p` is at the opening brace; `depth` counts this object. */
+  #object(b: Buffer, p: number, keys: KeyTable, depth: number, maxDepth: number): number {
+    if (depth > maxDepth) return TOO_DEEP;
+    p = skipSpace(b, p + 1);
+    if (byteAt(b, p) === CLOSE_OBJECT) return p + 1;
+    for (;;) {
+      if (byteAt(b, p) !== QUOTE) return NOT_JSON;
+      const keyFrom = p + 1;
+      p = skipString(b, keyFrom);
+      if (p < 0) return NOT_JSON;
+      const field = this.#fieldOf(b, keyFrom, p - 1, keys);
+      const valueFrom = skipColon(b, p);
+      if (valueFrom < 0) return NOT_JSON;
+      p = this.#value(b, valueFrom, field, depth, maxDepth);
+      if (p < 0) return p;
+      if (field !== 0) this.#note(field, valueFrom, p);
+      p = skipSpace(b, p);
+      const after = byteAt(b, p);
+      if (after === CLOSE_OBJECT) return p + 1;
+      if (after !== COMMA) return NOT_JSON;
+      p = skipSpace(b, p + 1);
+    }
+  }
+
+  #value(b: Buffer, p: number, field: Field | 0, depth: number, maxDepth: number): number {
+    if (byteAt(b, p) === OPEN_OBJECT) {
+      if (field === Field.params) return this.#object(b, p, PARAMS, depth + 1, maxDepth);
+      if (field === Field.meta) return this.#object(b, p, META, depth + 1, maxDepth);
+    }
+    return skipValue(b, p, depth, maxDepth);
+  }
+
+  #note(field: Field, from: number, to: number): void {
+    if ((this.#from[field] as number) >= 0) this.ambiguous |= 1 << field;
+    this.#from[field] = from;
+    this.#to[field] = to;
+  }
+
+  /** The field that a key's bytes name exactly, else 0; a key that could be taken for one marks it as ambiguous. */
+  #fieldOf(b: Buffer, from: number, to: number, keys: KeyTable): Field | 0 {
+    const length = to - from;
+    for (const key of keys) if (key.bytes.length === length && sameBytes(b, from, key.bytes)) return key.field;
+    if (isPlain(b, from, to)) {
+      for (const key of keys)
+        if (key.bytes.length === length && sameLetters(b, from, key.bytes)) this.ambiguous |= 1 << key.field;
+    } else {
+      const folded = foldCase(JSON.parse(b.toString('utf8', from - 1, to + 1)) as string);
+      for (const key of keys) if (foldCase(key.text) === folded) this.ambiguous |= 1 << key.field;
+    }
+    return 0;
+  }
+
+  #classify(b: Buffer): FrameFault | undefined {
+    if ((this.ambiguous & TOP_BITS) !== 0) return 'ambiguous-key';
+    const hasMethod = this.has(Field.method);
+    if (!hasMethod && !this.has(Field.result) && !this.has(Field.error)) return 'no-method';
+    if (hasMethod && byteAt(b, this.from(Field.method)) !== QUOTE) return 'method-not-a-string';
+    if (!hasMethod) this.kind = 'response';
+    else this.kind = this.has(Field.id) ? 'request' : 'notification';
+    return this.#saysVersion2(b) ? undefined : 'not-jsonrpc-2.0';
+  }
+
+  #saysVersion2(b: Buffer): boolean {
+    const p = this.from(Field.jsonrpc);
+    return (
+      this.to(Field.jsonrpc) - p === 5 &&
+      byteAt(b, p) === QUOTE &&
+      byteAt(b, p + 1) === 0x32 &&
+      byteAt(b, p + 2) === 0x2e &&
+      byteAt(b, p + 3) === 0x30
+    );
+  }
+}
+
+function sameBytes(b: Buffer, from: number, word: Uint8Array): boolean {
+  for (let i = 0; i < word.length; i++) if (b[from + i] !== word[i]) return false;
+  return true;
+}
+
+/** Equal but for the case of ASCII letters; both are plain ASCII. */
+function sameLetters(b: Buffer, from: number, word: Uint8Array): boolean {
+  for (let i = 0; i < word.length; i++) if ((byteAt(b, from + i) | 0x20) !== (byteAt(word, i) | 0x20)) return false;
+  return true;
+}
+
+function isPlain(b: Buffer, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) if (byteAt(b, i) >= 0x80 || byteAt(b, i) === BACKSLASH) return false;
+  return true;
+}
+
+/** As decoders that ignore case do it: they also take ſ (U+017F) for s and the Kelvin sign (U+212A) for k. */
+function foldCase(text: string): string {
+  return text.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase();
+}

@@ -1,0 +1,124 @@
+// Cuts a stream of bytes into frames at 0x0A and nowhere else. A frame that arrived in one chunk is handed on as a
+// place in that chunk, without a copy; one that arrived in several is put together once. Either way a newline follows
+// its last byte in the buffer, which is what the envelope scan relies on.
+//
+// It holds at most `maxFrameBytes`: of a longer frame nothing is kept, and the rest is dropped up to its newline.
+
+import { isUtf8 } from 'node:buffer';
+
+const NEWLINE = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+export interface FrameSink {
+  /** b[start, end) is one frame, not empty; its bytes will not be overwritten. */
+  frame(b: Buffer, start: number, end: number): void;
+  /** A frame that is not valid UTF-8, or that passed the limit; it is gone. */
+  badFrame(reason: 'not-utf8' | 'too-long'): void;
+}
+
+/** Pieces below this are copied together, so that a peer cannot make us hold one object for every byte it sends. */
+const SMALL_PIECE = 4096;
+const LARGEST_TAIL = 65536;
+
+export class FrameSplitter {
+  readonly #maxFrameBytes: number;
+  readonly #sink: FrameSink;
+  #pieces: Buffer[] = [];
+  #heldBytes = 0;
+  /** The last piece, while it has room: #tailUsed of its bytes are filled. */
+  #tail: Buffer | undefined;
+  #tailUsed = 0;
+  #discarding = false;
+
+  constructor(maxFrameBytes: number, sink: FrameSink) {
+    this.#maxFrameBytes = maxFrameBytes;
+    this.#sink = sink;
+  }
+
+  /** Bytes of an unfinished frame. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  push(chunk: Buffer): void {
+    let from = 0;
+    let newline = chunk.indexOf(NEWLINE);
+    if (newline >= 0 && (this.#heldBytes > 0 || this.#discarding)) {
+      this.#finish(chunk, newline);
+      from = newline + 1;
+      newline = chunk.indexOf(NEWLINE, from);
+    }
+    if (newline >= 0) {
+      const isWhollyUtf8 = isUtf8(from === 0 ? chunk : chunk.subarray(from));
+      for (; newline >= 0; newline = chunk.indexOf(NEWLINE, from)) {
+        this.#emit(chunk, from, newline, isWhollyUtf8);
+        from = newline + 1;
+      }
+    }
+    if (from < chunk.length) this.#hold(chunk, from, chunk.length);
+  }
+
+  #emit(b: Buffer, start: number, newline: number, isKnownUtf8: boolean): void {
+    const end = newline > start && b[newline - 1] === CARRIAGE_RETURN ? newline - 1 : newline;
+    if (end === start) return;
+    if (end - start > this.#maxFrameBytes) this.#sink.badFrame('too-long');
+    else if (isKnownUtf8 || isUtf8(b.subarray(start, end))) this.#sink.frame(b, start, end);
+    else this.#sink.badFrame('not-utf8');
+  }
+
+  #hold(chunk: Buffer, from: number, to: number): void {
+    if (this.#discarding) return;
+    this.#heldBytes += to - from;
+    // One byte more than the limit may be the CR that does not count.
+    if (this.#heldBytes > this.#maxFrameBytes + 1) {
+      this.#forget();
+      this.#discarding = true;
+      this.#sink.badFrame('too-long');
+    } else if (to - from < SMALL_PIECE) this.#holdSmall(chunk, from, to);
+    else {
+      this.#closeTail();
+      this.#pieces.push(chunk.subarray(from, to));
+    }
+  }
+
+  #holdSmall(chunk: Buffer, from: number, to: number): void {
+    while (from < to) {
+      if (this.#tail === undefined || this.#tailUsed === this.#tail.length) {
+        const larger = Math.min(LARGEST_TAIL, Math.max(256, this.#heldBytes));
+        this.#closeTail();
+        this.#tail = Buffer.allocUnsafeSlow(larger);
+      }
+      const copied = chunk.copy(this.#tail, this.#tailUsed, from, to);
+      this.#tailUsed += copied;
+      from += copied;
+    }
+  }
+
+  #closeTail(): void {
+    if (this.#tail !== undefined) this.#pieces.push(this.#tail.subarray(0, this.#tailUsed));
+    this.#tail = undefined;
+    this.#tailUsed = 0;
+  }
+
+  /** The held frame ends at chunk[newline]. */
+  #finish(chunk: Buffer, newline: number): void {
+    if (this.#discarding) {
+      this.#discarding = false;
+      return;
+    }
+    this.#closeTail();
+    const whole = Buffer.allocUnsafeSlow(this.#heldBytes + newline + 1);
+    let at = 0;
+    for (const piece of this.#pieces) at += piece.copy(whole, at);
+    chunk.copy(whole, at, 0, newline + 1);
+    this.#forget();
+    this.#emit(whole, 0, whole.length - 1, false);
+  }
+
+  #forget(): void {
+    this.#pieces = [];
+    this.#heldBytes = 0;
+    this.#tail = undefined;
+    this.#tailUsed = 0;
+  }
+}

@@ -1,0 +1,50 @@
+// Where named members of an object stand in its bytes. For messages that are read once, such as the answer to a
+// handshake; what is read for each message is the envelope's business.
+
+import {
+  byteAt,
+  CLOSE_OBJECT,
+  COMMA,
+  DEEPEST,
+  OPEN_OBJECT,
+  QUOTE,
+  skipColon,
+  skipSpace,
+  skipString,
+  skipValue,
+} from './json-grammar.ts';
+
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Members {
+  /** The values' spans, by name. Of a name that is there twice the last one counts, as for JSON.parse. */
+  readonly spans: ReadonlyMap<string, Span>;
+  /** Where the closing brace is. */
+  readonly close: number;
+  readonly isEmpty: boolean;
+}
+
+/** Looks for `names` in the object that opens at b[p]; undefined if that is no object. */
+export function findMembers(b: Buffer, p: number, names: readonly string[]): Members | undefined {
+  const spans = new Map<string, Span>();
+  const open = p;
+  if (byteAt(b, p) !== OPEN_OBJECT) return undefined;
+  p = skipSpace(b, p + 1);
+  while (byteAt(b, p) === QUOTE) {
+    const keyEnd = skipString(b, p + 1);
+    if (keyEnd < 0) return undefined;
+    const key: unknown = JSON.parse(b.toString('utf8', p, keyEnd));
+    const from = skipColon(b, keyEnd);
+    const to = from < 0 ? from : skipValue(b, from, 1, DEEPEST);
+    if (to < 0) return undefined;
+    if (typeof key === 'string' && names.includes(key)) spans.set(key, { from, to });
+    p = skipSpace(b, to);
+    if (byteAt(b, p) !== COMMA) break;
+    p = skipSpace(b, p + 1);
+  }
+  if (byteAt(b, p) !== CLOSE_OBJECT) return undefined;
+  return { spans, close: p, isEmpty: skipSpace(b, open + 1) === p };
+}

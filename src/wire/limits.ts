@@ -1,0 +1,44 @@
+// What one peer may take of this process. The defaults are for one person's machine with many agents on it.
+
+export interface Limits {
+  /** One message, without its newline. */
+  readonly maxMessageBytes: number;
+  /** Arrays and objects within each other in one message. */
+  readonly maxDepth: number;
+  readonly maxClients: number;
+  /** Requests of one client that were handed to a server and are not answered. Further ones wait for their turn. */
+  readonly maxInFlightPerClient: number;
+  /** The same for one server, over all its clients. */
+  readonly maxInFlightPerServer: number;
+  /** Requests of one client that wait for their turn, before its socket is no longer read. */
+  readonly maxWaitingBytesPerClient: number;
+  /** Requests of all clients that wait for one server, before it is called busy. */
+  readonly maxWaitingBytesPerServer: number;
+  /** Bytes that a client has not taken, before it is cut off. */
+  readonly maxQueuedBytesPerClient: number;
+  /** How long a client may take nothing of what is queued for it. */
+  readonly stallTimeoutMs: number;
+  /** From connecting to `initialize`. */
+  readonly handshakeTimeoutMs: number;
+  /** From starting a server to its answer to `initialize`. */
+  readonly startTimeoutMs: number;
+  /** How long calls may go on after the daemon was told to stop. */
+  readonly drainTimeoutMs: number;
+}
+
+const MIB = 1024 * 1024;
+
+export const DEFAULT_LIMITS: Limits = {
+  maxMessageBytes: 8 * MIB,
+  maxDepth: 128,
+  maxClients: 10_000,
+  maxInFlightPerClient: 256,
+  maxInFlightPerServer: 2048,
+  maxWaitingBytesPerClient: MIB,
+  maxWaitingBytesPerServer: 512 * MIB,
+  maxQueuedBytesPerClient: 16 * MIB,
+  stallTimeoutMs: 10_000,
+  handshakeTimeoutMs: 5_000,
+  startTimeoutMs: 30_000,
+  drainTimeoutMs: 10_000,
+};

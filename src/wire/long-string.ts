@@ -1,0 +1,38 @@
+// Finds the end of a long string, and that all of it is valid, with SIMD: some eight times faster than a loop in
+// JavaScript (docs/adr/0002). The bytes pass through one small window of memory that the whole process shares.
+
+import { STRING_BODY_WASM } from './string-body-wasm.ts';
+
+const SMALLEST_WINDOW = 1024;
+const LARGEST_WINDOW = 65536;
+/** What the module reads behind a window: the four digits of a \u at its very end. */
+const LOOK_AHEAD = 4;
+const UNFINISHED = -2;
+
+type Scan = (end: number, isFirst: boolean) => number;
+
+let memory: Uint8Array | undefined;
+let scan: Scan;
+
+function load(): Uint8Array {
+  const module = new WebAssembly.Module(Buffer.from(STRING_BODY_WASM, 'base64'));
+  const { exports } = new WebAssembly.Instance(module, {});
+  scan = exports['scan'] as Scan;
+  return new Uint8Array((exports['memory'] as WebAssembly.Memory).buffer);
+}
+
+/** `p` is inside a string; returns the index just behind its closing quote, or a negative number if it is not valid. */
+export function skipLongString(b: Uint8Array, p: number): number {
+  memory ??= load();
+  let isFirst = true;
+  for (let window = SMALLEST_WINDOW; ; ) {
+    // The newline behind the frame is a control character, so the walk ends there at the latest, before it meets
+    // what an earlier string has left in the window.
+    memory.set(b.subarray(p, p + window + LOOK_AHEAD), 0);
+    const found = scan(window, isFirst);
+    if (found !== UNFINISHED) return found < 0 ? found : p + found;
+    p += window;
+    isFirst = false;
+    window = Math.min(window * 4, LARGEST_WINDOW);
+  }
+}

@@ -1,0 +1,169 @@
+// What is on its way out of one link: everything that a turn of the event loop produces leaves in one write.
+//
+//   block   [ written ....... | gathered this turn ...... | free ............ ]
+//                             ^ from                      ^ used
+//
+// Small pieces are copied into a block, large ones are passed on as they are. Bytes of a block are never written
+// twice, so nothing has to wait for a write to end: what is left of a block goes back to the shelf at once, and the
+// next link goes on behind it. A link that has to wait keeps its block, or each of its small frames would pin another.
+
+/** The part of a stream.Writable that is used. */
+export interface ByteSink {
+  write(bytes: Uint8Array): boolean;
+  cork(): void;
+  uncork(): void;
+  readonly writableLength: number;
+}
+
+const BLOCK_BYTES = 65536;
+/** From this size on, passing bytes on costs less than copying them. */
+const LARGE_PIECE = 8192;
+/** A block with less room than this is not worth keeping. */
+const LEAST_ROOM = 1024;
+const SHELF_SIZE = 16;
+
+class Block {
+  readonly bytes = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  used = 0;
+}
+
+/** Flushes all outboxes of a process together, once a turn. */
+export class FlushTurn {
+  readonly #defer: (flush: () => void) => void;
+  readonly #shelf: Block[] = [];
+  #dirty: Outbox[] = [];
+
+  constructor(defer: (flush: () => void) => void = setImmediate) {
+    this.#defer = defer;
+  }
+
+  add(outbox: Outbox): void {
+    if (this.#dirty.length === 0) this.#defer(() => this.#flush());
+    this.#dirty.push(outbox);
+  }
+
+  takeBlock(): Block {
+    return this.#shelf.pop() ?? new Block();
+  }
+
+  giveBack(block: Block): void {
+    if (BLOCK_BYTES - block.used >= LEAST_ROOM && this.#shelf.length < SHELF_SIZE) this.#shelf.push(block);
+  }
+
+  #flush(): void {
+    const due = this.#dirty;
+    this.#dirty = [];
+    for (const outbox of due) outbox.flush();
+  }
+}
+
+export class Outbox {
+  readonly #sink: ByteSink;
+  readonly #turn: FlushTurn;
+  #block: Block | undefined;
+  #from = 0;
+  #appendedBytes = 0;
+  #isCorked = false;
+  #isDirty = false;
+  #isClosed = false;
+
+  constructor(sink: ByteSink, turn: FlushTurn) {
+    this.#sink = sink;
+    this.#turn = turn;
+  }
+
+  /** Bytes that the peer has not taken yet. */
+  get queuedBytes(): number {
+    return this.#sink.writableLength + (this.#block === undefined ? 0 : this.#block.used - this.#from);
+  }
+
+  /** Bytes that the peer has taken since the link began. */
+  get takenBytes(): number {
+    return this.#appendedBytes - this.queuedBytes;
+  }
+
+  /** Appends a text of which each character is one byte. */
+  latin1(text: string): void {
+    if (text.length > LARGE_PIECE) return this.bytes(Buffer.from(text, 'latin1'), 0, text.length);
+    const block = this.#room(text.length);
+    block.used += block.bytes.latin1Write(text, block.used);
+    this.#appendedBytes += text.length;
+  }
+
+  utf8(text: string): void {
+    const encoded = Buffer.from(text);
+    this.bytes(encoded, 0, encoded.length);
+  }
+
+  /** Appends b[from, to), which must not change any more. */
+  bytes(b: Buffer, from: number, to: number): void {
+    this.#appendedBytes += to - from;
+    if (to - from < LARGE_PIECE) {
+      const block = this.#room(to - from);
+      block.used += b.copy(block.bytes, block.used, from, to);
+      return;
+    }
+    if (this.#isClosed) return;
+    this.#emitGathered();
+    if (!this.#isCorked) {
+      this.#isCorked = true;
+      this.#sink.cork();
+    }
+    this.#sink.write(b.subarray(from, to));
+  }
+
+  /** Ends a frame; it leaves with everything else of this turn. */
+  endFrame(): void {
+    this.latin1('\n');
+    if (this.#isDirty || this.#isClosed) return;
+    this.#isDirty = true;
+    this.#turn.add(this);
+  }
+
+  flush(): void {
+    this.#isDirty = false;
+    if (this.#isClosed) return;
+    this.#emitGathered();
+    if (this.#isCorked) {
+      this.#isCorked = false;
+      this.#sink.uncork();
+    }
+    if (this.#sink.writableLength === 0) this.#giveBlockBack();
+  }
+
+  /** From here on everything is dropped: the peer is gone. */
+  close(): void {
+    this.#isClosed = true;
+    this.#giveBlockBack();
+  }
+
+  #room(bytes: number): Block {
+    if (this.#block !== undefined && this.#block.used + bytes <= BLOCK_BYTES) return this.#block;
+    if (!this.#isClosed) this.#emitGathered();
+    this.#giveBlockBack();
+    let block = this.#turn.takeBlock();
+    if (block.used + bytes > BLOCK_BYTES) block = new Block();
+    this.#block = block;
+    this.#from = block.used;
+    return block;
+  }
+
+  #emitGathered(): void {
+    const block = this.#block;
+    if (block === undefined || block.used === this.#from) return;
+    const gathered = block.bytes.subarray(this.#from, block.used);
+    this.#from = block.used;
+    // Corked until the turn is flushed, so that a full block does not cost a system call of its own.
+    if (!this.#isCorked && this.#isDirty) {
+      this.#isCorked = true;
+      this.#sink.cork();
+    }
+    this.#sink.write(gathered);
+  }
+
+  #giveBlockBack(): void {
+    const block = this.#block;
+    this.#block = undefined;
+    if (block !== undefined) this.#turn.giveBack(block);
+  }
+}

@@ -1,0 +1,68 @@
+// A link over Node streams: one socket, or a child's stdout and stdin. It owns their events and nothing else.
+
+import type { Readable, Writable } from 'node:stream';
+import { FrameSplitter } from './frame-splitter.ts';
+import type { Link, LinkHandler } from './link.ts';
+import { type FlushTurn, Outbox } from './outbox.ts';
+
+export interface StreamLinkOptions {
+  readonly maxFrameBytes: number;
+  readonly turn: FlushTurn;
+}
+
+export class StreamLink implements Link {
+  readonly outbox: Outbox;
+  readonly #readable: Readable;
+  readonly #writable: Writable;
+  readonly #maxFrameBytes: number;
+  #openSides: number;
+
+  constructor(readable: Readable, writable: Writable, options: StreamLinkOptions) {
+    this.#readable = readable;
+    this.#writable = writable;
+    this.#maxFrameBytes = options.maxFrameBytes;
+    this.outbox = new Outbox(writable, options.turn);
+    this.#openSides = this.#isOneStream ? 1 : 2;
+  }
+
+  get #isOneStream(): boolean {
+    return (this.#readable as unknown) === this.#writable;
+  }
+
+  start(handler: LinkHandler): void {
+    const splitter = new FrameSplitter(this.#maxFrameBytes, handler);
+    const sideClosed = (): void => {
+      if (--this.#openSides > 0) return;
+      this.outbox.close();
+      handler.closed();
+    };
+    // A failed write or read ends in 'close', which is where it is handled.
+    const failed = (): void => this.destroy();
+    this.#readable.on('data', (chunk: Buffer) => splitter.push(chunk));
+    this.#readable.on('end', () => handler.ended());
+    this.#readable.on('error', failed).on('close', sideClosed);
+    this.#writable.on('drain', () => handler.drained());
+    if (this.#isOneStream) return;
+    this.#writable.on('error', failed).on('close', sideClosed);
+  }
+
+  pause(): void {
+    this.#readable.pause();
+  }
+
+  resume(): void {
+    this.#readable.resume();
+  }
+
+  end(): void {
+    this.outbox.flush();
+    this.#writable.end();
+    this.#readable.resume();
+  }
+
+  destroy(): void {
+    this.outbox.close();
+    this.#readable.destroy();
+    this.#writable.destroy();
+  }
+}
