@@ -1,0 +1,42 @@
+// All verbs as yargs knows them: help, suggestions, and the dispatch of those that need not start in a hurry.
+
+import yargs, { type Argv } from 'yargs';
+import { BridgeError } from '../util/bridge-error.ts';
+import { clients, start, status, stop } from './daemon-verbs.ts';
+import { DONE } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { CONNECT, LISTING, LOGGING, SERVE, WHERE } from './options.ts';
+
+/** Runs the verb that `args` begin with; resolves to the exit code. */
+export async function runCommand(args: readonly string[], host: CliHost): Promise<number> {
+  let exitCode = DONE;
+  const does =
+    <Values>(verb: (values: Values, host: CliHost) => Promise<number>) =>
+    async (values: unknown): Promise<void> => {
+      exitCode = await verb(values as Values, host);
+    };
+  const elsewhere = (): void => undefined;
+  const parser: Argv = yargs([...args])
+    .scriptName('mcp-bridge')
+    .usage('$0 VERB\n\nLets many MCP clients on this host share MCP servers through one socket.')
+    .command('serve', 'Run the daemon in the foreground', (y) => y.options(SERVE), elsewhere)
+    .command('start', 'Start the daemon in the background', (y) => y.options({ ...WHERE, 'log-level': LOGGING['log-level'] }), does(start))
+    .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(WHERE), does(stop))
+    .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
+    .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
+    .command('connect', 'Be a stdio MCP server which is the bridge, for the config of any client', (y) => y.options(CONNECT), elsewhere)
+    .demandCommand(1, 'Name a verb')
+    .strict()
+    .recommendCommands()
+    .parserConfiguration({ 'boolean-negation': false })
+    .version(host.version)
+    .help()
+    .wrap(null)
+    .exitProcess(false)
+    .fail((message, error) => {
+      if (error) throw error;
+      throw new BridgeError('USAGE', message, { hint: 'See: mcp-bridge --help' });
+    });
+  await parser.parseAsync();
+  return exitCode;
+}

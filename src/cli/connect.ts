@@ -1,0 +1,58 @@
+// `mcp-bridge connect`: a stdio MCP server for any client's config, which is the bridge.
+
+import type { Socket } from 'node:net';
+import { openBridgeSocket } from '../client/bridge-socket.ts';
+import { type Located, locateBridge } from '../client/locate.ts';
+import { answerUnavailable, relay } from '../shim/connect.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { readArguments, type Values } from './arguments.ts';
+import { DONE, FAILED, lineFor } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { CONNECT } from './options.ts';
+
+export async function connect(args: readonly string[], host: CliHost): Promise<number> {
+  const values = readArguments('connect', args, CONNECT);
+  if (values.server !== undefined && values.view !== undefined)
+    throw new BridgeError('USAGE', '--server and --view exclude each other', { hint: 'See: mcp-bridge connect --help' });
+  try {
+    const located = await locate(values, host);
+    const socket = await open(located, values, host);
+    const { stdin, stdout } = host;
+    const clientEndedIt = await relay({ stdin, stdout, socket, meta: introduction(values, located, host) });
+    if (clientEndedIt) return DONE;
+    throw new BridgeError('DAEMON_NOT_RUNNING', 'The daemon has closed the connection', { hint: 'Its log says why.' });
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    host.stderr.write(lineFor(error));
+    await answerUnavailable(host.stdin, host.stdout, error);
+    return FAILED;
+  }
+}
+
+function locate(values: Values<typeof CONNECT>, host: CliHost): Promise<Located> {
+  const { environment, cwd, homedir } = host;
+  return locateBridge({ socketFlag: values['mcp-bridge-socket'], configFile: values.config, environment, cwd, homedir });
+}
+
+async function open(located: Located, values: Values<typeof CONNECT>, host: CliHost): Promise<Socket> {
+  try {
+    return await openBridgeSocket(located.path);
+  } catch (error) {
+    const isAbsent = error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING';
+    if (!isAbsent || values['no-autostart'] === true) throw error;
+    const { startDaemon } = await import('../client/start-daemon.ts');
+    const serveArgs = located.loaded.file === undefined ? [] : ['--config', located.loaded.file];
+    return (await startDaemon({ ...host, path: located.path, serveArgs })).socket;
+  }
+}
+
+function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, string> {
+  const { config } = located.loaded;
+  const clientId = values['mcp-client-id'] ?? host.environment['MCP_CLIENT_ID'] ?? config.clientId;
+  const view = values.server === undefined ? (values.view ?? config.view) : `server:${values.server}`;
+  return {
+    'mcp-bridge/cwd': host.cwd,
+    ...(clientId ? { 'mcp-bridge/clientId': clientId } : {}),
+    ...(view ? { 'mcp-bridge/view': view } : {}),
+  };
+}

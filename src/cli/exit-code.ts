@@ -1,0 +1,17 @@
+// Where errors become what a shell sees: one line on stderr, and 1 for what could not be done, 2 for wrong usage.
+
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+
+export const DONE = 0;
+export const FAILED = 1;
+export const WRONG_USAGE = 2;
+
+export function exitCodeOf(error: unknown): number {
+  return error instanceof BridgeError && error.code === 'USAGE' ? WRONG_USAGE : FAILED;
+}
+
+export function lineFor(error: unknown): string {
+  const hint = error instanceof BridgeError && error.hint !== undefined ? ` ${error.hint}` : '';
+  const message = messageOf(error);
+  return `mcp-bridge: ${message}${/[.!?]$/.test(message) ? '' : '.'}${hint}\n`;
+}

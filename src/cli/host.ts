@@ -1,0 +1,15 @@
+// What a verb may know of the process that it runs in. Made once, in main.ts; tests make their own.
+
+import type { Readable, Writable } from 'node:stream';
+
+export interface CliHost {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly homedir: string;
+  /** The file that runs `mcp-bridge`. */
+  readonly program: string;
+  readonly version: string;
+}

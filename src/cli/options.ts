@@ -1,0 +1,36 @@
+// The options of each verb, once: for node's parser, which `serve` and `connect` use because it costs nothing, and
+// for yargs, which tells people about them.
+
+import { LOG_LEVELS } from '../util/logger.ts';
+
+interface Option {
+  readonly type: 'string' | 'boolean';
+  readonly describe: string;
+  readonly choices?: readonly string[];
+}
+export type Options = Readonly<Record<string, Option>>;
+
+export const WHERE = {
+  'mcp-bridge-socket': { type: 'string', describe: 'The socket; else MCP_BRIDGE_SOCKET, the config file, or /tmp/mcp-bridge.sock' },
+  config: { type: 'string', describe: 'The config file' },
+} as const satisfies Options;
+
+export const LOGGING = {
+  'log-level': { type: 'string', describe: 'What to log', choices: LOG_LEVELS },
+  'log-file': { type: 'string', describe: 'Where to log, instead of stderr' },
+} as const satisfies Options;
+
+export const SERVE = { ...WHERE, ...LOGGING } as const satisfies Options;
+
+export const CONNECT = {
+  ...WHERE,
+  server: { type: 'string', describe: 'The server to show, the same as --view server:NAME' },
+  view: { type: 'string', describe: 'What to show of the servers' },
+  'mcp-client-id': { type: 'string', describe: 'The id to be known by; else MCP_CLIENT_ID, or client.id of the config file' },
+  'no-autostart': { type: 'boolean', describe: 'Fail instead of starting a daemon' },
+} as const satisfies Options;
+
+export const LISTING = {
+  ...WHERE,
+  json: { type: 'boolean', describe: 'Print JSON, for scripts' },
+} as const satisfies Options;

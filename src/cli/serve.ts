@@ -1,0 +1,22 @@
+// `mcp-bridge serve`: the daemon in the foreground.
+
+import { dirname, join } from 'node:path';
+import type { LogLevel } from '../util/logger.ts';
+import { readArguments } from './arguments.ts';
+import { DONE } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { SERVE } from './options.ts';
+
+export async function serve(args: readonly string[], host: CliHost): Promise<number> {
+  const values = readArguments('serve', args, SERVE);
+  const daemon = await import('../daemon/start.ts');
+  await daemon.serve({
+    socketFlag: values['mcp-bridge-socket'],
+    configFile: values.config,
+    logLevel: (values['log-level'] ?? 'info') as LogLevel,
+    logFile: values['log-file'],
+    version: host.version,
+    exampleServer: join(dirname(host.program), 'example-server.js'),
+  });
+  return DONE;
+}

@@ -1,0 +1,33 @@
+// Opens a connection to the bridge's socket, once it is certain that the socket is this user's own.
+
+import { connect, type Socket } from 'node:net';
+import { inspectSocket } from '../local/socket-path.ts';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
+
+export async function openBridgeSocket(path: string): Promise<Socket> {
+  if (inspectSocket(path) === 'absent') throw notRunning(path);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path });
+    socket.once('error', (error) => reject(connectError(path, error)));
+    socket.once('connect', () => {
+      socket.removeAllListeners('error');
+      resolve(socket);
+    });
+  });
+}
+
+function notRunning(path: string, cause?: unknown): BridgeError {
+  return new BridgeError('DAEMON_NOT_RUNNING', `No mcp-bridge runs at ${path}`, {
+    hint: 'Start it with: mcp-bridge start',
+    cause,
+  });
+}
+
+function connectError(path: string, error: Error): BridgeError {
+  const code = systemCode(error);
+  if (code === 'ENOENT' || code === 'ECONNREFUSED') return notRunning(path, error);
+  return new BridgeError('SOCKET_UNUSABLE', `Cannot connect to ${path}: ${code ?? 'unknown error'}`, {
+    cause: error,
+    hint: code === 'EAGAIN' ? 'The daemon takes no connections at the moment; is it stopped?' : 'Check who owns the socket.',
+  });
+}

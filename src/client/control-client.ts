@@ -1,0 +1,63 @@
+// A session of the role `control`: asks the daemon about itself. For the command line and scripts.
+
+import type { Socket } from 'node:net';
+import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { FrameSplitter } from '../wire/frame-splitter.ts';
+import { openBridgeSocket } from './bridge-socket.ts';
+
+/** How long the daemon may take for an answer that it has at hand. */
+const ANSWER_TIMEOUT_MS = 10_000;
+/** Its own answers may be long, those of 10,000 clients for instance. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+export class ControlClient {
+  readonly #socket: Socket;
+  readonly #rpc: JSONRPCClient;
+  readonly #path: string;
+
+  private constructor(path: string, socket: Socket) {
+    this.#path = path;
+    this.#socket = socket;
+    this.#rpc = new JSONRPCClient((request) => void socket.write(`${JSON.stringify(request)}\n`));
+    const splitter = new FrameSplitter(MAX_ANSWER_BYTES, {
+      frame: (b, start, end) => this.#rpc.receive(JSON.parse(b.toString('utf8', start, end)) as JSONRPCResponse),
+      badFrame: () => socket.destroy(),
+    });
+    socket.on('data', (chunk: Buffer) => splitter.push(chunk));
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#rpc.rejectAllPendingRequests('the daemon closed the connection'));
+  }
+
+  static async open(path: string, version: string): Promise<ControlClient> {
+    const client = new ControlClient(path, await openBridgeSocket(path));
+    await client.call('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'mcp-bridge', version },
+      _meta: { 'mcp-bridge/role': 'control' },
+    });
+    return client;
+  }
+
+  async call<Result>(method: string, params: object = {}): Promise<Result> {
+    try {
+      return (await this.#rpc.timeout(ANSWER_TIMEOUT_MS).request(method, params)) as Result;
+    } catch (error) {
+      throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${this.#path} did not answer: ${messageOf(error)}`, {
+        cause: error,
+        hint: 'Is it stopped or overloaded? Its log says more.',
+      });
+    }
+  }
+
+  /** Resolves when the daemon has closed the connection. */
+  untilClosed(): Promise<void> {
+    if (this.#socket.destroyed) return Promise.resolve();
+    return new Promise((resolve) => this.#socket.once('close', () => resolve()));
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,164 @@
+// What a config file may say, and what each word of it must look like. A fault names its place; faults of one server
+// leave that server out and nothing else.
+
+import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
+import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
+import { DEEPEST } from '../wire/json-grammar.ts';
+
+export interface ServerDefinition {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute, or undefined for the daemon's own. */
+  readonly cwd: string | undefined;
+  readonly description: string;
+}
+
+export interface Config {
+  readonly socketPath: string | undefined;
+  readonly clientId: string | undefined;
+  readonly view: string | undefined;
+  readonly servers: readonly ServerDefinition[];
+  readonly limits: Limits;
+  readonly liveness: LivenessSettings;
+}
+
+export interface Validated {
+  readonly config: Config;
+  /** One line each, beginning with the place, such as `mcpServers.weather.args[1]`. */
+  readonly faults: readonly string[];
+}
+
+export const EMPTY_CONFIG: Config = {
+  socketPath: undefined,
+  clientId: undefined,
+  view: undefined,
+  servers: [],
+  limits: DEFAULT_LIMITS,
+  liveness: DEFAULT_LIVENESS,
+};
+
+const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness'];
+
+/** Takes what it can use of a parsed file, and says what it could not. */
+export function validate(file: unknown, resolvePath: (path: string) => string): Validated {
+  const reader = new Reader();
+  const root = reader.section(file, '');
+  for (const key of Object.keys(root)) if (!SECTIONS.includes(key)) reader.fault(key, 'is not a known section');
+  const bridge = reader.section(root['mcpBridge'], 'mcpBridge');
+  const client = reader.section(root['client'], 'client');
+  const servers = reader.section(root['mcpServers'], 'mcpServers');
+  const socketPath = reader.text(bridge['socketPath'], 'mcpBridge.socketPath');
+  const config: Config = {
+    socketPath: socketPath === undefined ? undefined : resolvePath(socketPath),
+    clientId: reader.text(client['id'], 'client.id'),
+    view: reader.text(client['view'], 'client.view'),
+    servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
+    limits: limitsOf(reader, root['limits']),
+    liveness: livenessOf(reader, root['liveness']),
+  };
+  return { config, faults: reader.faults };
+}
+
+class Reader {
+  readonly faults: string[] = [];
+
+  fault(place: string, problem: string): void {
+    this.faults.push(place === '' ? `The file ${problem}` : `${place} ${problem}`);
+  }
+
+  section(value: unknown, place: string): Record<string, unknown> {
+    if (value === undefined) return {};
+    if (isRecord(value)) return value;
+    this.fault(place, 'must be an object');
+    return {};
+  }
+
+  text(value: unknown, place: string): string | undefined {
+    if (value === undefined) return undefined;
+    if (typeof value === 'string' && value !== '') return value;
+    this.fault(place, 'must be a string that is not empty');
+    return undefined;
+  }
+
+  flag(value: unknown, place: string, otherwise: boolean): boolean {
+    if (value === undefined || typeof value === 'boolean') return value ?? otherwise;
+    this.fault(place, 'must be true or false');
+    return otherwise;
+  }
+
+  count(value: unknown, place: string, range: { otherwise: number; least: number; most?: number }): number {
+    const { otherwise, least, most = Number.MAX_SAFE_INTEGER } = range;
+    if (value === undefined) return otherwise;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    this.fault(place, `must be a whole number from ${least}${range.most === undefined ? ' up' : ` to ${range.most}`}`);
+    return otherwise;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function serverOf(
+  reader: Reader,
+  name: string,
+  entry: unknown,
+  resolvePath: (path: string) => string,
+): ServerDefinition | undefined {
+  const place = `mcpServers.${name}`;
+  const before = reader.faults.length;
+  const fields = reader.section(entry, place);
+  if (name === '' || /\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
+  if (fields['url'] !== undefined) reader.fault(`${place}.url`, 'is for remote servers, which are not served yet');
+  else if (fields['command'] === undefined) reader.fault(place, 'needs a command');
+  const args = fields['args'] ?? [];
+  if (!Array.isArray(args)) reader.fault(`${place}.args`, 'must be a list of strings');
+  else for (const [i, arg] of args.entries()) if (typeof arg !== 'string') reader.fault(`${place}.args[${i}]`, 'must be a string');
+  const env = reader.section(fields['env'], `${place}.env`);
+  for (const [key, value] of Object.entries(env)) if (typeof value !== 'string') reader.fault(`${place}.env.${key}`, 'must be a string');
+  const cwd = reader.text(fields['cwd'], `${place}.cwd`);
+  const command = reader.text(fields['command'], `${place}.command`);
+  const description = fields['description'];
+  if (command === undefined || reader.faults.length > before) return undefined;
+  return {
+    name,
+    command,
+    args: args as string[],
+    env: env as Record<string, string>,
+    cwd: cwd === undefined ? undefined : resolvePath(cwd),
+    description: typeof description === 'string' ? description : '',
+  };
+}
+
+function limitsOf(reader: Reader, value: unknown): Limits {
+  const fields = reader.section(value, 'limits');
+  for (const key of Object.keys(fields)) if (!(key in DEFAULT_LIMITS)) reader.fault(`limits.${key}`, 'is not a known limit');
+  const count = (key: keyof Limits, least: number, most?: number): number =>
+    reader.count(fields[key], `limits.${key}`, { otherwise: DEFAULT_LIMITS[key], least, ...(most && { most }) });
+  return {
+    maxMessageBytes: count('maxMessageBytes', 1024, 1 << 30),
+    maxDepth: count('maxDepth', 8, DEEPEST),
+    maxClients: count('maxClients', 1),
+    maxInFlightPerClient: count('maxInFlightPerClient', 1),
+    maxInFlightPerServer: count('maxInFlightPerServer', 1),
+    maxWaitingBytesPerClient: count('maxWaitingBytesPerClient', 0),
+    maxWaitingBytesPerServer: count('maxWaitingBytesPerServer', 0),
+    maxQueuedBytesPerClient: count('maxQueuedBytesPerClient', 1024),
+    stallTimeoutMs: count('stallTimeoutMs', 1),
+    handshakeTimeoutMs: count('handshakeTimeoutMs', 1),
+    startTimeoutMs: count('startTimeoutMs', 1),
+    drainTimeoutMs: count('drainTimeoutMs', 0),
+  };
+}
+
+function livenessOf(reader: Reader, value: unknown): LivenessSettings {
+  const fields = reader.section(value, 'liveness');
+  const otherwise = DEFAULT_LIVENESS;
+  return {
+    pingPeriodMs: reader.count(fields['pingPeriodMs'], 'liveness.pingPeriodMs', { otherwise: otherwise.pingPeriodMs, least: 0 }),
+    maxMissedPings: reader.count(fields['maxMissedPings'], 'liveness.maxMissedPings', { otherwise: otherwise.maxMissedPings, least: 1 }),
+    cutOffSilentClients: reader.flag(fields['cutOffSilentClients'], 'liveness.cutOffSilentClients', otherwise.cutOffSilentClients),
+  };
+}

@@ -1,0 +1,162 @@
+// The composition root: wires the socket, the core and the instances together, and takes them apart again.
+
+import { systemClock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import { messageOf } from '../util/bridge-error.ts';
+import type { Config, ServerDefinition } from '../config/schema.ts';
+import { Backend } from '../core/backend.ts';
+import { ConnectionManager } from '../core/connection-manager.ts';
+import { Counters } from '../core/counters.ts';
+import type { Session } from '../core/session.ts';
+import { Instance, type InstanceContext } from '../downstream/instance.ts';
+import { OrphanGuard } from '../downstream/orphan-guard.ts';
+import { Listener } from '../local/listener.ts';
+import { FlushTurn } from '../wire/outbox.ts';
+import type { Limits } from '../wire/limits.ts';
+import { StreamLink } from '../wire/stream-link.ts';
+import type { ClientReport, StatusReport } from './control.ts';
+
+export interface DaemonOptions {
+  readonly socketPath: string;
+  readonly config: Config;
+  readonly limits: Limits;
+  readonly servers: readonly ServerDefinition[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly pid: number;
+  /** Called when a client asks the daemon to stop. */
+  readonly onStopRequested: () => void;
+}
+
+/** Sweepers of /tmp take files that are days old. */
+const TOUCH_PERIOD_MS = 3_600_000;
+
+export class Daemon {
+  readonly #options: DaemonOptions;
+  readonly #startedMs = systemClock.now();
+  readonly #counters = new Counters();
+  readonly #turn = new FlushTurn();
+  readonly #guard = new OrphanGuard();
+  readonly #instances = new Map<string, Instance>();
+  readonly #connections: ConnectionManager;
+  #listener: Listener | undefined;
+  #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
+
+  constructor(options: DaemonOptions) {
+    this.#options = options;
+    const { logger, limits, config, version } = options;
+    for (const definition of options.servers) this.#instances.set(definition.name, this.#makeInstance(definition));
+    this.#connections = new ConnectionManager({
+      limits,
+      counters: this.#counters,
+      logger,
+      servers: {
+        names: () => [...this.#instances.keys()],
+        backend: (name) => this.#instances.get(name)?.backend,
+      },
+      control: (request, answer) => void this.#control(request, answer),
+      version,
+      clock: systemClock,
+      liveness: config.liveness,
+    });
+  }
+
+  /** Becomes the daemon of its path, and accepts. */
+  async listen(): Promise<void> {
+    const { socketPath, limits, pid, version } = this.#options;
+    const listener = await Listener.open(socketPath, (socket) => {
+      this.#connections.accept(
+        new StreamLink(socket, socket, { maxFrameBytes: limits.maxMessageBytes, turn: this.#turn }),
+      );
+    });
+    listener.describe({ pid, version });
+    systemClock.every(TOUCH_PERIOD_MS, () => listener.touch());
+    this.#listener = listener;
+  }
+
+  /** Answers what was asked, lets the clients and the servers go, and gives the path free. */
+  async stop(): Promise<void> {
+    this.#listener?.stopAccepting();
+    await this.#connections.drain();
+    await this.#connections.close();
+    await Promise.all([...this.#instances.values()].map((instance) => instance.stop()));
+    this.#guard.close();
+    this.#listener?.release();
+  }
+
+  requestStop(): void {
+    this.#options.onStopRequested();
+  }
+
+  status(): StatusReport {
+    const { pid, version, socketPath } = this.#options;
+    return {
+      pid,
+      version,
+      socketPath,
+      uptimeMs: Math.round(systemClock.now() - this.#startedMs),
+      clients: this.#connections.clients().length,
+      instances: [...this.#instances.values()].map((instance) => ({
+        server: instance.definition.name,
+        pid: instance.pid ?? null,
+        state: instance.state,
+        sessions: instance.backend.sessions.size,
+        restarts: instance.restarts,
+        calls: instance.backend.calls,
+      })),
+      counters: { ...this.#counters },
+    };
+  }
+
+  clients(): ClientReport[] {
+    return this.#connections.clients().map((session) => ({
+      clientId: session.clientId,
+      name: session.name,
+      version: session.version,
+      view: session.view,
+      state: session.state,
+      connectedAt: session.connectedAt.toISOString(),
+      inFlight: session.slots.size,
+    }));
+  }
+
+  #makeInstance(definition: ServerDefinition): Instance {
+    const { logger, limits, version, environment, cwd } = this.#options;
+    const backend = new Backend(definition.name, () => instance.start(), {
+      limits,
+      counters: this.#counters,
+      logger,
+      cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
+    });
+    const context: InstanceContext = {
+      limits,
+      counters: this.#counters,
+      logger,
+      version,
+      environment,
+      cwd,
+      guard: this.#guard,
+      clock: systemClock,
+      turn: this.#turn,
+      maxFrameBytes: limits.maxMessageBytes,
+    };
+    const instance = new Instance(definition, backend, context);
+    return instance;
+  }
+
+  /** The control methods come in with the first who asks for them. */
+  async #control(request: Buffer, answer: (json: string) => void): Promise<void> {
+    try {
+      if (this.#answerControl === undefined) {
+        const { controlMethods } = await import('./control.ts');
+        this.#answerControl ??= controlMethods(this);
+      }
+      const response = await this.#answerControl(request);
+      if (response !== undefined) answer(response);
+    } catch (error) {
+      this.#options.logger.error('a control request failed', { error: messageOf(error) });
+    }
+  }
+}

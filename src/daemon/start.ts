@@ -1,0 +1,98 @@
+// `serve`: reads the settings, runs a daemon in this process, and ends it on a signal.
+
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { ServerDefinition } from '../config/schema.ts';
+import { jsonLogger, openLogFile } from '../local/log-sink.ts';
+import { socketPath } from '../local/socket-path.ts';
+import { deferred } from '../util/deferred.ts';
+import type { Logger, LogLevel } from '../util/logger.ts';
+import type { Limits } from '../wire/limits.ts';
+import { Daemon } from './daemon.ts';
+
+export interface ServeOptions {
+  readonly socketFlag: string | undefined;
+  readonly configFile: string | undefined;
+  readonly logLevel: LogLevel;
+  readonly logFile: string | undefined;
+  readonly version: string;
+  /** The program of the example server. */
+  readonly exampleServer: string;
+}
+
+/** Descriptors that clients may not take: for servers, files, and the one more that says no. */
+const RESERVED_DESCRIPTORS = 64;
+
+/** Runs a daemon until it is told to stop; resolves when it is gone. */
+export async function serve(options: ServeOptions): Promise<void> {
+  const sink = options.logFile === undefined ? undefined : openLogFile(options.logFile);
+  const logger = jsonLogger(options.logLevel, sink?.write ?? ((line) => process.stderr.write(line)));
+  const loaded = await loadConfig({
+    named: options.configFile,
+    cwd: process.cwd(),
+    homedir: homedir(),
+    xdgConfigHome: process.env['XDG_CONFIG_HOME'],
+  });
+  for (const fault of loaded.faults) logger.warn('config', { file: loaded.file, fault });
+  const { path } = socketPath({
+    flag: options.socketFlag,
+    environment: process.env['MCP_BRIDGE_SOCKET'],
+    config: loaded.config.socketPath,
+    cwd: process.cwd(),
+  });
+  const stopRequested = deferred<string>();
+  const daemon = new Daemon({
+    socketPath: path,
+    config: loaded.config,
+    limits: withinDescriptors(loaded.config.limits, logger),
+    servers: serversOf(loaded, options.exampleServer),
+    environment: process.env,
+    cwd: process.cwd(),
+    logger,
+    version: options.version,
+    pid: process.pid,
+    onStopRequested: () => stopRequested.resolve('a client asked for it'),
+  });
+  await daemon.listen();
+  process.stderr.write(`mcp-bridge: listening on ${path}\n`);
+  const reason = await Promise.race([stopRequested.promise, untilSignal()]);
+  logger.info('stopping', { reason });
+  await daemon.stop();
+  logger.info('stopped');
+  sink?.close();
+}
+
+/** The first signal drains; a second one ends the process at once. */
+function untilSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => resolve(signal));
+  });
+}
+
+/** What is configured, else the example. */
+function serversOf({ config, file }: LoadedConfig, program: string): readonly ServerDefinition[] {
+  if (config.servers.length > 0 || file !== undefined) return config.servers;
+  const description = 'An example, offered while no server is configured';
+  return [{ name: 'example', command: process.execPath, args: [program], env: {}, cwd: undefined, description }];
+}
+
+/** No more clients than there are descriptors for: past that, connections would open and break without a word. */
+function withinDescriptors(limits: Limits, logger: Logger): Limits {
+  const most = descriptorLimit();
+  if (most === undefined) return limits;
+  const maxClients = Math.max(1, most - Math.min(RESERVED_DESCRIPTORS, most >> 1));
+  if (maxClients >= limits.maxClients) return limits;
+  logger.warn('fewer clients than configured, for want of descriptors', { maxClients, descriptors: most });
+  return { ...limits, maxClients };
+}
+
+/** Node raises the soft limit to the hard one when it starts. */
+function descriptorLimit(): number | undefined {
+  try {
+    const line = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'));
+    return line?.[1] === undefined ? undefined : Number(line[1]);
+  } catch {
+    return undefined; // No /proc, as on macOS: the configured limit has to do.
+  }
+}

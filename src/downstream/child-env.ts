@@ -1,0 +1,38 @@
+// What a server's process is told of our environment: what programs need to run at all, and what its definition
+// declares. Everything else (tokens, keys) stays here.
+
+const INHERITED = [
+  'HOME',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'LOGNAME',
+  'PATH',
+  'SHELL',
+  'TERM',
+  'TMPDIR',
+  'TZ',
+  'USER',
+  'XDG_CACHE_HOME',
+  'XDG_CONFIG_HOME',
+  'XDG_DATA_HOME',
+  'XDG_RUNTIME_DIR',
+  'XDG_STATE_HOME',
+];
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function childEnvironment(own: Environment, declared: Readonly<Record<string, string>>): Record<string, string> {
+  const inherited = INHERITED.flatMap((name) => {
+    const value = own[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(inherited), ...declared };
+}
+
+/** Takes the values of declared variables out of a text that a server has written. */
+export function redact(text: string, declared: Readonly<Record<string, string>>): string {
+  let safe = text;
+  for (const [name, value] of Object.entries(declared)) if (value.length >= 4) safe = safe.replaceAll(value, `[${name}]`);
+  return safe;
+}

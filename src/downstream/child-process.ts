@@ -1,0 +1,122 @@
+// One running process of a server: its group, its pipes, its last words, its end.
+
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import type { ServerDefinition } from '../config/schema.ts';
+import { ByteRing } from '../util/byte-ring.ts';
+import { systemCode } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Link } from '../wire/link.ts';
+import type { FlushTurn } from '../wire/outbox.ts';
+import { StreamLink } from '../wire/stream-link.ts';
+import { childEnvironment, type Environment, redact } from './child-env.ts';
+import type { OrphanGuard } from './orphan-guard.ts';
+
+export interface LaunchContext {
+  readonly environment: Environment;
+  readonly cwd: string;
+  readonly guard: OrphanGuard;
+  readonly clock: Clock;
+  readonly turn: FlushTurn;
+  readonly maxFrameBytes: number;
+}
+
+const STDERR_BYTES = 16 * 1024;
+const LAST_WORDS_LINES = 12;
+/** How long a process that is told to go may take, after its input was closed and after SIGTERM. */
+const INPUT_GRACE_MS = 500;
+const TERM_GRACE_MS = 3000;
+/** How long what a dead process has written is still waited for: a grandchild may hold the pipe for ever. */
+const OUTPUT_GRACE_MS = 200;
+
+export class ServerProcess {
+  readonly link: Link;
+  /** Settles with a sentence on how it ended, once its output has been read. Never rejects. */
+  readonly ended: Promise<string>;
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #definition: ServerDefinition;
+  readonly #context: LaunchContext;
+  readonly #stderr = new ByteRing(STDERR_BYTES);
+  #hasExited = false;
+
+  constructor(definition: ServerDefinition, context: LaunchContext) {
+    this.#definition = definition;
+    this.#context = context;
+    this.#child = spawn(definition.command, definition.args, {
+      cwd: definition.cwd ?? context.cwd,
+      env: childEnvironment(context.environment, definition.env),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
+    const { stdin, stdout, stderr } = this.#child;
+    if (this.pid !== undefined) context.guard.add(this.pid);
+    // Undrained, it would block the process at some 96 KB.
+    stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk)).on('error', () => undefined);
+    this.link = new StreamLink(stdout, stdin, context);
+    this.ended = this.#watch(stdout);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** The last lines on stderr, without the values of the variables that it was given. */
+  lastWords(): string {
+    const lines = this.#stderr.text().trimEnd().split('\n').slice(-LAST_WORDS_LINES);
+    return redact(lines.join('\n'), this.#definition.env).replace(/[^\P{Cc}\n\t]/gu, '');
+  }
+
+  /** Ends the process and all of its group; resolves when it is gone. */
+  async stop(): Promise<void> {
+    this.#child.stdin.end();
+    const term = this.#context.clock.after(INPUT_GRACE_MS, () => this.#kill('SIGTERM'));
+    const kill = this.#context.clock.after(INPUT_GRACE_MS + TERM_GRACE_MS, () => this.#kill('SIGKILL'));
+    await this.ended;
+    term.cancel();
+    kill.cancel();
+  }
+
+  #watch(stdout: Readable): Promise<string> {
+    return new Promise((resolve) => {
+      let how = '';
+      const finish = (): void => {
+        stdout.destroy();
+        resolve(how);
+      };
+      const exited = (sentence: string): void => {
+        if (this.#hasExited) return;
+        this.#hasExited = true;
+        how = sentence;
+        this.#sweepGroup();
+        if (stdout.readableEnded || stdout.destroyed) return finish();
+        stdout.once('end', finish);
+        this.#context.clock.after(OUTPUT_GRACE_MS, finish);
+      };
+      this.#child.on('error', (error) => exited(`could not be started: ${systemCode(error) ?? 'unknown error'}`));
+      this.#child.on('exit', (code, signal) => exited(signal === null ? `exited with code ${code}` : `was ended by ${signal}`));
+    });
+  }
+
+  /** Whatever the process has left behind in its group goes with it. */
+  #sweepGroup(): void {
+    const { pid } = this;
+    if (pid === undefined) return;
+    if (!this.#kill('SIGTERM')) return this.#context.guard.drop(pid);
+    this.#context.clock.after(TERM_GRACE_MS, () => {
+      this.#kill('SIGKILL');
+      this.#context.guard.drop(pid);
+    });
+  }
+
+  /** Whether there was anyone left to get the signal. */
+  #kill(signal: NodeJS.Signals): boolean {
+    const { pid } = this;
+    if (pid === undefined) return false;
+    try {
+      return process.kill(-pid, signal);
+    } catch (error) {
+      if (systemCode(error) === 'ESRCH' || systemCode(error) === 'EPERM') return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// The bridge's own handshake with a server, once for each process. Lines that are no answer to it are passed over.
+
+import { INITIALIZED_NOTICE, LATEST_PROTOCOL_VERSION, methodOf } from '../core/era/era-2025.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
+import type { Outbox } from '../wire/outbox.ts';
+
+/** Ids from 1 on belong to the clients' requests. */
+const HANDSHAKE_ID = '0';
+
+export class ServerHandshake {
+  readonly #server: string;
+  readonly #outbox: Outbox;
+  readonly #maxDepth: number;
+  readonly #envelope = new Envelope();
+
+  constructor(server: string, outbox: Outbox, maxDepth: number) {
+    this.#server = server;
+    this.#outbox = outbox;
+    this.#maxDepth = maxDepth;
+  }
+
+  begin(version: string): void {
+    const params = {
+      protocolVersion: LATEST_PROTOCOL_VERSION,
+      capabilities: {},
+      clientInfo: { name: 'mcp-bridge', version },
+    };
+    this.#outbox.utf8(
+      `{"jsonrpc":"2.0","id":${HANDSHAKE_ID},"method":"initialize","params":${JSON.stringify(params)}}`,
+    );
+    this.#outbox.endFrame();
+  }
+
+  /** The result, once it is there: an object's bytes and a newline. Throws if the server refuses. */
+  take(b: Buffer, start: number, end: number): Buffer | undefined {
+    const envelope = this.#envelope;
+    if (!envelope.scan(b, start, end, this.#maxDepth)) return undefined;
+    if (envelope.kind === 'request') this.#answerPing(b);
+    if (envelope.kind !== 'response' || !this.#isOurs(b)) return undefined;
+    const from = envelope.from(Field.result);
+    if (from < 0 || byteAt(b, from) !== OPEN_OBJECT) throw this.#refused(b);
+    this.#outbox.latin1(INITIALIZED_NOTICE);
+    this.#outbox.endFrame();
+    return Buffer.concat([b.subarray(from, envelope.to(Field.result)), Buffer.from('\n')]);
+  }
+
+  #isOurs(b: Buffer): boolean {
+    const envelope = this.#envelope;
+    return envelope.has(Field.id) && b.latin1Slice(envelope.from(Field.id), envelope.to(Field.id)) === HANDSHAKE_ID;
+  }
+
+  #answerPing(b: Buffer): void {
+    if (methodOf(b, this.#envelope).role !== 'ping') return;
+    const id = b.latin1Slice(this.#envelope.from(Field.id), this.#envelope.to(Field.id));
+    this.#outbox.latin1(`{"jsonrpc":"2.0","id":${id},"result":{}}`);
+    this.#outbox.endFrame();
+  }
+
+  #refused(b: Buffer): BridgeError {
+    const from = this.#envelope.from(Field.error);
+    const error: unknown = from < 0 ? undefined : JSON.parse(b.toString('utf8', from, this.#envelope.to(Field.error)));
+    const said = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'no result';
+    return new BridgeError('SERVER_START_FAILED', `Server ${this.#server} refused to initialize: ${said.slice(0, 500)}`, {
+      server: this.#server,
+    });
+  }
+}
