@@ -1,0 +1,124 @@
+// A client that knows nothing but lines of JSON over a byte stream: no SDK, no help, nothing hidden.
+
+import { connect } from 'node:net';
+import type { Readable, Writable } from 'node:stream';
+
+export interface Message {
+  jsonrpc?: string;
+  id?: unknown;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string; data?: Record<string, unknown> };
+}
+
+export class RawClient {
+  readonly lines: string[] = [];
+  readonly #input: Readable;
+  readonly #output: Writable;
+  #rest = '';
+  #read = 0;
+  #wake: (() => void)[] = [];
+  isClosed = false;
+
+  constructor(input: Readable, output: Writable) {
+    this.#input = input;
+    this.#output = output;
+    input.setEncoding('utf8');
+    input.on('data', (chunk: string) => {
+      const lines = (this.#rest + chunk).split('\n');
+      this.#rest = lines.pop() ?? '';
+      this.lines.push(...lines);
+      this.#notify();
+    });
+    const closed = (): void => {
+      this.isClosed = true;
+      this.#notify();
+    };
+    input.on('close', closed).on('end', closed).on('error', closed);
+    input.on('end', () => output.end());
+    output.on('error', () => undefined);
+  }
+
+  static async connect(path: string): Promise<RawClient> {
+    const socket = connect({ path, allowHalfOpen: true });
+    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new RawClient(socket, socket);
+  }
+
+  send(message: object | string | Buffer): void {
+    this.#output.write(Buffer.isBuffer(message) ? message : `${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+  }
+
+  /** Sends bytes as they are; resolves when the kernel took them. */
+  write(bytes: Buffer): Promise<void> {
+    return new Promise((resolve) => this.#output.write(bytes, () => resolve()));
+  }
+
+  end(): void {
+    this.#output.end();
+  }
+
+  destroy(): void {
+    this.#input.destroy();
+    this.#output.destroy();
+  }
+
+  /** The next line as it came; rejects when the connection closes first. */
+  async nextLine(): Promise<string> {
+    await this.#until(() => this.#read < this.lines.length);
+    return this.lines[this.#read++] as string;
+  }
+
+  async next(): Promise<Message> {
+    return JSON.parse(await this.nextLine()) as Message;
+  }
+
+  /** The answer with this id; other messages are passed over. */
+  async answerTo(id: unknown): Promise<Message> {
+    for (;;) {
+      const message = await this.next();
+      if (message.method === undefined && message.id === id) return message;
+    }
+  }
+
+  request(id: unknown, method: string, params?: object): Promise<Message> {
+    this.send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) });
+    return this.answerTo(id);
+  }
+
+  callTool(id: unknown, name: string, args: object = {}, meta?: object): Promise<Message> {
+    return this.request(id, 'tools/call', { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) });
+  }
+
+  async initialize(meta?: object, id: unknown = 'init'): Promise<Message> {
+    const answer = await this.request(id, 'initialize', {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'raw', version: '1' },
+      ...(meta === undefined ? {} : { _meta: meta }),
+    });
+    this.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    return answer;
+  }
+
+  untilClosed(): Promise<void> {
+    return this.#until(() => this.isClosed, false);
+  }
+
+  async #until(holds: () => boolean, rejectWhenClosed = true): Promise<void> {
+    while (!holds()) {
+      if (this.isClosed && rejectWhenClosed) throw new Error('The connection closed first');
+      await new Promise<void>((resolve) => this.#wake.push(resolve));
+    }
+  }
+
+  #notify(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+}
+
+export function textOf(answer: Message): string {
+  const content = answer.result?.['content'] as { text: string }[] | undefined;
+  return content?.[0]?.text ?? JSON.stringify(answer);
+}

@@ -1,0 +1,144 @@
+// A real daemon in a process of its own, on a socket in a directory of its own. Ended with everything that it started.
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { RawClient } from './raw-client.ts';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+export const PROGRAM = join(ROOT, 'dist/mcp-bridge.js');
+export const FIXTURE = join(ROOT, 'test/fixtures/servers/fixture.mjs');
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command to its end. */
+export function runCommand(args: readonly string[], options: { env?: object; cwd?: string; input?: string } = {}): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [PROGRAM, ...args],
+      { env: { ...process.env, ...options.env }, cwd: options.cwd, maxBuffer: 1 << 28 },
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
+    );
+    child.stdin?.end(options.input ?? '');
+  });
+}
+
+export function tempDir(): string {
+  return mkdtempSync(join(tmpdir(), 'mcpb-'));
+}
+
+export function fixtureServer(env: Record<string, string> = {}): object {
+  return { command: process.execPath, args: [FIXTURE], env };
+}
+
+export interface TestStatus {
+  readonly pid: number;
+  readonly clients: number;
+  readonly instances: { server: string; pid: number | null; state: string; sessions: number; restarts: number; calls: number }[];
+  readonly counters: Record<string, number>;
+}
+
+export class TestDaemon {
+  readonly dir: string;
+  readonly path: string;
+  readonly #child: ChildProcess;
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  log = '';
+
+  private constructor(dir: string, path: string, child: ChildProcess) {
+    this.dir = dir;
+    this.path = path;
+    this.#child = child;
+    this.exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      this.log += chunk;
+    });
+  }
+
+  /** Starts one and waits until it accepts. Without a config the bridge runs on its defaults. */
+  static async start(config?: object, options: { env?: object; args?: string[]; dir?: string } = {}): Promise<TestDaemon> {
+    const dir = options.dir ?? tempDir();
+    const path = join(dir, 'b.sock');
+    const args = [PROGRAM, 'serve', '--mcp-bridge-socket', path, '--log-level', 'debug', ...(options.args ?? [])];
+    if (config !== undefined) {
+      writeFileSync(join(dir, 'config.json'), JSON.stringify(config));
+      args.push('--config', join(dir, 'config.json'));
+    }
+    const child = spawn(process.execPath, args, {
+      cwd: dir,
+      env: { ...process.env, XDG_CONFIG_HOME: dir, ...options.env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const daemon = new TestDaemon(dir, path, child);
+    await new Promise<void>((resolve, reject) => {
+      const look = (): void => {
+        if (daemon.log.includes('listening on')) resolve();
+      };
+      child.stderr?.on('data', look);
+      child.once('exit', (code) => reject(new Error(`The daemon exited with ${code}: ${daemon.log}`)));
+    });
+    return daemon;
+  }
+
+  get pid(): number {
+    return this.#child.pid as number;
+  }
+
+  connect(): Promise<RawClient> {
+    return RawClient.connect(this.path);
+  }
+
+  /** A client that is ready. */
+  async client(meta?: object): Promise<RawClient> {
+    const client = await this.connect();
+    await client.initialize(meta);
+    return client;
+  }
+
+  async status(): Promise<TestStatus> {
+    const control = await this.client({ 'mcp-bridge/role': 'control' });
+    const { result } = await control.request(1, 'bridge/status');
+    control.destroy();
+    return result as unknown as TestStatus;
+  }
+
+  /** Waits until the daemon says so of itself. */
+  async until(holds: (status: TestStatus) => boolean): Promise<TestStatus> {
+    for (;;) {
+      const status = await this.status();
+      if (holds(status)) return status;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM');
+    await this.exited;
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** Whether a process is there and no zombie. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function untilGone(pid: number): Promise<void> {
+  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+}

@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config';
+
+const project = (name: string, timeoutMs: number) => ({
+  extends: true as const,
+  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: timeoutMs, hookTimeout: timeoutMs },
+});
+
+export default defineConfig({
+  define: { MCP_BRIDGE_VERSION: '"0.0.0-test"' },
+  test: {
+    projects: [project('unit', 60_000), project('integration', 120_000), project('e2e', 120_000)],
+    // Two cores, shared with others: more workers would only make each test slower.
+    maxWorkers: 2,
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/wire/assembly/**', 'src/**/*.d.ts'], reporter: ['text-summary', 'html'] },
+  },
+});
