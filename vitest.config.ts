@@ -11,6 +11,11 @@ export default defineConfig({
     projects: [project('unit', 60_000), project('integration', 120_000), project('e2e', 120_000)],
     // Two cores, shared with others: more workers would only make each test slower.
     maxWorkers: 2,
-    coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/wire/assembly/**', 'src/**/*.d.ts'], reporter: ['text-summary', 'html'] },
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      exclude: ['src/wire/assembly/**', 'src/**/*.d.ts'],
+      reporter: ['text-summary', 'html'],
+    },
   },
 });

@@ -20,11 +20,21 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
     .scriptName('mcp-bridge')
     .usage('$0 VERB\n\nLets many MCP clients on this host share MCP servers through one socket.')
     .command('serve', 'Run the daemon in the foreground', (y) => y.options(SERVE), elsewhere)
-    .command('start', 'Start the daemon in the background', (y) => y.options({ ...WHERE, 'log-level': LOGGING['log-level'] }), does(start))
+    .command(
+      'start',
+      'Start the daemon in the background',
+      (y) => y.options({ ...WHERE, 'log-level': LOGGING['log-level'] }),
+      does(start),
+    )
     .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(WHERE), does(stop))
     .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
     .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
-    .command('connect', 'Be a stdio MCP server which is the bridge, for the config of any client', (y) => y.options(CONNECT), elsewhere)
+    .command(
+      'connect',
+      'Be a stdio MCP server which is the bridge, for the config of any client',
+      (y) => y.options(CONNECT),
+      elsewhere,
+    )
     .demandCommand(1, 'Name a verb')
     .strict()
     .recommendCommands()

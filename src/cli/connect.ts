@@ -13,7 +13,9 @@ import { CONNECT } from './options.ts';
 export async function connect(args: readonly string[], host: CliHost): Promise<number> {
   const values = readArguments('connect', args, CONNECT);
   if (values.server !== undefined && values.view !== undefined)
-    throw new BridgeError('USAGE', '--server and --view exclude each other', { hint: 'See: mcp-bridge connect --help' });
+    throw new BridgeError('USAGE', '--server and --view exclude each other', {
+      hint: 'See: mcp-bridge connect --help',
+    });
   try {
     const located = await locate(values, host);
     const socket = await open(located, values, host);
@@ -31,7 +33,13 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
 
 function locate(values: Values<typeof CONNECT>, host: CliHost): Promise<Located> {
   const { environment, cwd, homedir } = host;
-  return locateBridge({ socketFlag: values['mcp-bridge-socket'], configFile: values.config, environment, cwd, homedir });
+  return locateBridge({
+    socketFlag: values['mcp-bridge-socket'],
+    configFile: values.config,
+    environment,
+    cwd,
+    homedir,
+  });
 }
 
 async function open(located: Located, values: Values<typeof CONNECT>, host: CliHost): Promise<Socket> {
@@ -48,7 +56,7 @@ async function open(located: Located, values: Values<typeof CONNECT>, host: CliH
 
 function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, string> {
   const { config } = located.loaded;
-  const clientId = values['mcp-client-id'] ?? host.environment['MCP_CLIENT_ID'] ?? config.clientId;
+  const clientId = values['mcp-client-id'] ?? host.environment.MCP_CLIENT_ID ?? config.clientId;
   const view = values.server === undefined ? (values.view ?? config.view) : `server:${values.server}`;
   return {
     'mcp-bridge/cwd': host.cwd,

@@ -21,7 +21,14 @@ interface Status {
   readonly socketPath: string;
   readonly uptimeMs: number;
   readonly clients: number;
-  readonly instances: readonly { server: string; pid: number | null; state: string; sessions: number; restarts: number; calls: number }[];
+  readonly instances: readonly {
+    server: string;
+    pid: number | null;
+    state: string;
+    sessions: number;
+    restarts: number;
+    calls: number;
+  }[];
 }
 
 interface Client {
@@ -37,7 +44,10 @@ interface Client {
 const POLL_MS = 20;
 const STOP_TIMEOUT_MS = 30_000;
 
-export async function start(values: WhereValues & { 'log-level'?: string | undefined }, host: CliHost): Promise<number> {
+export async function start(
+  values: WhereValues & { 'log-level'?: string | undefined },
+  host: CliHost,
+): Promise<number> {
   const { path, loaded } = await locate(values, host);
   const running = await askIfRunning(path, host, (client) => client.call<Status>('bridge/status'));
   if (running !== undefined) {
@@ -72,8 +82,17 @@ export async function status(values: WhereValues & { json?: boolean | undefined 
   const report = await ask<Status>(values, host, 'bridge/status');
   if (values.json === true) return printJson(report, host);
   const { pid, version, socketPath, uptimeMs, clients, instances } = report;
-  host.stdout.write(`mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}\n\n`);
-  const rows = instances.map((i) => [i.server, i.state, `${i.pid ?? '-'}`, `${i.sessions}`, `${i.calls}`, `${i.restarts}`]);
+  host.stdout.write(
+    `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}\n\n`,
+  );
+  const rows = instances.map((i) => [
+    i.server,
+    i.state,
+    `${i.pid ?? '-'}`,
+    `${i.sessions}`,
+    `${i.calls}`,
+    `${i.restarts}`,
+  ]);
   host.stdout.write(table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows));
   return DONE;
 }
@@ -81,13 +100,26 @@ export async function status(values: WhereValues & { json?: boolean | undefined 
 export async function clients(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
   const list = await ask<Client[]>(values, host, 'bridge/connections');
   if (values.json === true) return printJson(list, host);
-  const rows = list.map((c) => [c.clientId, `${c.name} ${c.version}`.trim(), c.view, c.state, c.connectedAt, `${c.inFlight}`]);
+  const rows = list.map((c) => [
+    c.clientId,
+    `${c.name} ${c.version}`.trim(),
+    c.view,
+    c.state,
+    c.connectedAt,
+    `${c.inFlight}`,
+  ]);
   host.stdout.write(table(['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'CONNECTED', 'IN FLIGHT'], rows));
   return DONE;
 }
 
 function locate(values: WhereValues, { environment, cwd, homedir }: CliHost) {
-  return locateBridge({ socketFlag: values['mcp-bridge-socket'], configFile: values.config, environment, cwd, homedir });
+  return locateBridge({
+    socketFlag: values['mcp-bridge-socket'],
+    configFile: values.config,
+    environment,
+    cwd,
+    homedir,
+  });
 }
 
 async function ask<Result>(values: WhereValues, host: CliHost, method: string): Promise<Result> {
@@ -128,7 +160,9 @@ async function untilLockIsFree(path: string): Promise<void> {
     if (lock !== undefined) return lock.release();
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
-  throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} is still stopping`, { hint: 'Its log says more.' });
+  throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} is still stopping`, {
+    hint: 'Its log says more.',
+  });
 }
 
 function printJson(value: unknown, host: CliHost): number {

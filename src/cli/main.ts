@@ -40,7 +40,7 @@ const host: CliHost = {
   version: MCP_BRIDGE_VERSION,
 };
 
-run(process.argv.slice(2), host)
+void run(process.argv.slice(2), host)
   .catch((error: unknown) => {
     process.stderr.write(lineFor(error));
     return exitCodeOf(error);

@@ -11,7 +11,10 @@ interface Option {
 export type Options = Readonly<Record<string, Option>>;
 
 export const WHERE = {
-  'mcp-bridge-socket': { type: 'string', describe: 'The socket; else MCP_BRIDGE_SOCKET, the config file, or /tmp/mcp-bridge.sock' },
+  'mcp-bridge-socket': {
+    type: 'string',
+    describe: 'The socket; else MCP_BRIDGE_SOCKET, the config file, or /tmp/mcp-bridge.sock',
+  },
   config: { type: 'string', describe: 'The config file' },
 } as const satisfies Options;
 
@@ -26,7 +29,10 @@ export const CONNECT = {
   ...WHERE,
   server: { type: 'string', describe: 'The server to show, the same as --view server:NAME' },
   view: { type: 'string', describe: 'What to show of the servers' },
-  'mcp-client-id': { type: 'string', describe: 'The id to be known by; else MCP_CLIENT_ID, or client.id of the config file' },
+  'mcp-client-id': {
+    type: 'string',
+    describe: 'The id to be known by; else MCP_CLIENT_ID, or client.id of the config file',
+  },
   'no-autostart': { type: 'boolean', describe: 'Fail instead of starting a daemon' },
 } as const satisfies Options;
 

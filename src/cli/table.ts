@@ -5,7 +5,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   const lines = [head, ...rows.map((row) => row.map(printable))];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
   const render = (line: readonly string[]): string =>
-    line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
   return `${lines.map(render).join('\n')}\n`;
 }
 

@@ -28,6 +28,9 @@ function connectError(path: string, error: Error): BridgeError {
   if (code === 'ENOENT' || code === 'ECONNREFUSED') return notRunning(path, error);
   return new BridgeError('SOCKET_UNUSABLE', `Cannot connect to ${path}: ${code ?? 'unknown error'}`, {
     cause: error,
-    hint: code === 'EAGAIN' ? 'The daemon takes no connections at the moment; is it stopped?' : 'Check who owns the socket.',
+    hint:
+      code === 'EAGAIN'
+        ? 'The daemon takes no connections at the moment; is it stopped?'
+        : 'Check who owns the socket.',
   });
 }

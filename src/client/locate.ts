@@ -17,10 +17,10 @@ export interface Located extends SocketPath {
 
 export async function locateBridge(options: LocateOptions): Promise<Located> {
   const { socketFlag, configFile, environment, cwd, homedir } = options;
-  const loaded = await loadConfig({ named: configFile, cwd, homedir, xdgConfigHome: environment['XDG_CONFIG_HOME'] });
+  const loaded = await loadConfig({ named: configFile, cwd, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME });
   const found = socketPath({
     flag: socketFlag,
-    environment: environment['MCP_BRIDGE_SOCKET'],
+    environment: environment.MCP_BRIDGE_SOCKET,
     config: loaded.config.socketPath,
     cwd,
   });

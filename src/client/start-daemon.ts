@@ -25,7 +25,7 @@ const LONGEST_WAIT_MS = 1000;
 const TAIL_BYTES = 2000;
 
 export function stateDir(options: Pick<StartOptions, 'environment' | 'homedir'>): string {
-  return join(options.environment['XDG_STATE_HOME'] || join(options.homedir, '.local', 'state'), 'mcp-bridge');
+  return join(options.environment.XDG_STATE_HOME || join(options.homedir, '.local', 'state'), 'mcp-bridge');
 }
 
 /** A connection to the daemon that now runs, and where that one logs. */

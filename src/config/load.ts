@@ -63,7 +63,9 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new BridgeError('CONFIG_INVALID', `Cannot read ${file}: ${systemCode(error) ?? 'unknown error'}`, { cause: error });
+    throw new BridgeError('CONFIG_INVALID', `Cannot read ${file}: ${systemCode(error) ?? 'unknown error'}`, {
+      cause: error,
+    });
   }
 }
 

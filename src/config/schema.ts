@@ -2,18 +2,9 @@
 // leave that server out and nothing else.
 
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
-import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
+import type { ServerDefinition } from '../core/server-definition.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
-
-export interface ServerDefinition {
-  readonly name: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Absolute, or undefined for the daemon's own. */
-  readonly cwd: string | undefined;
-  readonly description: string;
-}
+import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 
 export interface Config {
   readonly socketPath: string | undefined;
@@ -46,17 +37,17 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
   const reader = new Reader();
   const root = reader.section(file, '');
   for (const key of Object.keys(root)) if (!SECTIONS.includes(key)) reader.fault(key, 'is not a known section');
-  const bridge = reader.section(root['mcpBridge'], 'mcpBridge');
-  const client = reader.section(root['client'], 'client');
-  const servers = reader.section(root['mcpServers'], 'mcpServers');
-  const socketPath = reader.text(bridge['socketPath'], 'mcpBridge.socketPath');
+  const bridge = reader.section(root.mcpBridge, 'mcpBridge');
+  const client = reader.section(root.client, 'client');
+  const servers = reader.section(root.mcpServers, 'mcpServers');
+  const socketPath = reader.text(bridge.socketPath, 'mcpBridge.socketPath');
   const config: Config = {
     socketPath: socketPath === undefined ? undefined : resolvePath(socketPath),
-    clientId: reader.text(client['id'], 'client.id'),
-    view: reader.text(client['view'], 'client.view'),
+    clientId: reader.text(client.id, 'client.id'),
+    view: reader.text(client.view, 'client.view'),
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
-    limits: limitsOf(reader, root['limits']),
-    liveness: livenessOf(reader, root['liveness']),
+    limits: limitsOf(reader, root.limits),
+    liveness: livenessOf(reader, root.liveness),
   };
   return { config, faults: reader.faults };
 }
@@ -111,16 +102,19 @@ function serverOf(
   const before = reader.faults.length;
   const fields = reader.section(entry, place);
   if (name === '' || /\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
-  if (fields['url'] !== undefined) reader.fault(`${place}.url`, 'is for remote servers, which are not served yet');
-  else if (fields['command'] === undefined) reader.fault(place, 'needs a command');
-  const args = fields['args'] ?? [];
+  if (fields.url !== undefined) reader.fault(`${place}.url`, 'is for remote servers, which are not served yet');
+  else if (fields.command === undefined) reader.fault(place, 'needs a command');
+  const args = fields.args ?? [];
   if (!Array.isArray(args)) reader.fault(`${place}.args`, 'must be a list of strings');
-  else for (const [i, arg] of args.entries()) if (typeof arg !== 'string') reader.fault(`${place}.args[${i}]`, 'must be a string');
-  const env = reader.section(fields['env'], `${place}.env`);
-  for (const [key, value] of Object.entries(env)) if (typeof value !== 'string') reader.fault(`${place}.env.${key}`, 'must be a string');
-  const cwd = reader.text(fields['cwd'], `${place}.cwd`);
-  const command = reader.text(fields['command'], `${place}.command`);
-  const description = fields['description'];
+  else
+    for (const [i, arg] of args.entries())
+      if (typeof arg !== 'string') reader.fault(`${place}.args[${i}]`, 'must be a string');
+  const env = reader.section(fields.env, `${place}.env`);
+  for (const [key, value] of Object.entries(env))
+    if (typeof value !== 'string') reader.fault(`${place}.env.${key}`, 'must be a string');
+  const cwd = reader.text(fields.cwd, `${place}.cwd`);
+  const command = reader.text(fields.command, `${place}.command`);
+  const description = fields.description;
   if (command === undefined || reader.faults.length > before) return undefined;
   return {
     name,
@@ -134,7 +128,8 @@ function serverOf(
 
 function limitsOf(reader: Reader, value: unknown): Limits {
   const fields = reader.section(value, 'limits');
-  for (const key of Object.keys(fields)) if (!(key in DEFAULT_LIMITS)) reader.fault(`limits.${key}`, 'is not a known limit');
+  for (const key of Object.keys(fields))
+    if (!(key in DEFAULT_LIMITS)) reader.fault(`limits.${key}`, 'is not a known limit');
   const count = (key: keyof Limits, least: number, most?: number): number =>
     reader.count(fields[key], `limits.${key}`, { otherwise: DEFAULT_LIMITS[key], least, ...(most && { most }) });
   return {
@@ -157,8 +152,18 @@ function livenessOf(reader: Reader, value: unknown): LivenessSettings {
   const fields = reader.section(value, 'liveness');
   const otherwise = DEFAULT_LIVENESS;
   return {
-    pingPeriodMs: reader.count(fields['pingPeriodMs'], 'liveness.pingPeriodMs', { otherwise: otherwise.pingPeriodMs, least: 0 }),
-    maxMissedPings: reader.count(fields['maxMissedPings'], 'liveness.maxMissedPings', { otherwise: otherwise.maxMissedPings, least: 1 }),
-    cutOffSilentClients: reader.flag(fields['cutOffSilentClients'], 'liveness.cutOffSilentClients', otherwise.cutOffSilentClients),
+    pingPeriodMs: reader.count(fields.pingPeriodMs, 'liveness.pingPeriodMs', {
+      otherwise: otherwise.pingPeriodMs,
+      least: 0,
+    }),
+    maxMissedPings: reader.count(fields.maxMissedPings, 'liveness.maxMissedPings', {
+      otherwise: otherwise.maxMissedPings,
+      least: 1,
+    }),
+    cutOffSilentClients: reader.flag(
+      fields.cutOffSilentClients,
+      'liveness.cutOffSilentClients',
+      otherwise.cutOffSilentClients,
+    ),
   };
 }

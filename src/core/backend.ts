@@ -8,7 +8,7 @@ import { Envelope, Field } from '../wire/envelope.ts';
 import type { FrameSink } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import { readRequestId, type RequestId } from '../wire/request-id.ts';
+import { type RequestId, readRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
 import { cancelNotice, methodOf } from './era/era-2025.ts';

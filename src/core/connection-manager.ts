@@ -6,9 +6,9 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
-import { type Finding, type LivenessSettings, TICK_MS, examine } from './liveness.ts';
-import { INTERNAL_ERROR, INVALID_REQUEST, rpcError } from './rpc-error.ts';
+import { examine, type Finding, type LivenessSettings, TICK_MS } from './liveness.ts';
 import { Router, type RouterContext } from './router.ts';
+import { INTERNAL_ERROR, INVALID_REQUEST, rpcError } from './rpc-error.ts';
 import { Session } from './session.ts';
 
 export interface ConnectionManagerOptions extends RouterContext {
@@ -187,7 +187,10 @@ export class ConnectionManager {
     this.#tick.cancel();
     for (const session of this.#sessions) {
       for (const slot of session.slots.values())
-        session.answerError(slot.idText, rpcError(INTERNAL_ERROR, 'The bridge is shutting down', { code: 'SHUTTING_DOWN' }));
+        session.answerError(
+          slot.idText,
+          rpcError(INTERNAL_ERROR, 'The bridge is shutting down', { code: 'SHUTTING_DOWN' }),
+        );
       this.#leave(session);
     }
     if (this.#sessions.size === 0) return Promise.resolve();

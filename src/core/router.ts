@@ -4,7 +4,7 @@ import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Logger } from '../util/logger.ts';
 import { Envelope, Field, type FrameFault } from '../wire/envelope.ts';
 import type { Limits } from '../wire/limits.ts';
-import { readRequestId, type RequestId } from '../wire/request-id.ts';
+import { type RequestId, readRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Upstream } from './backend.ts';
 import type { ConnectionManager } from './connection-manager.ts';

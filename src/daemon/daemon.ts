@@ -1,18 +1,19 @@
 // The composition root: wires the socket, the core and the instances together, and takes them apart again.
 
-import { systemClock } from '../util/clock.ts';
-import type { Logger } from '../util/logger.ts';
-import { messageOf } from '../util/bridge-error.ts';
-import type { Config, ServerDefinition } from '../config/schema.ts';
+import type { Config } from '../config/schema.ts';
 import { Backend } from '../core/backend.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
+import type { ServerDefinition } from '../core/server-definition.ts';
 import type { Session } from '../core/session.ts';
 import { Instance, type InstanceContext } from '../downstream/instance.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { Listener } from '../local/listener.ts';
-import { FlushTurn } from '../wire/outbox.ts';
+import { messageOf } from '../util/bridge-error.ts';
+import { systemClock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
+import { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import type { ClientReport, StatusReport } from './control.ts';
 

@@ -6,7 +6,11 @@ import { createInterface } from 'node:readline';
 interface Message {
   readonly id?: unknown;
   readonly method?: string;
-  readonly params?: { readonly name?: string; readonly protocolVersion?: string; readonly arguments?: Record<string, unknown> };
+  readonly params?: {
+    readonly name?: string;
+    readonly protocolVersion?: string;
+    readonly arguments?: Record<string, unknown>;
+  };
 }
 
 const tool = (name: string, description: string, properties: object = {}) => ({
@@ -28,9 +32,9 @@ function run(name: string | undefined, args: Record<string, unknown>): string | 
   calls++;
   switch (name) {
     case 'echo':
-      return String(args['text'] ?? '');
+      return String(args.text ?? '');
     case 'add':
-      return String(Number(args['a']) + Number(args['b']));
+      return String(Number(args.a) + Number(args.b));
     case 'time':
       return new Date().toISOString();
     case 'visitors':

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
-import type { ServerDefinition } from '../config/schema.ts';
+import type { ServerDefinition } from '../core/server-definition.ts';
 import { jsonLogger, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
 import { deferred } from '../util/deferred.ts';
@@ -32,12 +32,12 @@ export async function serve(options: ServeOptions): Promise<void> {
     named: options.configFile,
     cwd: process.cwd(),
     homedir: homedir(),
-    xdgConfigHome: process.env['XDG_CONFIG_HOME'],
+    xdgConfigHome: process.env.XDG_CONFIG_HOME,
   });
   for (const fault of loaded.faults) logger.warn('config', { file: loaded.file, fault });
   const { path } = socketPath({
     flag: options.socketFlag,
-    environment: process.env['MCP_BRIDGE_SOCKET'],
+    environment: process.env.MCP_BRIDGE_SOCKET,
     config: loaded.config.socketPath,
     cwd: process.cwd(),
   });

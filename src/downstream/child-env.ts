@@ -33,6 +33,7 @@ export function childEnvironment(own: Environment, declared: Readonly<Record<str
 /** Takes the values of declared variables out of a text that a server has written. */
 export function redact(text: string, declared: Readonly<Record<string, string>>): string {
   let safe = text;
-  for (const [name, value] of Object.entries(declared)) if (value.length >= 4) safe = safe.replaceAll(value, `[${name}]`);
+  for (const [name, value] of Object.entries(declared))
+    if (value.length >= 4) safe = safe.replaceAll(value, `[${name}]`);
   return safe;
 }

@@ -2,9 +2,9 @@
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import type { ServerDefinition } from '../config/schema.ts';
-import { ByteRing } from '../util/byte-ring.ts';
+import type { ServerDefinition } from '../core/server-definition.ts';
 import { systemCode } from '../util/bridge-error.ts';
+import { ByteRing } from '../util/byte-ring.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Link } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
@@ -93,7 +93,9 @@ export class ServerProcess {
         this.#context.clock.after(OUTPUT_GRACE_MS, finish);
       };
       this.#child.on('error', (error) => exited(`could not be started: ${systemCode(error) ?? 'unknown error'}`));
-      this.#child.on('exit', (code, signal) => exited(signal === null ? `exited with code ${code}` : `was ended by ${signal}`));
+      this.#child.on('exit', (code, signal) =>
+        exited(signal === null ? `exited with code ${code}` : `was ended by ${signal}`),
+      );
     });
   }
 

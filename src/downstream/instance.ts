@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Backend } from '../core/backend.ts';
 import type { Counters } from '../core/counters.ts';
-import type { ServerDefinition } from '../config/schema.ts';
+import type { ServerDefinition } from '../core/server-definition.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
@@ -110,7 +110,9 @@ export class Instance {
     } catch (error) {
       const how = systemCode(error) ?? 'unknown error';
       const options = { server: name, hint: `Check its command: ${command}`, cause: error };
-      this.backend.failed(new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started: ${how}`, options));
+      this.backend.failed(
+        new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started: ${how}`, options),
+      );
       return undefined;
     }
   }
@@ -141,8 +143,10 @@ export class Instance {
     const { counters, logger } = this.#context;
     const { name } = this.definition;
     const before = this.#state;
-    if (before.kind === 'starting' && before.child === child) return this.#failStart(child, this.#startError(child, how));
-    if (before.kind === 'stopped') return this.backend.closed(new BridgeError('SHUTTING_DOWN', 'The bridge is shutting down'));
+    if (before.kind === 'starting' && before.child === child)
+      return this.#failStart(child, this.#startError(child, how));
+    if (before.kind === 'stopped')
+      return this.backend.closed(new BridgeError('SHUTTING_DOWN', 'The bridge is shutting down'));
     if (before.kind !== 'ready' || before.child !== child) return;
     this.#state = { kind: 'idle' };
     counters.serverCrashes++;

@@ -61,9 +61,14 @@ export class ServerHandshake {
   #refused(b: Buffer): BridgeError {
     const from = this.#envelope.from(Field.error);
     const error: unknown = from < 0 ? undefined : JSON.parse(b.toString('utf8', from, this.#envelope.to(Field.error)));
-    const said = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'no result';
-    return new BridgeError('SERVER_START_FAILED', `Server ${this.#server} refused to initialize: ${said.slice(0, 500)}`, {
-      server: this.#server,
-    });
+    const said =
+      typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'no result';
+    return new BridgeError(
+      'SERVER_START_FAILED',
+      `Server ${this.#server} refused to initialize: ${said.slice(0, 500)}`,
+      {
+        server: this.#server,
+      },
+    );
   }
 }

@@ -1,7 +1,16 @@
 // The one judge of who is the daemon of a path: a lock of the kernel's, which dies with its holder and never before.
 // Neither a pid nor a socket that answers proves anything: pids come back, and a stopped process still takes connections.
 
-import { closeSync, constants, fstatSync, ftruncateSync, futimesSync, openSync, readFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  futimesSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from 'node:fs';
 import { tryLock } from 'fs-native-extensions';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { isForeign, statOf } from './owned-path.ts';

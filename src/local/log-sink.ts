@@ -21,10 +21,14 @@ export function openLogFile(path: string): { write: (line: string) => void; clos
   try {
     fd = openSync(path, 'a', 0o600);
   } catch (error) {
-    throw new BridgeError('CONFIG_INVALID', `Cannot write the log file ${path}: ${systemCode(error) ?? 'unknown error'}`, {
-      cause: error,
-      hint: 'Choose another one with --log-file, or leave it out to log to stderr.',
-    });
+    throw new BridgeError(
+      'CONFIG_INVALID',
+      `Cannot write the log file ${path}: ${systemCode(error) ?? 'unknown error'}`,
+      {
+        cause: error,
+        hint: 'Choose another one with --log-file, or leave it out to log to stderr.',
+      },
+    );
   }
   return {
     write: (line) => {

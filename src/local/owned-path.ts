@@ -12,7 +12,9 @@ export function statOf(path: string): Stats | undefined {
     return lstatSync(path);
   } catch (error) {
     if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return undefined;
-    throw new BridgeError('SOCKET_UNUSABLE', `Cannot look at ${path}: ${systemCode(error) ?? 'unknown error'}`, { cause: error });
+    throw new BridgeError('SOCKET_UNUSABLE', `Cannot look at ${path}: ${systemCode(error) ?? 'unknown error'}`, {
+      cause: error,
+    });
   }
 }
 
@@ -27,7 +29,11 @@ export function ensurePrivateDir(dir: string): void {
     mkdirSync(dir, { mode: 0o700 });
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') {
-      throw new BridgeError('SOCKET_UNUSABLE', `Cannot make the directory ${dir}: ${systemCode(error) ?? 'unknown error'}`, { cause: error });
+      throw new BridgeError(
+        'SOCKET_UNUSABLE',
+        `Cannot make the directory ${dir}: ${systemCode(error) ?? 'unknown error'}`,
+        { cause: error },
+      );
     }
   }
   const stat = statOf(dir);

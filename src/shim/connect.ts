@@ -85,7 +85,9 @@ export function answerUnavailable(
       const { code, message, hint } = error;
       const failure = { code: -32603, message, data: { code, hint } };
       stdin.pause();
-      stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: idOf(text.slice(0, newline)), error: failure })}\n`, () => resolve());
+      stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: idOf(text.slice(0, newline)), error: failure })}\n`, () =>
+        resolve(),
+      );
     });
     stdin.once('end', () => resolve());
   });

@@ -73,10 +73,7 @@ export function skipString(b: Uint8Array, p: number): number {
 
 function isHex4(b: Uint8Array, p: number): boolean {
   return (
-    HEX[byteAt(b, p)] === 1 &&
-    HEX[byteAt(b, p + 1)] === 1 &&
-    HEX[byteAt(b, p + 2)] === 1 &&
-    HEX[byteAt(b, p + 3)] === 1
+    HEX[byteAt(b, p)] === 1 && HEX[byteAt(b, p + 1)] === 1 && HEX[byteAt(b, p + 2)] === 1 && HEX[byteAt(b, p + 3)] === 1
   );
 }
 

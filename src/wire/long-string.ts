@@ -17,8 +17,8 @@ let scan: Scan;
 function load(): Uint8Array {
   const module = new WebAssembly.Module(Buffer.from(STRING_BODY_WASM, 'base64'));
   const { exports } = new WebAssembly.Instance(module, {});
-  scan = exports['scan'] as Scan;
-  return new Uint8Array((exports['memory'] as WebAssembly.Memory).buffer);
+  scan = exports.scan as Scan;
+  return new Uint8Array((exports.memory as WebAssembly.Memory).buffer);
 }
 
 /** `p` is inside a string; returns the index just behind its closing quote, or a negative number if it is not valid. */

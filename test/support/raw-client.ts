@@ -47,7 +47,9 @@ export class RawClient {
   }
 
   send(message: object | string | Buffer): void {
-    this.#output.write(Buffer.isBuffer(message) ? message : `${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+    this.#output.write(
+      Buffer.isBuffer(message) ? message : `${typeof message === 'string' ? message : JSON.stringify(message)}\n`,
+    );
   }
 
   /** Sends bytes as they are; resolves when the kernel took them. */
@@ -119,6 +121,6 @@ export class RawClient {
 }
 
 export function textOf(answer: Message): string {
-  const content = answer.result?.['content'] as { text: string }[] | undefined;
+  const content = answer.result?.content as { text: string }[] | undefined;
   return content?.[0]?.text ?? JSON.stringify(answer);
 }

@@ -18,7 +18,10 @@ export interface CommandResult {
 }
 
 /** Runs the command to its end. */
-export function runCommand(args: readonly string[], options: { env?: object; cwd?: string; input?: string } = {}): Promise<CommandResult> {
+export function runCommand(
+  args: readonly string[],
+  options: { env?: object; cwd?: string; input?: string } = {},
+): Promise<CommandResult> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
@@ -41,7 +44,14 @@ export function fixtureServer(env: Record<string, string> = {}): object {
 export interface TestStatus {
   readonly pid: number;
   readonly clients: number;
-  readonly instances: { server: string; pid: number | null; state: string; sessions: number; restarts: number; calls: number }[];
+  readonly instances: {
+    server: string;
+    pid: number | null;
+    state: string;
+    sessions: number;
+    restarts: number;
+    calls: number;
+  }[];
   readonly counters: Record<string, number>;
 }
 
@@ -63,7 +73,10 @@ export class TestDaemon {
   }
 
   /** Starts one and waits until it accepts. Without a config the bridge runs on its defaults. */
-  static async start(config?: object, options: { env?: object; args?: string[]; dir?: string } = {}): Promise<TestDaemon> {
+  static async start(
+    config?: object,
+    options: { env?: object; args?: string[]; dir?: string } = {},
+  ): Promise<TestDaemon> {
     const dir = options.dir ?? tempDir();
     const path = join(dir, 'b.sock');
     const args = [PROGRAM, 'serve', '--mcp-bridge-socket', path, '--log-level', 'debug', ...(options.args ?? [])];

@@ -54,8 +54,8 @@ export function methodOf(b: Buffer, envelope: Envelope): Method {
   const found = METHODS.find(b, from + 1, to - 1);
   if (found !== undefined) return found;
   // Some encoders write tools\/call.
-  const escape = b.indexOf(BACKSLASH, from);
-  if (escape < 0 || escape >= to) return OTHER;
+  const backslash = b.indexOf(BACKSLASH, from);
+  if (backslash < 0 || backslash >= to) return OTHER;
   const decoded = Buffer.from(JSON.parse(b.toString('utf8', from, to)) as string);
   return METHODS.find(decoded, 0, decoded.length) ?? OTHER;
 }

@@ -2,10 +2,10 @@
 // that the server gave, touching only what must differ.
 
 import { invariant } from '../../util/invariant.ts';
+import { skipSpace } from '../../wire/json-grammar.ts';
+import { findMembers } from '../../wire/json-members.ts';
 import type { Outbox } from '../../wire/outbox.ts';
 import type { Splice } from '../../wire/splice.ts';
-import { findMembers } from '../../wire/json-members.ts';
-import { skipSpace } from '../../wire/json-grammar.ts';
 import { LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
 
 export type ClientRole = 'client' | 'server' | 'control';
@@ -25,8 +25,8 @@ const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 /** Reads `params` of an `initialize`; a text says what is wrong with it. */
 export function readHello(params: unknown): Hello | string {
   if (!isRecord(params)) return 'initialize needs params, an object';
-  const meta = isRecord(params['_meta']) ? params['_meta'] : {};
-  const info = isRecord(params['clientInfo']) ? params['clientInfo'] : {};
+  const meta = isRecord(params._meta) ? params._meta : {};
+  const info = isRecord(params.clientInfo) ? params.clientInfo : {};
   const role = meta['mcp-bridge/role'] ?? 'client';
   if (role !== 'client' && role !== 'server' && role !== 'control')
     return '_meta["mcp-bridge/role"] is one of "client", "server", "control"';
@@ -35,10 +35,10 @@ export function readHello(params: unknown): Hello | string {
     return '_meta["mcp-bridge/clientId"] is a string of 1 to 128 printable ASCII characters';
   const view = meta['mcp-bridge/view'];
   if (view !== undefined && typeof view !== 'string') return '_meta["mcp-bridge/view"] is a string';
-  const asked = params['protocolVersion'];
+  const asked = params.protocolVersion;
   return {
-    name: textOr(info['name'], 'unknown'),
-    version: textOr(info['version'], ''),
+    name: textOr(info.name, 'unknown'),
+    version: textOr(info.version, ''),
     protocolVersion: typeof asked === 'string' ? negotiateVersion(asked) : LATEST_PROTOCOL_VERSION,
     role,
     view,

@@ -1,0 +1,42 @@
+# The commands of this project. Each installs what it needs.
+
+.PHONY: help setup build wasm check test coverage bench run clean
+.DEFAULT_GOAL := help
+
+help: ## Show this help
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+node_modules: package.json package-lock.json
+	npm ci
+	@touch node_modules
+
+setup: node_modules ## Install the dependencies
+
+build: node_modules ## Build the command into dist/
+	node scripts/build.mjs
+
+wasm: node_modules ## Compile the string scanner anew, after a change in src/wire/assembly
+	node scripts/build-wasm.mjs
+
+check: node_modules ## Types, lint, layers, dead code
+	node scripts/build-wasm.mjs --check
+	npx tsc -p .
+	npx biome check --error-on-warnings .
+	npx eslint src test
+	npx depcruise --config .dependency-cruiser.cjs src
+	npx knip
+
+test: build check ## Install, build and run everything
+	npx vitest run
+
+coverage: build ## Run everything and show what was run
+	npx vitest run --coverage
+
+bench: build ## Measure: the bridge against direct stdio and against its limit, in one run
+	node bench/run.mjs
+
+run: build ## Start the bridge on the default socket, with an example server if none is configured
+	@node dist/mcp-bridge.js serve
+
+clean: ## Remove what was built
+	rm -rf dist coverage
