@@ -10,6 +10,7 @@ import { Instance, type InstanceContext } from '../downstream/instance.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { Listener } from '../local/listener.ts';
 import { messageOf } from '../util/bridge-error.ts';
+import type { Duplex } from 'node:stream';
 import { systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -66,15 +67,17 @@ export class Daemon {
 
   /** Becomes the daemon of its path, and accepts. */
   async listen(): Promise<void> {
-    const { socketPath, limits, pid, version } = this.#options;
-    const listener = await Listener.open(socketPath, (socket) => {
-      this.#connections.accept(
-        new StreamLink(socket, socket, { maxFrameBytes: limits.maxMessageBytes, turn: this.#turn }),
-      );
-    });
+    const { socketPath, pid, version } = this.#options;
+    const listener = await Listener.open(socketPath, (socket) => this.accept(socket));
     listener.describe({ pid, version });
     systemClock.every(TOUCH_PERIOD_MS, () => listener.touch());
     this.#listener = listener;
+  }
+
+  /** Serves a client at the other end of a stream. */
+  accept(stream: Duplex): void {
+    const { maxMessageBytes } = this.#options.limits;
+    this.#connections.accept(new StreamLink(stream, stream, { maxFrameBytes: maxMessageBytes, turn: this.#turn }));
   }
 
   /** Answers what was asked, lets the clients and the servers go, and gives the path free. */

@@ -1,0 +1,14 @@
+import { describe, test } from 'vitest';
+import { BRIDGES } from '../support/bridges.ts';
+import { DEFAULT_CONFIG, SCENARIOS } from './scenarios.ts';
+
+describe.each(BRIDGES)('%s', (_, open) => {
+  test.each(SCENARIOS)('$title', async (scenario) => {
+    const bridge = await open(scenario.config ?? DEFAULT_CONFIG);
+    try {
+      await scenario.run(bridge);
+    } finally {
+      await bridge.stop();
+    }
+  });
+});

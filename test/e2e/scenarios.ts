@@ -1,0 +1,373 @@
+// What a client may count on, as one body each. They run over every way to the bridge, see scenarios.test.ts.
+
+import { expect } from 'vitest';
+import { type Bridge, untilStatus } from '../support/bridges.ts';
+import { type Message, type RawClient, textOf } from '../support/raw-client.ts';
+import { fixtureServer } from '../support/test-daemon.ts';
+
+interface Scenario {
+  readonly title: string;
+  readonly config?: object;
+  run(bridge: Bridge): Promise<void>;
+}
+
+const ONE_SERVER = { mcpServers: { fixture: fixtureServer() } };
+const TWO_SERVERS = { mcpServers: { one: fixtureServer(), other: fixtureServer() } };
+
+async function ready(bridge: Bridge, meta?: object): Promise<RawClient> {
+  const client = await bridge.connect();
+  await client.initialize(meta);
+  return client;
+}
+
+const seen = async (client: RawClient): Promise<{ methods: string[]; cancelled: unknown[] }> =>
+  JSON.parse(textOf(await client.callTool('seen', 'seen'))) as { methods: string[]; cancelled: unknown[] };
+
+/** A progress note's token, and how far it is. */
+const progressOf = ({ params }: Message): [unknown, unknown] => [params?.progressToken, params?.progress];
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    title: "initialize is answered with the server's own words, in the version that was asked for",
+    async run(bridge) {
+      const client = await bridge.connect();
+      const { result } = await client.initialize();
+      expect(result).toMatchObject({
+        protocolVersion: '2025-06-18',
+        serverInfo: { name: 'fixture', version: '1.2.3' },
+        capabilities: { tools: { listChanged: true } },
+        instructions: 'Fixture.',
+        extra: { kept: 1 },
+        _meta: { 'mcp-bridge/clientId': expect.any(String), 'mcp-bridge/instanceId': expect.any(String) },
+      });
+    },
+  },
+  {
+    title: 'initialize also works as the client-discovery document has it',
+    async run(bridge) {
+      const client = await bridge.connect();
+      const clientInfo = { name: 'Example', version: '1.2.0', protocols: ['mcp/1.0'] };
+      const answer = await client.request(1, 'initialize', {
+        processId: 1,
+        clientInfo,
+        capabilities: { example: true },
+      });
+      expect(answer.result).toMatchObject({ protocolVersion: '2025-11-25', serverInfo: { name: 'fixture' } });
+      expect(textOf(await client.callTool(2, 'echo', { text: 'hi' }))).toBe('hi');
+    },
+  },
+  {
+    title: 'a server is initialized once, however many clients come, early or late',
+    async run(bridge) {
+      const clients = await Promise.all([ready(bridge), ready(bridge), ready(bridge)]);
+      const late = await ready(bridge);
+      for (const client of [...clients, late])
+        expect(textOf(await client.callTool(1, 'echo', { text: 'x' }))).toBe('x');
+      const { methods } = await seen(late);
+      expect(methods.filter((method) => method === 'initialize')).toHaveLength(1);
+      expect(methods.filter((method) => method === 'notifications/initialized')).toHaveLength(1);
+      const { instances } = await bridge.status();
+      expect(instances).toMatchObject([{ server: 'fixture', state: 'ready', sessions: 4, restarts: 0 }]);
+    },
+  },
+  {
+    title: "a server's errors, and methods that nobody knows, pass through",
+    async run(bridge) {
+      const client = await ready(bridge);
+      expect((await client.request(1, 'no/such')).error).toEqual({
+        code: -32601,
+        message: 'Method not found: no/such',
+      });
+      expect((await client.callTool(2, 'nope')).error).toEqual({ code: -32602, message: 'Unknown tool: nope' });
+    },
+  },
+  {
+    title: 'ids come back with the bytes they were sent with',
+    async run(bridge) {
+      const client = await ready(bridge);
+      for (const id of [
+        '0',
+        '-7',
+        '9007199254740991',
+        '1.0',
+        '1e2',
+        '""',
+        '"a"',
+        '"\\u0061\\/"',
+        '"é漢"',
+        '"1"',
+        '1',
+      ]) {
+        client.send(
+          `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo","arguments":{"text":"t"}}}`,
+        );
+        expect(await client.nextLine()).toContain(`"id":${id},`);
+      }
+    },
+  },
+  {
+    title: 'what the router does not read reaches the server byte for byte',
+    async run(bridge) {
+      const client = await ready(bridge);
+      const before =
+        '{ "params" : {"zeta":1.0, "name" :"raw", "arguments":{"n":1e5,"deep":[[{"id":1,"id":2}]],"u":"\\u00e9"}} ,"jsonrpc":"2.0","x-unknown":[ 1 ],  "id":';
+      const after = ', "method":"tools/call"  }';
+      client.send(`${before}"mine"${after}`);
+      const received = textOf(await client.answerTo('mine'));
+      expect(received.startsWith(before)).toBe(true);
+      expect(received.endsWith(after)).toBe(true);
+      expect(received.slice(before.length, -after.length)).toMatch(/^\d+$/);
+    },
+  },
+  {
+    title: 'what a server sends reaches the client byte for byte',
+    async run(bridge) {
+      const client = await ready(bridge);
+      await client.callTool(0, 'echo', { text: 'ready' });
+      const line =
+        '{ "method":"notifications/x" ,"params":{"b":1.0,"a":[2e5,"\\u00e9é"]},"jsonrpc":"2.0","extra":null}';
+      client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'print', arguments: { line } } });
+      expect(await client.nextLine()).toBe(line);
+    },
+  },
+  {
+    title: 'clients with the same ids get their own answers',
+    async run(bridge) {
+      const clients = await Promise.all(Array.from({ length: 5 }, () => ready(bridge)));
+      const asked = clients.flatMap((client, n) =>
+        [0, 1, 2, 3].map(async (id) => {
+          client.send({
+            jsonrpc: '2.0',
+            id,
+            method: 'tools/call',
+            params: { name: 'echo', arguments: { text: `${n}:${id}` } },
+          });
+          return [n, id];
+        }),
+      );
+      await Promise.all(asked);
+      for (const [n, client] of clients.entries()) {
+        for (const id of [0, 1, 2, 3]) expect(textOf(await client.answerTo(id))).toBe(`${n}:${id}`);
+      }
+    },
+  },
+  {
+    title: 'progress reaches the one who asked for it, under the token of its own',
+    async run(bridge) {
+      const [one, other, quiet] = await Promise.all([ready(bridge), ready(bridge), ready(bridge)]);
+      one.send({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'slow', arguments: { ms: 60, steps: 2 }, _meta: { progressToken: 'same' } },
+      });
+      other.send({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { _meta: { progressToken: 'same' }, name: 'slow', arguments: { ms: 60, steps: 3 } },
+      });
+      const [fromOne, fromOther] = await Promise.all([take(one, 3), take(other, 4)]);
+      expect(fromOne.slice(0, 2).map(progressOf)).toEqual([
+        ['same', 1],
+        ['same', 2],
+      ]);
+      expect(fromOther.slice(0, 3).map(progressOf)).toEqual([
+        ['same', 1],
+        ['same', 2],
+        ['same', 3],
+      ]);
+      expect(textOf(await quiet.callTool(9, 'echo', { text: 'only this' }))).toBe('only this');
+      expect(quiet.lines).toHaveLength(2);
+    },
+  },
+  {
+    title: "a cancel reaches the server under the server's id, and nothing but the cancelled call is lost",
+    async run(bridge) {
+      const [one, other] = await Promise.all([ready(bridge), ready(bridge)]);
+      one.send({ jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'hold' } });
+      other.send({ jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'hold' } });
+      await untilStatus(bridge, ({ instances }) => instances[0]?.calls === 2);
+      one.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5, reason: 'no more' } });
+      await untilStatus(bridge, ({ counters }) => counters.cancelled === 1);
+      expect((await seen(one)).cancelled).toHaveLength(1);
+      expect(textOf(await one.callTool(6, 'release'))).toBe('ok');
+      expect(textOf(await other.answerTo(5))).toBe('released');
+      expect(one.lines.some((line) => (JSON.parse(line) as Message).id === 5)).toBe(false);
+      expect((await bridge.status()).counters).toMatchObject({ cancelled: 1, strayResponses: 1 });
+    },
+  },
+  {
+    title: 'what a client had in flight when it went is cancelled at the server',
+    async run(bridge) {
+      const [one, other] = await Promise.all([ready(bridge), ready(bridge)]);
+      one.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+      await untilStatus(bridge, ({ instances }) => instances[0]?.calls === 1);
+      one.destroy();
+      await untilStatus(bridge, ({ counters }) => counters.cancelled === 1);
+      expect((await seen(other)).cancelled).toHaveLength(1);
+      await untilStatus(bridge, ({ instances }) => instances[0]?.sessions === 1);
+    },
+  },
+  {
+    title: 'a crash gives each call in flight one error at once, and the next call starts the server again',
+    async run(bridge) {
+      const [one, other] = await Promise.all([ready(bridge), ready(bridge)]);
+      one.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+      one.send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'hold' } });
+      await untilStatus(bridge, ({ instances }) => instances[0]?.calls === 2);
+      const lost = [await other.callTool(1, 'crash', { code: 7 }), await one.answerTo(1), await one.answerTo(2)];
+      for (const { error } of lost) {
+        expect(error).toMatchObject({ code: -32603, data: { code: 'SERVER_CRASHED', server: 'fixture' } });
+        expect(error?.message).toContain('outcome is unknown');
+      }
+      expect(textOf(await one.callTool(3, 'echo', { text: 'again' }))).toBe('again');
+      expect(textOf(await other.callTool(3, 'echo', { text: 'again' }))).toBe('again');
+      const { instances, counters } = await bridge.status();
+      expect(instances).toMatchObject([{ restarts: 1, state: 'ready' }]);
+      expect(counters).toMatchObject({ serverCrashes: 1, serverStarts: 2 });
+    },
+  },
+  {
+    title: 'a server that cannot start fails initialize with what it said last, without the values it was given',
+    config: {
+      mcpServers: { fixture: fixtureServer({ FIXTURE_EXIT: '4', FIXTURE_STDERR: 'no key hunter2', KEY: 'hunter2' }) },
+    },
+    async run(bridge) {
+      const client = await bridge.connect();
+      const { error } = await client.initialize();
+      expect(error).toMatchObject({ code: -32603, data: { code: 'SERVER_START_FAILED', server: 'fixture' } });
+      expect(error?.message).toContain('exited with code 4');
+      expect(JSON.stringify(error)).not.toContain('hunter2');
+      // The connection is not lost by that.
+      expect((await client.request(2, 'ping')).result).toEqual({});
+    },
+  },
+  {
+    title: 'a server that prints what is no JSON on stdout is understood all the same',
+    config: { mcpServers: { fixture: fixtureServer({ FIXTURE_NOISE: '1' }) } },
+    async run(bridge) {
+      const client = await ready(bridge);
+      client.send({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'print', arguments: { line: 'debug: {"id":1}' } },
+      });
+      expect(textOf(await client.answerTo(1))).toBe('ok');
+      expect((await bridge.status()).counters.serverNoise).toBe(1);
+    },
+  },
+  {
+    title: 'notices of a server reach all its clients',
+    async run(bridge) {
+      const [one, other] = await Promise.all([ready(bridge), ready(bridge)]);
+      await other.callTool(0, 'echo', { text: 'here' });
+      await one.callTool(1, 'notify', { method: 'notifications/tools/list_changed' });
+      expect(await other.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+      expect(one.lines).toContain('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}');
+    },
+  },
+  {
+    title: 'before initialize there is ping, a quick no to server/discover, and a clear error to all else',
+    async run(bridge) {
+      const client = await bridge.connect();
+      expect((await client.request(1, 'ping')).result).toEqual({});
+      expect((await client.request(2, 'server/discover')).error?.code).toBe(-32601);
+      expect((await client.request(3, 'tools/list')).error).toMatchObject({
+        code: -32600,
+        message: expect.stringContaining('initialize'),
+      });
+      await client.initialize();
+      expect((await client.request(4, 'initialize', { protocolVersion: '2025-06-18' })).error?.code).toBe(-32600);
+      expect(textOf(await client.callTool(5, 'echo', { text: 'fine' }))).toBe('fine');
+    },
+  },
+  {
+    title: 'a whole conversation sent at once, its end included, is answered in full',
+    async run(bridge) {
+      const client = await bridge.connect();
+      const initialize = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'script', version: '1' } },
+      };
+      const calls = Array.from({ length: 100 }, (_, i) => ({
+        jsonrpc: '2.0',
+        id: i + 2,
+        method: 'tools/call',
+        params: { name: 'slow', arguments: { ms: 20 } },
+      }));
+      for (const message of [initialize, { jsonrpc: '2.0', method: 'notifications/initialized' }, ...calls])
+        client.send(message);
+      client.end();
+      const answers = await take(client, 101);
+      expect(new Set(answers.map(({ id }) => id)).size).toBe(101);
+      expect(answers.every(({ result }) => result !== undefined)).toBe(true);
+      await client.untilClosed();
+      await untilStatus(bridge, ({ clients }) => clients === 0);
+    },
+  },
+  {
+    title: 'an id that is still in use is refused, and the first request keeps its answer',
+    async run(bridge) {
+      const client = await ready(bridge);
+      client.send({ jsonrpc: '2.0', id: 'twice', method: 'tools/call', params: { name: 'hold' } });
+      expect((await client.callTool('twice', 'echo')).error).toMatchObject({
+        code: -32600,
+        data: { code: 'REQUEST_REFUSED' },
+      });
+      client.send({ jsonrpc: '2.0', id: 'other', method: 'tools/call', params: { name: 'release' } });
+      expect(textOf(await client.answerTo('twice'))).toBe('released');
+    },
+  },
+  {
+    title: 'one client can hold no more than its share: 600 requests at once are all answered',
+    async run(bridge) {
+      const client = await ready(bridge);
+      for (let id = 0; id < 600; id++)
+        client.send({
+          jsonrpc: '2.0',
+          id,
+          method: 'tools/call',
+          params: { name: 'echo', arguments: { text: `${id}` } },
+        });
+      for (let id = 0; id < 600; id++) expect(textOf(await client.answerTo(id))).toBe(`${id}`);
+    },
+  },
+  {
+    title: 'a view names the server to be shown; what does not exist is said, with what does',
+    config: TWO_SERVERS,
+    async run(bridge) {
+      const chosen = await bridge.connect();
+      expect(
+        (await chosen.initialize({ 'mcp-bridge/view': 'server:other', 'mcp-bridge/clientId': 'me' })).result,
+      ).toMatchObject({ _meta: { 'mcp-bridge/clientId': 'me' } });
+      const client = await bridge.connect();
+      const undecided = await client.initialize();
+      expect(undecided.error).toMatchObject({
+        code: -32602,
+        data: { code: 'SERVER_NOT_CHOSEN', hint: expect.stringContaining('one, other') },
+      });
+      const unknown = await client.initialize({ 'mcp-bridge/view': 'server:none' });
+      expect(unknown.error).toMatchObject({
+        code: -32601,
+        data: { code: 'SERVER_NOT_FOUND', hint: expect.stringContaining('one, other') },
+      });
+      const strange = await client.initialize({ 'mcp-bridge/view': 'sideways' });
+      expect(strange.error).toMatchObject({ code: -32602, data: { code: 'VIEW_UNKNOWN' } });
+      expect(
+        (await client.initialize({ 'mcp-bridge/view': 'server:one', 'mcp-bridge/clientId': 'me' })).result?._meta,
+      ).toMatchObject({ 'mcp-bridge/clientId': 'me-2' });
+    },
+  },
+];
+
+async function take(client: RawClient, count: number): Promise<Message[]> {
+  const messages: Message[] = [];
+  while (messages.length < count) messages.push(await client.next());
+  return messages;
+}
+
+export const DEFAULT_CONFIG = ONE_SERVER;

@@ -1,0 +1,82 @@
+// The same bridge reached in three ways, so that one body of a scenario runs over each: in memory, over the socket,
+// and through `connect`. The servers behind it are real processes every time.
+
+import { spawn } from 'node:child_process';
+import { duplexPair } from 'node:stream';
+import { validate } from '../../src/config/schema.ts';
+import { Daemon } from '../../src/daemon/daemon.ts';
+import { jsonLogger } from '../../src/local/log-sink.ts';
+import { RawClient } from './raw-client.ts';
+import { PROGRAM, TestDaemon, type TestStatus } from './test-daemon.ts';
+
+export interface Bridge {
+  /** A connection that has said nothing yet. */
+  connect(): Promise<RawClient>;
+  status(): Promise<TestStatus>;
+  stop(): Promise<void>;
+}
+
+export type OpenBridge = (config: object) => Promise<Bridge>;
+
+const inMemory: OpenBridge = (file) => {
+  const { config } = validate(file, (path) => path);
+  const daemon = new Daemon({
+    socketPath: 'none',
+    config,
+    limits: config.limits,
+    servers: config.servers,
+    environment: process.env,
+    cwd: process.cwd(),
+    logger: jsonLogger('silent', () => undefined),
+    version: '0.0.0-test',
+    pid: process.pid,
+    onStopRequested: () => undefined,
+  });
+  const connect = (): RawClient => {
+    const [ours, theirs] = duplexPair({ allowHalfOpen: true });
+    daemon.accept(theirs);
+    return new RawClient(ours, ours);
+  };
+  return Promise.resolve({
+    connect: () => Promise.resolve(connect()),
+    status: () => Promise.resolve(daemon.status() as unknown as TestStatus),
+    stop: () => daemon.stop(),
+  });
+};
+
+const overSocket: OpenBridge = (config) => TestDaemon.start(config);
+
+const throughConnect: OpenBridge = async (config) => {
+  const daemon = await TestDaemon.start(config);
+  const exits: Promise<unknown>[] = [];
+  return {
+    connect: () => {
+      const shim = spawn(process.execPath, [PROGRAM, 'connect', '--mcp-bridge-socket', daemon.path], {
+        stdio: ['pipe', 'pipe', 'ignore'],
+        env: { ...process.env, XDG_CONFIG_HOME: daemon.dir },
+      });
+      exits.push(new Promise((resolve) => shim.once('exit', resolve)));
+      return Promise.resolve(new RawClient(shim.stdout, shim.stdin));
+    },
+    status: () => daemon.status(),
+    stop: async () => {
+      await daemon.stop();
+      await Promise.all(exits);
+    },
+  };
+};
+
+export const BRIDGES: readonly (readonly [string, OpenBridge])[] = [
+  ['in memory', inMemory],
+  ['over the socket', overSocket],
+  ['through connect', throughConnect],
+];
+
+/** Asks until the bridge says so. */
+export async function untilStatus(bridge: Bridge, holds: (status: TestStatus) => boolean): Promise<TestStatus> {
+  for (;;) {
+    const status = await bridge.status();
+    if (holds(status)) return status;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
