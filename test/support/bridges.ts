@@ -34,6 +34,7 @@ const inMemory: OpenBridge = (file) => {
   });
   const connect = (): RawClient => {
     const [ours, theirs] = duplexPair({ allowHalfOpen: true });
+    ours.on('close', () => theirs.destroy()); // which a kernel would see to
     daemon.accept(theirs);
     return new RawClient(ours, ours);
   };
