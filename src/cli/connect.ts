@@ -16,19 +16,21 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     throw new BridgeError('USAGE', '--server and --view exclude each other', {
       hint: 'See: mcp-bridge connect --help',
     });
+  const { stdin, stdout, stderr } = host;
+  let located: Located;
+  let socket: Socket;
   try {
-    const located = await locate(values, host);
-    const socket = await open(located, values, host);
-    const { stdin, stdout } = host;
-    const clientEndedIt = await relay({ stdin, stdout, socket, meta: introduction(values, located, host) });
-    if (clientEndedIt) return DONE;
-    throw new BridgeError('DAEMON_NOT_RUNNING', 'The daemon has closed the connection', { hint: 'Its log says why.' });
+    located = await locate(values, host);
+    socket = await open(located, values, host);
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
-    host.stderr.write(lineFor(error));
-    await answerUnavailable(host.stdin, host.stdout, error);
+    stderr.write(lineFor(error));
+    await answerUnavailable(stdin, stdout, error);
     return FAILED;
   }
+  const clientEndedIt = await relay({ stdin, stdout, socket, meta: introduction(values, located, host) });
+  if (clientEndedIt) return DONE;
+  throw new BridgeError('DAEMON_NOT_RUNNING', 'The daemon has closed the connection', { hint: 'Its log says why.' });
 }
 
 function locate(values: Values<typeof CONNECT>, host: CliHost): Promise<Located> {

@@ -12,9 +12,9 @@ while read -r what group; do
     drop) groups="\${groups%% $group *} \${groups#* $group }" ;;
   esac
 done
-for group in $groups; do kill -TERM -- "-$group" 2>/dev/null; done
+for group in $groups; do kill -TERM "-$group" 2>/dev/null; done
 [ "$groups" = ' ' ] || sleep 1
-for group in $groups; do kill -KILL -- "-$group" 2>/dev/null; done
+for group in $groups; do kill -KILL "-$group" 2>/dev/null; done
 `;
 
 export class OrphanGuard {

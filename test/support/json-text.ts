@@ -14,7 +14,20 @@ const numberText = fc.oneof(
 const stringPiece = fc.oneof(
   { weight: 8, arbitrary: fc.stringMatching(/^[ !#-[\]-~]{1,12}$/) },
   fc.constantFrom('é', 'ſ', '\u212a', '日本', '😀', '\u007f', '\u2028', '\ufeff'),
-  fc.constantFrom('\\"', '\\\\', '\\/', '\\b', '\\f', '\\n', '\\r', '\\t', '\\u0041', '\\uD83D\\ude00', '\\ud800', '\\u0000'),
+  fc.constantFrom(
+    '\\"',
+    '\\\\',
+    '\\/',
+    '\\b',
+    '\\f',
+    '\\n',
+    '\\r',
+    '\\t',
+    '\\u0041',
+    '\\uD83D\\ude00',
+    '\\ud800',
+    '\\u0000',
+  ),
 );
 export const stringText = fc.array(stringPiece, { maxLength: 8 }).map((pieces) => `"${pieces.join('')}"`);
 
@@ -25,18 +38,72 @@ export const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie)
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     scalarText,
-    fc.array(fc.tuple(space, tie('value'), space), { maxLength: 4 }).map((items) => `[${items.map((i) => i.join('')).join(',')}]`),
-    fc.array(fc.tuple(space, stringText, space, tie('value'), space), { maxLength: 4 }).map(
-      (items) => `{${items.map(([a, key, b, value, c]) => `${a}${key}${b}:${value}${c}`).join(',')}}`,
-    ),
+    fc
+      .array(fc.tuple(space, tie('value'), space), { maxLength: 4 })
+      .map((items) => `[${items.map((i) => i.join('')).join(',')}]`),
+    fc
+      .array(fc.tuple(space, stringText, space, tie('value'), space), { maxLength: 4 })
+      .map((items) => `{${items.map(([a, key, b, value, c]) => `${a}${key}${b}:${value}${c}`).join(',')}}`),
   ),
 })).value;
 
 /** Texts at the border of the grammar, on either side of it. */
 export const oddText = fc.constantFrom(
-  ...['01', '-01', '+1', '.5', '1.', '1.e5', '0x1', '-', '1e', '1e+', '--1', '1E5', '1.5E-3', '00', '-0.0', 'NaN', 'Infinity'],
-  ...['tru', 'True', 'truee', 'nul', 'undefined', '', ' ', '"', '"\\', '"\\"', '"\\u12"', '"\\u12G4"', '"\\x41"', "'a'", '"\t"', '"\r"'],
-  ...['[', ']', '[,]', '[1,]', '[1 2]', '{,}', '{"a"}', '{"a":}', '{"a":1,}', '{a:1}', '{"a":1]', '[1}', '{"a" 1}', '[]]', '{}{}', '1 1'],
+  ...[
+    '01',
+    '-01',
+    '+1',
+    '.5',
+    '1.',
+    '1.e5',
+    '0x1',
+    '-',
+    '1e',
+    '1e+',
+    '--1',
+    '1E5',
+    '1.5E-3',
+    '00',
+    '-0.0',
+    'NaN',
+    'Infinity',
+  ],
+  ...[
+    'tru',
+    'True',
+    'truee',
+    'nul',
+    'undefined',
+    '',
+    ' ',
+    '"',
+    '"\\',
+    '"\\"',
+    '"\\u12"',
+    '"\\u12G4"',
+    '"\\x41"',
+    "'a'",
+    '"\t"',
+    '"\r"',
+  ],
+  ...[
+    '[',
+    ']',
+    '[,]',
+    '[1,]',
+    '[1 2]',
+    '{,}',
+    '{"a"}',
+    '{"a":}',
+    '{"a":1,}',
+    '{a:1}',
+    '{"a":1]',
+    '[1}',
+    '{"a" 1}',
+    '[]]',
+    '{}{}',
+    '1 1',
+  ],
   ...['\ufeff1', '1\ufeff', '\u00a01', '[1\u00a0]', '\v1', '\f1', '\u20281', '/**/1', '"\\\ud83d\ude00"'],
 );
 

@@ -57,6 +57,10 @@ export class RawClient {
     return new Promise((resolve) => this.#output.write(bytes, () => resolve()));
   }
 
+  stopReading(): void {
+    this.#input.pause();
+  }
+
   end(): void {
     this.#output.end();
   }
@@ -76,7 +80,7 @@ export class RawClient {
     return JSON.parse(await this.nextLine()) as Message;
   }
 
-  /** The answer with this id; other messages are passed over. */
+  /** The answer with this id; other messages are passed over. Only one wait at a time. */
   async answerTo(id: unknown): Promise<Message> {
     for (;;) {
       const message = await this.next();

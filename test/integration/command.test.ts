@@ -1,0 +1,264 @@
+// The command as a person or a script uses it.
+
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { RawClient, textOf } from '../support/raw-client.ts';
+import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
+
+let dir: string;
+let env: Record<string, string>;
+let path: string;
+beforeEach(() => {
+  dir = tempDir();
+  path = join(dir, 'b.sock');
+  env = { XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, MCP_BRIDGE_SOCKET: path, HOME: dir };
+});
+afterEach(async () => {
+  await runCommand(['stop'], { env, cwd: dir });
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const run = (args: string[], input?: string) =>
+  runCommand(args, { env, cwd: dir, ...(input === undefined ? {} : { input }) });
+const INITIALIZE =
+  '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"script","version":"3"}}}\n';
+
+describe('start, status, clients, stop', () => {
+  test('a daemon comes, tells about itself, and goes', async () => {
+    const started = await run(['start']);
+    expect(started).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(`runs at ${path}`) });
+    expect((await run(['start'])).stdout).toMatch(/runs already .*\(pid \d+\)/);
+
+    const client = await RawClient.connect(path);
+    await client.initialize({ 'mcp-bridge/clientId': 'me' });
+    expect(textOf(await client.callTool(1, 'add', { a: 2, b: 40 }))).toBe('42');
+
+    const status = JSON.parse((await run(['status', '--json'])).stdout) as Record<string, unknown>;
+    expect(Object.keys(status)).toEqual([
+      'pid',
+      'version',
+      'socketPath',
+      'uptimeMs',
+      'clients',
+      'instances',
+      'counters',
+    ]);
+    expect(status).toMatchObject({ socketPath: path, clients: 1 });
+    expect(status.instances).toEqual([
+      { server: 'example', pid: expect.any(Number), state: 'ready', sessions: 1, restarts: 0, calls: 1 },
+    ]);
+    expect(JSON.parse((await run(['clients', '--json'])).stdout)).toEqual([
+      {
+        clientId: 'me',
+        name: 'raw',
+        version: '1',
+        view: 'server:example',
+        state: 'ready',
+        connectedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+        inFlight: 0,
+      },
+    ]);
+    expect((await run(['status'])).stdout).toMatch(/example +ready +\d+ +1 +1 +0/);
+    expect((await run(['clients'])).stdout).toMatch(/me +raw 1 +server:example +ready/);
+
+    expect(await run(['stop'])).toMatchObject({
+      code: 0,
+      stdout: `mcp-bridge at ${path} has stopped (pid ${status.pid})\n`,
+    });
+    expect(existsSync(path)).toBe(false);
+    client.destroy();
+  });
+
+  test('where no daemon runs, status says how to start one and stop has nothing to do', async () => {
+    for (const verb of ['status', 'clients']) {
+      expect(await run([verb])).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `mcp-bridge: No mcp-bridge runs at ${path}. Start it with: mcp-bridge start\n`,
+      });
+    }
+    expect(await run(['stop'])).toMatchObject({ code: 0, stdout: `No mcp-bridge runs at ${path}\n` });
+  });
+
+  test('start in a command substitution does not hold the shell', async () => {
+    const shell = spawn('/bin/sh', ['-c', `out=$("${process.execPath}" "${PROGRAM}" start); echo "got: $out"`], {
+      env: { ...process.env, ...env },
+      cwd: dir,
+    });
+    let output = '';
+    shell.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    await new Promise((resolve) => shell.once('close', resolve));
+    expect(output).toContain('got: mcp-bridge runs at');
+  });
+
+  test('a start that fails says why', async () => {
+    writeFileSync(join(dir, 'broken.json'), '{ "mcpServers": {,} }');
+    const { code, stderr } = await run(['start', '--config', join(dir, 'broken.json')]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${join(dir, 'broken.json')}:1:18`);
+  });
+});
+
+describe('serve', () => {
+  test('SIGTERM lets what was asked be answered, then ends with 0', async () => {
+    const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+    const client = await daemon.client();
+    for (let id = 0; id < 20; id++) {
+      client.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'slow', arguments: { ms: 300 } } });
+    }
+    await daemon.until(({ instances }) => instances[0]?.calls === 20);
+    daemon.kill('SIGTERM');
+    for (let id = 0; id < 20; id++) expect(textOf(await client.answerTo(id))).toBe('done');
+    await client.untilClosed();
+    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+    await daemon.stop();
+  });
+
+  test('what is not answered when the time to drain is up gets an error', async () => {
+    const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() }, limits: { drainTimeoutMs: 50 } });
+    const client = await daemon.client();
+    client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+    await daemon.until(({ instances }) => instances[0]?.calls === 1);
+    daemon.kill('SIGINT');
+    expect((await client.answerTo(1)).error).toMatchObject({ code: -32603, data: { code: 'SHUTTING_DOWN' } });
+    expect((await daemon.exited).code).toBe(0);
+    await daemon.stop();
+  });
+
+  test('one bad server in the config is said and left out; the others are served', async () => {
+    const daemon = await TestDaemon.start({ mcpServers: { bad: { command: 7 }, good: fixtureServer() } });
+    expect(daemon.log).toContain('mcpServers.bad.command must be a string');
+    expect((await daemon.status()).instances.map(({ server }) => server)).toEqual(['good']);
+    await daemon.stop();
+  });
+
+  test('logs JSON lines to a file if asked to, and nothing to stdout', async () => {
+    const file = join(dir, 'log');
+    const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } }, { args: ['--log-file', file] });
+    await daemon.client();
+    await daemon.stop();
+    const lines = readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ time: expect.any(String), level: 'info', message: 'server ready', server: 'fixture' }),
+    );
+  });
+});
+
+describe('connect', () => {
+  test('starts the daemon if none runs, answers all that was asked, and ends with its input', async () => {
+    const { code, stdout } = await run(
+      ['connect'],
+      `${INITIALIZE}{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}\n`,
+    );
+    expect(code).toBe(0);
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { id: number }).id),
+    ).toEqual([1, 2]);
+    expect((await run(['status'])).code).toBe(0);
+  });
+
+  test('with --no-autostart and no daemon it answers initialize with an error and ends with 1', async () => {
+    const { code, stdout, stderr } = await run(['connect', '--no-autostart'], INITIALIZE);
+    expect(code).toBe(1);
+    expect(stderr).toContain('Start it with: mcp-bridge start');
+    expect(JSON.parse(stdout)).toMatchObject({
+      jsonrpc: '2.0',
+      id: 1,
+      error: { code: -32603, data: { code: 'DAEMON_NOT_RUNNING' } },
+    });
+  });
+
+  test('passes on the server, the client id, and the working directory', async () => {
+    writeFileSync(
+      join(dir, 'mcp-bridge.config.json'),
+      JSON.stringify({ mcpServers: { one: fixtureServer(), two: fixtureServer() } }),
+    );
+    await run(['start']);
+    const shim = spawn(process.execPath, [PROGRAM, 'connect', '--server', 'two', '--mcp-client-id', 'editor'], {
+      env: { ...process.env, ...env },
+      cwd: dir,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const client = new RawClient(shim.stdout, shim.stdin);
+    await client.initialize();
+    expect(JSON.parse((await run(['clients', '--json'])).stdout)).toMatchObject([
+      { clientId: 'editor', view: 'server:two' },
+    ]);
+    client.end();
+    await client.untilClosed();
+    expect(await run(['connect', '--server', 'two', '--view', 'x'])).toMatchObject({ code: 2 });
+  });
+
+  test('ends with 1 when the daemon is killed, and says so', async () => {
+    const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+    const shim = spawn(process.execPath, [PROGRAM, 'connect', '--mcp-bridge-socket', daemon.path], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    let said = '';
+    shim.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const client = new RawClient(shim.stdout, shim.stdin);
+    await client.initialize();
+    daemon.kill('SIGKILL');
+    client.send({ jsonrpc: '2.0', id: 9, method: 'ping' });
+    expect(await new Promise((resolve) => shim.once('exit', resolve))).toBe(1);
+    expect(said).toContain('closed the connection');
+    await daemon.stop();
+  });
+
+  test('twelve at once with no daemon get one daemon, and all are answered', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => run(['connect'], INITIALIZE)));
+    expect(outcomes.map(({ code }) => code)).toEqual(Array(12).fill(0));
+    for (const { stdout } of outcomes) expect(stdout).toContain('"serverInfo"');
+    const { instances } = JSON.parse((await run(['status', '--json'])).stdout) as {
+      instances: { restarts: number; pid: number }[];
+    };
+    expect(instances).toMatchObject([{ restarts: 0 }]);
+  });
+});
+
+describe('usage', () => {
+  test.each([
+    [['stauts'], /Did you mean status/],
+    [['status', '--jsn'], /jsn/],
+    [['serve', '--port', '1'], /Unknown option '--port'.*mcp-bridge serve --help/],
+    [['serve', '--log-level', 'loud'], /--log-level is one of debug, info, warn, error, silent/],
+    [['connect', 'extra'], /mcp-bridge connect --help/],
+    [[], /Name a verb/],
+  ])('%j is wrong usage: one line, and 2', async (args, said) => {
+    const { code, stdout, stderr } = await run(args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(said);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test('every verb explains itself', async () => {
+    for (const verb of ['serve', 'start', 'stop', 'status', 'clients', 'connect']) {
+      const { code, stdout } = await run([verb, '--help']);
+      expect(code).toBe(0);
+      expect(stdout).toContain('--mcp-bridge-socket');
+    }
+    expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+test('the example server goes with its daemon', async () => {
+  await run(['start']);
+  const client = await RawClient.connect(path);
+  await client.initialize();
+  const pid = Number(/\d+/.exec(textOf(await client.callTool(1, 'visitors')))?.[0]);
+  await run(['stop']);
+  await untilGone(pid);
+  client.destroy();
+});

@@ -1,0 +1,362 @@
+// The core on links in memory, with a clock and a turn of the loop that the test moves, and servers that say what the
+// test tells them to. Nothing happens by itself: settle() lets happen what is due.
+
+import { Backend } from '../../src/core/backend.ts';
+import { ConnectionManager } from '../../src/core/connection-manager.ts';
+import { Counters } from '../../src/core/counters.ts';
+import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/core/liveness.ts';
+import type { ControlHandler } from '../../src/core/router.ts';
+import type { Session } from '../../src/core/session.ts';
+import { BridgeError } from '../../src/util/bridge-error.ts';
+import type { Logger } from '../../src/util/logger.ts';
+import { FrameSplitter } from '../../src/wire/frame-splitter.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../src/wire/limits.ts';
+import type { Link, LinkHandler } from '../../src/wire/link.ts';
+import { type ByteSink, FlushTurn, Outbox } from '../../src/wire/outbox.ts';
+import { FakeClock } from './fake-clock.ts';
+
+/** What tests look at in a message. */
+export interface Message {
+  readonly jsonrpc?: string;
+  readonly id?: number | string | null;
+  readonly method?: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: {
+    readonly code: number;
+    readonly message: string;
+    readonly data?: { readonly code?: string; readonly server?: string };
+  };
+}
+
+type Later = (task: () => void) => void;
+
+/** The daemon's end of a link, whose other end is a test. */
+export class TestLink implements Link, ByteSink {
+  readonly outbox: Outbox;
+  readonly lines: string[] = [];
+  readonly #later: Later;
+  readonly #reader: FrameSplitter;
+  readonly #splitterOf: (handler: LinkHandler) => FrameSplitter;
+  #handler: LinkHandler | undefined;
+  #splitter: FrameSplitter | undefined;
+  readonly #untaken: Buffer[] = [];
+  readonly #unread: Buffer[] = [];
+  #isBlocked = false;
+  isPaused = false;
+  #daemonEnded = false;
+  #peerEnded = false;
+  isClosed = false;
+  /** A peer that does not close its side when the daemon has. */
+  clingsOn = false;
+  /** On a socket this is an error that destroys it, and loses what is still queued. */
+  writesAfterEnd = 0;
+
+  constructor(later: Later, turn: FlushTurn, maxFrameBytes: number) {
+    this.#later = later;
+    this.outbox = new Outbox(this, turn);
+    this.#reader = new FrameSplitter(1 << 30, {
+      frame: (b, start, end) => this.lines.push(b.toString('utf8', start, end)),
+      badFrame: (reason) => this.lines.push(reason),
+    });
+    this.#splitterOf = (handler) => new FrameSplitter(maxFrameBytes, handler);
+  }
+
+  get writableLength(): number {
+    return this.#untaken.reduce((sum, { length }) => sum + length, 0);
+  }
+  write(bytes: Uint8Array): boolean {
+    if (this.#daemonEnded) this.writesAfterEnd++;
+    this.#untaken.push(Buffer.from(bytes));
+    if (!this.#isBlocked) this.take();
+    return !this.#isBlocked;
+  }
+  cork(): void {
+    this.#isBlocked ||= false;
+  }
+  uncork(): void {
+    this.#isBlocked ||= false;
+  }
+  start(handler: LinkHandler): void {
+    this.#handler = handler;
+    this.#splitter = this.#splitterOf(handler);
+  }
+  pause(): void {
+    this.isPaused = true;
+  }
+  resume(): void {
+    this.isPaused = false;
+    this.#later(() => this.#read());
+  }
+  end(): void {
+    this.outbox.flush();
+    this.#daemonEnded = true;
+    this.resume();
+    this.#closeIfOver();
+  }
+  destroy(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.outbox.close();
+    this.#later(() => this.#handler?.closed());
+  }
+
+  // --- the peer's side ---
+
+  /** Takes nothing more of what is meant for it. */
+  block(): void {
+    this.#isBlocked = true;
+  }
+  /** Takes everything, or as many writes as told. */
+  take(writes = Number.POSITIVE_INFINITY): void {
+    for (let i = 0; i < writes; i++) {
+      const bytes = this.#untaken.shift();
+      if (bytes === undefined) break;
+      this.#reader.push(bytes);
+    }
+    this.#closeIfOver();
+  }
+  unblock(): void {
+    this.#isBlocked = false;
+    this.take();
+    this.#handler?.drained();
+  }
+  push(bytes: Buffer): void {
+    this.#unread.push(bytes);
+    this.#read();
+  }
+  endByPeer(): void {
+    this.#peerEnded = true;
+    if (!this.isClosed) this.#handler?.ended();
+    this.#closeIfOver();
+  }
+
+  #read(): void {
+    while (!this.isPaused && !this.isClosed) {
+      const bytes = this.#unread.shift();
+      if (bytes === undefined) return;
+      this.#splitter?.push(bytes);
+    }
+  }
+  #closeIfOver(): void {
+    if (this.#daemonEnded && this.#untaken.length === 0 && (this.#peerEnded || !this.clingsOn)) this.destroy();
+  }
+}
+
+export class TestClient {
+  readonly link: TestLink;
+
+  constructor(link: TestLink) {
+    this.link = link;
+  }
+  get received(): Message[] {
+    return this.link.lines.map((line) => JSON.parse(line) as Message);
+  }
+  answersTo(id: number | string): Message[] {
+    return this.received.filter((message) => message.method === undefined && message.id === id);
+  }
+  notifications(method: string): Message[] {
+    return this.received.filter((message) => message.method === method);
+  }
+  say(...lines: (string | object)[]): void {
+    const text = lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
+    this.link.push(Buffer.from(text));
+  }
+  initialize(id: number | string = 'init', params: object = {}): void {
+    const clientInfo = { name: 'test', version: '1' };
+    this.say({
+      jsonrpc: '2.0',
+      id,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo, ...params },
+    });
+  }
+  call(id: number | string, args: object = {}, meta?: object): void {
+    const params = { name: 'tool', arguments: args, ...(meta === undefined ? {} : { _meta: meta }) };
+    this.say({ jsonrpc: '2.0', id, method: 'tools/call', params });
+  }
+  cancel(id: number | string): void {
+    this.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+  }
+}
+
+/** One server by name: its backend, and its one instance at a time. */
+export class TestServer {
+  readonly name: string;
+  readonly backend: Backend;
+  readonly #later: Later;
+  readonly #newLink: () => TestLink;
+  hello = '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"memory","version":"1"}}';
+  /** Whether it comes up by itself when asked to. */
+  opensByItself = true;
+  state: 'idle' | 'starting' | 'ready' = 'idle';
+  starts = 0;
+  link: TestLink | undefined;
+
+  constructor(name: string, later: Later, newLink: () => TestLink, context: ConstructorParameters<typeof Backend>[2]) {
+    this.name = name;
+    this.#later = later;
+    this.#newLink = newLink;
+    this.backend = new Backend(name, () => this.#start(), context);
+  }
+
+  #start(): void {
+    if (this.state !== 'idle') return;
+    this.state = 'starting';
+    this.starts++;
+    if (this.opensByItself) this.#later(() => this.open());
+  }
+  open(): void {
+    if (this.state !== 'starting') return;
+    this.state = 'ready';
+    this.link = this.#newLink();
+    this.link.start({
+      frame: () => undefined,
+      badFrame: () => undefined,
+      ended: () => undefined,
+      closed: () => undefined,
+      drained: () => this.backend.drained(),
+    });
+    this.backend.opened({
+      outbox: this.link.outbox,
+      instanceId: `${this.name}-${this.starts}`,
+      hello: Buffer.from(`${this.hello}\n`),
+    });
+  }
+  failToStart(): void {
+    this.state = 'idle';
+    this.backend.failed(
+      new BridgeError('SERVER_START_FAILED', `Server ${this.name} could not be started`, { server: this.name }),
+    );
+  }
+  crash(): void {
+    if (this.state !== 'ready') return;
+    this.state = 'idle';
+    this.link?.destroy();
+    this.backend.closed(new BridgeError('SERVER_CRASHED', `Server ${this.name} ended`, { server: this.name }));
+  }
+
+  /** What the running instance was sent. */
+  get received(): Message[] {
+    return (this.link?.lines ?? []).map((line) => JSON.parse(line) as Message);
+  }
+  get requests(): Message[] {
+    return this.received.filter((message) => message.method !== undefined && message.id !== undefined);
+  }
+  get cancelled(): unknown[] {
+    return this.received.flatMap(({ method, params }) =>
+      method === 'notifications/cancelled' ? [params?.requestId] : [],
+    );
+  }
+  say(line: string | object): void {
+    const text = typeof line === 'string' ? line : JSON.stringify(line);
+    const bytes = Buffer.from(`${text}\n`);
+    if (this.state === 'ready') this.backend.frame(bytes, 0, bytes.length - 1);
+  }
+  /** Answers a request that it was sent with the request's own arguments. */
+  answer(request: Message | undefined): void {
+    if (request === undefined) throw new Error('there is no such request');
+    this.say({ jsonrpc: '2.0', id: request.id, result: { echo: request.params?.arguments ?? null } });
+  }
+}
+
+export interface CoreOptions {
+  readonly limits?: Partial<Limits>;
+  readonly liveness?: Partial<LivenessSettings>;
+  readonly servers?: readonly string[];
+  readonly control?: ControlHandler;
+}
+
+const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+export class CoreInMemory {
+  readonly clock = new FakeClock();
+  readonly counters = new Counters();
+  readonly limits: Limits;
+  readonly manager: ConnectionManager;
+  readonly #servers: ReadonlyMap<string, TestServer>;
+  readonly #turn: FlushTurn;
+  #tasks: (() => void)[] = [];
+
+  constructor(options: CoreOptions = {}) {
+    const later: Later = (task) => void this.#tasks.push(task);
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const { limits, counters } = this;
+    this.#turn = new FlushTurn(later);
+    const context = {
+      limits,
+      counters,
+      logger: silent,
+      cutOff: (session: Session, reason: string) => this.manager.cutOff(session, reason),
+    };
+    const names = options.servers ?? ['memory'];
+    this.#servers = new Map(names.map((name) => [name, new TestServer(name, later, () => this.#newLink(), context)]));
+    this.manager = new ConnectionManager({
+      limits,
+      counters,
+      logger: silent,
+      servers: { names: () => names, backend: (name) => this.#servers.get(name)?.backend },
+      control: options.control ?? (() => undefined),
+      version: '0.0.0-test',
+      clock: this.clock,
+      liveness: { ...DEFAULT_LIVENESS, ...options.liveness },
+    });
+  }
+
+  #newLink(): TestLink {
+    return new TestLink((task) => void this.#tasks.push(task), this.#turn, this.limits.maxMessageBytes);
+  }
+
+  server(name = 'memory'): TestServer {
+    const server = this.#servers.get(name);
+    if (server === undefined) throw new Error(`there is no server ${name}`);
+    return server;
+  }
+
+  /** A client that has connected and said nothing yet. */
+  connect(options: { readonly clingsOn?: boolean } = {}): TestClient {
+    const client = new TestClient(this.#newLink());
+    client.link.clingsOn = options.clingsOn ?? false;
+    this.manager.accept(client.link);
+    return client;
+  }
+
+  /** A client that has shaken hands. */
+  async ready(params: object = {}): Promise<TestClient> {
+    const client = this.connect();
+    client.initialize('init', params);
+    await this.settle();
+    client.say({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    client.link.lines.length = 0;
+    return client;
+  }
+
+  sessionOf(client: TestClient): Session | undefined {
+    return this.manager.clients().find((session) => session.link === client.link);
+  }
+
+  /** Lets everything happen that is due now. */
+  async settle(): Promise<void> {
+    for (let quiet = 0; quiet < 2; ) {
+      await new Promise(setImmediate);
+      const tasks = this.#tasks;
+      this.#tasks = [];
+      for (const task of tasks) task();
+      quiet = tasks.length > 0 ? 0 : quiet + 1;
+    }
+  }
+
+  /** Turns the clock on by seconds, and lets happen what becomes due in each. */
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 1000) {
+      this.clock.advance(Math.min(1000, left));
+      await this.settle();
+    }
+  }
+
+  /** What the core still holds for requests that are not answered. */
+  get openSlots(): number {
+    const atServers = [...this.#servers.values()].reduce((sum, { backend }) => sum + backend.openSlots, 0);
+    return this.manager.clients().reduce((sum, session) => sum + session.slots.size, atServers);
+  }
+}
