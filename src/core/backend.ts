@@ -2,20 +2,19 @@
 // How an instance comes to life and dies is the business of whoever calls opened(), failed() and closed().
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { FrameSink } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import { type RequestId, readRequestId } from '../wire/request-id.ts';
+import { readRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
-import { cancelNotice, methodOf } from './era/era-2025.ts';
-import { FairQueue } from './fair-queue.ts';
+import { methodOf } from './era/era-2025.ts';
 import { METHOD_NOT_FOUND, rpcError, rpcErrorOf } from './rpc-error.ts';
 import type { Session } from './session.ts';
-import { Slot, type UnsentFrame } from './slot.ts';
+import { Slot } from './slot.ts';
+import { type ClientRequest, SlotTable } from './slot-table.ts';
 
 export interface BackendContext {
   readonly limits: Limits;
@@ -33,9 +32,6 @@ export interface Upstream {
   readonly hello: Buffer;
 }
 
-/** Bytes that a server has not taken yet, from which on requests wait here, in fair turns, and not in its pipe. */
-const CONGESTED_BYTES = 1024 * 1024;
-
 /** Shared by all backends: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope();
 const splice = new Splice();
@@ -48,23 +44,25 @@ export class Backend implements FrameSink {
   /** Asks for an instance; opened() or failed() follows, unless one is on its way already. */
   readonly #start: () => void;
   #upstream: Upstream | undefined;
-  #nextId = 1;
-  readonly #sent = new Map<number, Slot>();
-  readonly #waiting = new FairQueue<Session, Slot>();
-  #waitingBytes = 0;
+  readonly #slots: SlotTable;
   #waiters: Waiter[] = [];
   readonly sessions = new Set<Session>();
-  /** Requests that were sent, ever. */
-  calls = 0;
 
   constructor(server: string, start: () => void, context: BackendContext) {
     this.server = server;
     this.#start = start;
     this.#context = context;
+    this.#slots = new SlotTable(server, context.limits, context.counters);
   }
 
+  /** Requests that are not answered yet. */
   get openSlots(): number {
-    return this.#sent.size + this.#waiting.size;
+    return this.#slots.size;
+  }
+
+  /** Requests that were sent, ever. */
+  get calls(): number {
+    return this.#slots.sentInAll;
   }
 
   attach(session: Session): void {
@@ -75,8 +73,8 @@ export class Backend implements FrameSink {
   /** The session goes: what it had under way is cancelled, what waited is dropped. */
   detach(session: Session): void {
     this.sessions.delete(session);
-    for (const slot of [...session.slots.values()]) this.#giveUp(slot, 'The client has gone');
-    this.#pump();
+    for (const slot of [...session.slots.values()]) this.#slots.giveUp(slot, 'The client has gone');
+    this.#slots.pump();
   }
 
   /** The running instance; starts one if there is none. */
@@ -90,24 +88,20 @@ export class Backend implements FrameSink {
   // --- towards the server ---
 
   /** Takes a request in and sees to its one answer. The frame's envelope says where its id and token stand. */
-  submit(session: Session, request: { id: RequestId; b: Buffer; start: number; end: number }, read: Envelope): void {
-    const { id, b, start, end } = request;
+  submit(session: Session, request: ClientRequest, read: Envelope): void {
+    const { b } = request;
     const idText = b.latin1Slice(read.from(Field.id), read.to(Field.id));
-    const tokenFrom = read.from(Field.metaProgressToken);
-    const tokenTo = read.to(Field.metaProgressToken);
-    const slot = new Slot(session, this, id, idText, tokenFrom < 0 ? '' : b.latin1Slice(tokenFrom, tokenTo));
+    const hasToken = read.has(Field.metaProgressToken);
+    const tokenText = hasToken
+      ? b.latin1Slice(read.from(Field.metaProgressToken), read.to(Field.metaProgressToken))
+      : '';
+    const slot = new Slot(session, this, request.id, idText, tokenText);
     if (!session.open(slot)) {
       const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
-      session.answerError(idText, rpcErrorOf(refusal));
-      return;
+      return session.answerError(idText, rpcErrorOf(refusal));
     }
-    if (this.#waiting.size === 0 && this.#maySend(session)) {
-      this.#send(slot, b, start, end, read.from(Field.id), read.to(Field.id), tokenFrom, tokenTo);
-    } else {
-      const idFrom = read.from(Field.id);
-      const idTo = read.to(Field.id);
-      this.#wait(slot, { bytes: b, start, end, idFrom, idTo, tokenFrom, tokenTo });
-    }
+    this.#slots.submit(slot, request, read);
+    if (this.#upstream === undefined && this.#slots.hasWaiting) this.#start();
   }
 
   /** A notification of a client that is not the router's business. */
@@ -123,100 +117,8 @@ export class Backend implements FrameSink {
       splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(slot.downId));
       splice.send(this.#upstream.outbox, notice.b, notice.start, notice.end);
     }
-    this.#remove(slot);
-    this.#context.counters.cancelled++;
-    this.#pump();
-  }
-
-  #maySend(session: Session): boolean {
-    return this.#hasRoom() && session.sentCount < this.#context.limits.maxInFlightPerClient;
-  }
-
-  #hasRoom(): boolean {
-    return (
-      this.#upstream !== undefined &&
-      this.#sent.size < this.#context.limits.maxInFlightPerServer &&
-      this.#upstream.outbox.queuedBytes < CONGESTED_BYTES
-    );
-  }
-
-  #send(
-    slot: Slot,
-    b: Buffer,
-    start: number,
-    end: number,
-    idFrom: number,
-    idTo: number,
-    tokenFrom: number,
-    tokenTo: number,
-  ): void {
-    invariant(this.#upstream !== undefined, 'a request is sent to an instance that runs');
-    const downId = this.#nextId++;
-    slot.downId = downId;
-    this.#sent.set(downId, slot);
-    slot.session.sentCount++;
-    this.calls++;
-    const ours = String(downId);
-    splice.clear().replace(idFrom, idTo, ours);
-    if (tokenFrom >= 0) splice.replace(tokenFrom, tokenTo, ours);
-    splice.send(this.#upstream.outbox, b, start, end);
-  }
-
-  #wait(slot: Slot, unsent: UnsentFrame): void {
-    const { limits, counters } = this.#context;
-    const bytes = unsent.end - unsent.start;
-    if (this.#waitingBytes + bytes > limits.maxWaitingBytesPerServer) {
-      counters.serverBusy++;
-      const hint = 'Too much is waiting for it already; ask again later.';
-      this.#fail(slot, new BridgeError('SERVER_BUSY', `Server ${this.server} is busy`, { server: this.server, hint }));
-      return;
-    }
-    slot.unsent = unsent;
-    this.#waiting.push(slot.session, slot);
-    this.#waitingBytes += bytes;
-    slot.session.addWaiting(bytes, limits.maxWaitingBytesPerClient);
-    if (this.#upstream === undefined) this.#start();
-  }
-
-  /** Sends what may be sent now, one of each client in turn. */
-  #pump(): void {
-    while (this.#waiting.size > 0 && this.#hasRoom()) {
-      const slot = this.#waiting.take((session) => session.sentCount < this.#context.limits.maxInFlightPerClient);
-      if (slot === undefined) return;
-      const frame = this.#takeUnsent(slot);
-      const { bytes, start, end, idFrom, idTo, tokenFrom, tokenTo } = frame;
-      this.#send(slot, bytes, start, end, idFrom, idTo, tokenFrom, tokenTo);
-    }
-  }
-
-  #takeUnsent(slot: Slot): UnsentFrame {
-    const frame = slot.unsent;
-    invariant(frame !== undefined, 'a slot that waits has its frame');
-    slot.unsent = undefined;
-    this.#waitingBytes -= frame.end - frame.start;
-    slot.session.addWaiting(frame.start - frame.end, this.#context.limits.maxWaitingBytesPerClient);
-    return frame;
-  }
-
-  /** Takes the slot off both its owners. */
-  #remove(slot: Slot): void {
-    if (slot.downId !== 0) this.#sent.delete(slot.downId);
-    else if (this.#waiting.remove(slot.session, slot)) this.#takeUnsent(slot);
-    slot.session.close(slot);
-  }
-
-  #giveUp(slot: Slot, reason: string): void {
-    this.#remove(slot);
-    this.#context.counters.cancelled++;
-    if (slot.downId === 0 || this.#upstream === undefined) return;
-    this.#upstream.outbox.utf8(cancelNotice(String(slot.downId), reason));
-    this.#upstream.outbox.endFrame();
-  }
-
-  /** The slot's one answer is an error. The session closes it last, because it may leave with its last answer. */
-  #fail(slot: Slot, error: BridgeError): void {
-    slot.session.answerError(slot.idText, rpcErrorOf(error));
-    slot.session.close(slot);
+    this.#slots.remove(slot);
+    this.#slots.pump();
   }
 
   // --- from the server ---
@@ -228,7 +130,7 @@ export class Backend implements FrameSink {
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
       counters.serverNoise++;
       this.#context.logger.debug('a line that is no JSON-RPC', { server: this.server, fault: envelope.fault });
-      return;
+      return this.#failRefused(b, start, end);
     }
     switch (envelope.kind) {
       case 'response':
@@ -240,29 +142,39 @@ export class Backend implements FrameSink {
     }
   }
 
+  /** An answer that cannot be passed on is the error of the one who waits for it, if it is certain who that is. */
+  #failRefused(b: Buffer, start: number, end: number): void {
+    if (envelope.fault === 'not-json' || envelope.has(Field.method)) return;
+    const id = certainId(b, start, end);
+    const slot = id === undefined ? undefined : this.#slots.takeSent(id);
+    if (slot === undefined) return;
+    const message = `Server ${this.server} gave an answer that cannot be passed on: ${envelope.fault}`;
+    this.#slots.fail(slot, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.server }));
+    this.#slots.pump();
+  }
+
   badFrame(reason: 'not-utf8' | 'too-long'): void {
     this.#context.counters.serverNoise++;
     this.#context.logger.warn('a message was dropped', { server: this.server, reason });
   }
 
   drained(): void {
-    this.#pump();
+    this.#slots.pump();
   }
 
   #onResponse(b: Buffer, start: number, end: number): void {
-    const slot = this.#sent.get(this.#ourIdAt(b, Field.id));
+    const slot = this.#slots.takeSent(this.#ourIdAt(b, Field.id));
     if (slot === undefined) {
       this.#context.counters.strayResponses++;
       return;
     }
-    this.#sent.delete(slot.downId);
     const { session } = slot;
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), slot.idText);
     splice.send(session.link.outbox, b, start, end);
     this.#context.counters.responses++;
     session.close(slot);
     this.#checkQueue(session);
-    if (this.#waiting.size > 0) this.#pump();
+    this.#slots.pump();
   }
 
   /** Our own ids are numbers; a server that answers with "7" for 7 has answered nothing. */
@@ -291,7 +203,7 @@ export class Backend implements FrameSink {
   }
 
   #onProgress(b: Buffer, start: number, end: number): void {
-    const slot = this.#sent.get(this.#ourIdAt(b, Field.progressToken));
+    const slot = this.#slots.peekSent(this.#ourIdAt(b, Field.progressToken));
     if (slot === undefined || slot.tokenText === '') {
       this.#context.counters.strayProgress++;
       return;
@@ -338,7 +250,7 @@ export class Backend implements FrameSink {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { resolve } of waiters) resolve(upstream);
-    this.#pump();
+    this.#slots.opened(upstream.outbox);
   }
 
   /** It could not be started: all who wait are told. */
@@ -346,22 +258,24 @@ export class Backend implements FrameSink {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { reject } of waiters) reject(error);
-    for (let slot = this.#nextWaiting(); slot !== undefined; slot = this.#nextWaiting()) {
-      this.#takeUnsent(slot);
-      this.#fail(slot, error);
-    }
+    this.#slots.failWaiting(error);
   }
 
-  /** It is gone: what was sent has no certain outcome; what was not sent yet waits for the next one. */
+  /** It is gone. What was not sent yet waits for the next one. */
   closed(error: BridgeError): void {
     this.#upstream = undefined;
-    const lost = [...this.#sent.values()];
-    this.#sent.clear();
-    for (const slot of lost) this.#fail(slot, error);
-    if (this.#waiting.size > 0) this.#start();
+    this.#slots.failSent(error);
+    if (this.#slots.hasWaiting) this.#start();
   }
+}
 
-  #nextWaiting(): Slot | undefined {
-    return this.#waiting.take(() => true);
+/** The one id at the top of a message, also if that is nested too deeply for the envelope's scan. */
+function certainId(b: Buffer, start: number, end: number): number | undefined {
+  if ((envelope.ambiguous & (1 << Field.id)) !== 0) return undefined;
+  try {
+    const { id } = JSON.parse(b.toString('utf8', start, end)) as { id?: unknown };
+    return typeof id === 'number' ? id : undefined;
+  } catch {
+    return undefined; // Deep, and not JSON after all: whose it was will never be known.
   }
 }

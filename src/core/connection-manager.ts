@@ -38,7 +38,7 @@ export class ConnectionManager {
 
   /** All clients but those of the role `control`. */
   clients(): Session[] {
-    return [...this.#sessions].filter((session) => session.role !== 'control');
+    return [...this.#sessions].filter((session) => session.isOpen && session.role !== 'control');
   }
 
   accept(link: Link): void {

@@ -29,7 +29,7 @@ export function examine(session: Session, nowMs: number, limits: Limits, setting
     return 'handshake-timeout';
   if (isStalled(session, nowMs, limits)) return 'stalled';
   if (session.hasEnded) return 'probe';
-  if (session.hasSpoken) {
+  if (session.hasSpoken || session.isPaused) {
     session.hasSpoken = false;
     session.lastHeardMs = nowMs;
     // Whoever speaks is alive, also a client that does not know pings.

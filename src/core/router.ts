@@ -255,8 +255,8 @@ export class Router {
     const held = session.held ?? [];
     session.held = undefined;
     if (!session.isOpen) return;
+    session.resume(); // first, because these frames may have it paused again
     for (const { bytes, start, end } of held) this.frame(session, bytes, start, end);
-    session.resume();
     if (session.hasEnded) session.endWhenAnswered();
   }
 }

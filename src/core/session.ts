@@ -42,7 +42,8 @@ export class Session {
   held: HeldFrame[] | undefined;
   /** It will ask nothing more, but waits for its answers. */
   hasEnded = false;
-  #isPaused = false;
+  /** Nothing is read from it, so nothing can be heard of it. */
+  isPaused = false;
 
   /** For the periodic look at it, see liveness.ts. */
   hasSpoken = false;
@@ -117,18 +118,18 @@ export class Session {
   addWaiting(bytes: number, most: number): void {
     this.waitingBytes += bytes;
     if (this.waitingBytes > most) this.pause();
-    else if (this.#isPaused && this.waitingBytes * 2 <= most) this.resume();
+    else if (this.isPaused && this.waitingBytes * 2 <= most) this.resume();
   }
 
   pause(): void {
-    if (this.#isPaused) return;
-    this.#isPaused = true;
+    if (this.isPaused) return;
+    this.isPaused = true;
     this.link.pause();
   }
 
   resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
+    if (!this.isPaused) return;
+    this.isPaused = false;
     this.link.resume();
   }
 }

@@ -1,5 +1,6 @@
 // The composition root: wires the socket, the core and the instances together, and takes them apart again.
 
+import type { Duplex } from 'node:stream';
 import type { Config } from '../config/schema.ts';
 import { Backend } from '../core/backend.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
@@ -10,7 +11,6 @@ import { Instance, type InstanceContext } from '../downstream/instance.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { Listener } from '../local/listener.ts';
 import { messageOf } from '../util/bridge-error.ts';
-import type { Duplex } from 'node:stream';
 import { systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';

@@ -259,6 +259,18 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: 'an answer that cannot be passed on is an error of the one who waits for it, and of nobody else',
+    async run(bridge) {
+      const [one, other] = await Promise.all([ready(bridge), ready(bridge)]);
+      other.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+      const answer = await one.callTool(1, 'deep', { levels: 5000 });
+      expect(answer.error).toMatchObject({ code: -32603, data: { code: 'SERVER_ANSWER_REFUSED', server: 'fixture' } });
+      expect((await one.callTool(2, 'deep', { levels: 100 })).result).toBeDefined();
+      await one.callTool(3, 'release');
+      expect(textOf(await other.answerTo(1))).toBe('released');
+    },
+  },
+  {
     title: 'notices of a server reach all its clients',
     async run(bridge) {
       const [one, other] = await Promise.all([ready(bridge), ready(bridge)]);

@@ -45,6 +45,7 @@ export class TestLink implements Link, ByteSink {
   #isBlocked = false;
   isPaused = false;
   #daemonEnded = false;
+  #isEnding = false;
   #peerEnded = false;
   isClosed = false;
   /** A peer that does not close its side when the daemon has. */
@@ -126,17 +127,21 @@ export class TestLink implements Link, ByteSink {
     this.#read();
   }
   endByPeer(): void {
-    this.#peerEnded = true;
-    if (!this.isClosed) this.#handler?.ended();
-    this.#closeIfOver();
+    this.#isEnding = true;
+    this.#read();
   }
 
+  /** As on a stream, the end comes behind what was not read yet. */
   #read(): void {
     while (!this.isPaused && !this.isClosed) {
       const bytes = this.#unread.shift();
-      if (bytes === undefined) return;
+      if (bytes === undefined) break;
       this.#splitter?.push(bytes);
     }
+    if (!this.#isEnding || this.#peerEnded || this.isPaused || this.isClosed) return;
+    this.#peerEnded = true;
+    this.#handler?.ended();
+    this.#closeIfOver();
   }
   #closeIfOver(): void {
     if (this.#daemonEnded && this.#untaken.length === 0 && (this.#peerEnded || !this.clingsOn)) this.destroy();

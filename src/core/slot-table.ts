@@ -1,0 +1,189 @@
+// The requests of one instance: those that were sent and are not answered, and those that wait for their turn.
+// A slot is in exactly one of the two, and in its session's map, until it leaves all of them at once.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import { invariant } from '../util/invariant.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import type { RequestId } from '../wire/request-id.ts';
+import { Splice } from '../wire/splice.ts';
+import type { Counters } from './counters.ts';
+import { cancelNotice } from './era/era-2025.ts';
+import { FairQueue } from './fair-queue.ts';
+import { rpcErrorOf } from './rpc-error.ts';
+import type { Session } from './session.ts';
+import type { Slot, UnsentFrame } from './slot.ts';
+
+/** A request of a client, where its frame stands, and its id. */
+export interface ClientRequest {
+  readonly id: RequestId;
+  readonly b: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Bytes that a server has not taken yet, from which on requests wait here, in fair turns, and not in its pipe. */
+const CONGESTED_BYTES = 1024 * 1024;
+
+const splice = new Splice();
+
+export class SlotTable {
+  readonly #server: string;
+  readonly #limits: Limits;
+  readonly #counters: Counters;
+  #outbox: Outbox | undefined;
+  #nextId = 1;
+  readonly #sent = new Map<number, Slot>();
+  readonly #waiting = new FairQueue<Session, Slot>();
+  #waitingBytes = 0;
+  /** Requests that were sent, ever. */
+  sentInAll = 0;
+
+  constructor(server: string, limits: Limits, counters: Counters) {
+    this.#server = server;
+    this.#limits = limits;
+    this.#counters = counters;
+  }
+
+  get size(): number {
+    return this.#sent.size + this.#waiting.size;
+  }
+
+  get hasWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** From here on requests can be sent. */
+  opened(outbox: Outbox): void {
+    this.#outbox = outbox;
+    this.pump();
+  }
+
+  /** Takes a request in. It is sent, or it waits, or it is answered with an error. */
+  submit(slot: Slot, { b, start, end }: ClientRequest, read: Envelope): void {
+    const idFrom = read.from(Field.id);
+    const idTo = read.to(Field.id);
+    const tokenFrom = read.from(Field.metaProgressToken);
+    const tokenTo = read.to(Field.metaProgressToken);
+    if (this.#outbox !== undefined && this.#waiting.size === 0 && this.#maySend(this.#outbox, slot.session))
+      this.#send(this.#outbox, slot, b, start, end, idFrom, idTo, tokenFrom, tokenTo);
+    else this.#wait(slot, { bytes: b, start, end, idFrom, idTo, tokenFrom, tokenTo });
+  }
+
+  /** The sent request that an answer is for; it is not sent any more. */
+  takeSent(downId: number): Slot | undefined {
+    const slot = this.#sent.get(downId);
+    if (slot !== undefined) this.#sent.delete(downId);
+    return slot;
+  }
+
+  peekSent(downId: number): Slot | undefined {
+    return this.#sent.get(downId);
+  }
+
+  /** Sends what may be sent now, one of each client in turn. */
+  pump(): void {
+    while (this.#outbox !== undefined && this.#waiting.size > 0 && this.#hasRoom(this.#outbox)) {
+      const slot = this.#waiting.take((session) => session.sentCount < this.#limits.maxInFlightPerClient);
+      if (slot === undefined) return;
+      const { bytes, start, end, idFrom, idTo, tokenFrom, tokenTo } = this.#takeUnsent(slot);
+      this.#send(this.#outbox, slot, bytes, start, end, idFrom, idTo, tokenFrom, tokenTo);
+    }
+  }
+
+  /** Takes the slot off both its owners: nobody waits for its answer any more. */
+  remove(slot: Slot): void {
+    if (slot.downId !== 0) this.#sent.delete(slot.downId);
+    else if (this.#waiting.remove(slot.session, slot)) this.#takeUnsent(slot);
+    slot.session.close(slot);
+    this.#counters.cancelled++;
+  }
+
+  /** The same for one whose client does not say so itself: the server is told. */
+  giveUp(slot: Slot, reason: string): void {
+    this.remove(slot);
+    if (slot.downId === 0 || this.#outbox === undefined) return;
+    this.#outbox.utf8(cancelNotice(String(slot.downId), reason));
+    this.#outbox.endFrame();
+  }
+
+  /** The slot's one answer is an error. The session closes it last, because it may leave with its last answer. */
+  fail(slot: Slot, error: BridgeError): void {
+    slot.session.answerError(slot.idText, rpcErrorOf(error));
+    slot.session.close(slot);
+  }
+
+  /** The instance is gone: what it was sent has no certain outcome; what waits waits for the next one. */
+  failSent(error: BridgeError): void {
+    this.#outbox = undefined;
+    const lost = [...this.#sent.values()];
+    this.#sent.clear();
+    for (const slot of lost) this.fail(slot, error);
+  }
+
+  failWaiting(error: BridgeError): void {
+    for (let slot = this.#nextWaiting(); slot !== undefined; slot = this.#nextWaiting()) {
+      this.#takeUnsent(slot);
+      this.fail(slot, error);
+    }
+  }
+
+  #nextWaiting(): Slot | undefined {
+    return this.#waiting.take(() => true);
+  }
+
+  #maySend(outbox: Outbox, session: Session): boolean {
+    return this.#hasRoom(outbox) && session.sentCount < this.#limits.maxInFlightPerClient;
+  }
+
+  #hasRoom(outbox: Outbox): boolean {
+    return this.#sent.size < this.#limits.maxInFlightPerServer && outbox.queuedBytes < CONGESTED_BYTES;
+  }
+
+  // So many parameters because an object for them would be made for each request.
+  #send(
+    outbox: Outbox,
+    slot: Slot,
+    b: Buffer,
+    start: number,
+    end: number,
+    idFrom: number,
+    idTo: number,
+    tokenFrom: number,
+    tokenTo: number,
+  ): void {
+    const downId = this.#nextId++;
+    slot.downId = downId;
+    this.#sent.set(downId, slot);
+    slot.session.sentCount++;
+    this.sentInAll++;
+    const ours = String(downId);
+    splice.clear().replace(idFrom, idTo, ours);
+    if (tokenFrom >= 0) splice.replace(tokenFrom, tokenTo, ours);
+    splice.send(outbox, b, start, end);
+  }
+
+  #wait(slot: Slot, unsent: UnsentFrame): void {
+    const bytes = unsent.end - unsent.start;
+    if (this.#waitingBytes + bytes > this.#limits.maxWaitingBytesPerServer) {
+      this.#counters.serverBusy++;
+      const hint = 'Too much is waiting for it already; ask again later.';
+      this.fail(slot, new BridgeError('SERVER_BUSY', `Server ${this.#server} is busy`, { server: this.#server, hint }));
+      return;
+    }
+    slot.unsent = unsent;
+    this.#waiting.push(slot.session, slot);
+    this.#waitingBytes += bytes;
+    slot.session.addWaiting(bytes, this.#limits.maxWaitingBytesPerClient);
+  }
+
+  #takeUnsent(slot: Slot): UnsentFrame {
+    const frame = slot.unsent;
+    invariant(frame !== undefined, 'a slot that waits has its frame');
+    slot.unsent = undefined;
+    this.#waitingBytes -= frame.end - frame.start;
+    slot.session.addWaiting(frame.start - frame.end, this.#limits.maxWaitingBytesPerClient);
+    return frame;
+  }
+}
