@@ -36,7 +36,7 @@ bench: build ## Measure: the bridge against direct stdio and against its limit, 
 	node bench/run.mjs
 
 run: build ## Start the bridge on the default socket, with an example server if none is configured
-	@node dist/mcp-bridge.js serve
+	@node scripts/run.mjs
 
 clean: ## Remove what was built
 	rm -rf dist coverage

@@ -55,6 +55,12 @@ export interface TestStatus {
   readonly counters: Record<string, number>;
 }
 
+/** What a test that failed has left running. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 export class TestDaemon {
   readonly dir: string;
   readonly path: string;
@@ -66,7 +72,9 @@ export class TestDaemon {
     this.dir = dir;
     this.path = path;
     this.#child = child;
+    running.add(child);
     this.exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+    void this.exited.then(() => running.delete(child));
     child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       this.log += chunk;
     });
