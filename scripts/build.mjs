@@ -1,20 +1,46 @@
-// Bundles the command into dist/. Splitting keeps what only some verbs need out of the file that `connect` loads.
+// Bundles the command into dist/. What `connect` and the daemon load is one CommonJS file each: that starts some
+// milliseconds sooner and takes 2 MB less than ES modules. The other verbs are ES modules, split at what they share.
 import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-rmSync('dist', { recursive: true, force: true });
-await build({
-  entryPoints: { 'mcp-bridge': 'src/cli/main.ts', 'example-server': 'src/daemon/example-server.ts' },
-  outdir: 'dist',
+const common = {
   bundle: true,
-  splitting: true,
-  format: 'esm',
   platform: 'node',
   target: 'node20',
   packages: 'external',
-  chunkNames: 'chunks/[name]-[hash]',
   define: { MCP_BRIDGE_VERSION: JSON.stringify(version) },
   logLevel: 'warning',
-});
-chmodSync('dist/mcp-bridge.js', 0o755);
+};
+const commonJs = { ...common, format: 'cjs', define: { ...common.define, 'import.meta.filename': '__filename' } };
+
+/** Leaves the dynamic imports of these out of a bundle: they are files of their own. */
+const elsewhere = {
+  name: 'elsewhere',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\/commands\.ts$/ }, () => ({ path: './commands.js', external: true }));
+    onResolve({ filter: /\/start-daemon\.ts$/ }, () => ({ path: './start-daemon.js', external: true }));
+    // Required and not imported, so that the loader of ES modules stays asleep.
+    onResolve({ filter: /\/daemon\/start\.ts$/ }, () => ({ path: 'daemon', namespace: 'required' }));
+    onResolve({ filter: /^\.\/daemon\.cjs$/ }, () => ({ path: './daemon.cjs', external: true }));
+    onLoad({ filter: /.*/, namespace: 'required' }, () => ({ contents: `module.exports = require('./daemon.cjs')` }));
+  },
+};
+
+rmSync('dist', { recursive: true, force: true });
+await Promise.all([
+  build({ ...commonJs, entryPoints: ['src/cli/main.ts'], outfile: 'dist/mcp-bridge.cjs', plugins: [elsewhere] }),
+  build({ ...commonJs, entryPoints: ['src/daemon/start.ts'], outfile: 'dist/daemon.cjs' }),
+  build({
+    ...common,
+    format: 'esm',
+    splitting: true,
+    outdir: 'dist',
+    entryPoints: {
+      commands: 'src/cli/commands.ts',
+      'start-daemon': 'src/client/start-daemon.ts',
+      'example-server': 'src/daemon/example-server.ts',
+    },
+  }),
+]);
+chmodSync('dist/mcp-bridge.cjs', 0o755);

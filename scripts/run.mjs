@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 
 const say = (text) => process.stdout.write(`${text}\n`);
-const daemon = spawn(process.execPath, ['dist/mcp-bridge.js', 'serve'], { stdio: ['ignore', 'inherit', 'pipe'] });
+const daemon = spawn(process.execPath, ['dist/mcp-bridge.cjs', 'serve'], { stdio: ['ignore', 'inherit', 'pipe'] });
 createInterface({ input: daemon.stderr }).on('line', (line) => {
   process.stderr.write(`${line}\n`);
   const path = /^mcp-bridge: listening on (.*)$/.exec(line)?.[1];
@@ -32,9 +32,9 @@ function introduce(path) {
     socket.end();
     say(`${text}
 The bridge goes on until Ctrl-C. In another terminal, from this directory:
-  node dist/mcp-bridge.js status
+  node dist/mcp-bridge.cjs status
 Any MCP client can use it with this entry in its config:
-  { "command": "node", "args": ["${process.cwd()}/dist/mcp-bridge.js", "connect"] }
+  { "command": "node", "args": ["${process.cwd()}/dist/mcp-bridge.cjs", "connect"] }
 `);
   };
   const clientInfo = { name: 'make-run', version: '1' };

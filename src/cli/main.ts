@@ -2,7 +2,6 @@
 // The command. `connect` and `serve` start many times or must start fast, so they go past the parser of the others.
 
 import { homedir } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { connect } from './connect.ts';
 import { exitCodeOf, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -36,7 +35,7 @@ const host: CliHost = {
   get homedir() {
     return homedir();
   },
-  program: fileURLToPath(import.meta.url),
+  program: import.meta.filename,
   version: MCP_BRIDGE_VERSION,
 };
 

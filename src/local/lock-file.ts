@@ -11,8 +11,8 @@ import {
   readFileSync,
   writeSync,
 } from 'node:fs';
-import { tryLock } from 'fs-native-extensions';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { tryLock } from './kernel-lock.ts';
 import { isForeign, statOf } from './owned-path.ts';
 
 const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;

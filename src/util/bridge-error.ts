@@ -30,7 +30,15 @@ export interface BridgeErrorOptions {
   readonly server?: string;
 }
 
+/** Marks the errors of every copy of this class: the command, the daemon and the library are bundles of their own. */
+const BRAND = Symbol.for('mcp-bridge.error');
+
 export class BridgeError extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && BRAND in value;
+  }
+
+  readonly [BRAND] = true;
   override readonly name = 'BridgeError';
   readonly code: BridgeErrorCode;
   readonly hint: string | undefined;

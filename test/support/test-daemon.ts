@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { RawClient } from './raw-client.ts';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-export const PROGRAM = join(ROOT, 'dist/mcp-bridge.js');
+export const PROGRAM = join(ROOT, 'dist/mcp-bridge.cjs');
 export const FIXTURE = join(ROOT, 'test/fixtures/servers/fixture.mjs');
 
 export interface CommandResult {
