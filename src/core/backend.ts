@@ -32,6 +32,12 @@ export interface Upstream {
   readonly hello: Buffer;
 }
 
+/**
+ * At its limit a client may ask nothing new, but answers to what it has asked already still come in, all at once if its
+ * luck is bad. Only who is so far beyond it is cut off at once; who takes nothing is cut off by the liveness tick.
+ */
+const CUT_OFF_FACTOR = 3;
+
 /** Shared by all backends: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope();
 const splice = new Splice();
@@ -158,6 +164,7 @@ export class Backend implements FrameSink {
     this.#context.logger.warn('a message was dropped', { server: this.server, reason });
   }
 
+  /** The server, or one of the clients, has taken what was queued for it. */
   drained(): void {
     this.#slots.pump();
   }
@@ -239,7 +246,7 @@ export class Backend implements FrameSink {
   }
 
   #checkQueue(session: Session): void {
-    if (session.link.outbox.queuedBytes > this.#context.limits.maxQueuedBytesPerClient)
+    if (session.link.outbox.queuedBytes > this.#context.limits.maxQueuedBytesPerClient * CUT_OFF_FACTOR)
       this.#context.cutOff(session, 'it does not take what is meant for it');
   }
 

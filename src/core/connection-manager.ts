@@ -53,7 +53,7 @@ export class ConnectionManager {
       badFrame: (reason) => this.#router.badFrame(session, reason),
       ended: () => this.#onEnded(session),
       closed: () => this.#forget(session),
-      drained: () => undefined,
+      drained: () => session.backend?.drained(),
     });
     if (refusal !== undefined) this.#refuse(session, refusal);
   }

@@ -85,7 +85,7 @@ export class SlotTable {
   /** Sends what may be sent now, one of each client in turn. */
   pump(): void {
     while (this.#outbox !== undefined && this.#waiting.size > 0 && this.#hasRoom(this.#outbox)) {
-      const slot = this.#waiting.take((session) => session.sentCount < this.#limits.maxInFlightPerClient);
+      const slot = this.#waiting.take((session) => this.#mayAsk(session));
       if (slot === undefined) return;
       const { bytes, start, end, idFrom, idTo, tokenFrom, tokenTo } = this.#takeUnsent(slot);
       this.#send(this.#outbox, slot, bytes, start, end, idFrom, idTo, tokenFrom, tokenTo);
@@ -134,7 +134,13 @@ export class SlotTable {
   }
 
   #maySend(outbox: Outbox, session: Session): boolean {
-    return this.#hasRoom(outbox) && session.sentCount < this.#limits.maxInFlightPerClient;
+    return this.#hasRoom(outbox) && this.#mayAsk(session);
+  }
+
+  /** Who has enough under way, or does not take the answers it has got, waits with further questions. */
+  #mayAsk(session: Session): boolean {
+    const { maxInFlightPerClient, maxQueuedBytesPerClient } = this.#limits;
+    return session.sentCount < maxInFlightPerClient && session.link.outbox.queuedBytes < maxQueuedBytesPerClient;
   }
 
   #hasRoom(outbox: Outbox): boolean {

@@ -14,7 +14,7 @@ export interface Limits {
   readonly maxWaitingBytesPerClient: number;
   /** Requests of all clients that wait for one server, before it is called busy. */
   readonly maxWaitingBytesPerServer: number;
-  /** Bytes that a client has not taken, before it is cut off. */
+  /** Bytes that a client has not taken, before it may ask nothing new; at three times that it is cut off. */
   readonly maxQueuedBytesPerClient: number;
   /** How long a client may take nothing of what is queued for it. */
   readonly stallTimeoutMs: number;
