@@ -12,7 +12,7 @@ export function readArguments<O extends Options>(verb: string, args: readonly st
   try {
     values = parseArgs({ args: [...args], options: shapes, allowPositionals: false }).values;
   } catch (error) {
-    throw wrongUsage(verb, messageOf(error).split('. ')[0] ?? '');
+    throw wrongUsage(verb, messageOf(error).split(/\.\s|\n/)[0] ?? '');
   }
   for (const [name, { choices }] of Object.entries(options)) {
     const value = values[name];

@@ -1,6 +1,7 @@
 // Where errors become what a shell sees: one line on stderr, and 1 for what could not be done, 2 for wrong usage.
 
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { printable } from './table.ts';
 
 export const DONE = 0;
 export const FAILED = 1;
@@ -13,5 +14,5 @@ export function exitCodeOf(error: unknown): number {
 export function lineFor(error: unknown): string {
   const hint = error instanceof BridgeError && error.hint !== undefined ? ` ${error.hint}` : '';
   const message = messageOf(error);
-  return `mcp-bridge: ${message}${/[.!?]$/.test(message) ? '' : '.'}${hint}\n`;
+  return `mcp-bridge: ${printable(`${message}${/[.!?]$/.test(message) ? '' : '.'}${hint}`)}\n`;
 }

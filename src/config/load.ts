@@ -86,6 +86,7 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
 async function runConfig(file: string): Promise<unknown> {
   try {
     const module = (await import(pathToFileURL(file).href)) as { default?: unknown };
+    if (module.default === undefined) throw new Error('it has no default export');
     return module.default;
   } catch (error) {
     throw new BridgeError('CONFIG_INVALID', `${file} failed: ${messageOf(error)}`, { cause: error });

@@ -104,7 +104,7 @@ function serverOf(
   if (name === '' || /\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
   if (fields.url !== undefined) reader.fault(`${place}.url`, 'is for remote servers, which are not served yet');
   else if (fields.command === undefined) reader.fault(place, 'needs a command');
-  const args = fields.args ?? [];
+  const args = fields.args === undefined ? [] : fields.args;
   if (!Array.isArray(args)) reader.fault(`${place}.args`, 'must be a list of strings');
   else
     for (const [i, arg] of args.entries())
@@ -129,7 +129,7 @@ function serverOf(
 function limitsOf(reader: Reader, value: unknown): Limits {
   const fields = reader.section(value, 'limits');
   for (const key of Object.keys(fields))
-    if (!(key in DEFAULT_LIMITS)) reader.fault(`limits.${key}`, 'is not a known limit');
+    if (!Object.hasOwn(DEFAULT_LIMITS, key)) reader.fault(`limits.${key}`, 'is not a known limit');
   const count = (key: keyof Limits, least: number, most?: number): number =>
     reader.count(fields[key], `limits.${key}`, { otherwise: DEFAULT_LIMITS[key], least, ...(most && { most }) });
   return {
@@ -140,7 +140,7 @@ function limitsOf(reader: Reader, value: unknown): Limits {
     maxInFlightPerServer: count('maxInFlightPerServer', 1),
     maxWaitingBytesPerClient: count('maxWaitingBytesPerClient', 0),
     maxWaitingBytesPerServer: count('maxWaitingBytesPerServer', 0),
-    maxQueuedBytesPerClient: count('maxQueuedBytesPerClient', 1024),
+    maxQueuedBytesPerClient: count('maxQueuedBytesPerClient', 65_536),
     stallTimeoutMs: count('stallTimeoutMs', 1),
     handshakeTimeoutMs: count('handshakeTimeoutMs', 1),
     startTimeoutMs: count('startTimeoutMs', 1),

@@ -240,13 +240,13 @@ export class Backend implements FrameSink {
 
   /** Whether so much is queued for a client that what it can do without is dropped. */
   #isCrowded(session: Session): boolean {
-    if (session.link.outbox.queuedBytes * 2 < this.#context.limits.maxQueuedBytesPerClient) return false;
+    if (session.link.outbox.blockedBytes * 2 < this.#context.limits.maxQueuedBytesPerClient) return false;
     this.#context.counters.notificationsDropped++;
     return true;
   }
 
   #checkQueue(session: Session): void {
-    if (session.link.outbox.queuedBytes > this.#context.limits.maxQueuedBytesPerClient * CUT_OFF_FACTOR)
+    if (session.link.outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient * CUT_OFF_FACTOR)
       this.#context.cutOff(session, 'it does not take what is meant for it');
   }
 

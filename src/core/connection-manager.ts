@@ -6,10 +6,15 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
-import { examine, type Finding, type LivenessSettings, TICK_MS } from './liveness.ts';
+import { examine, type Finding, type LivenessSettings, mayClose, TICK_MS } from './liveness.ts';
 import { Router, type RouterContext } from './router.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, rpcError } from './rpc-error.ts';
 import { Session } from './session.ts';
+
+const SHUTTING_DOWN = rpcError(INTERNAL_ERROR, 'The bridge is shutting down', { code: 'SHUTTING_DOWN' });
+
+/** So many clients may want one id before they are told apart by chance instead of by counting. */
+const MOST_NAMESAKES = 20;
 
 export interface ConnectionManagerOptions extends RouterContext {
   readonly clock: Clock;
@@ -24,6 +29,8 @@ export class ConnectionManager {
   readonly #sessions = new Set<Session>();
   readonly #byId = new Map<string, Session>();
   readonly #tick: Timer;
+  /** Sessions that are not closing. */
+  #openCount = 0;
   #pings = 0;
   #isDraining = false;
   #whenEmpty: (() => void)[] = [];
@@ -43,11 +50,13 @@ export class ConnectionManager {
 
   accept(link: Link): void {
     const { counters, clock } = this.#options;
-    const session = new Session(link, counters, { date: new Date(), ms: clock.now() });
+    const session = new Session(link, counters, (leaving) => this.#leave(leaving, this.#limits.stallTimeoutMs), {
+      date: new Date(),
+      ms: clock.now(),
+    });
     const refusal = this.#refusalNow();
-    if (refusal === undefined) counters.clientsAccepted++;
-    else counters.clientsRefused++;
     this.#sessions.add(session);
+    this.#openCount++;
     link.start({
       frame: (b, start, end) => this.#router.frame(session, b, start, end),
       badFrame: (reason) => this.#router.badFrame(session, reason),
@@ -55,26 +64,28 @@ export class ConnectionManager {
       closed: () => this.#forget(session),
       drained: () => session.backend?.drained(),
     });
-    if (refusal !== undefined) this.#refuse(session, refusal);
+    if (refusal === undefined) counters.clientsAccepted++;
+    else this.#refuse(session, refusal);
   }
 
   #refusalNow(): string | undefined {
     if (this.#isDraining) return 'The bridge is shutting down';
-    if (this.#sessions.size >= this.#limits.maxClients)
+    if (this.#openCount >= this.#limits.maxClients)
       return `The bridge has ${this.#limits.maxClients} clients already, its limit`;
     return undefined;
   }
 
   #refuse(session: Session, message: string): void {
+    this.#options.counters.clientsRefused++;
     session.answerError('null', rpcError(INTERNAL_ERROR, message));
-    this.#leave(session);
+    this.#leave(session, TICK_MS);
   }
 
   /** Gives a client its id: the one it asked for, if nobody has it. */
   nameClient(session: Session, wanted: string | undefined): string {
     const base = wanted ?? `client-${randomBytes(4).toString('hex')}`;
     let id = base;
-    for (let n = 2; this.#byId.has(id); n++) id = `${base}-${n}`;
+    for (let n = 2; this.#byId.has(id); n++) id = `${base}-${n < MOST_NAMESAKES ? n : randomBytes(4).toString('hex')}`;
     this.#byId.set(id, session);
     return id;
   }
@@ -84,19 +95,20 @@ export class ConnectionManager {
     if (!session.isOpen) return;
     this.#options.counters.clientsCutOff++;
     this.#logger.warn('client cut off', { clientId: session.clientId, name: session.name, reason });
-    this.#leave(session);
+    this.#leave(session, TICK_MS);
   }
 
-  /** Stops serving it and closes its link, at the latest at the next tick but one. */
-  #leave(session: Session): void {
+  /** Stops serving it, and closes its link when all is taken, or nothing has been for as long as it may take. */
+  #leave(session: Session, patienceMs: number): void {
+    if (!session.isOpen) return;
     this.#retire(session);
+    session.patienceMs = patienceMs;
     session.link.end();
-    this.#options.clock.after(TICK_MS, () => session.link.destroy());
   }
 
   #onEnded(session: Session): void {
     session.hasEnded = true;
-    if (session.state === 'connecting') this.#leave(session);
+    if (session.state === 'connecting') this.#leave(session, this.#limits.stallTimeoutMs);
     else {
       session.endWhenAnswered();
       this.#probe(session);
@@ -107,6 +119,7 @@ export class ConnectionManager {
   #retire(session: Session): void {
     if (session.state === 'closing') return;
     session.state = 'closing';
+    this.#openCount--;
     session.held = undefined;
     session.backend?.detach(session);
     if (this.#byId.get(session.clientId) === session) this.#byId.delete(session.clientId);
@@ -125,6 +138,7 @@ export class ConnectionManager {
     const nowMs = this.#options.clock.now();
     for (const session of this.#sessions) {
       if (session.isOpen) this.#act(session, examine(session, nowMs, this.#limits, this.#options.liveness));
+      else if (mayClose(session, nowMs)) session.link.destroy();
     }
   }
 
@@ -178,22 +192,18 @@ export class ConnectionManager {
 
   #openSlots(): number {
     let open = 0;
-    for (const session of this.#sessions) open += session.slots.size;
+    for (const session of this.#sessions) open += session.slots.size + (session.held === undefined ? 0 : 1);
     return open;
   }
 
   /** Lets all clients go; resolves when the last one has left. */
-  close(): Promise<void> {
-    this.#tick.cancel();
+  async close(): Promise<void> {
     for (const session of this.#sessions) {
-      for (const slot of session.slots.values())
-        session.answerError(
-          slot.idText,
-          rpcError(INTERNAL_ERROR, 'The bridge is shutting down', { code: 'SHUTTING_DOWN' }),
-        );
-      this.#leave(session);
+      this.#router.failHeld(session, SHUTTING_DOWN);
+      for (const slot of session.slots.values()) session.answerError(slot.idText, SHUTTING_DOWN);
+      this.#leave(session, TICK_MS);
     }
-    if (this.#sessions.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#whenEmpty.push(resolve));
+    if (this.#sessions.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
+    this.#tick.cancel();
   }
 }

@@ -27,7 +27,7 @@ export type Finding = 'handshake-timeout' | 'stalled' | 'unresponsive' | 'probe'
 export function examine(session: Session, nowMs: number, limits: Limits, settings: LivenessSettings): Finding {
   if (!session.hasTriedInitialize && nowMs - session.connectedMs >= limits.handshakeTimeoutMs)
     return 'handshake-timeout';
-  if (isStalled(session, nowMs, limits)) return 'stalled';
+  if (isStalled(session, nowMs, limits.stallTimeoutMs)) return 'stalled';
   if (session.hasEnded) return 'probe';
   if (session.hasSpoken || session.isPaused) {
     session.hasSpoken = false;
@@ -38,7 +38,12 @@ export function examine(session: Session, nowMs: number, limits: Limits, setting
   return isPingDue(session, nowMs, settings) ? pingOrGiveUp(session, settings) : undefined;
 }
 
-function isStalled(session: Session, nowMs: number, limits: Limits): boolean {
+/** Whether nothing more can be hoped for of a client that is on its way out. */
+export function mayClose(session: Session, nowMs: number): boolean {
+  return session.link.outbox.queuedBytes === 0 || isStalled(session, nowMs, session.patienceMs);
+}
+
+function isStalled(session: Session, nowMs: number, patienceMs: number): boolean {
   const { queuedBytes, takenBytes } = session.link.outbox;
   if (queuedBytes === 0 || takenBytes !== session.takenBytes) {
     session.takenBytes = takenBytes;
@@ -46,7 +51,7 @@ function isStalled(session: Session, nowMs: number, limits: Limits): boolean {
     return false;
   }
   session.stalledSinceMs ??= nowMs;
-  return nowMs - session.stalledSinceMs >= limits.stallTimeoutMs;
+  return nowMs - session.stalledSinceMs >= patienceMs;
 }
 
 function isPingDue(session: Session, nowMs: number, { pingPeriodMs }: LivenessSettings): boolean {

@@ -144,10 +144,7 @@ export class Router {
     }
     this.#context.counters.requests++;
     const method = methodOf(bytes, envelope);
-    if ((envelope.ambiguous & method.reads) !== 0) {
-      this.#refusesAmbiguous(session, method, bytes.latin1Slice(from, to));
-      return;
-    }
+    if (this.#refusesFields(session, method, bytes, from, to)) return;
     if (method.role === 'ping') return session.answer(bytes.latin1Slice(from, to), '{}');
     if (method.role === 'other' && session.isServed && session.backend !== undefined) {
       session.state = 'ready';
@@ -155,6 +152,17 @@ export class Router {
     }
     if (session.held !== undefined) return this.#hold(session, { bytes, start, end });
     this.#onRareRequest(session, method, { id, idText: bytes.latin1Slice(from, to), bytes, start, end });
+  }
+
+  /** Fields that the router reads must mean one thing, and a token must be one that it can give back. */
+  #refusesFields(session: Session, method: Method, b: Buffer, idFrom: number, idTo: number): boolean {
+    if (this.#refusesAmbiguous(session, method, b.latin1Slice(idFrom, idTo))) return true;
+    const token = envelope.from(Field.metaProgressToken);
+    if (token < 0 || readRequestId(b, token, envelope.to(Field.metaProgressToken)) !== undefined) return false;
+    this.#context.counters.badFrames++;
+    const message = 'Invalid request: a progress token is a string of at most 256 bytes or a safe integer';
+    session.answerError(b.latin1Slice(idFrom, idTo), rpcError(INVALID_REQUEST, message));
+    return true;
   }
 
   #refusesAmbiguous(session: Session, method: Method, idText: string): boolean {
@@ -200,6 +208,7 @@ export class Router {
     session.hasTriedInitialize = true;
     session.state = 'initializing';
     session.held = [];
+    session.initializeId = request.idText;
     this.#welcome(session, hello, request.idText)
       .catch((error: unknown) => this.#failInitialize(session, request.idText, error))
       .finally(() => this.#release(session));
@@ -256,8 +265,23 @@ export class Router {
     session.held = undefined;
     if (!session.isOpen) return;
     session.resume(); // first, because these frames may have it paused again
+    const { hasEnded } = session;
+    session.hasEnded = false; // the end came behind them
     for (const { bytes, start, end } of held) this.frame(session, bytes, start, end);
-    if (session.hasEnded) session.endWhenAnswered();
+    session.hasEnded = hasEnded;
+    if (hasEnded) session.endWhenAnswered();
+  }
+
+  /** Answers an `initialize` that is still waiting, and all requests behind it, with one error. */
+  failHeld(session: Session, error: string): void {
+    const { held } = session;
+    if (held === undefined) return;
+    session.held = undefined;
+    session.answerError(session.initializeId, error);
+    for (const { bytes, start, end } of held) {
+      envelope.scan(bytes, start, end, this.#context.limits.maxDepth);
+      if (envelope.kind === 'request') session.answerError(this.#certainId(bytes), error);
+    }
   }
 }
 

@@ -21,6 +21,8 @@ export interface HeldFrame {
 
 export class Session {
   readonly link: Link;
+  /** Lets it go, once what is queued for it was taken. */
+  readonly #leave: (session: Session) => void;
   readonly connectedAt: Date;
   readonly #counters: Counters;
   state: SessionState = 'connecting';
@@ -38,7 +40,8 @@ export class Session {
   sentCount = 0;
   /** Bytes of those that wait for their turn. */
   waitingBytes = 0;
-  /** While `initialize` is being answered, what came behind it. */
+  /** While `initialize` is being answered, its id and what came behind it. */
+  initializeId = '';
   held: HeldFrame[] | undefined;
   /** It will ask nothing more, but waits for its answers. */
   hasEnded = false;
@@ -52,11 +55,19 @@ export class Session {
   lastHeardMs: number;
   stalledSinceMs: number | undefined;
   takenBytes = 0;
+  /** Once it is closing: how long it may take nothing of what is still queued for it. */
+  patienceMs = 0;
   readonly unansweredPings = new Set<RequestId>();
   hasAnsweredPing = false;
 
-  constructor(link: Link, counters: Counters, now: { date: Date; ms: number }) {
+  constructor(
+    link: Link,
+    counters: Counters,
+    leave: (session: Session) => void,
+    now: { readonly date: Date; readonly ms: number },
+  ) {
     this.link = link;
+    this.#leave = leave;
     this.#counters = counters;
     this.connectedAt = now.date;
     this.connectedMs = now.ms;
@@ -96,7 +107,7 @@ export class Session {
 
   /** A client that has stopped asking is let go once everything is answered. */
   endWhenAnswered(): void {
-    if (this.isOpen && this.slots.size === 0 && this.held === undefined) this.link.end();
+    if (this.isOpen && this.slots.size === 0 && this.held === undefined) this.#leave(this);
   }
 
   /** `result` is JSON. */

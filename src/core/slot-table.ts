@@ -68,7 +68,10 @@ export class SlotTable {
     const tokenTo = read.to(Field.metaProgressToken);
     if (this.#outbox !== undefined && this.#waiting.size === 0 && this.#maySend(this.#outbox, slot.session))
       this.#send(this.#outbox, slot, b, start, end, idFrom, idTo, tokenFrom, tokenTo);
-    else this.#wait(slot, { bytes: b, start, end, idFrom, idTo, tokenFrom, tokenTo });
+    else {
+      this.#wait(slot, { bytes: b, start, end, idFrom, idTo, tokenFrom, tokenTo });
+      this.pump(); // those before it may be held up by what does not concern it
+    }
   }
 
   /** The sent request that an answer is for; it is not sent any more. */
@@ -140,11 +143,11 @@ export class SlotTable {
   /** Who has enough under way, or does not take the answers it has got, waits with further questions. */
   #mayAsk(session: Session): boolean {
     const { maxInFlightPerClient, maxQueuedBytesPerClient } = this.#limits;
-    return session.sentCount < maxInFlightPerClient && session.link.outbox.queuedBytes < maxQueuedBytesPerClient;
+    return session.sentCount < maxInFlightPerClient && session.link.outbox.blockedBytes < maxQueuedBytesPerClient;
   }
 
   #hasRoom(outbox: Outbox): boolean {
-    return this.#sent.size < this.#limits.maxInFlightPerServer && outbox.queuedBytes < CONGESTED_BYTES;
+    return this.#sent.size < this.#limits.maxInFlightPerServer && outbox.blockedBytes < CONGESTED_BYTES;
   }
 
   // So many parameters because an object for them would be made for each request.

@@ -16,7 +16,9 @@ export function resolveView(view: string | undefined, servers: ServerDirectory):
   const name = view === undefined ? onlyServer(servers) : serverOf(view, servers);
   const backend = servers.backend(name);
   if (backend !== undefined) return { view: SERVER_PREFIX + name, backend };
-  throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${JSON.stringify(name)}`, { hint: known(servers) });
+  throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${JSON.stringify(name.slice(0, 64))}`, {
+    hint: known(servers),
+  });
 }
 
 function serverOf(view: string, servers: ServerDirectory): string {
@@ -30,6 +32,11 @@ function onlyServer(servers: ServerDirectory): string {
   const names = servers.names();
   const only = names.length === 1 ? names[0] : undefined;
   if (only !== undefined) return only;
+  if (names.length === 0) {
+    throw new BridgeError('SERVER_NOT_FOUND', 'No server is configured', {
+      hint: 'Name one under mcpServers in the config file.',
+    });
+  }
   throw new BridgeError('SERVER_NOT_CHOSEN', 'There is more than one server, so initialize must name one', {
     hint: `Send _meta {"mcp-bridge/view": "server:NAME"}. ${known(servers)}`,
   });

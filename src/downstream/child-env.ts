@@ -30,10 +30,12 @@ export function childEnvironment(own: Environment, declared: Readonly<Record<str
   return { ...Object.fromEntries(inherited), ...declared };
 }
 
+/** Shorter values, such as `1` or `on`, are no secrets, and would make a text unreadable. */
+const SHORTEST_SECRET = 4;
+
 /** Takes the values of declared variables out of a text that a server has written. */
 export function redact(text: string, declared: Readonly<Record<string, string>>): string {
-  let safe = text;
-  for (const [name, value] of Object.entries(declared))
-    if (value.length >= 4) safe = safe.replaceAll(value, `[${name}]`);
-  return safe;
+  const secrets = Object.entries(declared).filter(([, value]) => value.length >= SHORTEST_SECRET);
+  secrets.sort(([, a], [, b]) => b.length - a.length); // one value may be a part of another
+  return secrets.reduce((safe, [name, value]) => safe.replaceAll(value, () => `[${name}]`), text);
 }

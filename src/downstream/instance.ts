@@ -146,7 +146,7 @@ export class Instance {
     if (before.kind === 'starting' && before.child === child)
       return this.#failStart(child, this.#startError(child, how));
     if (before.kind === 'stopped')
-      return this.backend.closed(new BridgeError('SHUTTING_DOWN', 'The bridge is shutting down'));
+      return this.#failAll(new BridgeError('SHUTTING_DOWN', 'The bridge is shutting down'));
     if (before.kind !== 'ready' || before.child !== child) return;
     this.#state = { kind: 'idle' };
     counters.serverCrashes++;
@@ -157,6 +157,12 @@ export class Instance {
         hint: 'The next call starts the server again.',
       }),
     );
+  }
+
+  /** Both those who were served and those who wait. */
+  #failAll(error: BridgeError): void {
+    this.backend.closed(error);
+    this.backend.failed(error);
   }
 
   #startError(child: ServerProcess, how: string): BridgeError {

@@ -204,9 +204,14 @@ function sameBytes(b: Buffer, from: number, word: Uint8Array): boolean {
 
 /** Equal but for the case of ASCII letters; both are plain ASCII. */
 function sameLetters(b: Buffer, from: number, word: Uint8Array): boolean {
-  for (let i = 0; i < word.length; i++) if ((byteAt(b, from + i) | 0x20) !== (byteAt(word, i) | 0x20)) return false;
+  for (let i = 0; i < word.length; i++) {
+    const c = byteAt(b, from + i);
+    if (smallLetter(c) !== smallLetter(byteAt(word, i))) return false;
+  }
   return true;
 }
+
+const smallLetter = (c: number): number => (c >= 0x41 && c <= 0x5a ? c | 0x20 : c);
 
 function isPlain(b: Buffer, from: number, to: number): boolean {
   for (let i = from; i < to; i++) if (byteAt(b, i) >= 0x80 || byteAt(b, i) === BACKSLASH) return false;

@@ -77,6 +77,11 @@ export class Outbox {
     return this.#sink.writableLength + (this.#block === undefined ? 0 : this.#block.used - this.#from);
   }
 
+  /** The part of them that was already written, and that the kernel did not take: `drained` follows when it has. */
+  get blockedBytes(): number {
+    return this.#sink.writableLength;
+  }
+
   /** Bytes that the peer has taken since the link began. */
   get takenBytes(): number {
     return this.#appendedBytes - this.queuedBytes;
@@ -131,7 +136,7 @@ export class Outbox {
     if (this.#sink.writableLength === 0) this.#giveBlockBack();
   }
 
-  /** From here on everything is dropped: the peer is gone. */
+  /** From here on everything is dropped: the link has ended. */
   close(): void {
     this.#isClosed = true;
     this.#giveBlockBack();

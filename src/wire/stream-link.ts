@@ -56,6 +56,7 @@ export class StreamLink implements Link {
 
   end(): void {
     this.outbox.flush();
+    this.outbox.close(); // a write behind the end would be an error that takes what is queued with it
     this.#writable.end();
     this.#readable.resume();
   }

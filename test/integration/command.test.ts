@@ -131,7 +131,7 @@ describe('serve', () => {
 
   test('one bad server in the config is said and left out; the others are served', async () => {
     const daemon = await TestDaemon.start({ mcpServers: { bad: { command: 7 }, good: fixtureServer() } });
-    expect(daemon.log).toContain('mcpServers.bad.command must be a string');
+    await daemon.untilLogged('mcpServers.bad.command must be a string');
     expect((await daemon.status()).instances.map(({ server }) => server)).toEqual(['good']);
     await daemon.stop();
   });

@@ -139,6 +139,11 @@ export class TestDaemon {
     }
   }
 
+  /** Waits until its log has this text. */
+  async untilLogged(text: string): Promise<void> {
+    while (!this.log.includes(text)) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }

@@ -1,0 +1,159 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type ConfigPlace, findConfigFile, type LoadedConfig, loadConfig } from '../../../src/config/load.ts';
+import { EMPTY_CONFIG } from '../../../src/config/schema.ts';
+import { BridgeError } from '../../../src/util/bridge-error.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
+
+interface Home extends ConfigPlace {
+  readonly cwd: string;
+  readonly homedir: string;
+  readonly xdgConfigHome: string;
+}
+
+/** A working directory, a home and an XDG directory, with files in them by their relative paths. */
+function home(files: Readonly<Record<string, string>> = {}): Home {
+  const dir = temporaryDir();
+  for (const [path, text] of Object.entries({ 'cwd/.': '', 'home/.': '', 'xdg/.': '', ...files })) {
+    const file = join(dir, path);
+    mkdirSync(path.endsWith('/.') ? file : dirname(file), { recursive: true });
+    if (!path.endsWith('/.')) writeFileSync(file, text);
+  }
+  return { cwd: join(dir, 'cwd'), homedir: join(dir, 'home'), xdgConfigHome: join(dir, 'xdg') };
+}
+
+const load = (files: Readonly<Record<string, string>>, more: Partial<ConfigPlace> = {}): Promise<LoadedConfig> =>
+  loadConfig({ ...home(files), ...more });
+const withId = (id: string): string => JSON.stringify({ client: { id } });
+
+async function failure(files: Readonly<Record<string, string>>, more: Partial<ConfigPlace> = {}): Promise<BridgeError> {
+  try {
+    await load(files, more);
+  } catch (error) {
+    if (error instanceof BridgeError) return error;
+    throw error;
+  }
+  throw new Error('it was loaded');
+}
+
+describe('the config file that counts', () => {
+  test('is none where there is none', async () => {
+    expect(await load({})).toEqual({ config: EMPTY_CONFIG, file: undefined, faults: [] });
+  });
+
+  test('is the one in the working directory, before the one under XDG, before nothing', async () => {
+    const files = { 'cwd/mcp-bridge.config.jsonc': withId('cwd'), 'xdg/mcp-bridge/config.json': withId('xdg') };
+    expect((await load(files)).config.clientId).toBe('cwd');
+    expect((await load({ 'xdg/mcp-bridge/config.json': withId('xdg') })).config.clientId).toBe('xdg');
+  });
+
+  test('is under ~/.config where XDG names no place', async () => {
+    for (const xdgConfigHome of [undefined, '']) {
+      const loaded = await load({ 'home/.config/mcp-bridge/config.json': withId('home') }, { xdgConfigHome });
+      expect(loaded.config.clientId).toBe('home');
+    }
+  });
+
+  test('is chosen among several by its ending', () => {
+    const endings = ['json', 'jsonc', 'js', 'mjs'];
+    for (const [i, ending] of endings.entries()) {
+      const files = Object.fromEntries(endings.slice(i).map((one) => [`cwd/mcp-bridge.config.${one}`, '{}']));
+      expect(findConfigFile(home(files))).toMatch(new RegExp(`\\.${ending}$`));
+    }
+  });
+
+  test('is the named one, whatever else there is, relative to the working directory', async () => {
+    const files = { 'cwd/mcp-bridge.config.json': withId('cwd'), 'cwd/sub/other.json': withId('named') };
+    expect((await load(files, { named: 'sub/other.json' })).config.clientId).toBe('named');
+  });
+
+  test('must be there when it is named', async () => {
+    const error = await failure({ 'cwd/mcp-bridge.config.json': '{}' }, { named: 'missing.json' });
+    expect([error.code, error.message]).toEqual(['CONFIG_NOT_FOUND', expect.stringContaining('/cwd/missing.json')]);
+  });
+});
+
+describe('a config file', () => {
+  test('may have comments and trailing commas under either name, and a byte order mark', async () => {
+    const text = '\ufeff// who\n{ "client": { /* me */ "id": "me", }, }\n';
+    for (const name of ['mcp-bridge.config.json', 'mcp-bridge.config.jsonc'])
+      expect((await load({ [`cwd/${name}`]: text })).config.clientId).toBe('me');
+    expect((await load({ 'cwd/mcp-bridge.config.json': `\ufeff${withId('bom')}` })).config.clientId).toBe('bom');
+  });
+
+  test('may be a module', async () => {
+    const loaded = await load({
+      'cwd/mcp-bridge.config.mjs': 'const id = ["a", "b"].join("-");\nexport default { client: { id } };\n',
+    });
+    expect([loaded.config.clientId, loaded.faults]).toEqual(['a-b', []]);
+  });
+
+  test('with a syntax error names file, line and column', async () => {
+    for (const [text, place] of [
+      ['{\n  "client": {\n    "id": }\n}', ':3:11: '],
+      ['{\n  "a": 1\n  "b": 2 // no comma\n}', ':3:3: '],
+      ['{', ':1:2: '],
+      ['', ':1:1: '],
+    ] as const) {
+      const error = await failure({ 'cwd/mcp-bridge.config.json': text });
+      expect([error.code, error.message]).toEqual([
+        'CONFIG_INVALID',
+        expect.stringContaining(`/cwd/mcp-bridge.config.json${place}`),
+      ]);
+    }
+  });
+
+  test('that is a module with an error in it names the file', async () => {
+    for (const text of ['export default {', 'throw new Error("on purpose");']) {
+      const error = await failure({ 'cwd/mcp-bridge.config.mjs': text });
+      expect([error.code, error.message]).toEqual([
+        'CONFIG_INVALID',
+        expect.stringContaining('/cwd/mcp-bridge.config.mjs failed'),
+      ]);
+    }
+  });
+
+  test('that cannot be read says so', async () => {
+    const error = await failure({ 'cwd/mcp-bridge.config.json/x': '' });
+    expect([error.code, error.message]).toEqual(['CONFIG_INVALID', expect.stringContaining('EISDIR')]);
+  });
+
+  test('means its paths from where it is, and ~ as the home', async () => {
+    const servers = {
+      a: { command: 'c', cwd: 'sub' },
+      b: { command: 'c', cwd: '~/x' },
+      c: { command: 'c', cwd: '~' },
+      d: { command: 'c', cwd: '/abs' },
+      e: { command: 'c', cwd: '~x' },
+    };
+    const place = home({
+      'xdg/mcp-bridge/config.json': JSON.stringify({ mcpBridge: { socketPath: 'my.sock' }, mcpServers: servers }),
+    });
+    const { config } = await loadConfig(place);
+    const dir = join(place.xdgConfigHome, 'mcp-bridge');
+    expect(config.socketPath).toBe(join(dir, 'my.sock'));
+    expect(config.servers.map(({ cwd }) => cwd)).toEqual([
+      join(dir, 'sub'),
+      join(place.homedir, 'x'),
+      place.homedir,
+      '/abs',
+      join(dir, '~x'),
+    ]);
+  });
+
+  test('with faults is used for the rest', async () => {
+    const { config, faults } = await load({
+      'cwd/mcp-bridge.config.json': '{"client":{"id":"me"},"limits":{"maxClients":0}}',
+    });
+    expect([config.clientId, config.limits, faults.length]).toEqual(['me', EMPTY_CONFIG.limits, 1]);
+  });
+
+  test('that is a module without a default export is an error', async () => {
+    const file = { 'cwd/mcp-bridge.config.mjs': 'export const config = { client: { id: "me" } };\n' };
+    await expect(load(file)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('no default export'),
+    });
+  });
+});

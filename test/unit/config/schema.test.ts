@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import { EMPTY_CONFIG, type Validated, validate } from '../../../src/config/schema.ts';
+
+const read = (file: unknown): Validated => validate(file, (path) => `/base/${path}`);
+const faultsOf = (file: unknown): readonly string[] => read(file).faults;
+const server = (fields: object): object => ({ mcpServers: { s: { command: 'c', ...fields } } });
+
+describe('a config file', () => {
+  test('may be empty', () => {
+    for (const file of [{}, undefined, { mcpBridge: {}, client: {}, mcpServers: {}, limits: {}, liveness: {} }])
+      expect(read(file)).toEqual({ config: EMPTY_CONFIG, faults: [] });
+  });
+
+  test('says what it says', () => {
+    const { config, faults } = read({
+      $schema: 'x',
+      mcpBridge: { socketPath: 'x.sock', autoConnect: true },
+      client: { id: 'me', view: 'server:a' },
+      mcpServers: {
+        a: { command: 'python', args: ['a.py', ''], env: { KEY: 'v', EMPTY: '' }, cwd: 'dir', description: 'd' },
+        b: { command: 'node' },
+      },
+      discovery: { anything: 1 },
+      policy: {},
+      limits: { maxClients: 7 },
+      liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
+    });
+    expect(faults).toEqual([]);
+    expect(config).toEqual({
+      socketPath: '/base/x.sock',
+      clientId: 'me',
+      view: 'server:a',
+      servers: [
+        {
+          name: 'a',
+          command: 'python',
+          args: ['a.py', ''],
+          env: { KEY: 'v', EMPTY: '' },
+          cwd: '/base/dir',
+          description: 'd',
+        },
+        { name: 'b', command: 'node', args: [], env: {}, cwd: undefined, description: '' },
+      ],
+      limits: { ...EMPTY_CONFIG.limits, maxClients: 7 },
+      liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
+    });
+  });
+
+  test.each<[unknown, string]>([
+    [[], 'The file must'],
+    [null, 'The file must'],
+    ['x', 'The file must'],
+    [{ mcpserver: {} }, 'mcpserver is'],
+    [{ mcpBridge: [] }, 'mcpBridge must'],
+    [{ mcpBridge: { socketPath: '' } }, 'mcpBridge.socketPath must'],
+    [{ mcpBridge: { socketPath: 7 } }, 'mcpBridge.socketPath must'],
+    [{ client: 'x' }, 'client must'],
+    [{ client: { id: null } }, 'client.id must'],
+    [{ client: { view: {} } }, 'client.view must'],
+    [{ mcpServers: [] }, 'mcpServers must'],
+    [{ mcpServers: { s: 'x' } }, 'mcpServers.s must'],
+    [{ mcpServers: { s: {} } }, 'mcpServers.s needs a command'],
+    [{ mcpServers: { '': { command: 'x' } } }, 'mcpServers. needs a name'],
+    [{ mcpServers: { 'a\nb': { command: 'x' } } }, 'mcpServers.a\nb needs a name'],
+    [server({ url: 'https://x' }), 'mcpServers.s.url is'],
+    [server({ command: '' }), 'mcpServers.s.command must'],
+    [server({ command: ['x'] }), 'mcpServers.s.command must'],
+    [server({ args: 'x' }), 'mcpServers.s.args must'],
+    [server({ args: ['x', 7] }), 'mcpServers.s.args[1] must'],
+    [server({ env: [] }), 'mcpServers.s.env must'],
+    [server({ env: { PORT: 80 } }), 'mcpServers.s.env.PORT must'],
+    [server({ cwd: '' }), 'mcpServers.s.cwd must'],
+    [{ limits: 1 }, 'limits must'],
+    [{ limits: { maxCleints: 1 } }, 'limits.maxCleints is'],
+    [{ liveness: [] }, 'liveness must'],
+    [{ liveness: { pingPeriodMs: -1 } }, 'liveness.pingPeriodMs must'],
+    [{ liveness: { pingPeriodMs: '1' } }, 'liveness.pingPeriodMs must'],
+    [{ liveness: { maxMissedPings: 0 } }, 'liveness.maxMissedPings must'],
+    [{ liveness: { cutOffSilentClients: 1 } }, 'liveness.cutOffSilentClients must'],
+  ])('with a fault such as %j names its place', (file, beginning) => {
+    expect(faultsOf(file)[0]).toMatch(new RegExp(`^${beginning.replace(/[.[\]]/g, '\\$&')}`));
+  });
+
+  test('leaves out a server with a fault, and nothing else', () => {
+    const { config, faults } = read({
+      client: { id: 'me' },
+      mcpServers: { good: { command: 'a' }, bad: { command: 'b', args: [1], env: { A: 2 } }, other: { command: 'c' } },
+    });
+    expect(config.servers.map(({ name }) => name)).toEqual(['good', 'other']);
+    expect(config.clientId).toBe('me');
+    expect(faults).toEqual(['mcpServers.bad.args[0] must be a string', 'mcpServers.bad.env.A must be a string']);
+  });
+
+  test('never repeats the value of a variable in a fault', () => {
+    expect(faultsOf(server({ env: { KEY: ['s3cret'] } })).join()).not.toContain('s3cret');
+  });
+});
+
+describe('a limit', () => {
+  test.each([
+    ['maxMessageBytes', 1024, 1 << 30],
+    ['maxDepth', 8, 4096],
+    ['maxClients', 1, Number.MAX_SAFE_INTEGER],
+    ['maxInFlightPerClient', 1, Number.MAX_SAFE_INTEGER],
+    ['maxInFlightPerServer', 1, Number.MAX_SAFE_INTEGER],
+    ['maxWaitingBytesPerClient', 0, Number.MAX_SAFE_INTEGER],
+    ['maxWaitingBytesPerServer', 0, Number.MAX_SAFE_INTEGER],
+    ['maxQueuedBytesPerClient', 65_536, Number.MAX_SAFE_INTEGER],
+    ['stallTimeoutMs', 1, Number.MAX_SAFE_INTEGER],
+    ['handshakeTimeoutMs', 1, Number.MAX_SAFE_INTEGER],
+    ['startTimeoutMs', 1, Number.MAX_SAFE_INTEGER],
+    ['drainTimeoutMs', 0, Number.MAX_SAFE_INTEGER],
+  ] as const)('%s may be from %i to %i, and is the default beyond', (key, least, most) => {
+    for (const value of [least, most]) {
+      const { config, faults } = read({ limits: { [key]: value } });
+      expect([config.limits, faults]).toEqual([{ ...EMPTY_CONFIG.limits, [key]: value }, []]);
+    }
+    for (const value of [least - 1, most + 1, least + 0.5, String(least), null, Number.NaN]) {
+      const { config, faults } = read({ limits: { [key]: value } });
+      expect([config.limits, faults]).toEqual([EMPTY_CONFIG.limits, [expect.stringContaining(`limits.${key} must`)]]);
+    }
+  });
+
+  test.each(['toString', 'constructor'])('with the name %s is not known', (key) => {
+    expect(faultsOf({ limits: { [key]: 1 } })).toEqual([`limits.${key} is not a known limit`]);
+  });
+});

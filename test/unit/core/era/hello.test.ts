@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bridgeHello, readHello, writeServerHello } from '../../../../src/core/era/hello.ts';
+import { FlushTurn, Outbox } from '../../../../src/wire/outbox.ts';
+import { Splice } from '../../../../src/wire/splice.ts';
+import { jsonText, membersOf } from '../../../support/json-text.ts';
+import { ManualTurn, RecordingSink } from '../../../support/recording-sink.ts';
+
+const OURS = { 'mcp-bridge/clientId': 'me', 'mcp-bridge/instanceId': 'i1' };
+
+function written(result: string, protocolVersion = '2025-06-18', meta: object = OURS): string {
+  const turn = new ManualTurn();
+  const sink = new RecordingSink();
+  const outbox = new Outbox(sink, new FlushTurn(turn.defer));
+  writeServerHello(outbox, new Splice(), { result: Buffer.from(`${result}\n`), protocolVersion, meta });
+  outbox.endFrame();
+  turn.end();
+  return sink.text.slice(0, -1);
+}
+
+describe("a server's hello", () => {
+  test.each([
+    ['{}', '{"_meta":OURS}'],
+    ['{ }', '{ "_meta":OURS}'],
+    ['{"protocolVersion":"2024-11-05"}', '{"protocolVersion":"2025-06-18","_meta":OURS}'],
+    ['{"protocolVersion": 7 , "b":1.0}', '{"protocolVersion": "2025-06-18" , "b":1.0,"_meta":OURS}'],
+    ['{"_meta":{}}', '{"_meta":{MEMBERS}}'],
+    ['{"_meta": { } ,"protocolVersion":"x"}', '{"_meta": { MEMBERS} ,"protocolVersion":"2025-06-18"}'],
+    ['{"_meta":{"a":[1.0]},"z":"é"}', '{"_meta":{"a":[1.0],MEMBERS},"z":"é"}'],
+    ['{"_meta":null}', '{"_meta":OURS}'],
+    ['{"_meta":[1,2],"a":1}', '{"_meta":OURS,"a":1}'],
+    ['{"_meta":"}"}', '{"_meta":OURS}'],
+    ['{"\\u005fmeta":{"a":1}}', '{"\\u005fmeta":{"a":1,MEMBERS}}'],
+    [
+      '{"x":{"protocolVersion":"2024-11-05","_meta":{}}}',
+      '{"x":{"protocolVersion":"2024-11-05","_meta":{}},"_meta":OURS}',
+    ],
+  ])('%s becomes %s', (result, expected) => {
+    const ours = JSON.stringify(OURS);
+    expect(written(result)).toBe(expected.replace('OURS', ours).replace('MEMBERS', ours.slice(1, -1)));
+  });
+
+  test('differs for a client in the version and the _meta, and in no other byte', () => {
+    const others = fc.array(
+      fc.tuple(fc.constantFrom('capabilities', 'serverInfo', 'instructions', 'é', '\\n'), jsonText),
+      { maxLength: 4 },
+    );
+    const version = fc.option(jsonText, { nil: undefined });
+    const meta = fc.option(fc.oneof(jsonText, fc.constantFrom('{}', '{"a":1}')), { nil: undefined });
+    fc.assert(
+      fc.property(others, version, meta, fc.nat(), (rest, protocolVersion, theirs, shift) => {
+        const members = rest.map(([key, value]) => `"${key}" : ${value}`);
+        if (protocolVersion !== undefined)
+          members.splice(shift % (members.length + 1), 0, `"protocolVersion":${protocolVersion}`);
+        if (theirs !== undefined) members.splice((shift >> 2) % (members.length + 1), 0, `"_meta":${theirs}`);
+        const before = `{${members.join(', ')}}`;
+        const after = written(before);
+        const original = JSON.parse(before) as Record<string, unknown>;
+        const isMerged =
+          typeof original._meta === 'object' && original._meta !== null && !Array.isArray(original._meta);
+        expect(JSON.parse(after)).toEqual({
+          ...original,
+          ...(protocolVersion === undefined ? {} : { protocolVersion: '2025-06-18' }),
+          _meta: { ...(isMerged ? (original._meta as object) : {}), ...OURS },
+        });
+        const untouched = (text: string): unknown[] =>
+          membersOf(text).flatMap(({ rawKey, text: value }) =>
+            rawKey === '_meta' || rawKey === 'protocolVersion' ? [] : [[rawKey, value]],
+          );
+        expect(untouched(after)).toEqual(untouched(before));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('with our names in its _meta already gives the client our values', () => {
+    const meta = (JSON.parse(written('{"_meta":{"mcp-bridge/clientId":"forged","a":1}}')) as { _meta: unknown })._meta;
+    expect(meta).toEqual({ ...OURS, a: 1 });
+  });
+
+  test('that is no object is a bug of ours', () => {
+    expect(() => written('[]')).toThrow('Invariant broken');
+  });
+});
+
+describe("the bridge's own hello", () => {
+  test('says what the client-discovery document asks for', () => {
+    expect(JSON.parse(bridgeHello('2025-06-18', '1.2.3', OURS))).toEqual({
+      protocolVersion: '2025-06-18',
+      capabilities: { supportsMessageRouting: true },
+      serverInfo: { name: 'mcp-bridge-server', version: '1.2.3', protocols: ['mcp/1.0'] },
+      _meta: OURS,
+    });
+  });
+});
+
+describe("a client's hello", () => {
+  test('is read in the shape of MCP', () => {
+    const hello = readHello({
+      protocolVersion: '2025-03-26',
+      capabilities: {},
+      clientInfo: { name: 'n', version: 'v' },
+      _meta: { 'mcp-bridge/view': 'server:x', 'mcp-bridge/clientId': 'me', other: 1 },
+    });
+    expect(hello).toEqual({
+      name: 'n',
+      version: 'v',
+      protocolVersion: '2025-03-26',
+      role: 'client',
+      view: 'server:x',
+      clientId: 'me',
+    });
+  });
+
+  test('is read in the shape of the client-discovery document', () => {
+    const hello = readHello({ processId: 7, clientInfo: { name: 'n', version: 'v', protocols: ['mcp/1.0'] } });
+    expect(hello).toMatchObject({
+      name: 'n',
+      protocolVersion: '2025-11-25',
+      role: 'client',
+      view: undefined,
+      clientId: undefined,
+    });
+  });
+
+  test('may leave everything out, or say it in a wrong type', () => {
+    const bare = { name: 'unknown', version: '', protocolVersion: '2025-11-25', role: 'client' };
+    expect(readHello({})).toMatchObject(bare);
+    expect(readHello({ protocolVersion: 3, clientInfo: 'x', _meta: [] })).toMatchObject(bare);
+    expect(readHello({ protocolVersion: '1999-01-01', clientInfo: { name: 7 } })).toMatchObject(bare);
+  });
+
+  test('has its names cut to a length', () => {
+    expect(readHello({ clientInfo: { name: 'n'.repeat(1000), version: 'v'.repeat(1000) } })).toMatchObject({
+      name: 'n'.repeat(256),
+      version: 'v'.repeat(256),
+    });
+  });
+
+  test.each([
+    [undefined, 'params'],
+    [null, 'params'],
+    [[], 'params'],
+    ['x', 'params'],
+    [{ _meta: { 'mcp-bridge/role': 'king' } }, 'mcp-bridge/role'],
+    [{ _meta: { 'mcp-bridge/role': null } }, 'client'],
+    [{ _meta: { 'mcp-bridge/clientId': '' } }, 'mcp-bridge/clientId'],
+    [{ _meta: { 'mcp-bridge/clientId': 'a b' } }, 'mcp-bridge/clientId'],
+    [{ _meta: { 'mcp-bridge/clientId': 'é' } }, 'mcp-bridge/clientId'],
+    [{ _meta: { 'mcp-bridge/clientId': 'a\n' } }, 'mcp-bridge/clientId'],
+    [{ _meta: { 'mcp-bridge/clientId': 'x'.repeat(129) } }, 'mcp-bridge/clientId'],
+    [{ _meta: { 'mcp-bridge/clientId': 7 } }, 'mcp-bridge/clientId'],
+    [{ _meta: { 'mcp-bridge/view': 7 } }, 'mcp-bridge/view'],
+  ])('%j is refused, or taken, with a word on %s', (params, word) => {
+    const hello = readHello(params);
+    expect(typeof hello === 'string' ? hello : hello.role).toContain(word);
+  });
+
+  test('may have an id of 128 characters', () => {
+    expect(readHello({ _meta: { 'mcp-bridge/clientId': '~'.repeat(128) } })).toMatchObject({
+      clientId: '~'.repeat(128),
+    });
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { Counters } from '../../../src/core/counters.ts';
+import { DEFAULT_LIVENESS, examine, type Finding, type LivenessSettings } from '../../../src/core/liveness.ts';
+import { Session } from '../../../src/core/session.ts';
+import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
+import { FlushTurn } from '../../../src/wire/outbox.ts';
+import { TestLink } from '../../support/core-in-memory.ts';
+import { ManualTurn } from '../../support/recording-sink.ts';
+
+const limits = { ...DEFAULT_LIMITS, handshakeTimeoutMs: 5000, stallTimeoutMs: 10_000 };
+
+function sessionAt(
+  ms: number,
+  state: Session['state'] = 'ready',
+): { session: Session; link: TestLink; look: (nowMs: number, settings?: Partial<LivenessSettings>) => Finding } {
+  const turn = new ManualTurn();
+  const link = new TestLink(() => undefined, new FlushTurn(turn.defer), 1000);
+  const session = new Session(link, new Counters(), () => undefined, { date: new Date(0), ms });
+  session.state = state;
+  session.hasTriedInitialize = state !== 'connecting';
+  const look = (nowMs: number, settings: Partial<LivenessSettings> = {}): Finding => {
+    turn.end();
+    return examine(session, nowMs, limits, { ...DEFAULT_LIVENESS, ...settings });
+  };
+  return { session, link, look };
+}
+
+const say = (session: Session): void => session.answer('1', '{}');
+
+describe('a look at a client', () => {
+  test('finds one that did not shake hands in time', () => {
+    const { session, look } = sessionAt(700, 'connecting');
+    expect([look(5699), look(5700)]).toEqual([undefined, 'handshake-timeout']);
+    session.hasTriedInitialize = true;
+    expect(look(100_000)).toBeUndefined();
+  });
+
+  test('finds one that takes nothing, counted from the first look that saw it', () => {
+    const { session, link, look } = sessionAt(0);
+    link.block();
+    say(session);
+    expect([look(3000), look(12_999), look(13_000)]).toEqual([undefined, undefined, 'stalled']);
+  });
+
+  test('starts to count anew when the client has taken something, or everything', () => {
+    const { session, link, look } = sessionAt(0);
+    link.block();
+    say(session);
+    look(1000);
+    say(session);
+    look(9000);
+    link.take(1);
+    expect([look(11_000), look(12_000), look(21_999), look(22_000)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      'stalled',
+    ]);
+    link.unblock();
+    expect(look(22_000)).toBeUndefined();
+    expect(session.stalledSinceMs).toBeUndefined();
+  });
+
+  test('asks for a probe of one that has ended its side, and for no ping', () => {
+    const { session, look } = sessionAt(0);
+    session.hasEnded = true;
+    expect(look(1_000_000)).toBe('probe');
+  });
+
+  test('asks for a ping once for each period of silence, up to the misses that are allowed', () => {
+    const { session, look } = sessionAt(0);
+    const settings = { pingPeriodMs: 1000, maxMissedPings: 2 };
+    expect([look(999, settings), look(1000, settings)]).toEqual([undefined, 'ping']);
+    session.unansweredPings.add(1);
+    expect([look(1999, settings), look(2000, settings)]).toEqual([undefined, 'ping']);
+    session.unansweredPings.add(2);
+    expect([look(2999, settings), look(3000, settings)]).toEqual([undefined, undefined]);
+    session.hasAnsweredPing = true;
+    expect(look(3000, settings)).toBe('unresponsive');
+    session.hasAnsweredPing = false;
+    expect(look(3000, { ...settings, cutOffSilentClients: true })).toBe('unresponsive');
+  });
+
+  test('takes anything that was said for a sign of life', () => {
+    const { session, look } = sessionAt(0);
+    session.unansweredPings.add(1).add(2);
+    session.hasSpoken = true;
+    expect(look(100_000)).toBeUndefined();
+    expect(session).toMatchObject({ hasSpoken: false, lastHeardMs: 100_000, unansweredPings: new Set() });
+    expect([look(129_999), look(130_000)]).toEqual([undefined, 'ping']);
+  });
+
+  test('pings nobody who is not ready, and nobody at all with a period of 0', () => {
+    expect(sessionAt(0, 'initializing').look(1_000_000)).toBeUndefined();
+    expect(sessionAt(0).look(1_000_000, { pingPeriodMs: 0 })).toBeUndefined();
+  });
+});

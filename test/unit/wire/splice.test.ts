@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Envelope, Field } from '../../../src/wire/envelope.ts';
+import { FlushTurn, Outbox } from '../../../src/wire/outbox.ts';
+import { Splice } from '../../../src/wire/splice.ts';
+import { frameAt, jsonText, place, stringText } from '../../support/json-text.ts';
+import { ManualTurn, RecordingSink } from '../../support/recording-sink.ts';
+
+const splice = new Splice();
+
+function sent(fill: (splice: Splice) => Splice, b: Buffer, start: number, end: number): Buffer {
+  const turn = new ManualTurn();
+  const sink = new RecordingSink();
+  fill(splice.clear()).send(new Outbox(sink, new FlushTurn(turn.defer)), b, start, end);
+  turn.end();
+  return sink.bytes;
+}
+
+const envelope = new Envelope();
+
+describe('a splice', () => {
+  const frame = fc
+    .record({
+      id: fc.oneof(fc.integer().map(String), stringText),
+      token: jsonText,
+      name: stringText,
+      extra: jsonText,
+      padding: fc.constantFrom('', 'é'.repeat(6000)),
+    })
+    .chain(({ id, token, name, extra, padding }) => {
+      const params = [
+        `"name": ${name}`,
+        `"_meta":{"x":${extra},"progressToken" :${token} }`,
+        `"arguments":{"id":1,"text":"${padding}"}`,
+      ];
+      const shuffled = fc.shuffledSubarray(params, { minLength: 3 }).map((list) => `{${list.join(',')}}`);
+      return shuffled.chain((text) =>
+        fc.shuffledSubarray(
+          ['"jsonrpc":"2.0"', `"id":${id} `, '"method":"tools/call"', `"params":${text}`, `"zz": ${extra}`],
+          { minLength: 5 },
+        ),
+      );
+    })
+    .map((members) => `{${members.join(', ')}}`);
+
+  test('gives the same value as parse, change, stringify', () => {
+    fc.assert(
+      fc.property(frame, place, fc.nat(), (text, where, id) => {
+        const { b, start, end } = frameAt(text, where);
+        expect(envelope.scan(b, start, end, 128)).toBe(true);
+        const changes: [Field, string][] = [
+          [Field.metaProgressToken, String(id)],
+          [Field.id, `"${id}"`],
+          [Field.name, '"weather__forecast"'],
+        ];
+        const bytes = sent(
+          (cuts) =>
+            changes.reduce((all, [field, value]) => all.replace(envelope.from(field), envelope.to(field), value), cuts),
+          b,
+          start,
+          end,
+        );
+        const expected = JSON.parse(text);
+        expected.id = String(id);
+        expected.params.name = 'weather__forecast';
+        expected.params._meta.progressToken = id;
+        expect(JSON.parse(bytes.toString())).toEqual(expected);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  test('leaves every byte outside of its cuts as it was, for cuts in any order', () => {
+    const cuts = fc.tuple(
+      fc.uint8Array({ maxLength: 40 }),
+      fc.array(
+        fc.tuple(fc.uint8Array({ maxLength: 9 }), fc.stringMatching(/^[ -~]{0,8}$/), fc.uint8Array({ maxLength: 30 })),
+        { maxLength: 4 },
+      ),
+      fc.func(fc.nat()),
+    );
+    fc.assert(
+      fc.property(cuts, place, ([head, parts, order], where) => {
+        const bytes = Buffer.concat([head, ...parts.flatMap(([cut, , kept]) => [cut, kept])]);
+        const { b, start, end } = frameAt(bytes, where);
+        let at = start + head.length;
+        const ranges = parts.map(([cut, text, kept]) => {
+          const range = { from: at, to: at + cut.length, text };
+          at += cut.length + kept.length;
+          return range;
+        });
+        // Cuts that begin at one place would be in doubt about their order.
+        fc.pre(new Set(ranges.map(({ from }) => from)).size === ranges.length);
+        const shuffled = [...ranges].sort((one, other) => order(one.from) - order(other.from));
+        const found = sent(
+          (all) => shuffled.reduce((so, { from, to, text }) => so.replace(from, to, text), all),
+          b,
+          start,
+          end,
+        );
+        const expected = Buffer.concat([
+          head,
+          ...parts.flatMap(([, text, kept]) => [Buffer.from(text), kept]),
+          Buffer.from('\n'),
+        ]);
+        expect(found.equals(expected)).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('without a cut passes the frame on as it is', () => {
+    const { b, start, end } = frameAt('{"a" : 1.0 }', {
+      before: Buffer.from('xx'),
+      ending: '\r\n',
+      after: Buffer.from('yy'),
+    });
+    expect(sent((cuts) => cuts, b, start, end).toString()).toBe('{"a" : 1.0 }\n');
+  });
+
+  test('keeps nothing of the one before', () => {
+    const { b, start, end } = frameAt('abcdef');
+    expect(sent((cuts) => cuts.replace(0, 2, 'X').replace(4, 6, 'Y'), b, start, end).toString()).toBe('XcdY\n');
+    expect(sent((cuts) => cuts, b, start, end).toString()).toBe('abcdef\n');
+  });
+
+  test('has room for four cuts and refuses a fifth', () => {
+    const { b, start, end } = frameAt('abcdefgh');
+    const four = (cuts: Splice): Splice => [6, 0, 4, 2].reduce((all, at) => all.replace(at, at + 1, '-'), cuts);
+    expect(sent(four, b, start, end).toString()).toBe('-b-d-f-h\n');
+    expect(() => four(splice.clear()).replace(7, 8, '-')).toThrow('Invariant broken');
+  });
+
+  test('writes the characters of its texts as one byte each, so that ids of any spelling come back', () => {
+    const id = Buffer.from('"é😀"');
+    const { b, start, end } = frameAt('{"id":1}');
+    expect(sent((cuts) => cuts.replace(6, 7, id.toString('latin1')), b, start, end).toString()).toBe('{"id":"é😀"}\n');
+  });
+});
