@@ -5,7 +5,7 @@ import { printable } from './table.ts';
 
 export const DONE = 0;
 export const FAILED = 1;
-export const WRONG_USAGE = 2;
+const WRONG_USAGE = 2;
 
 export function exitCodeOf(error: unknown): number {
   return error instanceof BridgeError && error.code === 'USAGE' ? WRONG_USAGE : FAILED;

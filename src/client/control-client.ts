@@ -22,6 +22,7 @@ export class ControlClient {
     this.#rpc = new JSONRPCClient((request) => void socket.write(`${JSON.stringify(request)}\n`));
     const splitter = new FrameSplitter(MAX_ANSWER_BYTES, {
       frame: (b, start, end) => this.#rpc.receive(JSON.parse(b.toString('utf8', start, end)) as JSONRPCResponse),
+      overflowed: () => socket.destroy(),
       badFrame: () => socket.destroy(),
     });
     socket.on('data', (chunk: Buffer) => splitter.push(chunk));

@@ -24,7 +24,7 @@ const FIRST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 1000;
 const TAIL_BYTES = 2000;
 
-export function stateDir(options: Pick<StartOptions, 'environment' | 'homedir'>): string {
+function stateDir(options: Pick<StartOptions, 'environment' | 'homedir'>): string {
   return join(options.environment.XDG_STATE_HOME || join(options.homedir, '.local', 'state'), 'mcp-bridge');
 }
 

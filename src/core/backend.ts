@@ -4,6 +4,7 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Logger } from '../util/logger.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
+import { answeredId } from '../wire/frame-ends.ts';
 import type { FrameSink } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
@@ -152,16 +153,26 @@ export class Backend implements FrameSink {
   #failRefused(b: Buffer, start: number, end: number): void {
     if (envelope.fault === 'not-json' || envelope.has(Field.method)) return;
     const id = certainId(b, start, end);
-    const slot = id === undefined ? undefined : this.#slots.takeSent(id);
+    if (id !== undefined) this.#failAnswer(id, envelope.fault ?? 'not-json');
+  }
+
+  #failAnswer(id: number, why: string): void {
+    const slot = this.#slots.takeSent(id);
     if (slot === undefined) return;
-    const message = `Server ${this.server} gave an answer that cannot be passed on: ${envelope.fault}`;
+    const message = `Server ${this.server} gave an answer that cannot be passed on: ${why}`;
     this.#slots.fail(slot, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.server }));
     this.#slots.pump();
   }
 
-  badFrame(reason: 'not-utf8' | 'too-long'): void {
+  overflowed(): void {
+    this.#context.counters.oversizedFrames++;
+  }
+
+  badFrame(reason: 'not-utf8' | 'too-long', head: Buffer, tail: Buffer): void {
     this.#context.counters.serverNoise++;
     this.#context.logger.warn('a message was dropped', { server: this.server, reason });
+    const id = answeredId(head, tail);
+    if (id !== undefined) this.#failAnswer(id, reason);
   }
 
   /** The server, or one of the clients, has taken what was queued for it. */

@@ -59,7 +59,10 @@ export class ConnectionManager {
     this.#openCount++;
     link.start({
       frame: (b, start, end) => this.#router.frame(session, b, start, end),
-      badFrame: (reason) => this.#router.badFrame(session, reason),
+      overflowed: () => this.#router.overflowed(session),
+      badFrame: (reason) => {
+        if (reason === 'not-utf8') this.#router.notUtf8(session);
+      },
       ended: () => this.#onEnded(session),
       closed: () => this.#forget(session),
       drained: () => session.backend?.drained(),

@@ -63,13 +63,15 @@ export class Router {
     }
   }
 
-  badFrame(session: Session, reason: 'not-utf8' | 'too-long'): void {
+  notUtf8(session: Session): void {
     session.hasSpoken = true;
     if (!session.isOpen) return;
-    if (reason === 'not-utf8') {
-      this.#context.counters.badFrames++;
-      return session.answerError('null', rpcError(PARSE_ERROR, 'Parse error: not valid UTF-8'));
-    }
+    this.#context.counters.badFrames++;
+    session.answerError('null', rpcError(PARSE_ERROR, 'Parse error: not valid UTF-8'));
+  }
+
+  overflowed(session: Session): void {
+    if (!session.isOpen) return;
     this.#context.counters.oversizedFrames++;
     const most = this.#context.limits.maxMessageBytes;
     session.answerError('null', rpcError(INVALID_REQUEST, `A message may have at most ${most} bytes`));

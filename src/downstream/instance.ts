@@ -89,7 +89,8 @@ export class Instance {
         if (this.#state.kind === 'ready') this.backend.frame(b, start, end);
         else if (this.#state.kind === 'starting') this.#shakeHands(child, handshake, b, start, end);
       },
-      badFrame: (reason) => this.backend.badFrame(reason),
+      overflowed: () => this.backend.overflowed(),
+      badFrame: (reason, head, tail) => this.backend.badFrame(reason, head, tail),
       // A server that closes its output answers nothing any more, also if its process goes on.
       ended: () => void child.stop(),
       closed: () => undefined,

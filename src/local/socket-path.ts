@@ -9,7 +9,7 @@ export const MAX_SOCKET_PATH_BYTES = 103;
 /** The listener binds another name in the same directory first, and that one needs room. */
 const MAX_SOCKET_DIR_BYTES = MAX_SOCKET_PATH_BYTES - 10;
 
-export type SocketPathSource = 'flag' | 'environment' | 'config' | 'default' | 'fallback';
+type SocketPathSource = 'flag' | 'environment' | 'config' | 'default' | 'fallback';
 
 export interface SocketPath {
   readonly path: string;

@@ -5,6 +5,7 @@
 // It holds at most `maxFrameBytes`: of a longer frame nothing is kept, and the rest is dropped up to its newline.
 
 import { isUtf8 } from 'node:buffer';
+import { END_BYTES } from './frame-ends.ts';
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -12,13 +13,20 @@ const CARRIAGE_RETURN = 0x0d;
 export interface FrameSink {
   /** b[start, end) is one frame, not empty; its bytes will not be overwritten. */
   frame(b: Buffer, start: number, end: number): void;
-  /** A frame that is not valid UTF-8, or that passed the limit; it is gone. */
-  badFrame(reason: 'not-utf8' | 'too-long'): void;
+  /** The frame that is coming in has passed the limit: nothing more of it will be held. */
+  overflowed(): void;
+  /** A frame has ended that cannot be handed on; these are its first and its last bytes. */
+  badFrame(reason: 'not-utf8' | 'too-long', head: Buffer, tail: Buffer): void;
 }
 
 /** Pieces below this are copied together, so that a peer cannot make us hold one object for every byte it sends. */
 const SMALL_PIECE = 4096;
 const LARGEST_TAIL = 65536;
+
+interface FrameEnds {
+  head: Buffer;
+  tail: Buffer;
+}
 
 export class FrameSplitter {
   readonly #maxFrameBytes: number;
@@ -28,7 +36,8 @@ export class FrameSplitter {
   /** The last piece, while it has room: #tailUsed of its bytes are filled. */
   #tail: Buffer | undefined;
   #tailUsed = 0;
-  #discarding = false;
+  /** Of a frame that has passed the limit, its two ends; undefined while there is none. */
+  #overlong: FrameEnds | undefined;
 
   constructor(maxFrameBytes: number, sink: FrameSink) {
     this.#maxFrameBytes = maxFrameBytes;
@@ -43,7 +52,7 @@ export class FrameSplitter {
   push(chunk: Buffer): void {
     let from = 0;
     let newline = chunk.indexOf(NEWLINE);
-    if (newline >= 0 && (this.#heldBytes > 0 || this.#discarding)) {
+    if (newline >= 0 && (this.#heldBytes > 0 || this.#overlong !== undefined)) {
       this.#finish(chunk, newline);
       from = newline + 1;
       newline = chunk.indexOf(NEWLINE, from);
@@ -61,19 +70,24 @@ export class FrameSplitter {
   #emit(b: Buffer, start: number, newline: number, isKnownUtf8: boolean): void {
     const end = newline > start && b[newline - 1] === CARRIAGE_RETURN ? newline - 1 : newline;
     if (end === start) return;
-    if (end - start > this.#maxFrameBytes) this.#sink.badFrame('too-long');
-    else if (isKnownUtf8 || isUtf8(b.subarray(start, end))) this.#sink.frame(b, start, end);
-    else this.#sink.badFrame('not-utf8');
+    if (end - start > this.#maxFrameBytes) {
+      this.#sink.overflowed();
+      this.#reject('too-long', b, start, end);
+    } else if (isKnownUtf8 || isUtf8(b.subarray(start, end))) this.#sink.frame(b, start, end);
+    else this.#reject('not-utf8', b, start, end);
+  }
+
+  #reject(reason: 'not-utf8' | 'too-long', b: Buffer, start: number, end: number): void {
+    const head = b.subarray(start, Math.min(end, start + END_BYTES));
+    this.#sink.badFrame(reason, head, b.subarray(Math.max(start, end - END_BYTES), end));
   }
 
   #hold(chunk: Buffer, from: number, to: number): void {
-    if (this.#discarding) return;
+    if (this.#overlong !== undefined) return this.#keepEnds(this.#overlong, chunk, from, to);
     this.#heldBytes += to - from;
     // One byte more than the limit may be the CR that does not count.
     if (this.#heldBytes > this.#maxFrameBytes + 1) {
-      this.#forget();
-      this.#discarding = true;
-      this.#sink.badFrame('too-long');
+      this.#overflow(chunk, from, to);
     } else if (to - from < SMALL_PIECE) this.#holdSmall(chunk, from, to);
     else {
       this.#closeTail();
@@ -100,10 +114,30 @@ export class FrameSplitter {
     this.#tailUsed = 0;
   }
 
+  #overflow(chunk: Buffer, from: number, to: number): void {
+    this.#closeTail();
+    const held = Buffer.concat([...this.#pieces, chunk.subarray(from, to)]);
+    this.#overlong = { head: Buffer.from(held.subarray(0, END_BYTES)), tail: Buffer.from(held.subarray(-END_BYTES)) };
+    this.#forget();
+    this.#sink.overflowed();
+  }
+
+  #keepEnds(overlong: FrameEnds, chunk: Buffer, from: number, to: number): void {
+    const headRoom = END_BYTES - overlong.head.length;
+    if (headRoom > 0)
+      overlong.head = Buffer.concat([overlong.head, chunk.subarray(from, Math.min(to, from + headRoom))]);
+    const last = chunk.subarray(Math.max(from, to - END_BYTES), to);
+    const missing = END_BYTES - last.length;
+    overlong.tail = missing === 0 ? Buffer.from(last) : Buffer.concat([overlong.tail.subarray(-missing), last]);
+  }
+
   /** The held frame ends at chunk[newline]. */
   #finish(chunk: Buffer, newline: number): void {
-    if (this.#discarding) {
-      this.#discarding = false;
+    const overlong = this.#overlong;
+    if (overlong !== undefined) {
+      this.#keepEnds(overlong, chunk, 0, newline);
+      this.#overlong = undefined;
+      this.#sink.badFrame('too-long', overlong.head, overlong.tail);
       return;
     }
     this.#closeTail();

@@ -14,7 +14,7 @@ import {
   skipValue,
 } from './json-grammar.ts';
 
-export interface Span {
+interface Span {
   readonly from: number;
   readonly to: number;
 }

@@ -15,12 +15,13 @@ export interface ByteSink {
   readonly writableLength: number;
 }
 
-const BLOCK_BYTES = 65536;
+const BLOCK_BYTES = 16_384;
 /** From this size on, passing bytes on costs less than copying them. */
-const LARGE_PIECE = 8192;
+const LARGE_PIECE = 4096;
 /** A block with less room than this is not worth keeping. */
 const LEAST_ROOM = 1024;
-const SHELF_SIZE = 16;
+/** After so many the turn is flushed before its end, or telling ten thousand clients something would take as many. */
+const MOST_BLOCKS = 64;
 
 class Block {
   readonly bytes = Buffer.allocUnsafeSlow(BLOCK_BYTES);
@@ -32,27 +33,37 @@ export class FlushTurn {
   readonly #defer: (flush: () => void) => void;
   readonly #shelf: Block[] = [];
   #dirty: Outbox[] = [];
+  #isDue = false;
+  #blocksTaken = 0;
 
   constructor(defer: (flush: () => void) => void = setImmediate) {
     this.#defer = defer;
   }
 
   add(outbox: Outbox): void {
-    if (this.#dirty.length === 0) this.#defer(() => this.#flush());
     this.#dirty.push(outbox);
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#defer(() => {
+      this.#isDue = false;
+      this.#flush();
+    });
   }
 
   takeBlock(): Block {
+    if (this.#blocksTaken >= MOST_BLOCKS) this.#flush();
+    this.#blocksTaken++;
     return this.#shelf.pop() ?? new Block();
   }
 
   giveBack(block: Block): void {
-    if (BLOCK_BYTES - block.used >= LEAST_ROOM && this.#shelf.length < SHELF_SIZE) this.#shelf.push(block);
+    if (BLOCK_BYTES - block.used >= LEAST_ROOM && this.#shelf.length < MOST_BLOCKS) this.#shelf.push(block);
   }
 
   #flush(): void {
     const due = this.#dirty;
     this.#dirty = [];
+    this.#blocksTaken = 0;
     for (const outbox of due) outbox.flush();
   }
 }

@@ -263,8 +263,14 @@ export const SCENARIOS: readonly Scenario[] = [
     async run(bridge) {
       const [one, other] = await Promise.all([ready(bridge), ready(bridge)]);
       other.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
-      const answer = await one.callTool(1, 'deep', { levels: 5000 });
-      expect(answer.error).toMatchObject({ code: -32603, data: { code: 'SERVER_ANSWER_REFUSED', server: 'fixture' } });
+      const refused = [
+        await one.callTool(1, 'deep', { levels: 5000 }),
+        await one.callTool(2, 'blob', { mib: 11 }),
+        await one.callTool(3, 'blob', { mib: 9, idFirst: true }),
+        await one.callTool(4, 'latin1'),
+      ];
+      for (const { error } of refused)
+        expect(error).toMatchObject({ code: -32603, data: { code: 'SERVER_ANSWER_REFUSED', server: 'fixture' } });
       expect((await one.callTool(2, 'deep', { levels: 100 })).result).toBeDefined();
       await one.callTool(3, 'release');
       expect(textOf(await other.answerTo(1))).toBe('released');

@@ -58,6 +58,7 @@ export class TestLink implements Link, ByteSink {
     this.outbox = new Outbox(this, turn);
     this.#reader = new FrameSplitter(1 << 30, {
       frame: (b, start, end) => this.lines.push(b.toString('utf8', start, end)),
+      overflowed: () => undefined,
       badFrame: (reason) => this.lines.push(reason),
     });
     this.#splitterOf = (handler) => new FrameSplitter(maxFrameBytes, handler);
@@ -217,6 +218,7 @@ export class TestServer {
     this.link = this.#newLink();
     this.link.start({
       frame: () => undefined,
+      overflowed: () => undefined,
       badFrame: () => undefined,
       ended: () => undefined,
       closed: () => undefined,

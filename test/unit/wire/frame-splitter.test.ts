@@ -10,6 +10,8 @@ type Seen = string | { readonly bad: 'not-utf8' | 'too-long' };
 /** Keeps each frame where it is, and a copy of it as it was. */
 class Collector implements FrameSink {
   readonly seen: Seen[] = [];
+  readonly ends: (readonly [string, string])[] = [];
+  overflows = 0;
   readonly #frames: { readonly view: Buffer; readonly copy: Buffer }[] = [];
 
   frame(b: Buffer, start: number, end: number): void {
@@ -19,8 +21,12 @@ class Collector implements FrameSink {
     this.#frames.push({ view, copy: Buffer.from(view) });
     this.seen.push(view.toString('latin1'));
   }
-  badFrame(reason: 'not-utf8' | 'too-long'): void {
+  overflowed(): void {
+    this.overflows++;
+  }
+  badFrame(reason: 'not-utf8' | 'too-long', head: Buffer, tail: Buffer): void {
     this.seen.push({ bad: reason });
+    this.ends.push([head.toString('latin1'), tail.toString('latin1')]);
   }
   get isIntact(): boolean {
     return this.#frames.every(({ view, copy }) => view.equals(copy));
@@ -50,9 +56,23 @@ function split(chunks: readonly Buffer[], most: number): { collector: Collector;
   return { collector, splitter };
 }
 
+/** The two ends of each frame that is not handed on. */
+function slowEnds(stream: Buffer, most: number): [string, string][] {
+  const frames = stream.toString('latin1').split('\n').slice(0, -1).map(withoutReturn);
+  const bad = frames.filter((frame) => frame.length > most || !isUtf8(Buffer.from(frame, 'latin1')));
+  return bad.map((frame) => [frame.slice(0, 512), frame.slice(-500)]);
+}
+const withoutReturn = (text: string): string => (text.endsWith('\r') ? text.slice(0, -1) : text);
+
 function expectSameFrames(stream: Buffer, cuts: readonly number[], most: number): void {
   const { collector } = split(chunksOf(stream, cuts), most);
-  expect(collector.seen).toEqual(slowSplit(stream, most));
+  const expected = slowSplit(stream, most);
+  expect(collector.seen).toEqual(expected);
+  expect(collector.ends.map(([head, tail]) => [withoutReturn(head), withoutReturn(tail).slice(-500)])).toEqual(
+    slowEnds(stream, most).map(([head, tail]) => [withoutReturn(head), tail]),
+  );
+  const tooLong = expected.filter((seen) => typeof seen === 'object' && seen.bad === 'too-long').length;
+  expect([tooLong, tooLong + 1]).toContain(collector.overflows); // the last one may not have ended
   expect(collector.isIntact).toBe(true);
 }
 
@@ -121,7 +141,11 @@ describe('frames', () => {
   test('are handed on without a copy when they came whole in one chunk', () => {
     const chunk = Buffer.from('abc\ndef\n');
     const memory: ArrayBufferLike[] = [];
-    const splitter = new FrameSplitter(100, { frame: (b) => memory.push(b.buffer), badFrame: () => undefined });
+    const splitter = new FrameSplitter(100, {
+      frame: (b) => memory.push(b.buffer),
+      overflowed: () => undefined,
+      badFrame: () => undefined,
+    });
     splitter.push(chunk);
     expect(memory).toEqual([chunk.buffer, chunk.buffer]);
   });
@@ -164,7 +188,7 @@ describe('the limit of a frame', () => {
       mostHeld = Math.max(mostHeld, splitter.heldBytes);
     }
     expect(mostHeld).toBeLessThanOrEqual((1 << 20) + 1);
-    expect([collector.seen, splitter.heldBytes]).toEqual([[{ bad: 'too-long' }], 0]);
+    expect([collector.overflows, collector.seen, splitter.heldBytes]).toEqual([1, [], 0]);
     splitter.push(Buffer.from('xx\nafter\n'));
     expect(collector.seen).toEqual([{ bad: 'too-long' }, 'after']);
   });

@@ -22,6 +22,7 @@ async function connect(): Promise<Pair> {
   const events: string[] = [];
   link.start({
     frame: (b, start, end) => events.push(b.toString('utf8', start, end)),
+    overflowed: () => events.push('overflowed'),
     badFrame: (reason) => events.push(reason),
     ended: () => events.push('ended'),
     closed: () => events.push('closed'),

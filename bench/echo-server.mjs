@@ -1,0 +1,60 @@
+// A stdio MCP server that does as little as it can: `echo {text}` answers with its text, `blob {kib}` with so many KiB.
+// It is the same behind every subject of the bench, so what differs is what stands before it.
+// It ends when its stdin does.
+import { lineReader } from './line-reader.mjs';
+import { turnWriter } from './turn-writer.mjs';
+
+const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
+const MOST_KIB = 65536;
+
+const write = turnWriter(process.stdout);
+const reply = (id, resultJson) => write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultJson}}\n`);
+const refuse = (id, code, message) => write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
+
+const toolList = JSON.stringify({
+  tools: [
+    {
+      name: 'echo',
+      description: 'Returns its text',
+      inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    },
+    {
+      name: 'blob',
+      description: 'Returns a text of so many KiB',
+      inputSchema: { type: 'object', properties: { kib: { type: 'integer' } }, required: ['kib'] },
+    },
+  ],
+});
+
+const textResult = (textJson) => `{"content":[{"type":"text","text":${textJson}}]}`;
+
+const blobs = new Map();
+function blobJson(kib) {
+  if (!blobs.has(kib)) blobs.set(kib, JSON.stringify('0123456789abcde\n'.repeat(64 * kib)));
+  return blobs.get(kib);
+}
+
+function callTool(id, { name, arguments: given }) {
+  if (name === 'echo' && typeof given?.text === 'string') return reply(id, textResult(JSON.stringify(given.text)));
+  if (name === 'blob' && given?.kib >= 0 && given.kib <= MOST_KIB) return reply(id, textResult(blobJson(given.kib)));
+  refuse(id, INVALID_PARAMS, `Unknown tool, or wrong arguments: ${name}`);
+}
+
+function initialize(id, { protocolVersion }) {
+  const serverInfo = { name: 'bench-echo', version: '1.0.0' };
+  reply(id, JSON.stringify({ protocolVersion, capabilities: { tools: {} }, serverInfo }));
+}
+
+function answer(line) {
+  const { id, method, params } = JSON.parse(line.toString());
+  if (id === undefined) return;
+  if (method === 'tools/call') callTool(id, params);
+  else if (method === 'ping') reply(id, '{}');
+  else if (method === 'initialize') initialize(id, params);
+  else if (method === 'tools/list') reply(id, toolList);
+  else refuse(id, METHOD_NOT_FOUND, 'Method not found');
+}
+
+process.stdin.on('data', lineReader(answer)).on('end', () => process.exit(0));
+process.stdout.on('error', () => process.exit(0));

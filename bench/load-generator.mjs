@@ -1,0 +1,76 @@
+// The clients of a measurement, in a process of their own, so that their CPU time is not that of what is measured.
+// Takes one order at a time over IPC and answers it with the figures; ends when its parent does.
+//   order: { target, meta?, clients, window, calls, warmUpCalls?, bytes, kind?, watch: [pid], watchSpawned?, deadlineMs }
+import { setTimeout as delay } from 'node:timers/promises';
+import { cpuNs } from './process-figures.mjs';
+import { RawClient, Tally } from './raw-client.mjs';
+import { sampleTexts } from './sample-text.mjs';
+import { quantile } from './statistics.mjs';
+
+/** This part of the calls goes before, unmeasured, if the order does not say how many. */
+const WARM_UP = 0.2;
+/** A second answer to the last call would come within this time. */
+const AFTERMATH_MS = 20;
+
+/** Sends `order.calls` calls over all clients, `order.window` of each under way at a time. */
+function run(clients, order, { textOf, latenciesUs }) {
+  const total = latenciesUs.length;
+  return new Promise((resolve) => {
+    let sent = 0;
+    let answered = 0;
+    const next = (client, index) => {
+      if (sent === total) return;
+      const text = textOf(`${index}:${sent++}:`);
+      const sentMs = performance.now();
+      client.echo(text, () => {
+        latenciesUs[answered++] = (performance.now() - sentMs) * 1000;
+        if (answered === total) resolve();
+        else next(client, index);
+      });
+    };
+    for (let i = 0; i < order.window; i++) clients.forEach(next);
+  });
+}
+
+function watchedNs(pids) {
+  const each = pids.map(cpuNs);
+  return each.every((ns) => ns !== undefined) ? each.reduce((sum, ns) => sum + ns, 0) : Number.NaN;
+}
+
+async function measure(clients, order) {
+  const textOf = sampleTexts(order.kind ?? 'code', order.bytes);
+  const warmUpCalls = order.warmUpCalls ?? Math.ceil(order.calls * WARM_UP);
+  await run(clients, order, { textOf, latenciesUs: new Float64Array(warmUpCalls) });
+  // Of a command, what it started counts: that is what stands in the middle.
+  const watched = [...order.watch, ...(order.watchSpawned ? clients.map((client) => client.pid) : [])];
+  const latenciesUs = new Float64Array(order.calls);
+  const cpuBefore = watchedNs(watched);
+  const startMs = performance.now();
+  await run(clients, order, { textOf, latenciesUs });
+  const seconds = (performance.now() - startMs) / 1000;
+  const cpuUsPerCall = watched.length === 0 ? null : (watchedNs(watched) - cpuBefore) / 1000 / order.calls;
+  const [p50, p99] = [0.5, 0.99].map((q) => quantile(latenciesUs, q));
+  return { callsPerSecond: order.calls / seconds, p50, p99, cpuUsPerCall };
+}
+
+async function carryOut(order) {
+  const tally = new Tally();
+  const clients = [];
+  try {
+    while (clients.length < order.clients) clients.push(new RawClient(order.target, tally));
+    await Promise.all(clients.map((client) => client.initialize(order.meta)));
+    const late = delay(order.deadlineMs, undefined, { ref: false }).then(() => {
+      throw new Error(`not done within ${order.deadlineMs} ms`);
+    });
+    const figures = await Promise.race([measure(clients, order), late]);
+    await delay(AFTERMATH_MS);
+    return { ...figures, faults: tally.faults, firstFault: tally.firstFault };
+  } catch (error) {
+    return { faults: tally.faults + 1, firstFault: tally.firstFault ?? error.message };
+  } finally {
+    for (const client of clients) client.close();
+  }
+}
+
+process.on('message', async (order) => process.send(await carryOut(order)));
+process.on('disconnect', () => process.exit(0));

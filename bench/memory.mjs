@@ -1,0 +1,129 @@
+// Theme: the daemon's memory: idle, for each client more, with as many clients as it takes, and under a peer that
+// sends without end. The daemon has its default limits; only the pings come more often, so that all fall into the run.
+import { setTimeout as delay } from 'node:timers/promises';
+import { memoryKib, openDescriptorLimit, peakRssKib } from './process-figures.mjs';
+import { median } from './statistics.mjs';
+import { startDaemon, VIEW } from './subjects.mjs';
+import { atMost } from './target.mjs';
+import { Worker } from './worker.mjs';
+
+const SETTLE_MS = 2000;
+const PING_PERIOD_MS = 4000;
+/** Within this time after the last one came, all clients have been pinged. */
+const PINGED_MS = PING_PERIOD_MS + 3000;
+const FEW = 10;
+const MORE = 200;
+const MANY = 10_000;
+const QUICK_MANY = 1000;
+const LOAD_PROCESSES = 2;
+const SPARE_DESCRIPTORS = 200;
+const GIB = 2 ** 30;
+const QUICK_FLOOD = GIB / 8;
+const FLOOD_MS = 60_000;
+
+const mib = (kib) => (kib ?? Number.NaN) / 1024;
+
+export async function measureMemory(workspace, { isQuick }) {
+  const faults = [];
+  const few = [];
+  for (let i = 0; i < (isQuick ? 1 : 3); i++) few.push(await measureFewClients(workspace, faults));
+  const many = await measureManyClients(workspace, { wanted: isQuick ? QUICK_MANY : MANY, faults });
+  const flood = await measureFlood(workspace, { bytes: isQuick ? QUICK_FLOOD : GIB, faults });
+  return theme({ few, many, flood, faults });
+}
+
+/** Orders it, and notes what went wrong. */
+async function orderOf(worker, message, faults) {
+  const answer = await worker.order(message);
+  if (answer.faults > 0) faults.push(`idle clients: ${answer.firstFault}`);
+  return answer;
+}
+
+async function measureFewClients(workspace, faults) {
+  const daemon = await startDaemon(workspace);
+  const clients = new Worker(workspace, 'idle-clients.mjs');
+  await orderOf(clients, { open: FEW, path: daemon.path, meta: VIEW }, faults);
+  await delay(SETTLE_MS);
+  const before = memoryKib(daemon.pid);
+  await orderOf(clients, { open: MORE, path: daemon.path, meta: VIEW }, faults);
+  await delay(SETTLE_MS);
+  const after = memoryKib(daemon.pid);
+  await clients.end(workspace);
+  await workspace.end(daemon.child);
+  return { idleRssMib: mib(before.rss), idlePssMib: mib(before.pss), pssKibPerClient: (after.pss - before.pss) / MORE };
+}
+
+/** As many as wanted, or as there are descriptors for. */
+async function measureManyClients(workspace, { wanted, faults }) {
+  const count = Math.min(wanted, (openDescriptorLimit() ?? wanted) - SPARE_DESCRIPTORS);
+  const daemon = await startDaemon(workspace, { settings: { liveness: { pingPeriodMs: PING_PERIOD_MS } } });
+  const workers = Array.from({ length: LOAD_PROCESSES }, () => new Worker(workspace, 'idle-clients.mjs'));
+  const open = { open: Math.floor(count / LOAD_PROCESSES), path: daemon.path, meta: VIEW };
+  await Promise.all(workers.map((worker) => orderOf(worker, open, faults)));
+  await delay(PINGED_MS);
+  const memory = memoryKib(daemon.pid);
+  const asked = await Promise.all(workers.map((worker) => orderOf(worker, { askAll: true }, faults)));
+  const sum = (key) => asked.reduce((total, answer) => total + (answer[key] ?? 0), 0);
+  const clients = open.open * LOAD_PROCESSES;
+  const peakRssMib = mib(peakRssKib(daemon.pid));
+  await Promise.all(workers.map((worker) => worker.end(workspace)));
+  await workspace.end(daemon.child);
+  const [pinged, answered] = [sum('pinged'), sum('answered')];
+  if (pinged !== clients || answered !== clients)
+    faults.push(`of ${clients} clients ${pinged} were pinged, ${answered} were answered`);
+  return { clients, pinged, answered, rssMib: mib(memory.rss), peakRssMib };
+}
+
+async function measureFlood(workspace, { bytes, faults }) {
+  const daemon = await startDaemon(workspace);
+  const clients = new Worker(workspace, 'idle-clients.mjs');
+  await orderOf(clients, { open: FEW, path: daemon.path, meta: VIEW }, faults);
+  await delay(SETTLE_MS);
+  const before = memoryKib(daemon.pid);
+  const flood = new Worker(workspace, 'flood.mjs');
+  const late = delay(FLOOD_MS, { sent: Number.NaN, connections: Number.NaN }, { ref: false });
+  const { sent, connections } = await Promise.race([flood.order({ path: daemon.path, bytes }), late]);
+  const peak = peakRssKib(daemon.pid);
+  await delay(SETTLE_MS);
+  const after = memoryKib(daemon.pid);
+  const { answered } = await orderOf(clients, { askAll: true }, faults);
+  if (answered !== FEW) faults.push(`of ${FEW} clients beside the flood ${answered} were answered`);
+  for (const worker of [clients, flood]) await worker.end(workspace);
+  await workspace.end(daemon.child);
+  return {
+    sentMib: sent / 2 ** 20,
+    connections,
+    beforeMib: mib(before.rss),
+    peakMib: mib(peak),
+    afterMib: mib(after.rss),
+  };
+}
+
+function theme({ few, many, flood, faults }) {
+  const typical = (key) => median(few.map((one) => one[key]));
+  return {
+    title: 'Memory of the daemon',
+    notes: [`Medians of ${few.length} daemon(s) for the first three lines, one for the others.`],
+    columns: ['what', 'figure', 'unit'],
+    rows: [
+      [`idle, ${FEW} clients and one server, RSS`, typical('idleRssMib'), 'MiB'],
+      [`idle, ${FEW} clients and one server, PSS`, typical('idlePssMib'), 'MiB'],
+      [`each client more, from ${FEW} to ${FEW + MORE}, PSS`, typical('pssKibPerClient'), 'KiB'],
+      [`${many.clients} clients, all pinged and all answered, RSS`, many.rssMib, 'MiB'],
+      [`${many.clients} clients, the most it ever was, RSS`, many.peakRssMib, 'MiB'],
+      ['sent without a newline', flood.sentMib, 'MiB'],
+      ['over so many connections, each cut off at the limit', flood.connections, ''],
+      ['RSS before', flood.beforeMib, 'MiB'],
+      ['RSS at its peak', flood.peakMib, 'MiB'],
+      ['RSS 2 s after', flood.afterMib, 'MiB'],
+    ],
+    targets: [
+      atMost(`idle with ${FEW} clients and one server, RSS`, typical('idleRssMib'), 50, 'MiB'),
+      atMost('each client more, PSS', typical('pssKibPerClient'), 64, 'KiB'),
+      atMost(`${many.clients} idle clients, RSS`, many.rssMib, 150, 'MiB'),
+      atMost('rise of RSS at the peak of the flood', flood.peakMib - flood.beforeMib, 64, 'MiB'),
+    ],
+    faults,
+    raw: { few, many, flood },
+  };
+}

@@ -1,0 +1,57 @@
+// What the kernel says of a process: CPU time on the scheduler's clock, and memory.
+// Linux only; elsewhere the figures are undefined, and the bench says so instead of guessing.
+import { readdirSync, readFileSync } from 'node:fs';
+
+const NS_PER_TICK = 10_000_000; // USER_HZ is 100 on every Linux that Node runs on
+
+function contentsOf(file) {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch {
+    return undefined; // No /proc, or the process is gone.
+  }
+}
+
+/** CPU time of all threads of a process that live, in ns; undefined if there is no telling. */
+export function cpuNs(pid) {
+  return cpuNsOfThreads(pid) ?? cpuNsInTicks(pid);
+}
+
+function cpuNsOfThreads(pid) {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const each = threads.map((thread) => Number(contentsOf(`/proc/${pid}/task/${thread}/schedstat`)?.split(' ')[0]));
+    const sum = each.reduce((total, ns) => total + ns, 0);
+    return Number.isFinite(sum) && sum > 0 ? sum : undefined;
+  } catch {
+    return undefined; // No /proc, or the process is gone.
+  }
+}
+
+function cpuNsInTicks(pid) {
+  const stat = contentsOf(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * NS_PER_TICK;
+}
+
+/** Resident memory, and the share of it that counts when pages are shared, in KiB. */
+export function memoryKib(pid) {
+  const rollup = contentsOf(`/proc/${pid}/smaps_rollup`);
+  return { rss: kibOf(rollup, 'Rss'), pss: kibOf(rollup, 'Pss') };
+}
+
+/** The most that was ever resident, in KiB. */
+export function peakRssKib(pid) {
+  return kibOf(contentsOf(`/proc/${pid}/status`), 'VmHWM');
+}
+
+export function openDescriptorLimit() {
+  const line = /^Max open files\s+(\d+)/m.exec(contentsOf('/proc/self/limits') ?? '');
+  return line === null ? undefined : Number(line[1]);
+}
+
+function kibOf(text, key) {
+  const line = new RegExp(`^${key}:\\s+(\\d+)`, 'm').exec(text ?? '');
+  return line === null ? undefined : Number(line[1]);
+}

@@ -1,0 +1,59 @@
+// What is measured against each other. Each subject has a target for the load generator, and names the processes that
+// stand between a client and its server, whose CPU time is the subject's own.
+import { untilAccepting } from './accepting.mjs';
+import { program } from './workspace.mjs';
+
+export const VIEW = { 'mcp-bridge/view': 'server:echo' };
+const ECHO = [process.execPath, program('echo-server.mjs')];
+
+/** Starts a daemon with one server; resolves to { pid, path, child } when it accepts. */
+export async function startDaemon(workspace, { prefix = [], settings = {} } = {}) {
+  const path = workspace.newPath('sock');
+  const [command, ...args] = ECHO;
+  const config = workspace.write({ ...settings, mcpServers: { echo: { command, args } } });
+  const serve = [workspace.bridge, 'serve', '--mcp-bridge-socket', path, '--config', config, '--log-level', 'warn'];
+  const child = start(workspace, [...prefix, process.execPath, ...serve], 'ignore');
+  await untilAccepting(path, child);
+  return { pid: child.pid, path, child };
+}
+
+/** A command for a client that wants to reach a daemon by stdio. */
+export const connectCommand = (workspace, path) => [
+  ...[process.execPath, workspace.bridge, 'connect', '--no-autostart'],
+  ...['--mcp-bridge-socket', path, '--server', 'echo'],
+];
+
+function start(workspace, [command, ...args], stderr = 'inherit') {
+  return workspace.spawn(command, args, { stdio: ['ignore', 'ignore', stderr] });
+}
+
+async function startOnSocket(workspace, prefix, name) {
+  const path = workspace.newPath('sock');
+  const child = start(workspace, [...prefix, process.execPath, program(name), path, ...ECHO]);
+  await untilAccepting(path, child);
+  return { target: { unix: path }, watch: [child.pid] };
+}
+
+/** Starts all subjects; `prefix` runs each of them, and what it starts, under another command such as taskset. */
+export async function startSubjects(workspace, prefix = []) {
+  const daemon = await startDaemon(workspace, { prefix });
+  return {
+    direct: { target: { command: ECHO }, watch: [] },
+    relay: await startOnSocket(workspace, prefix, 'relay.mjs'),
+    limit: await startOnSocket(workspace, prefix, 'limit-mux.mjs'),
+    socket: { target: { unix: daemon.path }, watch: [daemon.pid], meta: VIEW },
+    connect: {
+      target: { command: connectCommand(workspace, daemon.path) },
+      watch: [daemon.pid],
+      watchSpawned: true,
+    },
+  };
+}
+
+export const SUBJECT_TITLES = {
+  direct: 'direct stdio',
+  relay: 'relay',
+  limit: 'limit-mux',
+  socket: 'bridge, socket',
+  connect: 'bridge, connect',
+};

@@ -1,0 +1,23 @@
+// The id of an answer that cannot be handed on, from its first and last bytes. Encoders write the id of an answer right
+// at the beginning or at the very end; where it stands anywhere else, nobody can say whose answer it was.
+
+/** What is kept of either end of a frame that is dropped. */
+export const END_BYTES = 512;
+
+const VERSION = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*`;
+const OUTCOME = String.raw`"(?:result|error)"\s*:`;
+const ID = String.raw`"id"\s*:\s*(\d{1,15})\s*`;
+
+const ID_FIRST = new RegExp(String.raw`^\s*\{\s*(?:${VERSION},\s*)?${ID},\s*(?:${VERSION},\s*)?${OUTCOME}`);
+const OUTCOME_FIRST = new RegExp(String.raw`^\s*\{\s*(?:${VERSION},\s*)?${OUTCOME}`);
+// In JSON the last brace closes the message, so the member in front of it is one of the message itself.
+const ID_LAST = new RegExp(String.raw`,\s*${ID}(?:,\s*${VERSION})?\}\s*$`);
+
+/** The id, if both ends leave no doubt that this is an answer to it. */
+export function answeredId(head: Buffer, tail: Buffer): number | undefined {
+  const beginning = head.toString('latin1');
+  const first = ID_FIRST.exec(beginning)?.[1];
+  if (first !== undefined) return Number(first);
+  const last = OUTCOME_FIRST.test(beginning) ? ID_LAST.exec(tail.toString('latin1'))?.[1] : undefined;
+  return last === undefined ? undefined : Number(last);
+}
