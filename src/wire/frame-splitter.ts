@@ -116,19 +116,20 @@ export class FrameSplitter {
 
   #overflow(chunk: Buffer, from: number, to: number): void {
     this.#closeTail();
-    const held = Buffer.concat([...this.#pieces, chunk.subarray(from, to)]);
-    this.#overlong = { head: Buffer.from(held.subarray(0, END_BYTES)), tail: Buffer.from(held.subarray(-END_BYTES)) };
+    const ends: FrameEnds = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
+    for (const piece of this.#pieces) this.#keepEnds(ends, piece, 0, piece.length);
+    this.#keepEnds(ends, chunk, from, to);
+    this.#overlong = ends;
     this.#forget();
     this.#sink.overflowed();
   }
 
-  #keepEnds(overlong: FrameEnds, chunk: Buffer, from: number, to: number): void {
-    const headRoom = END_BYTES - overlong.head.length;
-    if (headRoom > 0)
-      overlong.head = Buffer.concat([overlong.head, chunk.subarray(from, Math.min(to, from + headRoom))]);
+  #keepEnds(ends: FrameEnds, chunk: Buffer, from: number, to: number): void {
+    const headRoom = END_BYTES - ends.head.length;
+    if (headRoom > 0) ends.head = Buffer.concat([ends.head, chunk.subarray(from, Math.min(to, from + headRoom))]);
     const last = chunk.subarray(Math.max(from, to - END_BYTES), to);
     const missing = END_BYTES - last.length;
-    overlong.tail = missing === 0 ? Buffer.from(last) : Buffer.concat([overlong.tail.subarray(-missing), last]);
+    ends.tail = missing === 0 ? Buffer.from(last) : Buffer.concat([ends.tail.subarray(-missing), last]);
   }
 
   /** The held frame ends at chunk[newline]. */
