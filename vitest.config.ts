@@ -2,7 +2,13 @@ import { defineConfig } from 'vitest/config';
 
 const project = (name: string, timeoutMs: number) => ({
   extends: true as const,
-  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: timeoutMs, hookTimeout: timeoutMs },
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`],
+    setupFiles: name === 'unit' ? [] : ['test/support/no-leftovers.ts'],
+    testTimeout: timeoutMs,
+    hookTimeout: timeoutMs,
+  },
 });
 
 export default defineConfig({

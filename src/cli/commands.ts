@@ -45,7 +45,8 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
     .exitProcess(false)
     .fail((message, error) => {
       if (error) throw error;
-      throw new BridgeError('USAGE', message, { hint: 'See: mcp-bridge --help' });
+      const guess = message.startsWith('Did you mean') ? `There is no verb ${args[0] ?? ''}. ${message}` : message;
+      throw new BridgeError('USAGE', guess, { hint: 'See: mcp-bridge --help' });
     });
   await parser.parseAsync();
   return exitCode;

@@ -21,6 +21,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   let socket: Socket;
   try {
     located = await locate(values, host);
+    if (located.configError !== undefined) stderr.write(lineFor(located.configError));
     socket = await open(located, values, host);
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
@@ -30,7 +31,9 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   }
   const clientEndedIt = await relay({ stdin, stdout, socket, meta: introduction(values, located, host) });
   if (clientEndedIt) return DONE;
-  throw new BridgeError('DAEMON_NOT_RUNNING', 'The daemon has closed the connection', { hint: 'Its log says why.' });
+  throw new BridgeError('DAEMON_NOT_RUNNING', 'The daemon has closed the connection', {
+    hint: 'See: mcp-bridge status',
+  });
 }
 
 function locate(values: Values<typeof CONNECT>, host: CliHost): Promise<Located> {

@@ -6,9 +6,9 @@ import { startDaemon } from '../client/start-daemon.ts';
 import { LockFile } from '../local/lock-file.ts';
 import { lockPathOf } from '../local/socket-path.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { DONE } from './exit-code.ts';
+import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { duration, table } from './table.ts';
+import { duration, printable, table } from './table.ts';
 
 export interface WhereValues {
   readonly 'mcp-bridge-socket'?: string | undefined;
@@ -21,6 +21,8 @@ interface Status {
   readonly socketPath: string;
   readonly uptimeMs: number;
   readonly clients: number;
+  readonly configFile: string | null;
+  readonly configFaults: readonly string[];
   readonly instances: readonly {
     server: string;
     pid: number | null;
@@ -28,6 +30,7 @@ interface Status {
     sessions: number;
     restarts: number;
     calls: number;
+    lastError: string | null;
   }[];
 }
 
@@ -48,7 +51,8 @@ export async function start(
   values: WhereValues & { 'log-level'?: string | undefined },
   host: CliHost,
 ): Promise<number> {
-  const { path, loaded } = await locate(values, host);
+  const { path, loaded, configError } = await locate(values, host);
+  if (configError !== undefined) throw configError;
   const running = await askIfRunning(path, host, (client) => client.call<Status>('bridge/status'));
   if (running !== undefined) {
     host.stdout.write(`mcp-bridge runs already at ${path} (pid ${running.pid})\n`);
@@ -63,9 +67,10 @@ export async function start(
 }
 
 export async function stop(values: WhereValues, host: CliHost): Promise<number> {
-  const { path } = await locate(values, host);
+  const { path } = await locateAnyway(values, host);
   const pid = await askIfRunning(path, host, async (client) => {
-    const { pid } = await client.call<{ pid: number }>('bridge/stop');
+    const { pid, openCalls } = await client.call<{ pid: number; openCalls: number }>('bridge/stop');
+    if (openCalls > 0) host.stderr.write(`mcp-bridge: calls that are still to be answered: ${openCalls}\n`);
     await client.untilClosed();
     return pid;
   });
@@ -81,10 +86,11 @@ export async function stop(values: WhereValues, host: CliHost): Promise<number> 
 export async function status(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
   const report = await ask<Status>(values, host, 'bridge/status');
   if (values.json === true) return printJson(report, host);
-  const { pid, version, socketPath, uptimeMs, clients, instances } = report;
+  const { pid, version, socketPath, uptimeMs, clients, configFile, configFaults, instances } = report;
   host.stdout.write(
-    `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}\n\n`,
+    `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}\n`,
   );
+  host.stdout.write(`config: ${configFile ?? 'none'}\n\n`);
   const rows = instances.map((i) => [
     i.server,
     i.state,
@@ -94,6 +100,8 @@ export async function status(values: WhereValues & { json?: boolean | undefined 
     `${i.restarts}`,
   ]);
   host.stdout.write(table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows));
+  const failures = instances.flatMap(({ state, lastError }) => (state === 'idle' && lastError ? [lastError] : []));
+  for (const note of [...configFaults, ...failures]) host.stdout.write(`! ${printable(note)}\n`);
   return DONE;
 }
 
@@ -122,8 +130,16 @@ function locate(values: WhereValues, { environment, cwd, homedir }: CliHost) {
   });
 }
 
+/** For those who need no more of the config than where the socket is: a broken one is told, and left alone. */
+async function locateAnyway(values: WhereValues, host: CliHost) {
+  const located = await locate(values, host);
+  if (located.configError !== undefined && located.source !== 'flag' && located.source !== 'environment')
+    host.stderr.write(lineFor(located.configError));
+  return located;
+}
+
 async function ask<Result>(values: WhereValues, host: CliHost, method: string): Promise<Result> {
-  const { path } = await locate(values, host);
+  const { path } = await locateAnyway(values, host);
   const client = await ControlClient.open(path, host.version);
   try {
     return await client.call<Result>(method);

@@ -1,7 +1,9 @@
 // How a client finds its bridge: by flag, environment, config file or default, just as the daemon does.
 
-import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import { findConfigFile, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { EMPTY_CONFIG } from '../config/schema.ts';
 import { type SocketPath, socketPath } from '../local/socket-path.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 
 export interface LocateOptions {
   readonly socketFlag?: string | undefined;
@@ -13,16 +15,31 @@ export interface LocateOptions {
 
 export interface Located extends SocketPath {
   readonly loaded: LoadedConfig;
+  /** A config file that cannot be read: whoever needs nothing else of it goes on without it. */
+  readonly configError: BridgeError | undefined;
 }
 
 export async function locateBridge(options: LocateOptions): Promise<Located> {
-  const { socketFlag, configFile, environment, cwd, homedir } = options;
-  const loaded = await loadConfig({ named: configFile, cwd, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME });
+  const { socketFlag, environment, cwd } = options;
+  const { loaded, configError } = await tryConfig(options);
   const found = socketPath({
     flag: socketFlag,
     environment: environment.MCP_BRIDGE_SOCKET,
     config: loaded.config.socketPath,
     cwd,
   });
-  return { ...found, loaded };
+  return { ...found, loaded, configError };
+}
+
+async function tryConfig({ configFile, environment, cwd, homedir }: LocateOptions): Promise<{
+  readonly loaded: LoadedConfig;
+  readonly configError: BridgeError | undefined;
+}> {
+  const place = { named: configFile, cwd, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME };
+  try {
+    return { loaded: await loadConfig(place), configError: undefined };
+  } catch (error) {
+    if (!(error instanceof BridgeError) || error.code !== 'CONFIG_INVALID') throw error;
+    return { loaded: { config: EMPTY_CONFIG, file: findConfigFile(place), faults: [] }, configError: error };
+  }
 }

@@ -69,6 +69,19 @@ function readText(file: string): string {
   }
 }
 
+const SENTENCES: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'this is no value',
+  PropertyNameExpected: 'a name in quotes is expected here',
+  ValueExpected: 'a value is expected here',
+  ColonExpected: 'a colon is expected here',
+  CommaExpected: 'a comma is expected here',
+  CloseBraceExpected: 'a closing brace is expected here',
+  CloseBracketExpected: 'a closing bracket is expected here',
+  EndOfFileExpected: 'there is something behind the end',
+  UnexpectedEndOfComment: 'this comment does not end',
+  UnexpectedEndOfString: 'this text does not end',
+};
+
 /** Comments and trailing commas are welcome in .json too; the parser for them is loaded only where they are. */
 async function parseWithComments(file: string, text: string): Promise<unknown> {
   const { parse, printParseErrorCode } = await import('jsonc-parser');
@@ -78,8 +91,9 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
   if (first === undefined) return content;
   const before = text.slice(0, first.offset).split('\n');
   const place = `${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
-  throw new BridgeError('CONFIG_INVALID', `${place}: ${printParseErrorCode(first.error)}`, {
-    hint: 'Mend the file; nothing of it was used.',
+  const code = printParseErrorCode(first.error);
+  throw new BridgeError('CONFIG_INVALID', `${place}: ${SENTENCES[code] ?? code}`, {
+    hint: 'Mend the file: nothing of it is used.',
   });
 }
 

@@ -118,10 +118,10 @@ function serverOf(
   if (command === undefined || reader.faults.length > before) return undefined;
   return {
     name,
-    command,
+    command: command.startsWith('~/') ? resolvePath(command) : command,
     args: args as string[],
     env: env as Record<string, string>,
-    cwd: cwd === undefined ? undefined : resolvePath(cwd),
+    cwd: resolvePath(cwd ?? '.'),
     description: typeof description === 'string' ? description : '',
   };
 }

@@ -181,7 +181,10 @@ export class Router {
     }
     if (method.role === 'initialize') return this.#onInitialize(session, request);
     if (session.state === 'connecting') {
-      return session.answerError(request.idText, rpcError(INVALID_REQUEST, 'The first request is initialize'));
+      const message = session.hasTriedInitialize
+        ? 'initialize has failed, so there is nothing to ask; its error says why'
+        : 'The first request is initialize';
+      return session.answerError(request.idText, rpcError(INVALID_REQUEST, message));
     }
     if (session.role === 'control') {
       const { bytes, start, end } = request;

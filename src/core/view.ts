@@ -7,6 +7,8 @@ import type { Backend } from './backend.ts';
 export interface ServerDirectory {
   names(): readonly string[];
   backend(name: string): Backend | undefined;
+  /** Where they are defined, and which definitions were left out and why; for messages. */
+  readonly origin: string;
 }
 
 const SERVER_PREFIX = 'server:';
@@ -32,16 +34,13 @@ function onlyServer(servers: ServerDirectory): string {
   const names = servers.names();
   const only = names.length === 1 ? names[0] : undefined;
   if (only !== undefined) return only;
-  if (names.length === 0) {
-    throw new BridgeError('SERVER_NOT_FOUND', 'No server is configured', {
-      hint: 'Name one under mcpServers in the config file.',
-    });
-  }
+  if (names.length === 0) throw new BridgeError('SERVER_NOT_FOUND', 'There is no server', { hint: servers.origin });
   throw new BridgeError('SERVER_NOT_CHOSEN', 'There is more than one server, so initialize must name one', {
-    hint: `Send _meta {"mcp-bridge/view": "server:NAME"}. ${known(servers)}`,
+    hint: `With connect, give --server NAME; else send _meta {"mcp-bridge/view": "server:NAME"}. ${known(servers)}`,
   });
 }
 
 function known(servers: ServerDirectory): string {
-  return `Known servers: ${servers.names().join(', ')}.`;
+  const names = servers.names();
+  return `${names.length === 0 ? 'There is none' : `Known servers: ${names.join(', ')}`}. ${servers.origin}`;
 }

@@ -26,8 +26,12 @@ export interface StatusReport {
     readonly sessions: number;
     readonly restarts: number;
     readonly calls: number;
+    /** Why it could not be started, or has gone, when that happened last. */
+    readonly lastError: string | null;
   }[];
   readonly counters: Readonly<Record<string, number>>;
+  readonly configFile: string | null;
+  readonly configFaults: readonly string[];
 }
 
 /** Answers one request's bytes with a response as JSON; a notification gets none. */
@@ -37,7 +41,7 @@ export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<str
   methods.addMethod('bridge/connections', () => daemon.clients());
   methods.addMethod('bridge/stop', () => {
     setImmediate(() => daemon.requestStop()); // once the answer is on its way
-    return { pid: daemon.status().pid };
+    return { pid: daemon.status().pid, openCalls: daemon.clients().reduce((sum, { inFlight }) => sum + inFlight, 0) };
   });
   return async (request) => {
     const response = await methods.receiveJSON(request.toString());

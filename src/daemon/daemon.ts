@@ -23,6 +23,9 @@ export interface DaemonOptions {
   readonly config: Config;
   readonly limits: Limits;
   readonly servers: readonly ServerDefinition[];
+  /** The config file, if there is one, and what of it could not be used. */
+  readonly configFile: string | undefined;
+  readonly configFaults: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly logger: Logger;
@@ -57,6 +60,7 @@ export class Daemon {
       servers: {
         names: () => [...this.#instances.keys()],
         backend: (name) => this.#instances.get(name)?.backend,
+        origin: originOf(options),
       },
       control: (request, answer) => void this.#control(request, answer),
       version,
@@ -109,8 +113,11 @@ export class Daemon {
         sessions: instance.backend.sessions.size,
         restarts: instance.restarts,
         calls: instance.backend.calls,
+        lastError: instance.lastError ?? null,
       })),
       counters: { ...this.#counters },
+      configFile: this.#options.configFile ?? null,
+      configFaults: this.#options.configFaults,
     };
   }
 
@@ -163,4 +170,9 @@ export class Daemon {
       this.#options.logger.error('a control request failed', { error: messageOf(error) });
     }
   }
+}
+
+function originOf({ configFile, configFaults }: DaemonOptions): string {
+  const file = configFile === undefined ? 'There is no config file.' : `They are defined in ${configFile}.`;
+  return configFaults.length === 0 ? file : `${file} Not used: ${configFaults.join('; ')}.`;
 }

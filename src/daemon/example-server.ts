@@ -38,7 +38,7 @@ function run(name: string | undefined, args: Record<string, unknown>): string | 
     case 'time':
       return new Date().toISOString();
     case 'visitors':
-      return `Process ${process.pid} has answered ${calls} calls`;
+      return `Calls answered by process ${process.pid}: ${calls}`;
     default:
       return undefined;
   }

@@ -47,6 +47,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     config: loaded.config,
     limits: withinDescriptors(loaded.config.limits, logger),
     servers: serversOf(loaded, options.exampleServer),
+    configFile: loaded.file,
+    configFaults: loaded.faults,
     environment: process.env,
     cwd: process.cwd(),
     logger,
@@ -56,6 +58,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   });
   await daemon.listen();
   process.stderr.write(`mcp-bridge: listening on ${path}\n`);
+  logger.info('listening', { path, pid: process.pid, config: loaded.file });
   const reason = await Promise.race([stopRequested.promise, untilSignal()]);
   logger.info('stopping', { reason });
   await daemon.stop();

@@ -2,6 +2,7 @@
 // started again when it is needed again.
 
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { Backend } from '../core/backend.ts';
 import type { Counters } from '../core/counters.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
@@ -32,6 +33,8 @@ export class Instance {
   readonly #context: InstanceContext;
   #state: State = { kind: 'idle' };
   #starts = 0;
+  /** Why it could not be started, or has gone, when that happened last. */
+  lastError: string | undefined;
 
   constructor(definition: ServerDefinition, backend: Backend, context: InstanceContext) {
     this.definition = definition;
@@ -81,7 +84,10 @@ export class Instance {
     logger.info('server starting', { server: name, pid: child.pid });
     const handshake = new ServerHandshake(name, child.link.outbox, limits.maxDepth);
     const timeout = clock.after(limits.startTimeoutMs, () => {
-      const error = this.#startError(child, `did not answer initialize within ${limits.startTimeoutMs} ms`);
+      const error = this.#startError(
+        child,
+        `did not answer initialize within ${limits.startTimeoutMs} ms (limits.startTimeoutMs)`,
+      );
       this.#failStart(child, error);
     });
     child.link.start({
@@ -135,6 +141,7 @@ export class Instance {
   #failStart(child: ServerProcess, error: BridgeError): void {
     if (this.#state.kind !== 'starting' || this.#state.child !== child) return;
     this.#state = { kind: 'idle' };
+    this.lastError = error.message;
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
     void child.stop();
     this.backend.failed(error);
@@ -151,6 +158,7 @@ export class Instance {
     if (before.kind !== 'ready' || before.child !== child) return;
     this.#state = { kind: 'idle' };
     counters.serverCrashes++;
+    this.lastError = `Server ${name} ${how}`;
     logger.warn('server gone', { server: name, how });
     this.backend.closed(
       new BridgeError('SERVER_CRASHED', `Server ${name} ${how} during the call; its outcome is unknown`, {
@@ -167,9 +175,16 @@ export class Instance {
   }
 
   #startError(child: ServerProcess, how: string): BridgeError {
-    const { name, command } = this.definition;
+    const { name } = this.definition;
     const lastWords = child.lastWords();
-    const hint = lastWords === '' ? `Check its command: ${command}` : `Its last words were: ${lastWords}`;
+    const hint = lastWords === '' ? this.#remedy(how) : `Its last words were: ${lastWords}`;
     return new BridgeError('SERVER_START_FAILED', `Server ${name} ${how}`, { server: name, hint });
+  }
+
+  #remedy(how: string): string {
+    const { command, cwd } = this.definition;
+    // The system call says ENOENT for both.
+    if (how.includes('ENOENT') && cwd !== undefined && !existsSync(cwd)) return `Its directory does not exist: ${cwd}`;
+    return `Check its command: ${command}`;
   }
 }

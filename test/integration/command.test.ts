@@ -44,10 +44,20 @@ describe('start, status, clients, stop', () => {
       'clients',
       'instances',
       'counters',
+      'configFile',
+      'configFaults',
     ]);
     expect(status).toMatchObject({ socketPath: path, clients: 1 });
     expect(status.instances).toEqual([
-      { server: 'example', pid: expect.any(Number), state: 'ready', sessions: 1, restarts: 0, calls: 1 },
+      {
+        server: 'example',
+        pid: expect.any(Number),
+        state: 'ready',
+        sessions: 1,
+        restarts: 0,
+        calls: 1,
+        lastError: null,
+      },
     ]);
     expect(JSON.parse((await run(['clients', '--json'])).stdout)).toEqual([
       {
@@ -82,6 +92,35 @@ describe('start, status, clients, stop', () => {
     expect(await run(['stop'])).toMatchObject({ code: 0, stdout: `No mcp-bridge runs at ${path}\n` });
   });
 
+  test('a config that breaks while a daemon runs keeps nobody from asking or stopping it', async () => {
+    const config = join(dir, 'mcp-bridge.config.json');
+    writeFileSync(config, JSON.stringify({ mcpServers: { fixture: fixtureServer(), bad: {} } }));
+    await run(['start']);
+    expect((await run(['status'])).stdout).toMatch(
+      /config: .*mcp-bridge\.config\.json\n[\s\S]*! mcpServers\.bad needs a command/,
+    );
+    writeFileSync(config, '{ "mcpServers": {');
+    expect((await run(['status'])).code).toBe(0);
+    expect((await run(['connect', '--server', 'fixture'], INITIALIZE)).stdout).toContain('"serverInfo"');
+    expect((await run(['stop'])).code).toBe(0);
+    expect(await run(['start'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(':1:18: a closing brace is expected here'),
+    });
+    const withoutPath = await runCommand(['status'], { env: { ...env, MCP_BRIDGE_SOCKET: '' }, cwd: dir });
+    expect(withoutPath.stderr).toContain('a closing brace is expected here');
+  });
+
+  test('a server that failed to start is remembered with the reason', async () => {
+    writeFileSync(
+      join(dir, 'mcp-bridge.config.json'),
+      JSON.stringify({ mcpServers: { gone: { command: '/no/such', cwd: 'nowhere' } } }),
+    );
+    const { stdout } = await run(['connect'], INITIALIZE);
+    expect(stdout).toContain(`Its directory does not exist: ${join(dir, 'nowhere')}`);
+    expect((await run(['status'])).stdout).toContain('! Server gone could not be started: ENOENT');
+  });
+
   test('start in a command substitution does not hold the shell', async () => {
     const shell = spawn('/bin/sh', ['-c', `out=$("${process.execPath}" "${PROGRAM}" start); echo "got: $out"`], {
       env: { ...process.env, ...env },
@@ -99,7 +138,7 @@ describe('start, status, clients, stop', () => {
     writeFileSync(join(dir, 'broken.json'), '{ "mcpServers": {,} }');
     const { code, stderr } = await run(['start', '--config', join(dir, 'broken.json')]);
     expect(code).toBe(1);
-    expect(stderr).toContain(`${join(dir, 'broken.json')}:1:18`);
+    expect(stderr).toContain(`${join(dir, 'broken.json')}:1:18: a value is expected here`);
   });
 });
 
@@ -230,7 +269,7 @@ describe('connect', () => {
 
 describe('usage', () => {
   test.each([
-    [['stauts'], /Did you mean status/],
+    [['stauts'], /There is no verb stauts. Did you mean status/],
     [['status', '--jsn'], /jsn/],
     [['serve', '--port', '1'], /Unknown option '--port'.*mcp-bridge serve --help/],
     [['serve', '--log-level', 'loud'], /--log-level is one of debug, info, warn, error, silent/],

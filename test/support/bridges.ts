@@ -25,6 +25,8 @@ const inMemory: OpenBridge = (file) => {
     config,
     limits: config.limits,
     servers: config.servers,
+    configFile: undefined,
+    configFaults: [],
     environment: process.env,
     cwd: process.cwd(),
     logger: jsonLogger('silent', () => undefined),

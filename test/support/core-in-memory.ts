@@ -302,7 +302,7 @@ export class CoreInMemory {
       limits,
       counters,
       logger: silent,
-      servers: { names: () => names, backend: (name) => this.#servers.get(name)?.backend },
+      servers: { names: () => names, backend: (name) => this.#servers.get(name)?.backend, origin: 'In a test.' },
       control: options.control ?? (() => undefined),
       version: '0.0.0-test',
       clock: this.clock,

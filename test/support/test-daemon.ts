@@ -11,6 +11,17 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const PROGRAM = join(ROOT, 'dist/mcp-bridge.cjs');
 export const FIXTURE = join(ROOT, 'test/fixtures/servers/fixture.mjs');
 
+const running = new Set<ChildProcess>();
+const made = new Set<string>();
+
+/** Ends what the tests of a file have left behind; the names of daemons that a test should have ended. */
+export function cleanUp(): string[] {
+  const left = [...running].map((child) => child.spawnargs.join(' '));
+  for (const child of running) child.kill('SIGKILL');
+  for (const dir of made) rmSync(dir, { recursive: true, force: true });
+  return left;
+}
+
 export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
@@ -34,7 +45,9 @@ export function runCommand(
 }
 
 export function tempDir(): string {
-  return mkdtempSync(join(tmpdir(), 'mcpb-'));
+  const dir = mkdtempSync(join(tmpdir(), 'mcpb-'));
+  made.add(dir);
+  return dir;
 }
 
 export function fixtureServer(env: Record<string, string> = {}): object {
@@ -54,12 +67,6 @@ export interface TestStatus {
   }[];
   readonly counters: Record<string, number>;
 }
-
-/** What a test that failed has left running. */
-const running = new Set<ChildProcess>();
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
 
 export class TestDaemon {
   readonly dir: string;

@@ -5,7 +5,8 @@ import { CoreInMemory } from '../../support/core-in-memory.ts';
 
 function directory(...names: string[]): Parameters<typeof resolveView>[1] {
   const core = new CoreInMemory({ servers: names });
-  return { names: () => names, backend: (name) => (names.includes(name) ? core.server(name).backend : undefined) };
+  const backend = (name: string) => (names.includes(name) ? core.server(name).backend : undefined);
+  return { names: () => names, backend, origin: 'They are defined here.' };
 }
 
 function refusal(view: string | undefined, ...names: string[]): BridgeError {
@@ -54,6 +55,6 @@ describe('a view', () => {
   });
 
   test('that is left out where there is no server says so', () => {
-    expect(refusal(undefined).message).not.toContain('more than one');
+    expect(refusal(undefined)).toMatchObject({ message: 'There is no server', hint: 'They are defined here.' });
   });
 });
