@@ -39,7 +39,7 @@ describe('a config file', () => {
           cwd: '/base/dir',
           description: 'd',
         },
-        { name: 'b', command: 'node', args: [], env: {}, cwd: '/base', description: '' },
+        { name: 'b', command: 'node', args: [], env: {}, cwd: '/base/.', description: '' },
       ],
       limits: { ...EMPTY_CONFIG.limits, maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
