@@ -1,0 +1,57 @@
+// What is published in config/ says the same as the code.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'jsonc-parser';
+import { describe, expect, test } from 'vitest';
+import { validate } from '../../../src/config/schema.ts';
+import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
+import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
+
+interface Property {
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, Property>>;
+}
+
+const read = (name: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../../config/${name}`, import.meta.url)), 'utf8');
+const schema = JSON.parse(read('mcp-bridge.schema.json')) as { properties: Record<string, Property> };
+const faultsOf = (file: object): readonly string[] => validate(file, (path) => path).faults;
+
+describe('the JSON Schema', () => {
+  test.each([
+    ['limits', DEFAULT_LIMITS],
+    ['liveness', DEFAULT_LIVENESS],
+  ])('has all of %s with the defaults', (section, defaults) => {
+    const properties = schema.properties[section]?.properties ?? {};
+    expect(Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, value.default]))).toEqual(
+      defaults,
+    );
+  });
+
+  test('draws the same borders', () => {
+    for (const section of ['limits', 'liveness']) {
+      for (const [key, { minimum, maximum }] of Object.entries(schema.properties[section]?.properties ?? {})) {
+        if (minimum !== undefined) {
+          expect(faultsOf({ [section]: { [key]: minimum } })).toEqual([]);
+          expect(faultsOf({ [section]: { [key]: minimum - 1 } })).toHaveLength(1);
+        }
+        if (maximum !== undefined) expect(faultsOf({ [section]: { [key]: maximum + 1 } })).toHaveLength(1);
+      }
+    }
+  });
+
+  test('knows the sections that the code knows', () => {
+    const sections = Object.fromEntries(
+      Object.keys(schema.properties).map((key) => [key, key === '$schema' ? '' : {}]),
+    );
+    expect(faultsOf(sections)).toEqual([]);
+    expect(faultsOf({ other: {} })).toHaveLength(1);
+  });
+});
+
+test('the example has no faults', () => {
+  expect(faultsOf(parse(read('mcp-bridge.config.example.jsonc')) as object)).toEqual([]);
+});
