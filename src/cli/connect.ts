@@ -2,12 +2,13 @@
 
 import type { Socket } from 'node:net';
 import { openBridgeSocket } from '../client/bridge-socket.ts';
-import { type Located, locateBridge } from '../client/locate.ts';
+import type { Located } from '../client/locate.ts';
 import { answerUnavailable, relay } from '../shim/connect.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { readArguments, type Values } from './arguments.ts';
 import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { locate, placeOf } from './locate.ts';
 import { CONNECT } from './options.ts';
 
 export async function connect(args: readonly string[], host: CliHost): Promise<number> {
@@ -36,17 +37,6 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   });
 }
 
-function locate(values: Values<typeof CONNECT>, host: CliHost): Promise<Located> {
-  const { environment, cwd, homedir } = host;
-  return locateBridge({
-    socketFlag: values['mcp-bridge-socket'],
-    configFile: values.config,
-    environment,
-    cwd,
-    homedir,
-  });
-}
-
 async function open(located: Located, values: Values<typeof CONNECT>, host: CliHost): Promise<Socket> {
   try {
     return await openBridgeSocket(located.path);
@@ -55,7 +45,7 @@ async function open(located: Located, values: Values<typeof CONNECT>, host: CliH
     if (!isAbsent || values['no-autostart'] === true) throw error;
     const { startDaemon } = await import('../client/start-daemon.ts');
     const serveArgs = located.loaded.file === undefined ? [] : ['--config', located.loaded.file];
-    return (await startDaemon({ ...host, path: located.path, serveArgs })).socket;
+    return (await startDaemon({ ...placeOf(host), path: located.path, serveArgs })).socket;
   }
 }
 

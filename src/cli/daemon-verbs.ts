@@ -1,48 +1,15 @@
 // `start`, `stop`, `status`, `clients`: the daemon in the background, and what it says of itself.
 
-import { ControlClient } from '../client/control-client.ts';
-import { locateBridge } from '../client/locate.ts';
+import { existsSync } from 'node:fs';
+import { type ClientReport, ControlClient, type StatusReport, type StopReport } from '../client/control-client.ts';
 import { startDaemon } from '../client/start-daemon.ts';
-import { LockFile } from '../local/lock-file.ts';
+import { LockFile, notedPid } from '../local/lock-file.ts';
 import { lockPathOf } from '../local/socket-path.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { locate, placeOf, type WhereValues } from './locate.ts';
 import { duration, printable, table } from './table.ts';
-
-export interface WhereValues {
-  readonly 'mcp-bridge-socket'?: string | undefined;
-  readonly config?: string | undefined;
-}
-
-interface Status {
-  readonly pid: number;
-  readonly version: string;
-  readonly socketPath: string;
-  readonly uptimeMs: number;
-  readonly clients: number;
-  readonly configFile: string | null;
-  readonly configFaults: readonly string[];
-  readonly instances: readonly {
-    server: string;
-    pid: number | null;
-    state: string;
-    sessions: number;
-    restarts: number;
-    calls: number;
-    lastError: string | null;
-  }[];
-}
-
-interface Client {
-  readonly clientId: string;
-  readonly name: string;
-  readonly version: string;
-  readonly view: string;
-  readonly state: string;
-  readonly connectedAt: string;
-  readonly inFlight: number;
-}
 
 const POLL_MS = 20;
 const STOP_TIMEOUT_MS = 30_000;
@@ -53,14 +20,14 @@ export async function start(
 ): Promise<number> {
   const { path, loaded, configError } = await locate(values, host);
   if (configError !== undefined) throw configError;
-  const running = await askIfRunning(path, host, (client) => client.call<Status>('bridge/status'));
+  const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
   if (running !== undefined) {
     host.stdout.write(`mcp-bridge runs already at ${path} (pid ${running.pid})\n`);
     return DONE;
   }
   const config = loaded.file === undefined ? [] : ['--config', loaded.file];
   const level = values['log-level'] === undefined ? [] : ['--log-level', values['log-level']];
-  const { socket, logFile } = await startDaemon({ ...host, path, serveArgs: [...config, ...level] });
+  const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs: [...config, ...level] });
   socket.destroy();
   host.stdout.write(`mcp-bridge runs at ${path}; its log is ${logFile}\n`);
   return DONE;
@@ -69,22 +36,23 @@ export async function start(
 export async function stop(values: WhereValues, host: CliHost): Promise<number> {
   const { path } = await locateAnyway(values, host);
   const pid = await askIfRunning(path, host, async (client) => {
-    const { pid, openCalls } = await client.call<{ pid: number; openCalls: number }>('bridge/stop');
+    const { pid, openCalls } = await client.call<StopReport>('bridge/stop');
     if (openCalls > 0) host.stderr.write(`mcp-bridge: calls that are still to be answered: ${openCalls}\n`);
     await client.untilClosed();
     return pid;
   });
-  if (pid === undefined) {
+  const holder = pid ?? stoppingPid(path);
+  if (holder === undefined) {
     host.stdout.write(`No mcp-bridge runs at ${path}\n`);
     return DONE;
   }
-  await untilLockIsFree(path);
-  host.stdout.write(`mcp-bridge at ${path} has stopped (pid ${pid})\n`);
+  await untilGone(path, holder);
+  host.stdout.write(`mcp-bridge at ${path} has stopped (pid ${holder})\n`);
   return DONE;
 }
 
 export async function status(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
-  const report = await ask<Status>(values, host, 'bridge/status');
+  const report = await ask<StatusReport>(values, host, 'bridge/status');
   if (values.json === true) return printJson(report, host);
   const { pid, version, socketPath, uptimeMs, clients, configFile, configFaults, instances } = report;
   host.stdout.write(
@@ -106,7 +74,7 @@ export async function status(values: WhereValues & { json?: boolean | undefined 
 }
 
 export async function clients(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
-  const list = await ask<Client[]>(values, host, 'bridge/connections');
+  const list = await ask<ClientReport[]>(values, host, 'bridge/connections');
   if (values.json === true) return printJson(list, host);
   const rows = list.map((c) => [
     c.clientId,
@@ -118,16 +86,6 @@ export async function clients(values: WhereValues & { json?: boolean | undefined
   ]);
   host.stdout.write(table(['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'CONNECTED', 'IN FLIGHT'], rows));
   return DONE;
-}
-
-function locate(values: WhereValues, { environment, cwd, homedir }: CliHost) {
-  return locateBridge({
-    socketFlag: values['mcp-bridge-socket'],
-    configFile: values.config,
-    environment,
-    cwd,
-    homedir,
-  });
 }
 
 /** For those who need no more of the config than where the socket is: a broken one is told, and left alone. */
@@ -168,17 +126,29 @@ async function askIfRunning<Result>(
   }
 }
 
-/** The daemon has ended when the kernel has given its lock back. */
-async function untilLockIsFree(path: string): Promise<void> {
+/** A daemon that takes no connections any more, but still has its lock, is on its way out. */
+function stoppingPid(path: string): number | undefined {
+  return isLocked(path) ? (notedPid(lockPathOf(path)) ?? 0) : undefined;
+}
+
+/** The daemon has ended when the kernel has given its lock back, or another one has it. */
+async function untilGone(path: string, pid: number): Promise<void> {
   const deadline = performance.now() + STOP_TIMEOUT_MS;
-  while (performance.now() < deadline) {
-    const lock = LockFile.take(lockPathOf(path));
-    if (lock !== undefined) return lock.release();
+  while (isLocked(path) && notedPid(lockPathOf(path)) === pid) {
+    if (performance.now() > deadline) {
+      throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} (pid ${pid}) is still stopping`, {
+        hint: 'Its log says more.',
+      });
+    }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
-  throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} is still stopping`, {
-    hint: 'Its log says more.',
-  });
+}
+
+function isLocked(path: string): boolean {
+  if (!existsSync(lockPathOf(path))) return false;
+  const lock = LockFile.take(lockPathOf(path));
+  lock?.release();
+  return lock === undefined;
 }
 
 function printJson(value: unknown, host: CliHost): number {

@@ -44,4 +44,11 @@ void run(process.argv.slice(2), host)
     process.stderr.write(lineFor(error));
     return exitCodeOf(error);
   })
-  .then((code) => process.exit(code));
+  .then(exitOnceFlushed);
+
+/** What is still on its way to a pipe would go with the process. */
+function exitOnceFlushed(code: number): void {
+  process.exitCode = code;
+  process.stdout.once('error', () => process.exit(code));
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
+}

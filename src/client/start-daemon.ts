@@ -6,7 +6,7 @@ import { closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import pRetry from 'p-retry';
-import { BridgeError } from '../util/bridge-error.ts';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
 
 export interface StartOptions {
@@ -16,13 +16,14 @@ export interface StartOptions {
   readonly serveArgs: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly homedir: string;
+  readonly cwd: string;
 }
 
-/** Some 10 s in all, beginning with steps of 20 ms. */
-const RETRIES = 24;
-const FIRST_WAIT_MS = 20;
-const LONGEST_WAIT_MS = 1000;
-const TAIL_BYTES = 2000;
+/** From spawning a daemon to its first connection: some 10 s in all, beginning with steps of 20 ms. */
+const CONNECT_RETRIES = { retries: 24, minTimeout: 20, maxTimeout: 1000, factor: 1.5 };
+/** For one that is still going away, which may take as long as its calls do. */
+const START_RETRIES = { retries: 60, minTimeout: 100, maxTimeout: 500, factor: 1.5, maxRetryTime: 30_000 };
+const TAIL_BYTES = 4000;
 
 function stateDir(options: Pick<StartOptions, 'environment' | 'homedir'>): string {
   return join(options.environment.XDG_STATE_HOME || join(options.homedir, '.local', 'state'), 'mcp-bridge');
@@ -31,43 +32,66 @@ function stateDir(options: Pick<StartOptions, 'environment' | 'homedir'>): strin
 /** A connection to the daemon that now runs, and where that one logs. */
 export async function startDaemon(options: StartOptions): Promise<{ socket: Socket; logFile: string }> {
   const logFile = join(stateDir(options), 'daemon.log');
-  mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
-  const log = openSync(logFile, 'a', 0o600);
+  const socket = await pRetry(() => startOnce(options, logFile), {
+    ...START_RETRIES,
+    shouldRetry: ({ error }) => error instanceof BridgeError && error.code === 'DAEMON_ALREADY_RUNNING',
+  });
+  return { socket, logFile };
+}
+
+async function startOnce(options: StartOptions, logFile: string): Promise<Socket> {
+  const log = openLog(logFile);
   const sizeBefore = statSync(logFile).size;
   let hasExited = false;
   // Nothing of ours stays open in it, or `$(mcp-bridge start)` would wait for the daemon's end.
-  const child = spawn(
-    process.execPath,
-    [options.program, 'serve', '--mcp-bridge-socket', options.path, ...options.serveArgs],
-    { detached: true, stdio: ['ignore', 'ignore', log], env: { ...options.environment }, cwd: process.cwd() },
-  );
-  closeSync(log);
-  child.once('exit', () => {
-    hasExited = true;
+  const args = [options.program, 'serve', '--mcp-bridge-socket', options.path, ...options.serveArgs];
+  const child = spawn(process.execPath, args, {
+    detached: true,
+    stdio: ['ignore', 'ignore', log],
+    env: { ...options.environment },
+    cwd: options.cwd,
   });
+  closeSync(log);
+  const exited = (): void => {
+    hasExited = true;
+  };
+  child.once('exit', exited).once('error', exited);
   child.unref();
   try {
-    const socket = await pRetry(() => openBridgeSocket(options.path), {
-      retries: RETRIES,
-      minTimeout: FIRST_WAIT_MS,
-      maxTimeout: LONGEST_WAIT_MS,
-      factor: 1.5,
+    return await pRetry(() => openBridgeSocket(options.path), {
+      ...CONNECT_RETRIES,
       // A daemon of ours that exited has lost to another one, which may still be on its way, or has failed for good.
       shouldRetry: ({ error, attemptNumber }) =>
-        error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING' && (!hasExited || attemptNumber < 8),
+        error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING' && (!hasExited || attemptNumber < 6),
     });
-    return { socket, logFile };
   } catch (error) {
     if (error instanceof BridgeError && error.code !== 'DAEMON_NOT_RUNNING') throw error;
-    const said = tailOf(logFile, sizeBefore);
-    throw new BridgeError('DAEMON_START_FAILED', `The daemon did not start${said === '' ? '' : `: ${said}`}`, {
+    throw startError(tailOf(logFile, sizeBefore), logFile, error);
+  }
+}
+
+function openLog(logFile: string): number {
+  try {
+    mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
+    return openSync(logFile, 'a', 0o600);
+  } catch (error) {
+    const why = systemCode(error) ?? 'unknown error';
+    throw new BridgeError('DAEMON_START_FAILED', `Cannot write the daemon's log ${logFile}: ${why}`, {
       cause: error,
-      hint: `Try it in the foreground with: mcp-bridge serve. Its log is ${logFile}`,
+      hint: 'Set XDG_STATE_HOME to a directory of yours.',
     });
   }
 }
 
-/** What was logged since: its last line, as that is where a start that fails ends. */
+function startError(said: string, logFile: string, cause: unknown): BridgeError {
+  if (said.includes('Another daemon')) return new BridgeError('DAEMON_ALREADY_RUNNING', said, { cause });
+  return new BridgeError('DAEMON_START_FAILED', `The daemon did not start${said === '' ? '' : `: ${said}`}`, {
+    cause,
+    hint: `Try it in the foreground with: mcp-bridge serve. Its log is ${logFile}`,
+  });
+}
+
+/** What was logged since: the line with which a start that fails ends. */
 function tailOf(file: string, from: number): string {
   const fd = openSync(file, 'r');
   const size = statSync(file).size;
@@ -76,5 +100,5 @@ function tailOf(file: string, from: number): string {
   readSync(fd, tail, 0, tail.length, start);
   closeSync(fd);
   const lines = tail.toString().trim().split('\n');
-  return lines.find((line) => line.startsWith('mcp-bridge:'))?.replace('mcp-bridge: ', '') ?? lines.at(-1) ?? '';
+  return lines.findLast((line) => line.startsWith('mcp-bridge:'))?.replace('mcp-bridge: ', '') ?? lines.at(-1) ?? '';
 }

@@ -21,7 +21,8 @@ export interface LoadedConfig {
   readonly faults: readonly string[];
 }
 
-const EXTENSIONS = ['json', 'jsonc', 'js', 'mjs'];
+/** A .ts file needs a Node that runs it: 22.18 or newer. */
+const EXTENSIONS = ['json', 'jsonc', 'js', 'mjs', 'ts'];
 
 /** The file that counts, or undefined. Looks at names only. */
 export function findConfigFile(place: ConfigPlace): string | undefined {
@@ -50,7 +51,7 @@ function expandHome(path: string, homedir: string): string {
 }
 
 async function readConfig(file: string): Promise<unknown> {
-  if (extname(file) === '.js' || extname(file) === '.mjs') return runConfig(file);
+  if (['.js', '.mjs', '.ts'].includes(extname(file))) return runConfig(file);
   const text = readText(file).replace(/^\ufeff/, '');
   try {
     return JSON.parse(text);

@@ -30,16 +30,22 @@ export const EMPTY_CONFIG: Config = {
   liveness: DEFAULT_LIVENESS,
 };
 
-const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness'];
+const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'limits', 'liveness'];
+/** What the file's contract has and this version does not do yet: better said than passed over. */
+const UNHEEDED_SECTIONS = ['discovery', 'policy'];
+const SERVER_KEYS = ['type', 'command', 'args', 'env', 'cwd', 'description', 'url'];
+const UNHEEDED_SERVER_KEYS = ['sharing', 'idleMs', 'timeoutMs'];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
 export function validate(file: unknown, resolvePath: (path: string) => string): Validated {
   const reader = new Reader();
   const root = reader.section(file, '');
-  for (const key of Object.keys(root)) if (!SECTIONS.includes(key)) reader.fault(key, 'is not a known section');
+  reader.keys(root, '', SECTIONS, UNHEEDED_SECTIONS);
   const bridge = reader.section(root.mcpBridge, 'mcpBridge');
   const client = reader.section(root.client, 'client');
   const servers = reader.section(root.mcpServers, 'mcpServers');
+  reader.keys(bridge, 'mcpBridge', ['socketPath'], ['autoConnect', 'reconnect']);
+  reader.keys(client, 'client', ['id', 'view']);
   const socketPath = reader.text(bridge.socketPath, 'mcpBridge.socketPath');
   const config: Config = {
     socketPath: socketPath === undefined ? undefined : resolvePath(socketPath),
@@ -54,9 +60,31 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
 
 class Reader {
   readonly faults: string[] = [];
+  /** Those for which something has to be left out. */
+  errors = 0;
 
   fault(place: string, problem: string): void {
+    this.errors++;
+    this.note(place, problem);
+  }
+
+  /** Says what is of no use, and harms nothing. */
+  note(place: string, problem: string): void {
     this.faults.push(place === '' ? `The file ${problem}` : `${place} ${problem}`);
+  }
+
+  /** Says which keys nobody knows, and which nobody heeds yet. */
+  keys(
+    fields: Record<string, unknown>,
+    place: string,
+    known: readonly string[],
+    unheeded: readonly string[] = [],
+  ): void {
+    for (const key of Object.keys(fields)) {
+      const where = place === '' ? key : `${place}.${key}`;
+      if (unheeded.includes(key)) this.note(where, 'has no effect yet');
+      else if (!known.includes(key)) this.note(where, 'is not known');
+    }
   }
 
   section(value: unknown, place: string): Record<string, unknown> {
@@ -99,8 +127,9 @@ function serverOf(
   resolvePath: (path: string) => string,
 ): ServerDefinition | undefined {
   const place = `mcpServers.${name}`;
-  const before = reader.faults.length;
+  const before = reader.errors;
   const fields = reader.section(entry, place);
+  reader.keys(fields, place, SERVER_KEYS, UNHEEDED_SERVER_KEYS);
   if (name === '' || /\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
   if (fields.url !== undefined) reader.fault(`${place}.url`, 'is for remote servers, which are not served yet');
   else if (fields.command === undefined) reader.fault(place, 'needs a command');
@@ -115,7 +144,7 @@ function serverOf(
   const cwd = reader.text(fields.cwd, `${place}.cwd`);
   const command = reader.text(fields.command, `${place}.command`);
   const description = fields.description;
-  if (command === undefined || reader.faults.length > before) return undefined;
+  if (command === undefined || reader.errors > before) return undefined;
   return {
     name,
     command: command.startsWith('~/') ? resolvePath(command) : command,
@@ -128,8 +157,7 @@ function serverOf(
 
 function limitsOf(reader: Reader, value: unknown): Limits {
   const fields = reader.section(value, 'limits');
-  for (const key of Object.keys(fields))
-    if (!Object.hasOwn(DEFAULT_LIMITS, key)) reader.fault(`limits.${key}`, 'is not a known limit');
+  reader.keys(fields, 'limits', Object.keys(DEFAULT_LIMITS));
   const count = (key: keyof Limits, least: number, most?: number): number =>
     reader.count(fields[key], `limits.${key}`, { otherwise: DEFAULT_LIMITS[key], least, ...(most && { most }) });
   return {
@@ -151,6 +179,7 @@ function limitsOf(reader: Reader, value: unknown): Limits {
 function livenessOf(reader: Reader, value: unknown): LivenessSettings {
   const fields = reader.section(value, 'liveness');
   const otherwise = DEFAULT_LIVENESS;
+  reader.keys(fields, 'liveness', Object.keys(DEFAULT_LIVENESS));
   return {
     pingPeriodMs: reader.count(fields.pingPeriodMs, 'liveness.pingPeriodMs', {
       otherwise: otherwise.pingPeriodMs,

@@ -8,10 +8,8 @@ import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import { examine, type Finding, type LivenessSettings, mayClose, TICK_MS } from './liveness.ts';
 import { Router, type RouterContext } from './router.ts';
-import { INTERNAL_ERROR, INVALID_REQUEST, rpcError } from './rpc-error.ts';
+import { INTERNAL_ERROR, INVALID_REQUEST, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
 import { Session } from './session.ts';
-
-const SHUTTING_DOWN = rpcError(INTERNAL_ERROR, 'The bridge is shutting down', { code: 'SHUTTING_DOWN' });
 
 /** So many clients may want one id before they are told apart by chance instead of by counting. */
 const MOST_NAMESAKES = 20;
@@ -50,9 +48,11 @@ export class ConnectionManager {
 
   accept(link: Link): void {
     const { counters, clock } = this.#options;
-    const session = new Session(link, counters, (leaving) => this.#leave(leaving, this.#limits.stallTimeoutMs), {
-      date: new Date(),
-      ms: clock.now(),
+    const session = new Session(link, {
+      counters,
+      limits: this.#limits,
+      leave: (leaving) => this.#leave(leaving, this.#limits.stallTimeoutMs),
+      now: { date: new Date(), ms: clock.now() },
     });
     const refusal = this.#refusalNow();
     this.#sessions.add(session);
@@ -65,7 +65,7 @@ export class ConnectionManager {
       },
       ended: () => this.#onEnded(session),
       closed: () => this.#forget(session),
-      drained: () => session.backend?.drained(),
+      drained: () => this.#onDrained(session),
     });
     if (refusal === undefined) counters.clientsAccepted++;
     else this.#refuse(session, refusal);
@@ -109,13 +109,20 @@ export class ConnectionManager {
     session.link.end();
   }
 
+  #onDrained(session: Session): void {
+    session.drained();
+    session.backend?.drained();
+  }
+
+  /** No new calls are taken: the daemon is about to go. */
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
   #onEnded(session: Session): void {
     session.hasEnded = true;
     if (session.state === 'connecting') this.#leave(session, this.#limits.stallTimeoutMs);
-    else {
-      session.endWhenAnswered();
-      this.#probe(session);
-    }
+    else session.endWhenAnswered();
   }
 
   /** From here on nothing is done for it any more. */
@@ -202,7 +209,7 @@ export class ConnectionManager {
   /** Lets all clients go; resolves when the last one has left. */
   async close(): Promise<void> {
     for (const session of this.#sessions) {
-      this.#router.failHeld(session, SHUTTING_DOWN);
+      this.#router.abandon(session);
       for (const slot of session.slots.values()) session.answerError(slot.idText, SHUTTING_DOWN);
       this.#leave(session, TICK_MS);
     }

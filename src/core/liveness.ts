@@ -28,8 +28,9 @@ export function examine(session: Session, nowMs: number, limits: Limits, setting
   if (!session.hasTriedInitialize && nowMs - session.connectedMs >= limits.handshakeTimeoutMs)
     return 'handshake-timeout';
   if (isStalled(session, nowMs, limits.stallTimeoutMs)) return 'stalled';
-  if (session.hasEnded) return 'probe';
-  if (session.hasSpoken || session.isPaused) {
+  // What is not read cannot be heard either; a write tells.
+  if (session.hasEnded || session.isPaused) return 'probe';
+  if (session.hasSpoken) {
     session.hasSpoken = false;
     session.lastHeardMs = nowMs;
     // Whoever speaks is alive, also a client that does not know pings.

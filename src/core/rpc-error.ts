@@ -31,3 +31,5 @@ export function rpcErrorOf(error: BridgeError): string {
 export function rpcError(code: number, message: string, data?: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ code, message, data });
 }
+
+export const SHUTTING_DOWN: string = rpcError(INTERNAL_ERROR, 'The bridge is shutting down', { code: 'SHUTTING_DOWN' });

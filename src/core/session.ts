@@ -2,6 +2,8 @@
 // It knows nothing of methods; what a frame means is the router's business.
 
 import { invariant } from '../util/invariant.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { Backend } from './backend.ts';
@@ -12,16 +14,23 @@ import type { Slot } from './slot.ts';
 /** `closing` is final: whatever still comes is dropped. */
 export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
 
-/** A frame that came while `initialize` was being answered. */
-export interface HeldFrame {
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
+/** Reasons not to read from a client, as bits. */
+export const Pause = { held: 1, waiting: 2, unread: 4, congested: 8 } as const;
+export type Pause = (typeof Pause)[keyof typeof Pause];
+
+/** Frames that came behind an unanswered `initialize`, before its client is no longer read. */
+const MOST_HELD = 64;
+
+export interface SessionContext {
+  readonly counters: Counters;
+  readonly limits: Limits;
+  /** Lets it go, once what is queued for it was taken. */
+  readonly leave: (session: Session) => void;
+  readonly now: { readonly date: Date; readonly ms: number };
 }
 
 export class Session {
   readonly link: Link;
-  /** Lets it go, once what is queued for it was taken. */
   readonly #leave: (session: Session) => void;
   readonly connectedAt: Date;
   readonly #counters: Counters;
@@ -42,11 +51,13 @@ export class Session {
   waitingBytes = 0;
   /** While `initialize` is being answered, its id and what came behind it. */
   initializeId = '';
-  held: HeldFrame[] | undefined;
+  held: Frame[] | undefined;
   /** It will ask nothing more, but waits for its answers. */
   hasEnded = false;
-  /** Nothing is read from it, so nothing can be heard of it. */
-  isPaused = false;
+  heldBytes = 0;
+  /** Why nothing is read from it; then nothing can be heard of it either. */
+  #pauses = 0;
+  readonly #mostUnread: number;
 
   /** For the periodic look at it, see liveness.ts. */
   hasSpoken = false;
@@ -60,15 +71,11 @@ export class Session {
   readonly unansweredPings = new Set<RequestId>();
   hasAnsweredPing = false;
 
-  constructor(
-    link: Link,
-    counters: Counters,
-    leave: (session: Session) => void,
-    now: { readonly date: Date; readonly ms: number },
-  ) {
+  constructor(link: Link, { counters, limits, leave, now }: SessionContext) {
     this.link = link;
     this.#leave = leave;
     this.#counters = counters;
+    this.#mostUnread = limits.maxQueuedBytesPerClient;
     this.connectedAt = now.date;
     this.connectedMs = now.ms;
     this.lastHeardMs = now.ms;
@@ -116,6 +123,7 @@ export class Session {
     this.link.outbox.utf8(`${result}}`);
     this.link.outbox.endFrame();
     this.#counters.responses++;
+    this.#checkUnread();
   }
 
   /** `error` is JSON. */
@@ -124,23 +132,51 @@ export class Session {
     this.link.outbox.utf8(`${error}}`);
     this.link.outbox.endFrame();
     this.#counters.errorsAnswered++;
+    this.#checkUnread();
   }
 
   addWaiting(bytes: number, most: number): void {
     this.waitingBytes += bytes;
-    if (this.waitingBytes > most) this.pause();
-    else if (this.isPaused && this.waitingBytes * 2 <= most) this.resume();
+    if (this.waitingBytes > most) this.pause(Pause.waiting);
+    else if (this.waitingBytes * 2 <= most) this.resume(Pause.waiting);
   }
 
-  pause(): void {
-    if (this.isPaused) return;
-    this.isPaused = true;
-    this.link.pause();
+  /** Keeps what came behind `initialize`; who sends too much of it is not read until that is answered. */
+  hold(frame: Frame, most: number): void {
+    this.held?.push(frame);
+    this.heldBytes += frame.end - frame.start;
+    if (this.heldBytes > most || (this.held?.length ?? 0) >= MOST_HELD) this.pause(Pause.held);
   }
 
-  resume(): void {
-    if (!this.isPaused) return;
-    this.isPaused = false;
-    this.link.resume();
+  takeHeld(): Frame[] {
+    const held = this.held ?? [];
+    this.held = undefined;
+    this.heldBytes = 0;
+    return held;
+  }
+
+  /** Who does not take its answers is not asked for more questions. */
+  #checkUnread(): void {
+    if (this.link.outbox.blockedBytes > this.#mostUnread) this.pause(Pause.unread);
+  }
+
+  /** The client has taken what was queued for it. */
+  drained(): void {
+    this.resume(Pause.unread);
+  }
+
+  get isPaused(): boolean {
+    return this.#pauses !== 0;
+  }
+
+  pause(reason: Pause): void {
+    if (this.#pauses === 0) this.link.pause();
+    this.#pauses |= reason;
+  }
+
+  resume(reason: Pause): void {
+    if ((this.#pauses & reason) === 0) return;
+    this.#pauses &= ~reason;
+    if (this.#pauses === 0) this.link.resume();
   }
 }

@@ -3,30 +3,24 @@
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
-import { type Envelope, Field } from '../wire/envelope.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import type { RequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
 import { cancelNotice } from './era/era-2025.ts';
 import { FairQueue } from './fair-queue.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Session } from './session.ts';
-import type { Slot, UnsentFrame } from './slot.ts';
-
-/** A request of a client, where its frame stands, and its id. */
-export interface ClientRequest {
-  readonly id: RequestId;
-  readonly b: Buffer;
-  readonly start: number;
-  readonly end: number;
-}
+import type { Slot } from './slot.ts';
 
 /** Bytes that a server has not taken yet, from which on requests wait here, in fair turns, and not in its pipe. */
-const CONGESTED_BYTES = 1024 * 1024;
+export const CONGESTED_BYTES = 1024 * 1024;
 
 const splice = new Splice();
+/** Of frames that have waited: what was read of them when they came is not kept, it is read again. */
+const readAgain = new Envelope();
 
 export class SlotTable {
   readonly #server: string;
@@ -61,17 +55,11 @@ export class SlotTable {
   }
 
   /** Takes a request in. It is sent, or it waits, or it is answered with an error. */
-  submit(slot: Slot, { b, start, end }: ClientRequest, read: Envelope): void {
-    const idFrom = read.from(Field.id);
-    const idTo = read.to(Field.id);
-    const tokenFrom = read.from(Field.metaProgressToken);
-    const tokenTo = read.to(Field.metaProgressToken);
+  submit(slot: Slot, frame: Frame, read: Envelope): void {
     if (this.#outbox !== undefined && this.#waiting.size === 0 && this.#maySend(this.#outbox, slot.session))
-      this.#send(this.#outbox, slot, b, start, end, idFrom, idTo, tokenFrom, tokenTo);
-    else {
-      this.#wait(slot, { bytes: b, start, end, idFrom, idTo, tokenFrom, tokenTo });
-      this.pump(); // those before it may be held up by what does not concern it
-    }
+      return this.#send(this.#outbox, slot, frame, read);
+    this.#wait(slot, frame);
+    this.pump(); // those before it may be held up by what does not concern it
   }
 
   /** The sent request that an answer is for; it is not sent any more. */
@@ -90,8 +78,9 @@ export class SlotTable {
     while (this.#outbox !== undefined && this.#waiting.size > 0 && this.#hasRoom(this.#outbox)) {
       const slot = this.#waiting.take((session) => this.#mayAsk(session));
       if (slot === undefined) return;
-      const { bytes, start, end, idFrom, idTo, tokenFrom, tokenTo } = this.#takeUnsent(slot);
-      this.#send(this.#outbox, slot, bytes, start, end, idFrom, idTo, tokenFrom, tokenTo);
+      const frame = this.#takeUnsent(slot);
+      readAgain.scan(frame.b, frame.start, frame.end, this.#limits.maxDepth);
+      this.#send(this.#outbox, slot, frame, readAgain);
     }
   }
 
@@ -150,30 +139,20 @@ export class SlotTable {
     return this.#sent.size < this.#limits.maxInFlightPerServer && outbox.blockedBytes < CONGESTED_BYTES;
   }
 
-  // So many parameters because an object for them would be made for each request.
-  #send(
-    outbox: Outbox,
-    slot: Slot,
-    b: Buffer,
-    start: number,
-    end: number,
-    idFrom: number,
-    idTo: number,
-    tokenFrom: number,
-    tokenTo: number,
-  ): void {
+  #send(outbox: Outbox, slot: Slot, { b, start, end }: Frame, read: Envelope): void {
     const downId = this.#nextId++;
     slot.downId = downId;
     this.#sent.set(downId, slot);
     slot.session.sentCount++;
     this.sentInAll++;
     const ours = String(downId);
-    splice.clear().replace(idFrom, idTo, ours);
-    if (tokenFrom >= 0) splice.replace(tokenFrom, tokenTo, ours);
+    splice.clear().replace(read.from(Field.id), read.to(Field.id), ours);
+    if (read.has(Field.metaProgressToken))
+      splice.replace(read.from(Field.metaProgressToken), read.to(Field.metaProgressToken), ours);
     splice.send(outbox, b, start, end);
   }
 
-  #wait(slot: Slot, unsent: UnsentFrame): void {
+  #wait(slot: Slot, unsent: Frame): void {
     const bytes = unsent.end - unsent.start;
     if (this.#waitingBytes + bytes > this.#limits.maxWaitingBytesPerServer) {
       this.#counters.serverBusy++;
@@ -187,7 +166,7 @@ export class SlotTable {
     slot.session.addWaiting(bytes, this.#limits.maxWaitingBytesPerClient);
   }
 
-  #takeUnsent(slot: Slot): UnsentFrame {
+  #takeUnsent(slot: Slot): Frame {
     const frame = slot.unsent;
     invariant(frame !== undefined, 'a slot that waits has its frame');
     slot.unsent = undefined;

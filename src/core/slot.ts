@@ -1,21 +1,10 @@
 // One unanswered request: who asked, under which id, whom we asked, under which id. The session and the backend both
 // hold it, so that whichever goes first finds it and sees to its answer. It is closed exactly once.
 
+import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { Backend } from './backend.ts';
 import type { Session } from './session.ts';
-
-/** The frame of a request that was not sent yet, and what is to be changed in it. */
-export interface UnsentFrame {
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-  readonly idFrom: number;
-  readonly idTo: number;
-  /** -1 without a progress token. */
-  readonly tokenFrom: number;
-  readonly tokenTo: number;
-}
 
 export class Slot {
   readonly session: Session;
@@ -25,7 +14,7 @@ export class Slot {
   readonly idText: string;
   readonly tokenText: string;
   /** Gone once it was sent. */
-  unsent: UnsentFrame | undefined;
+  unsent: Frame | undefined;
   /** Our own id towards the server; 0 until it was sent. It is the progress token too. */
   downId = 0;
 

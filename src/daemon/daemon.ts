@@ -13,10 +13,10 @@ import { Listener } from '../local/listener.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import type { ClientReport, StatusReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
-import type { ClientReport, StatusReport } from './control.ts';
 
 export interface DaemonOptions {
   readonly socketPath: string;
@@ -37,6 +37,7 @@ export interface DaemonOptions {
 
 /** Sweepers of /tmp take files that are days old. */
 const TOUCH_PERIOD_MS = 3_600_000;
+const HEAL_PERIOD_MS = 2_000;
 
 export class Daemon {
   readonly #options: DaemonOptions;
@@ -47,6 +48,7 @@ export class Daemon {
   readonly #instances = new Map<string, Instance>();
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
+  #isStopping = false;
   #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
@@ -74,8 +76,23 @@ export class Daemon {
     const { socketPath, pid, version } = this.#options;
     const listener = await Listener.open(socketPath, (socket) => this.accept(socket));
     listener.describe({ pid, version });
-    systemClock.every(TOUCH_PERIOD_MS, () => listener.touch());
+    systemClock.every(TOUCH_PERIOD_MS, () => this.#lookAfter(() => listener.touch()));
+    systemClock.every(HEAL_PERIOD_MS, () => this.#lookAfter(() => this.#heal(listener)));
     this.#listener = listener;
+  }
+
+  async #heal(listener: Listener): Promise<void> {
+    if (this.#isStopping || !(await listener.heal())) return;
+    this.#options.logger.warn('the socket had been removed; it is back', { path: listener.path });
+  }
+
+  /** What fails here fails for files that others may touch too; the daemon goes on. */
+  #lookAfter(task: () => void | Promise<void>): void {
+    Promise.resolve()
+      .then(task)
+      .catch((error: unknown) =>
+        this.#options.logger.warn('looking after the socket failed', { error: messageOf(error) }),
+      );
   }
 
   /** Serves a client at the other end of a stream. */
@@ -86,6 +103,7 @@ export class Daemon {
 
   /** Answers what was asked, lets the clients and the servers go, and gives the path free. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     this.#listener?.stopAccepting();
     await this.#connections.drain();
     await this.#connections.close();

@@ -27,6 +27,8 @@ const RESERVED_DESCRIPTORS = 64;
 /** Runs a daemon until it is told to stop; resolves when it is gone. */
 export async function serve(options: ServeOptions): Promise<void> {
   const sink = options.logFile === undefined ? undefined : openLogFile(options.logFile);
+  // Whoever read the log may have gone; the daemon goes on without.
+  process.stderr.on('error', () => undefined);
   const logger = jsonLogger(options.logLevel, sink?.write ?? ((line) => process.stderr.write(line)));
   const loaded = await loadConfig({
     named: options.configFile,
@@ -56,20 +58,27 @@ export async function serve(options: ServeOptions): Promise<void> {
     pid: process.pid,
     onStopRequested: () => stopRequested.resolve('a client asked for it'),
   });
+  const signalled = untilSignal();
   await daemon.listen();
   process.stderr.write(`mcp-bridge: listening on ${path}\n`);
   logger.info('listening', { path, pid: process.pid, config: loaded.file });
-  const reason = await Promise.race([stopRequested.promise, untilSignal()]);
+  const reason = await Promise.race([stopRequested.promise, signalled]);
   logger.info('stopping', { reason });
   await daemon.stop();
   logger.info('stopped');
   sink?.close();
 }
 
-/** The first signal drains; a second one ends the process at once. */
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** The first signal drains; a second one, whichever it is, ends the process at once. */
 function untilSignal(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => resolve(signal));
+    const stop = (signal: NodeJS.Signals): void => {
+      for (const name of STOP_SIGNALS) process.off(name, stop);
+      resolve(signal);
+    };
+    for (const name of STOP_SIGNALS) process.on(name, stop);
   });
 }
 

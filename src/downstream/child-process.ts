@@ -29,6 +29,15 @@ const TERM_GRACE_MS = 3000;
 /** How long what a dead process has written is still waited for: a grandchild may hold the pipe for ever. */
 const OUTPUT_GRACE_MS = 200;
 
+/** As the system calls report it. */
+class SpawnError extends Error {
+  readonly code: string;
+  constructor(code: string) {
+    super(`spawn: ${code}`);
+    this.code = code;
+  }
+}
+
 export class ServerProcess {
   readonly link: Link;
   /** Settles with a sentence on how it ended, once its output has been read. Never rejects. */
@@ -48,7 +57,10 @@ export class ServerProcess {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
     });
+    this.#child.on('error', () => undefined); // heard of in #watch; before that it must not be nobody's
     const { stdin, stdout, stderr } = this.#child;
+    // Without descriptors for its pipes, spawn gives a child that has none and says so a tick later.
+    if (!stdin || !stdout || !stderr) throw new SpawnError('EMFILE');
     if (this.pid !== undefined) context.guard.add(this.pid);
     // Undrained, it would block the process at some 96 KB.
     stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk)).on('error', () => undefined);

@@ -82,7 +82,7 @@ export class Instance {
     if (child === undefined) return;
     this.#state = { kind: 'starting', child };
     logger.info('server starting', { server: name, pid: child.pid });
-    const handshake = new ServerHandshake(name, child.link.outbox, limits.maxDepth);
+    const handshake = new ServerHandshake(this.definition, child.link.outbox, limits.maxDepth);
     const timeout = clock.after(limits.startTimeoutMs, () => {
       const error = this.#startError(
         child,
@@ -92,14 +92,18 @@ export class Instance {
     });
     child.link.start({
       frame: (b, start, end) => {
-        if (this.#state.kind === 'ready') this.backend.frame(b, start, end);
-        else if (this.#state.kind === 'starting') this.#shakeHands(child, handshake, b, start, end);
+        // An old process may still say something while a new one starts.
+        if (!this.#isCurrent(child)) return;
+        if (this.#state.kind === 'ready') this.backend.fromServer.frame(b, start, end);
+        else this.#shakeHands(child, handshake, b, start, end);
       },
-      overflowed: () => this.backend.overflowed(),
-      badFrame: (reason, head, tail) => this.backend.badFrame(reason, head, tail),
-      // A server that closes its output answers nothing any more, also if its process goes on.
+      overflowed: () => this.backend.fromServer.overflowed(),
+      badFrame: (reason, head, tail) => {
+        if (this.#isCurrent(child)) this.backend.fromServer.badFrame(reason, head, tail);
+      },
+      // A server that closes either of its pipes answers nothing any more, also if its process goes on.
       ended: () => void child.stop(),
-      closed: () => undefined,
+      closed: () => void child.stop(),
       drained: () => this.backend.drained(),
     });
     handshake.begin(version);
@@ -122,6 +126,11 @@ export class Instance {
       );
       return undefined;
     }
+  }
+
+  #isCurrent(child: ServerProcess): boolean {
+    const state = this.#state;
+    return (state.kind === 'starting' || state.kind === 'ready') && state.child === child;
   }
 
   #shakeHands(child: ServerProcess, handshake: ServerHandshake, b: Buffer, start: number, end: number): void {

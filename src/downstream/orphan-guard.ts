@@ -46,7 +46,7 @@ export class OrphanGuard {
       if (this.#shell === shell) this.#shell = undefined;
     };
     shell.on('error', gone).on('exit', gone);
-    shell.stdin.on('error', gone);
+    shell.stdin?.on('error', gone); // there is none where there are no descriptors left
     shell.unref();
     return shell;
   }

@@ -1,9 +1,9 @@
 // The daemon's socket. Whoever has the path's lock may take the path over; nobody else touches it.
 
-import { createHash } from 'node:crypto';
-import { lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { lstatSync, lutimesSync, renameSync, unlinkSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { LockFile, notedPid } from './lock-file.ts';
 import { statOf } from './owned-path.ts';
@@ -15,13 +15,15 @@ const BACKLOG = 4096;
 export class Listener {
   readonly path: string;
   readonly #lock: LockFile;
-  readonly #server: Server;
-  readonly #inode: number;
+  readonly #onSocket: (socket: Socket) => void;
+  #server: Server;
+  #inode: number;
 
-  private constructor(path: string, lock: LockFile, server: Server) {
+  private constructor(path: string, lock: LockFile, server: Server, onSocket: (socket: Socket) => void) {
     this.path = path;
     this.#lock = lock;
     this.#server = server;
+    this.#onSocket = onSocket;
     this.#inode = lstatSync(path).ino;
   }
 
@@ -31,9 +33,7 @@ export class Listener {
     if (lock === undefined) throw alreadyRunning(path);
     try {
       inspectSocket(path);
-      const server = createServer({ allowHalfOpen: true }, onSocket);
-      await bind(server, path);
-      return new Listener(path, lock, server);
+      return new Listener(path, lock, await bind(path, onSocket), onSocket);
     } catch (error) {
       lock.release();
       throw error;
@@ -44,18 +44,35 @@ export class Listener {
     this.#lock.describe(holder);
   }
 
+  /** Makes socket and lock young, so that those who sweep old files out of /tmp let them be. */
   touch(): void {
+    const now = new Date();
+    if (this.#isOurs()) lutimesSync(this.path, now, now);
     this.#lock.touch();
+  }
+
+  /** Comes back to its path when someone has removed the socket; says whether it had to. */
+  async heal(): Promise<boolean> {
+    if (statOf(this.path) !== undefined) return false;
+    const server = await bind(this.path, this.#onSocket);
+    this.#server.close();
+    this.#server = server;
+    this.#inode = lstatSync(this.path).ino;
+    return true;
   }
 
   /** Takes no new connections, and removes the socket if it is still this daemon's. The lock stays. */
   stopAccepting(): void {
-    if (statOf(this.path)?.ino === this.#inode) unlinkSync(this.path);
+    if (this.#isOurs()) unlinkSync(this.path);
     this.#server.close();
   }
 
   release(): void {
     this.#lock.release();
+  }
+
+  #isOurs(): boolean {
+    return statOf(this.path)?.ino === this.#inode;
   }
 }
 
@@ -63,10 +80,9 @@ export class Listener {
  * Binds another name and renames it: the path goes from the dead socket to the living one in one step, and when the
  * server closes, libuv removes the name that it bound, and not what has come to the path since.
  */
-async function bind(server: Server, path: string): Promise<void> {
-  const digest = createHash('sha256').update(basename(path)).digest('hex');
-  const temporary = join(dirname(path), `.mcp${digest.slice(0, 5)}`);
-  if (statOf(temporary) !== undefined) unlinkSync(temporary); // of one that died right here; the lock says so
+async function bind(path: string, onSocket: (socket: Socket) => void): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true }, onSocket);
+  const temporary = join(dirname(path), `.m${randomBytes(3).toString('hex')}`);
   const umask = process.umask(0o177);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -75,6 +91,9 @@ async function bind(server: Server, path: string): Promise<void> {
       process.umask(umask); // listen() has bound by now
     });
     renameSync(temporary, path);
+    // An accept that fails concerns the one who wanted to connect, and nobody else.
+    server.on('error', () => undefined);
+    return server;
   } catch (error) {
     server.close();
     throw new BridgeError('SOCKET_UNUSABLE', `Cannot listen on ${path}: ${systemCode(error) ?? 'unknown error'}`, {

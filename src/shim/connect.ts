@@ -27,30 +27,35 @@ export function relay({ stdin, stdout, socket, meta }: Relay): Promise<boolean> 
     stdin.on('error', clientGone);
     stdout.on('error', clientGone);
     socket.on('error', () => socket.destroy());
-    socket.once('close', () => resolve(clientIsDone));
+    // Not before the client's pipe has taken what was written to it.
+    socket.once('close', () => stdout.write('', () => resolve(clientIsDone)));
     socket.pipe(stdout, { end: false });
     introduce(stdin, socket, meta);
   });
 }
 
 const NEWLINE = 0x0a;
+/** An `initialize` is shorter; what is longer is not waited for. */
+const LONGEST_INTRODUCTION = 1024 * 1024;
 
 /** Passes lines on until `initialize` has gone, then everything. */
 function introduce(stdin: Readable, socket: Socket, meta: Relay['meta']): void {
   let unread: Buffer = Buffer.alloc(0);
   const onData = (chunk: Buffer): void => {
     unread = unread.length === 0 ? chunk : Buffer.concat([unread, chunk]);
+    if (unread.length > LONGEST_INTRODUCTION) return passAll();
     for (let newline = unread.indexOf(NEWLINE); newline >= 0; newline = unread.indexOf(NEWLINE)) {
       const line = unread.subarray(0, newline + 1);
       unread = unread.subarray(newline + 1);
       const introduced = withMeta(line, meta);
       socket.write(introduced ?? line);
-      if (introduced === undefined) continue;
-      stdin.off('data', onData).off('end', onEnd);
-      if (unread.length > 0) socket.write(unread);
-      stdin.pipe(socket);
-      return;
+      if (introduced !== undefined) return passAll();
     }
+  };
+  const passAll = (): void => {
+    stdin.off('data', onData).off('end', onEnd);
+    if (unread.length > 0) socket.write(unread);
+    stdin.pipe(socket);
   };
   const onEnd = (): void => void socket.end(unread);
   stdin.on('data', onData).on('end', onEnd);

@@ -52,10 +52,9 @@ export type FrameFault =
 
 interface KeySpelling {
   readonly field: Field;
-  readonly text: string;
   readonly bytes: Uint8Array;
 }
-const spell = (field: Field, text: string): KeySpelling => ({ field, text, bytes: Buffer.from(text) });
+const spell = (field: Field, text: string): KeySpelling => ({ field, bytes: Buffer.from(text) });
 
 /** The keys that are read in one kind of object. */
 type KeyTable = readonly KeySpelling[];
@@ -169,8 +168,9 @@ export class Envelope {
       for (const key of keys)
         if (key.bytes.length === length && sameLetters(b, from, key.bytes)) this.ambiguous |= 1 << key.field;
     } else {
-      const folded = foldCase(JSON.parse(b.toString('utf8', from - 1, to + 1)) as string);
-      for (const key of keys) if (foldCase(key.text) === folded) this.ambiguous |= 1 << key.field;
+      const length = foldKey(b, from, to);
+      for (const key of keys)
+        if (key.bytes.length === length && sameLetters(folded, 0, key.bytes)) this.ambiguous |= 1 << key.field;
     }
     return 0;
   }
@@ -218,7 +218,41 @@ function isPlain(b: Buffer, from: number, to: number): boolean {
   return true;
 }
 
-/** As decoders that ignore case do it: they also take ſ (U+017F) for s and the Kelvin sign (U+212A) for k. */
-function foldCase(text: string): string {
-  return text.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase();
+/** Longer than any key that is read. */
+const folded = Buffer.alloc(16);
+
+/**
+ * Writes a key with escapes or other letters than ASCII into `folded`, as decoders that ignore case see it: they also
+ * take ſ (U+017F) for s and the Kelvin sign (U+212A) for k. Returns its length, or -1 if it cannot be any key that is read.
+ */
+function foldKey(b: Buffer, from: number, to: number): number {
+  let length = 0;
+  for (let p = from; p < to; length++) {
+    if (length === folded.length) return -1;
+    const c = byteAt(b, p);
+    let code = c;
+    if (c !== BACKSLASH) p++;
+    else if (byteAt(b, p + 1) === 0x75) {
+      code = Number.parseInt(b.latin1Slice(p + 2, p + 6), 16);
+      p += 6;
+    } else {
+      code = byteAt(b, p + 1) === 0x2f ? 0x2f : 0; // no key that is read has any of the others
+      p += 2;
+    }
+    if (c === 0xc5 && byteAt(b, p) === 0xbf) {
+      code = LONG_S;
+      p++;
+    } else if (c === 0xe2 && byteAt(b, p) === 0x84 && byteAt(b, p + 1) === 0xaa) {
+      code = KELVIN;
+      p += 2;
+    }
+    if (code === LONG_S) code = 0x73;
+    else if (code === KELVIN) code = 0x6b;
+    if (code >= 0x80) return -1;
+    folded[length] = code;
+  }
+  return length;
 }
+
+const LONG_S = 0x17f;
+const KELVIN = 0x212a;

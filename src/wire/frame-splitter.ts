@@ -10,6 +10,13 @@ import { END_BYTES } from './frame-ends.ts';
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
+/** Where a frame stands: b[start, end). Behind it there is a newline, or the CR before one. */
+export interface Frame {
+  readonly b: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface FrameSink {
   /** b[start, end) is one frame, not empty; its bytes will not be overwritten. */
   frame(b: Buffer, start: number, end: number): void;

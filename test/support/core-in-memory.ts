@@ -258,7 +258,7 @@ export class TestServer {
   say(line: string | object): void {
     const text = typeof line === 'string' ? line : JSON.stringify(line);
     const bytes = Buffer.from(`${text}\n`);
-    if (this.state === 'ready') this.backend.frame(bytes, 0, bytes.length - 1);
+    if (this.state === 'ready') this.backend.fromServer.frame(bytes, 0, bytes.length - 1);
   }
   /** Answers a request that it was sent with the request's own arguments. */
   answer(request: Message | undefined): void {

@@ -90,7 +90,7 @@ export class TestDaemon {
   /** Starts one and waits until it accepts. Without a config the bridge runs on its defaults. */
   static async start(
     config?: object,
-    options: { env?: object; args?: string[]; dir?: string } = {},
+    options: { env?: object; args?: string[]; dir?: string; descriptors?: number } = {},
   ): Promise<TestDaemon> {
     const dir = options.dir ?? tempDir();
     const path = join(dir, 'b.sock');
@@ -99,7 +99,11 @@ export class TestDaemon {
       writeFileSync(join(dir, 'config.json'), JSON.stringify(config));
       args.push('--config', join(dir, 'config.json'));
     }
-    const child = spawn(process.execPath, args, {
+    const [program, ...programArgs] =
+      options.descriptors === undefined
+        ? [process.execPath, ...args]
+        : ['/bin/sh', '-c', `ulimit -n ${options.descriptors}; exec "$0" "$@"`, process.execPath, ...args];
+    const child = spawn(program as string, programArgs, {
       cwd: dir,
       env: { ...process.env, XDG_CONFIG_HOME: dir, ...options.env },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -144,6 +148,11 @@ export class TestDaemon {
       if (holds(status)) return status;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
+  }
+
+  /** Nobody reads what it logs any more. */
+  closeLog(): void {
+    this.#child.stderr?.destroy();
   }
 
   /** Waits until its log has this text. */

@@ -3,7 +3,7 @@
 
 import { ByteTable } from '../../wire/byte-table.ts';
 import { bitsOf, type Envelope, Field } from '../../wire/envelope.ts';
-import { BACKSLASH } from '../../wire/json-grammar.ts';
+import { BACKSLASH, byteAt } from '../../wire/json-grammar.ts';
 
 /** Newest first. */
 export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
@@ -54,8 +54,9 @@ export function methodOf(b: Buffer, envelope: Envelope): Method {
   const found = METHODS.find(b, from + 1, to - 1);
   if (found !== undefined) return found;
   // Some encoders write tools\/call.
-  const backslash = b.indexOf(BACKSLASH, from);
-  if (backslash < 0 || backslash >= to) return OTHER;
+  let backslash = from;
+  while (backslash < to && byteAt(b, backslash) !== BACKSLASH) backslash++;
+  if (backslash === to) return OTHER;
   const decoded = Buffer.from(JSON.parse(b.toString('utf8', from, to)) as string);
   return METHODS.find(decoded, 0, decoded.length) ?? OTHER;
 }

@@ -320,7 +320,7 @@ describe('a request of the server', () => {
     const client = await core.ready();
     for (const line of ['Listening on stdio', '[]', '{}', '{"jsonrpc":"2.0","id":1,"ID":2,"result":{}}'])
       core.server().say(line);
-    core.server().backend.badFrame('not-utf8', Buffer.from('\xff'), Buffer.from('\xff'));
+    core.server().backend.fromServer.badFrame('not-utf8', Buffer.from('\xff'), Buffer.from('\xff'));
     client.call(1);
     await core.settle();
     core.server().say({ id: core.server().requests[0]?.id, result: {} }); // it leaves "jsonrpc" out

@@ -422,7 +422,7 @@ describe('a client that ends its side only', () => {
     await core.pass(3000);
     core.server().answer(core.server().requests[0]);
     await core.settle();
-    expect(client.link.lines).toEqual([`    ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { echo: {} } })}`]);
+    expect(client.link.lines).toEqual([`   ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { echo: {} } })}`]);
   });
 
   test('is not written to any more once its link was ended', async () => {

@@ -15,7 +15,12 @@ function sessionAt(
 ): { session: Session; link: TestLink; look: (nowMs: number, settings?: Partial<LivenessSettings>) => Finding } {
   const turn = new ManualTurn();
   const link = new TestLink(() => undefined, new FlushTurn(turn.defer), 1000);
-  const session = new Session(link, new Counters(), () => undefined, { date: new Date(0), ms });
+  const session = new Session(link, {
+    counters: new Counters(),
+    limits,
+    leave: () => undefined,
+    now: { date: new Date(0), ms },
+  });
   session.state = state;
   session.hasTriedInitialize = state !== 'connecting';
   const look = (nowMs: number, settings: Partial<LivenessSettings> = {}): Finding => {

@@ -1,0 +1,23 @@
+// Finds the bridge for a verb, from its options and the process that it runs in.
+
+import { type Located, locateBridge } from '../client/locate.ts';
+import type { CliHost } from './host.ts';
+
+export interface WhereValues {
+  readonly 'mcp-bridge-socket'?: string | undefined;
+  readonly config?: string | undefined;
+}
+
+export function locate(values: WhereValues, host: CliHost): Promise<Located> {
+  return locateBridge({ socketFlag: values['mcp-bridge-socket'], configFile: values.config, ...placeOf(host) });
+}
+
+/** What of a process says where things are. */
+export function placeOf({
+  environment,
+  cwd,
+  homedir,
+  program,
+}: CliHost): Omit<CliHost, 'stdin' | 'stdout' | 'stderr' | 'version'> {
+  return { environment, cwd, homedir, program };
+}

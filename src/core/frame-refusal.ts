@@ -1,0 +1,31 @@
+// What a client is told about a frame that the router does not act on.
+
+import type { FrameFault } from '../wire/envelope.ts';
+import { INVALID_REQUEST, PARSE_ERROR } from './rpc-error.ts';
+
+export const BAD_ID = 'Invalid request: an id is a string of at most 256 bytes or a safe integer';
+export const BAD_TOKEN = 'Invalid request: a progress token is a string of at most 256 bytes or a safe integer';
+
+export function refusalOf(fault: FrameFault, maxDepth: number): { code: number; message: string } {
+  switch (fault) {
+    case 'not-json':
+      return { code: PARSE_ERROR, message: 'Parse error: not JSON' };
+    case 'too-deep':
+      return { code: INVALID_REQUEST, message: `Invalid request: nested deeper than ${maxDepth}` };
+    case 'batch':
+      return { code: INVALID_REQUEST, message: 'Invalid request: batches are not taken, send one message a line' };
+    case 'not-an-object':
+      return { code: INVALID_REQUEST, message: 'Invalid request: a message is an object' };
+    case 'ambiguous-key':
+      return {
+        code: INVALID_REQUEST,
+        message: 'Invalid request: a key that decides where it goes is there twice, or spelled in another way',
+      };
+    case 'not-jsonrpc-2.0':
+      return { code: INVALID_REQUEST, message: 'Invalid request: "jsonrpc" is not "2.0"' };
+    case 'method-not-a-string':
+      return { code: INVALID_REQUEST, message: 'Invalid request: "method" is not a string' };
+    case 'no-method':
+      return { code: INVALID_REQUEST, message: 'Invalid request: neither a method nor an answer' };
+  }
+}

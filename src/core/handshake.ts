@@ -1,0 +1,120 @@
+// A client's `initialize`, from its arrival to its answer, and what comes behind it meanwhile.
+
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import type { Logger } from '../util/logger.ts';
+import { Envelope } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
+import { Splice } from '../wire/splice.ts';
+import type { Upstream } from './backend.ts';
+import type { Counters } from './counters.ts';
+import { bridgeHello, type Hello, readHello, writeServerHello } from './era/hello.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, rpcError, rpcErrorOf } from './rpc-error.ts';
+import { Pause, type Session } from './session.ts';
+import { resolveView, type ServerDirectory } from './view.ts';
+
+export interface HandshakeContext {
+  readonly limits: Limits;
+  readonly counters: Counters;
+  readonly logger: Logger;
+  readonly servers: ServerDirectory;
+  /** The bridge's own version. */
+  readonly version: string;
+}
+
+export interface HandshakePorts {
+  /** The id that a client goes by from here on. */
+  readonly nameClient: (session: Session, wanted: string | undefined) => string;
+  /** Lets a frame in that was held. */
+  readonly letIn: (session: Session, frame: Frame) => void;
+}
+
+const splice = new Splice();
+
+export class Handshake {
+  readonly #context: HandshakeContext;
+  readonly #ports: HandshakePorts;
+
+  constructor(context: HandshakeContext, ports: HandshakePorts) {
+    this.#context = context;
+    this.#ports = ports;
+  }
+
+  begin(session: Session, idText: string, params: unknown): void {
+    if (session.state !== 'connecting')
+      return session.answerError(idText, rpcError(INVALID_REQUEST, 'This connection is initialized already'));
+    const hello = readHello(params);
+    if (typeof hello === 'string') return session.answerError(idText, rpcError(INVALID_PARAMS, hello));
+    session.hasTriedInitialize = true;
+    session.state = 'initializing';
+    session.held = [];
+    session.initializeId = idText;
+    this.#welcome(session, hello, idText)
+      .catch((error: unknown) => this.#fail(session, idText, error))
+      .finally(() => this.#release(session));
+  }
+
+  async #welcome(session: Session, hello: Hello, idText: string): Promise<void> {
+    if (hello.role === 'server')
+      throw new BridgeError('REQUEST_REFUSED', 'This bridge does not take servers that dial in');
+    if (hello.role === 'control') return this.#welcomeControl(session, hello, idText);
+    const { view, backend } = resolveView(hello.view, this.#context.servers);
+    const upstream = await backend.whenOpen();
+    if (!session.isOpen) return;
+    session.greet(hello, this.#ports.nameClient(session, hello.clientId));
+    session.view = view;
+    backend.attach(session);
+    this.#answer(session, hello, idText, upstream);
+  }
+
+  #welcomeControl(session: Session, hello: Hello, idText: string): void {
+    session.greet(hello, this.#ports.nameClient(session, hello.clientId));
+    session.view = 'control';
+    const meta = { 'mcp-bridge/clientId': session.clientId };
+    session.answer(idText, bridgeHello(hello.protocolVersion, this.#context.version, meta));
+  }
+
+  #answer(session: Session, hello: Hello, idText: string, upstream: Upstream): void {
+    const { outbox } = session.link;
+    outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
+    writeServerHello(outbox, splice, {
+      result: upstream.hello,
+      protocolVersion: hello.protocolVersion,
+      meta: { 'mcp-bridge/clientId': session.clientId, 'mcp-bridge/instanceId': upstream.instanceId },
+    });
+    outbox.latin1('}');
+    outbox.endFrame();
+    this.#context.counters.responses++;
+  }
+
+  #fail(session: Session, idText: string, error: unknown): void {
+    if (!session.isOpen) return;
+    session.state = 'connecting';
+    if (error instanceof BridgeError) return session.answerError(idText, rpcErrorOf(error));
+    this.#context.logger.error('initialize failed', { error: messageOf(error) });
+    session.answerError(idText, rpcError(INTERNAL_ERROR, 'The bridge failed to initialize this connection'));
+  }
+
+  /** Lets in what came behind `initialize`. */
+  #release(session: Session): void {
+    const held = session.takeHeld();
+    if (!session.isOpen) return;
+    session.resume(Pause.held); // first, because these frames may have it paused again
+    const { hasEnded } = session;
+    session.hasEnded = false; // the end came behind them
+    for (const frame of held) this.#ports.letIn(session, frame);
+    session.hasEnded = hasEnded;
+    if (hasEnded) session.endWhenAnswered();
+  }
+
+  /** Answers an `initialize` that is still waiting, and all requests behind it, with one error. */
+  abandon(session: Session, error: string, idOf: (envelope: Envelope, b: Buffer) => string): void {
+    if (session.held === undefined) return;
+    const envelope = new Envelope();
+    session.answerError(session.initializeId, error);
+    for (const { b, start, end } of session.takeHeld()) {
+      envelope.scan(b, start, end, this.#context.limits.maxDepth);
+      if (envelope.kind === 'request') session.answerError(idOf(envelope, b), error);
+    }
+  }
+}

@@ -1,0 +1,208 @@
+// What a frame of a server means, and whom it goes to: an answer to the one who asked, progress to the one who asked for
+// it, notices to all. Its own questions are refused for now.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Logger } from '../util/logger.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import { answeredId } from '../wire/frame-ends.ts';
+import type { FrameSink } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import { readRequestId } from '../wire/request-id.ts';
+import { Splice } from '../wire/splice.ts';
+import type { Counters } from './counters.ts';
+import { methodOf } from './era/era-2025.ts';
+import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
+import type { Session } from './session.ts';
+import type { SlotTable } from './slot-table.ts';
+
+export interface BackendContext {
+  readonly limits: Limits;
+  readonly counters: Counters;
+  readonly logger: Logger;
+  /** Cuts a client off that does not take what is meant for it. */
+  readonly cutOff: (session: Session, reason: string) => void;
+}
+
+/** The parts of a backend that messages are about. */
+export interface ServerMessagesPorts {
+  readonly slots: SlotTable;
+  readonly sessions: ReadonlySet<Session>;
+  readonly outbox: () => Outbox | undefined;
+}
+
+/**
+ * At its limit a client may ask nothing new, but answers to what it has asked already still come in, all at once if its
+ * luck is bad. Only who is so far beyond it is cut off at once; who takes nothing is cut off by the liveness tick.
+ */
+const CUT_OFF_FACTOR = 3;
+
+/** Shared by all servers: a frame is dealt with before the next one is looked at. */
+const envelope = new Envelope();
+const splice = new Splice();
+
+export class ServerMessages implements FrameSink {
+  readonly #server: string;
+  readonly #context: BackendContext;
+  readonly #slots: SlotTable;
+  readonly #ports: ServerMessagesPorts;
+
+  constructor(server: string, context: BackendContext, ports: ServerMessagesPorts) {
+    this.#server = server;
+    this.#context = context;
+    this.#slots = ports.slots;
+    this.#ports = ports;
+  }
+
+  frame(b: Buffer, start: number, end: number): void {
+    const { limits, counters } = this.#context;
+    const isSound = envelope.scan(b, start, end, limits.maxDepth);
+    // A server that leaves out "jsonrpc" can still be understood; its clients may be as tolerant.
+    if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
+      if (envelope.fault === 'batch') return this.#onBatch(b, start, end);
+      counters.serverNoise++;
+      this.#context.logger.debug('a line that is no JSON-RPC', { server: this.#server, fault: envelope.fault });
+      return this.#failRefused(b, start, end);
+    }
+    switch (envelope.kind) {
+      case 'response':
+        return this.#onResponse(b, start, end);
+      case 'notification':
+        return this.#onNotification(b, start, end);
+      case 'request':
+        return this.#onRequest(b);
+    }
+  }
+
+  /** Servers of the revision 2025-03-26 may send several messages in one array. */
+  #onBatch(b: Buffer, start: number, end: number): void {
+    const messages = JSON.parse(b.toString('utf8', start, end)) as unknown[];
+    if (messages.length === 0) this.#context.counters.serverNoise++;
+    for (const message of messages) {
+      const frame = Buffer.from(`${JSON.stringify(message)}\n`);
+      if (!Array.isArray(message)) this.frame(frame, 0, frame.length - 1);
+    }
+  }
+
+  /** An answer that cannot be passed on is the error of the one who waits for it, if it is certain who that is. */
+  #failRefused(b: Buffer, start: number, end: number): void {
+    if (envelope.fault === 'not-json' || envelope.has(Field.method)) return;
+    const id = certainId(b, start, end);
+    if (id !== undefined) this.#failAnswer(id, envelope.fault ?? 'not-json');
+  }
+
+  #failAnswer(id: number, why: string): void {
+    const slot = this.#slots.takeSent(id);
+    if (slot === undefined) return;
+    const message = `Server ${this.#server} gave an answer that cannot be passed on: ${why}`;
+    this.#slots.fail(slot, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.#server }));
+    this.#slots.pump();
+  }
+
+  overflowed(): void {
+    this.#context.counters.oversizedFrames++;
+  }
+
+  badFrame(reason: 'not-utf8' | 'too-long', head: Buffer, tail: Buffer): void {
+    this.#context.counters.serverNoise++;
+    this.#context.logger.warn('a message was dropped', { server: this.#server, reason });
+    const id = answeredId(head, tail);
+    if (id !== undefined) this.#failAnswer(id, reason);
+  }
+
+  #onResponse(b: Buffer, start: number, end: number): void {
+    const slot = this.#slots.takeSent(this.#ourIdAt(b, Field.id));
+    if (slot === undefined) {
+      this.#context.counters.strayResponses++;
+      return;
+    }
+    const { session } = slot;
+    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), slot.idText);
+    splice.send(session.link.outbox, b, start, end);
+    this.#context.counters.responses++;
+    session.close(slot);
+    this.#checkQueue(session);
+    this.#slots.pump();
+  }
+
+  /** Our own ids are numbers; a server that answers with "7" for 7 has answered nothing. */
+  #ourIdAt(b: Buffer, field: Field): number {
+    if (!envelope.has(field)) return 0;
+    const id = readRequestId(b, envelope.from(field), envelope.to(field));
+    return typeof id === 'number' ? id : 0;
+  }
+
+  #onNotification(b: Buffer, start: number, end: number): void {
+    const { role, reads } = methodOf(b, envelope);
+    if ((envelope.ambiguous & reads) !== 0) {
+      this.#context.counters.serverNoise++;
+      return;
+    }
+    switch (role) {
+      case 'progress':
+        return this.#onProgress(b, start, end);
+      case 'cancelled':
+        // Of a request of the server's own, and those were answered at once.
+        this.#context.counters.strayCancels++;
+        return;
+      default:
+        return this.#broadcast(b, start, end, role === 'refreshable');
+    }
+  }
+
+  #onProgress(b: Buffer, start: number, end: number): void {
+    const slot = this.#slots.peekSent(this.#ourIdAt(b, Field.progressToken));
+    if (slot === undefined || slot.tokenText === '') {
+      this.#context.counters.strayProgress++;
+      return;
+    }
+    if (this.#isCrowded(slot.session)) return;
+    splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), slot.tokenText);
+    splice.send(slot.session.link.outbox, b, start, end);
+  }
+
+  #broadcast(b: Buffer, start: number, end: number, mayDrop: boolean): void {
+    for (const session of this.#ports.sessions) {
+      if (session.state !== 'ready' || (mayDrop && this.#isCrowded(session))) continue;
+      splice.clear().send(session.link.outbox, b, start, end);
+      this.#checkQueue(session);
+    }
+  }
+
+  #onRequest(b: Buffer): void {
+    const outbox = this.#ports.outbox();
+    if (outbox === undefined) return;
+    if (outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient) {
+      this.#context.counters.notificationsDropped++; // it asks and asks, and reads no answer
+      return;
+    }
+    const idText = b.latin1Slice(envelope.from(Field.id), envelope.to(Field.id));
+    const { role } = methodOf(b, envelope);
+    const refusal = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
+    outbox.latin1(`{"jsonrpc":"2.0","id":${idText},${role === 'ping' ? '"result":{}' : `"error":${refusal}`}}`);
+    outbox.endFrame();
+  }
+
+  /** Whether so much is queued for a client that what it can do without is dropped. */
+  #isCrowded(session: Session): boolean {
+    if (session.link.outbox.blockedBytes * 2 < this.#context.limits.maxQueuedBytesPerClient) return false;
+    this.#context.counters.notificationsDropped++;
+    return true;
+  }
+
+  #checkQueue(session: Session): void {
+    if (session.link.outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient * CUT_OFF_FACTOR)
+      this.#context.cutOff(session, 'it does not take what is meant for it');
+  }
+}
+
+/** The one id at the top of a message, also if that is nested too deeply for the envelope's scan. */
+function certainId(b: Buffer, start: number, end: number): number | undefined {
+  if ((envelope.ambiguous & (1 << Field.id)) !== 0) return undefined;
+  try {
+    const { id } = JSON.parse(b.toString('utf8', start, end)) as { id?: unknown };
+    return typeof id === 'number' ? id : undefined;
+  } catch {
+    return undefined; // Deep, and not JSON after all: whose it was will never be known.
+  }
+}

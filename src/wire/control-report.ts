@@ -1,0 +1,40 @@
+// What the control methods answer: the daemon writes it, the command and scripts read it. `--json` prints it as it is.
+
+export interface InstanceReport {
+  readonly server: string;
+  readonly pid: number | null;
+  readonly state: string;
+  readonly sessions: number;
+  readonly restarts: number;
+  readonly calls: number;
+  /** Why it could not be started, or has gone, when that happened last. */
+  readonly lastError: string | null;
+}
+
+export interface StatusReport {
+  readonly pid: number;
+  readonly version: string;
+  readonly socketPath: string;
+  readonly uptimeMs: number;
+  readonly clients: number;
+  readonly instances: readonly InstanceReport[];
+  readonly counters: Readonly<Record<string, number>>;
+  readonly configFile: string | null;
+  readonly configFaults: readonly string[];
+}
+
+export interface ClientReport {
+  readonly clientId: string;
+  readonly name: string;
+  readonly version: string;
+  readonly view: string;
+  readonly state: string;
+  readonly connectedAt: string;
+  readonly inFlight: number;
+}
+
+/** Of a daemon that was told to stop. */
+export interface StopReport {
+  readonly pid: number;
+  readonly openCalls: number;
+}
