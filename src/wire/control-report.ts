@@ -1,6 +1,6 @@
 // What the control methods answer: the daemon writes it, the command and scripts read it. `--json` prints it as it is.
 
-export interface InstanceReport {
+interface InstanceReport {
   readonly server: string;
   readonly pid: number | null;
   readonly state: string;
