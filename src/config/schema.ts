@@ -33,8 +33,8 @@ export const EMPTY_CONFIG: Config = {
 const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'limits', 'liveness'];
 /** What the file's contract has and this version does not do yet: better said than passed over. */
 const UNHEEDED_SECTIONS = ['discovery', 'policy'];
-const SERVER_KEYS = ['type', 'command', 'args', 'env', 'cwd', 'description', 'url'];
-const UNHEEDED_SERVER_KEYS = ['sharing', 'idleMs', 'timeoutMs'];
+const SERVER_KEYS = ['type', 'command', 'args', 'env', 'cwd', 'description', 'url', 'timeoutMs', 'idleMs'];
+const UNHEEDED_SERVER_KEYS = ['sharing'];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
 export function validate(file: unknown, resolvePath: (path: string) => string): Validated {
@@ -107,6 +107,10 @@ class Reader {
     return otherwise;
   }
 
+  optionalCount(value: unknown, place: string): number | undefined {
+    return value === undefined ? undefined : this.count(value, place, { otherwise: 0, least: 1 });
+  }
+
   count(value: unknown, place: string, range: { otherwise: number; least: number; most?: number }): number {
     const { otherwise, least, most = Number.MAX_SAFE_INTEGER } = range;
     if (value === undefined) return otherwise;
@@ -144,6 +148,8 @@ function serverOf(
   const cwd = reader.text(fields.cwd, `${place}.cwd`);
   const command = reader.text(fields.command, `${place}.command`);
   const description = fields.description;
+  const timeoutMs = reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`);
+  const idleMs = reader.optionalCount(fields.idleMs, `${place}.idleMs`);
   if (command === undefined || reader.errors > before) return undefined;
   return {
     name,
@@ -152,13 +158,15 @@ function serverOf(
     env: env as Record<string, string>,
     cwd: resolvePath(cwd ?? '.'),
     description: typeof description === 'string' ? description : '',
+    timeoutMs,
+    idleMs,
   };
 }
 
 function limitsOf(reader: Reader, value: unknown): Limits {
   const fields = reader.section(value, 'limits');
   reader.keys(fields, 'limits', Object.keys(DEFAULT_LIMITS));
-  const count = (key: keyof Limits, least: number, most?: number): number =>
+  const count = (key: Exclude<keyof Limits, 'progressExtendsTimeout'>, least: number, most?: number): number =>
     reader.count(fields[key], `limits.${key}`, { otherwise: DEFAULT_LIMITS[key], least, ...(most && { most }) });
   return {
     maxMessageBytes: count('maxMessageBytes', 1024, 1 << 30),
@@ -172,6 +180,14 @@ function limitsOf(reader: Reader, value: unknown): Limits {
     stallTimeoutMs: count('stallTimeoutMs', 1),
     handshakeTimeoutMs: count('handshakeTimeoutMs', 1),
     startTimeoutMs: count('startTimeoutMs', 1),
+    callTimeoutMs: count('callTimeoutMs', 1),
+    progressExtendsTimeout: reader.flag(
+      fields.progressExtendsTimeout,
+      'limits.progressExtendsTimeout',
+      DEFAULT_LIMITS.progressExtendsTimeout,
+    ),
+    maxCallMs: count('maxCallMs', 1),
+    idleMs: count('idleMs', 1),
     drainTimeoutMs: count('drainTimeoutMs', 0),
   };
 }

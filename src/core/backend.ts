@@ -4,10 +4,14 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
+import type { Counters } from './counters.ts';
+import { isOverdue } from './deadline.ts';
 import { rpcErrorOf } from './rpc-error.ts';
+import type { ServerDefinition } from './server-definition.ts';
 import { type BackendContext, ServerMessages } from './server-messages.ts';
 import { Pause, type Session } from './session.ts';
 import { Slot } from './slot.ts';
@@ -21,15 +25,24 @@ export interface Upstream {
   readonly hello: Buffer;
 }
 
+/** The instance behind a backend. */
+export interface BackendPorts {
+  /** Asks for it; opened() or failed() follows, unless one is on its way already. */
+  readonly start: () => void;
+  readonly usersChanged: (users: number) => void;
+}
+
 const splice = new Splice();
 
 type Waiter = { resolve: (upstream: Upstream) => void; reject: (error: BridgeError) => void };
 
 export class Backend {
   readonly server: string;
-  /** Asks for an instance; opened() or failed() follows, unless one is on its way already. */
-  readonly #start: () => void;
+  readonly #ports: BackendPorts;
+  readonly #timeoutMs: number;
   #upstream: Upstream | undefined;
+  readonly #limits: Limits;
+  readonly #counters: Counters;
   readonly #slots: SlotTable;
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
@@ -38,9 +51,13 @@ export class Backend {
   /** Clients that are not read because this server does not take what they send. */
   readonly #pausedSenders = new Set<Session>();
 
-  constructor(server: string, start: () => void, context: BackendContext) {
+  constructor(definition: Pick<ServerDefinition, 'name' | 'timeoutMs'>, ports: BackendPorts, context: BackendContext) {
+    const server = definition.name;
     this.server = server;
-    this.#start = start;
+    this.#timeoutMs = definition.timeoutMs ?? context.limits.callTimeoutMs;
+    this.#limits = context.limits;
+    this.#counters = context.counters;
+    this.#ports = ports;
     this.#slots = new SlotTable(server, context.limits, context.counters);
     this.fromServer = new ServerMessages(server, context, {
       slots: this.#slots,
@@ -62,6 +79,7 @@ export class Backend {
   attach(session: Session): void {
     session.backend = this;
     this.sessions.add(session);
+    this.#ports.usersChanged(this.sessions.size);
   }
 
   /** The session goes: what it had under way is cancelled, what waited is dropped. */
@@ -70,13 +88,27 @@ export class Backend {
     this.#pausedSenders.delete(session);
     for (const slot of [...session.slots.values()]) this.#slots.giveUp(slot, 'The client has gone');
     this.#slots.pump();
+    this.#ports.usersChanged(this.sessions.size);
+  }
+
+  /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
+  checkTime(slot: Slot, nowMs: number): void {
+    if (!isOverdue(slot, nowMs, this.#timeoutMs, this.#limits)) return;
+    this.#counters.timeouts++;
+    const hint = 'It may still go on there. timeoutMs in the definition of the server allows more.';
+    const error = new BridgeError('CALL_TIMED_OUT', `Server ${this.server} has not answered in time`, {
+      server: this.server,
+      hint,
+    });
+    this.#slots.giveUp(slot, 'The time for this call is up', error);
+    this.#slots.pump();
   }
 
   /** The running instance; starts one if there is none. */
   whenOpen(): Promise<Upstream> {
     if (this.#upstream !== undefined) return Promise.resolve(this.#upstream);
     const opened = new Promise<Upstream>((resolve, reject) => this.#waiters.push({ resolve, reject }));
-    this.#start();
+    this.#ports.start();
     return opened;
   }
 
@@ -96,7 +128,7 @@ export class Backend {
       return session.answerError(idText, rpcErrorOf(refusal));
     }
     this.#slots.submit(slot, frame, read);
-    if (this.#upstream === undefined && this.#slots.hasWaiting) this.#start();
+    if (this.#upstream === undefined && this.#slots.hasWaiting) this.#ports.start();
   }
 
   /** A notification of a client that is not the router's business. */
@@ -154,6 +186,6 @@ export class Backend {
     this.#upstream = undefined;
     this.#resumeSenders();
     this.#slots.failSent(error);
-    if (this.#slots.hasWaiting) this.#start();
+    if (this.#slots.hasWaiting) this.#ports.start();
   }
 }

@@ -147,6 +147,7 @@ export class ConnectionManager {
   #lookAfterAll(): void {
     const nowMs = this.#options.clock.now();
     for (const session of this.#sessions) {
+      for (const slot of [...session.slots.values()]) slot.backend.checkTime(slot, nowMs);
       if (session.isOpen) this.#act(session, examine(session, nowMs, this.#limits, this.#options.liveness));
       else if (mayClose(session, nowMs)) session.link.destroy();
     }

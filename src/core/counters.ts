@@ -9,6 +9,7 @@ export class Counters {
   responses = 0;
   errorsAnswered = 0;
   cancelled = 0;
+  timeouts = 0;
   /** Frames of clients that are not JSON, or not JSON-RPC. */
   badFrames = 0;
   oversizedFrames = 0;

@@ -8,4 +8,8 @@ export interface ServerDefinition {
   /** Absolute, or undefined for the daemon's own. */
   readonly cwd: string | undefined;
   readonly description: string;
+  /** How long a call may take; undefined for the default. */
+  readonly timeoutMs: number | undefined;
+  /** How long it may run with no client; undefined for the default. */
+  readonly idleMs: number | undefined;
 }

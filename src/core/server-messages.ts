@@ -11,6 +11,7 @@ import type { Outbox } from '../wire/outbox.ts';
 import { readRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
+import { extend } from './deadline.ts';
 import { methodOf } from './era/era-2025.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
@@ -156,6 +157,7 @@ export class ServerMessages implements FrameSink {
       this.#context.counters.strayProgress++;
       return;
     }
+    if (this.#context.limits.progressExtendsTimeout) extend(slot);
     if (this.#isCrowded(slot.session)) return;
     splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), slot.tokenText);
     splice.send(slot.session.link.outbox, b, start, end);

@@ -86,18 +86,27 @@ export class SlotTable {
 
   /** Takes the slot off both its owners: nobody waits for its answer any more. */
   remove(slot: Slot): void {
-    if (slot.downId !== 0) this.#sent.delete(slot.downId);
-    else if (this.#waiting.remove(slot.session, slot)) this.#takeUnsent(slot);
+    this.#forget(slot);
     slot.session.close(slot);
     this.#counters.cancelled++;
   }
 
-  /** The same for one whose client does not say so itself: the server is told. */
-  giveUp(slot: Slot, reason: string): void {
-    this.remove(slot);
-    if (slot.downId === 0 || this.#outbox === undefined) return;
+  /** The same for one whose client does not say so itself: the server is told, and the client too if there is an error. */
+  giveUp(slot: Slot, reason: string, error?: BridgeError): void {
+    const wasSent = slot.downId !== 0;
+    if (error === undefined) this.remove(slot);
+    else {
+      this.#forget(slot);
+      this.fail(slot, error);
+    }
+    if (!wasSent || this.#outbox === undefined) return;
     this.#outbox.utf8(cancelNotice(String(slot.downId), reason));
     this.#outbox.endFrame();
+  }
+
+  #forget(slot: Slot): void {
+    if (slot.downId !== 0) this.#sent.delete(slot.downId);
+    else if (this.#waiting.remove(slot.session, slot)) this.#takeUnsent(slot);
   }
 
   /** The slot's one answer is an error. The session closes it last, because it may leave with its last answer. */

@@ -153,7 +153,11 @@ export class Daemon {
 
   #makeInstance(definition: ServerDefinition): Instance {
     const { logger, limits, version, environment, cwd } = this.#options;
-    const backend = new Backend(definition.name, () => instance.start(), {
+    const ports = {
+      start: () => instance.start(),
+      usersChanged: (users: number) => instance.usersChanged(users),
+    };
+    const backend = new Backend(definition, ports, {
       limits,
       counters: this.#counters,
       logger,
@@ -168,6 +172,7 @@ export class Daemon {
       cwd,
       guard: this.#guard,
       clock: systemClock,
+      random: Math.random,
       turn: this.#turn,
       maxFrameBytes: limits.maxMessageBytes,
     };

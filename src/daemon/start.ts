@@ -82,11 +82,23 @@ function untilSignal(): Promise<string> {
   });
 }
 
+const DEFAULT_TIMES = { timeoutMs: undefined, idleMs: undefined };
+
 /** What is configured, else the example. */
 function serversOf({ config, file }: LoadedConfig, program: string): readonly ServerDefinition[] {
   if (config.servers.length > 0 || file !== undefined) return config.servers;
   const description = 'An example, offered while no server is configured';
-  return [{ name: 'example', command: process.execPath, args: [program], env: {}, cwd: undefined, description }];
+  return [
+    {
+      name: 'example',
+      command: process.execPath,
+      args: [program],
+      env: {},
+      cwd: undefined,
+      description,
+      ...DEFAULT_TIMES,
+    },
+  ];
 }
 
 /** No more clients than there are descriptors for: past that, connections would open and break without a word. */

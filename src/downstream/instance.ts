@@ -1,5 +1,4 @@
-// The life of one instance of a server: started when it is first needed, once for all who wait; gone when it dies;
-// started again when it is needed again.
+// One instance of a server: carries out what its lifecycle decides, and tells the backend what came of it.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -7,32 +6,32 @@ import type { Backend } from '../core/backend.ts';
 import type { Counters } from '../core/counters.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import type { Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import { type LaunchContext, ServerProcess } from './child-process.ts';
+import { BROKEN_MS, type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
 import { ServerHandshake } from './server-handshake.ts';
 
 export interface InstanceContext extends LaunchContext {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly logger: Logger;
+  /** From 0 up to 1, for pauses that shall not fall together. */
+  readonly random: () => number;
   /** The bridge's own version. */
   readonly version: string;
 }
-
-type State =
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'starting'; readonly child: ServerProcess }
-  | { readonly kind: 'ready'; readonly child: ServerProcess }
-  | { readonly kind: 'stopped' };
 
 export class Instance {
   readonly definition: ServerDefinition;
   readonly backend: Backend;
   readonly #context: InstanceContext;
-  #state: State = { kind: 'idle' };
+  #life = NEWBORN;
+  #child: ServerProcess | undefined;
   #starts = 0;
+  #vacancy: Timer | undefined;
   /** Why it could not be started, or has gone, when that happened last. */
   lastError: string | undefined;
 
@@ -42,12 +41,12 @@ export class Instance {
     this.#context = context;
   }
 
-  get state(): State['kind'] {
-    return this.#state.kind;
+  get state(): LifeState['kind'] {
+    return this.#life.state.kind;
   }
 
   get pid(): number | undefined {
-    return this.#state.kind === 'starting' || this.#state.kind === 'ready' ? this.#state.child.pid : undefined;
+    return this.#child?.pid;
   }
 
   get restarts(): number {
@@ -56,50 +55,84 @@ export class Instance {
 
   /** Sees that it runs; the backend hears of it when it does, or cannot. */
   start(): void {
-    switch (this.#state.kind) {
-      case 'starting':
-      case 'ready':
-        return;
-      case 'stopped':
-        return this.backend.failed(new BridgeError('SHUTTING_DOWN', 'The bridge is shutting down'));
-      case 'idle':
-        return this.#launch();
-    }
+    if (this.state === 'stopped') return this.backend.failed(shuttingDown());
+    this.#happen('needed');
+  }
+
+  /** Someone uses it, or nobody does any more. */
+  usersChanged(users: number): void {
+    this.#vacancy?.cancel();
+    this.#vacancy = undefined;
+    if (users > 0) return;
+    const idleMs = this.definition.idleMs ?? this.#context.limits.idleMs;
+    this.#vacancy = this.#context.clock.after(idleMs, () => this.#vacate());
+  }
+
+  #vacate(): void {
+    if (this.state !== 'ready') return;
+    this.#context.logger.info('server stopping, nobody uses it', { server: this.definition.name });
+    this.#happen('vacant');
+    this.backend.closed(this.#crashError('was stopped'));
   }
 
   async stop(): Promise<void> {
-    const before = this.#state;
-    this.#state = { kind: 'stopped' };
-    if (before.kind === 'starting' || before.kind === 'ready') await before.child.stop();
+    this.#vacancy?.cancel();
+    const child = this.#child;
+    this.#happen('shutdown');
+    await child?.ended;
+  }
+
+  #happen(event: LifeEvent): void {
+    const { clock, random } = this.#context;
+    const { life, effect } = transition(this.#life, event, { ms: clock.now(), random: random() });
+    this.#life = life;
+    this.#carryOut(effect);
+  }
+
+  #carryOut(effect: LifeEffect): void {
+    switch (effect) {
+      case undefined:
+        return;
+      case 'launch':
+        return this.#launch();
+      case 'end':
+        void this.#child?.stop();
+        return;
+      case 'refuse':
+        return this.backend.failed(this.#brokenError());
+      default:
+        this.#context.clock.after(effect.waitMs, () => this.#happen('timer'));
+    }
   }
 
   #launch(): void {
-    const { counters, logger, limits, clock, version } = this.#context;
-    const { name } = this.definition;
+    const { counters, logger } = this.#context;
     this.#starts++;
     counters.serverStarts++;
     const child = this.#spawn();
     if (child === undefined) return;
-    this.#state = { kind: 'starting', child };
-    logger.info('server starting', { server: name, pid: child.pid });
+    this.#child = child;
+    logger.info('server starting', { server: this.definition.name, pid: child.pid });
+    this.#listenTo(child);
+  }
+
+  #listenTo(child: ServerProcess): void {
+    const { limits, clock, version } = this.#context;
     const handshake = new ServerHandshake(this.definition, child.link.outbox, limits.maxDepth);
     const timeout = clock.after(limits.startTimeoutMs, () => {
-      const error = this.#startError(
-        child,
-        `did not answer initialize within ${limits.startTimeoutMs} ms (limits.startTimeoutMs)`,
-      );
-      this.#failStart(child, error);
+      const how = `did not answer initialize within ${limits.startTimeoutMs} ms (limits.startTimeoutMs)`;
+      this.#failStart(child, this.#startError(child, how));
     });
     child.link.start({
       frame: (b, start, end) => {
         // An old process may still say something while a new one starts.
-        if (!this.#isCurrent(child)) return;
-        if (this.#state.kind === 'ready') this.backend.fromServer.frame(b, start, end);
-        else this.#shakeHands(child, handshake, b, start, end);
+        if (child !== this.#child) return;
+        if (this.state === 'starting') this.#shakeHands(child, handshake, b, start, end);
+        else this.backend.fromServer.frame(b, start, end);
       },
       overflowed: () => this.backend.fromServer.overflowed(),
       badFrame: (reason, head, tail) => {
-        if (this.#isCurrent(child)) this.backend.fromServer.badFrame(reason, head, tail);
+        if (child === this.#child) this.backend.fromServer.badFrame(reason, head, tail);
       },
       // A server that closes either of its pipes answers nothing any more, also if its process goes on.
       ended: () => void child.stop(),
@@ -121,16 +154,12 @@ export class Instance {
     } catch (error) {
       const how = systemCode(error) ?? 'unknown error';
       const options = { server: name, hint: `Check its command: ${command}`, cause: error };
-      this.backend.failed(
+      this.#failStart(
+        undefined,
         new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started: ${how}`, options),
       );
       return undefined;
     }
-  }
-
-  #isCurrent(child: ServerProcess): boolean {
-    const state = this.#state;
-    return (state.kind === 'starting' || state.kind === 'ready') && state.child === child;
   }
 
   #shakeHands(child: ServerProcess, handshake: ServerHandshake, b: Buffer, start: number, end: number): void {
@@ -142,45 +171,58 @@ export class Instance {
       return this.#failStart(child, error);
     }
     if (hello === undefined) return;
-    this.#state = { kind: 'ready', child };
+    this.#happen('opened');
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
     this.backend.opened({ outbox: child.link.outbox, instanceId: randomBytes(8).toString('hex'), hello });
+    if (this.backend.sessions.size === 0) this.usersChanged(0); // those who wait come in a moment, if they are still there
   }
 
-  #failStart(child: ServerProcess, error: BridgeError): void {
-    if (this.#state.kind !== 'starting' || this.#state.child !== child) return;
-    this.#state = { kind: 'idle' };
+  /** All who wait are told; whoever comes next makes it start again. */
+  #failStart(child: ServerProcess | undefined, error: BridgeError): void {
+    if (this.state !== 'starting' || child !== this.#child) return;
+    this.#child = undefined;
     this.lastError = error.message;
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
-    void child.stop();
+    void child?.stop();
+    this.#happen('died');
     this.backend.failed(error);
   }
 
   #onEnded(child: ServerProcess, how: string): void {
-    const { counters, logger } = this.#context;
-    const { name } = this.definition;
-    const before = this.#state;
-    if (before.kind === 'starting' && before.child === child)
-      return this.#failStart(child, this.#startError(child, how));
-    if (before.kind === 'stopped')
-      return this.#failAll(new BridgeError('SHUTTING_DOWN', 'The bridge is shutting down'));
-    if (before.kind !== 'ready' || before.child !== child) return;
-    this.#state = { kind: 'idle' };
-    counters.serverCrashes++;
-    this.lastError = `Server ${name} ${how}`;
-    logger.warn('server gone', { server: name, how });
-    this.backend.closed(
-      new BridgeError('SERVER_CRASHED', `Server ${name} ${how} during the call; its outcome is unknown`, {
-        server: name,
-        hint: 'The next call starts the server again.',
-      }),
-    );
+    if (child !== this.#child) return;
+    const before = this.state;
+    if (before === 'starting') return this.#failStart(child, this.#startError(child, how));
+    this.#child = undefined;
+    if (before === 'stopped') {
+      this.backend.closed(shuttingDown());
+      return this.backend.failed(shuttingDown());
+    }
+    if (before === 'ready') this.#recordCrash(how);
+    this.#happen(before === 'ready' ? 'died' : 'gone');
+    this.backend.closed(this.#crashError(how));
   }
 
-  /** Both those who were served and those who wait. */
-  #failAll(error: BridgeError): void {
-    this.backend.closed(error);
-    this.backend.failed(error);
+  #recordCrash(how: string): void {
+    const { name } = this.definition;
+    this.#context.counters.serverCrashes++;
+    this.lastError = `Server ${name} ${how}`;
+    this.#context.logger.warn('server gone', { server: name, how });
+  }
+
+  #crashError(how: string): BridgeError {
+    const { name } = this.definition;
+    return new BridgeError('SERVER_CRASHED', `Server ${name} ${how} during the call; its outcome is unknown`, {
+      server: name,
+      hint: 'The next call starts the server again.',
+    });
+  }
+
+  #brokenError(): BridgeError {
+    const { name } = this.definition;
+    return new BridgeError('SERVER_BROKEN', `Server ${name} has died five times within a minute: ${this.lastError}`, {
+      server: name,
+      hint: `It is tried again ${BROKEN_MS / 1000} s after its last death.`,
+    });
   }
 
   #startError(child: ServerProcess, how: string): BridgeError {
@@ -196,4 +238,8 @@ export class Instance {
     if (how.includes('ENOENT') && cwd !== undefined && !existsSync(cwd)) return `Its directory does not exist: ${cwd}`;
     return `Check its command: ${command}`;
   }
+}
+
+function shuttingDown(): BridgeError {
+  return new BridgeError('SHUTTING_DOWN', 'The bridge is shutting down');
 }

@@ -2,6 +2,7 @@
 // and never hold environment values, headers or stack traces.
 
 export type BridgeErrorCode =
+  | 'CALL_TIMED_OUT'
   | 'CONFIG_INVALID'
   | 'CONFIG_NOT_FOUND'
   | 'DAEMON_ALREADY_RUNNING'
@@ -10,6 +11,7 @@ export type BridgeErrorCode =
   | 'DAEMON_UNRESPONSIVE'
   | 'REQUEST_REFUSED'
   | 'SERVER_ANSWER_REFUSED'
+  | 'SERVER_BROKEN'
   | 'SERVER_BUSY'
   | 'SERVER_CRASHED'
   | 'SERVER_NOT_CHOSEN'

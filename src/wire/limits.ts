@@ -22,6 +22,13 @@ export interface Limits {
   readonly handshakeTimeoutMs: number;
   /** From starting a server to its answer to `initialize`. */
   readonly startTimeoutMs: number;
+  /** How long a call may take, where its server's definition does not say. Progress begins it anew, if that is set. */
+  readonly callTimeoutMs: number;
+  readonly progressExtendsTimeout: boolean;
+  /** How long a call may take in all, however much progress it makes. */
+  readonly maxCallMs: number;
+  /** How long a server may run without any client, where its definition does not say. */
+  readonly idleMs: number;
   /** How long calls may go on after the daemon was told to stop. */
   readonly drainTimeoutMs: number;
 }
@@ -40,5 +47,9 @@ export const DEFAULT_LIMITS: Limits = {
   stallTimeoutMs: 10_000,
   handshakeTimeoutMs: 5_000,
   startTimeoutMs: 30_000,
+  callTimeoutMs: 30_000,
+  progressExtendsTimeout: true,
+  maxCallMs: 600_000,
+  idleMs: 600_000,
   drainTimeoutMs: 10_000,
 };

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type RawClient, textOf } from '../support/raw-client.ts';
-import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
 const ONE = { mcpServers: { fixture: fixtureServer() } };
 
@@ -74,6 +74,46 @@ describe('a server', () => {
     client.destroy();
     other.destroy();
     await flood;
+    await daemon.stop();
+  });
+
+  test('that dies again and again is left alone for a while, and its clients are told why', async () => {
+    const daemon = await TestDaemon.start({
+      mcpServers: { fixture: fixtureServer({ FIXTURE_EXIT: '9', FIXTURE_STDERR: 'no' }), good: fixtureServer() },
+    });
+    const client = await daemon.connect();
+    const codes = [];
+    for (let n = 0; n < 7; n++)
+      codes.push((await client.initialize({ 'mcp-bridge/view': 'server:fixture' })).error?.data?.code);
+    expect(codes).toEqual([...Array(5).fill('SERVER_START_FAILED'), 'SERVER_BROKEN', 'SERVER_BROKEN']);
+    expect((await daemon.status()).instances).toMatchObject([{ state: 'broken' }, { state: 'idle' }]);
+    expect((await client.initialize({ 'mcp-bridge/view': 'server:good' })).result).toBeDefined();
+    client.destroy();
+    await daemon.stop();
+  });
+
+  test('that nobody uses any more is stopped, and started again for who comes', async () => {
+    const daemon = await TestDaemon.start({ mcpServers: { fixture: { ...fixtureServer(), idleMs: 100 } } });
+    const client = await daemon.client();
+    const before = (await daemon.status()).instances[0]?.pid ?? 0;
+    await client.callTool(1, 'slow', { ms: 300 });
+    expect((await daemon.status()).instances).toMatchObject([{ state: 'ready', pid: before }]);
+    client.destroy();
+    await daemon.until(({ instances }) => instances[0]?.state === 'idle');
+    await untilGone(before);
+    const next = await daemon.client();
+    expect(textOf(await next.callTool(1, 'echo', { text: 'back' }))).toBe('back');
+    expect((await daemon.status()).counters).toMatchObject({ serverCrashes: 0, serverStarts: 2 });
+    next.destroy();
+    await daemon.stop();
+  });
+
+  test('that does not answer is given up for the one call, and told so', async () => {
+    const daemon = await TestDaemon.start({ mcpServers: { fixture: { ...fixtureServer(), timeoutMs: 500 } } });
+    const client = await daemon.client();
+    expect((await client.callTool(1, 'hold')).error).toMatchObject({ code: -32603, data: { code: 'CALL_TIMED_OUT' } });
+    expect(JSON.parse(textOf(await client.callTool(2, 'seen')))).toMatchObject({ cancelled: [expect.any(Number)] });
+    client.destroy();
     await daemon.stop();
   });
 

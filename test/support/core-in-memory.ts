@@ -197,13 +197,16 @@ export class TestServer {
   opensByItself = true;
   state: 'idle' | 'starting' | 'ready' = 'idle';
   starts = 0;
+  /** How many used it, each time that this changed. */
+  readonly users: number[] = [];
   link: TestLink | undefined;
 
   constructor(name: string, later: Later, newLink: () => TestLink, context: ConstructorParameters<typeof Backend>[2]) {
     this.name = name;
     this.#later = later;
     this.#newLink = newLink;
-    this.backend = new Backend(name, () => this.#start(), context);
+    const ports = { start: () => this.#start(), usersChanged: (users: number) => this.users.push(users) };
+    this.backend = new Backend({ name, timeoutMs: undefined }, ports, context);
   }
 
   #start(): void {

@@ -1,0 +1,117 @@
+// The life of an instance as a pure machine: what follows from what happens, and what is to be done then. It starts
+// nothing and waits for nothing itself; Instance does, and tells it what came of it.
+//
+//   idle ──needed──▶ starting ──opened──▶ ready ──vacant──▶ stopping ──gone──▶ idle
+//                      │  ▲                 │
+//                    died │ timer          died
+//                      ▼  │                 ▼
+//                    waiting ◀──needed── idle, with a death on record
+//
+// One that dies is started again when it is needed: at once after its first death, after a growing, random pause if it
+// has died before within a minute. After five deaths in a minute it is broken: who needs it is told so at once, until a
+// pause is over; the start after that decides.
+
+import { invariant } from '../util/invariant.ts';
+
+export type LifeState =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'ready' }
+  /** Backing off: someone needs it, and the next start is due at the timer. */
+  | { readonly kind: 'waiting' }
+  /** Fails whoever needs it until then. */
+  | { readonly kind: 'broken'; readonly untilMs: number }
+  /** Being ended because nobody uses it; started again if someone came meanwhile. */
+  | { readonly kind: 'stopping'; readonly isNeeded: boolean }
+  /** For good. */
+  | { readonly kind: 'stopped' };
+
+export interface Life {
+  readonly state: LifeState;
+  /** When it died, within the last minute, oldest first. */
+  readonly deathsMs: readonly number[];
+}
+
+export type LifeEvent = 'needed' | 'opened' | 'died' | 'timer' | 'vacant' | 'gone' | 'shutdown';
+
+/** What is to be done. `refuse` fails all who wait: it is broken. */
+export type LifeEffect = 'launch' | 'end' | 'refuse' | { readonly waitMs: number } | undefined;
+
+export interface Now {
+  readonly ms: number;
+  /** From 0 up to 1. */
+  readonly random: number;
+}
+
+const WINDOW_MS = 60_000;
+const MOST_DEATHS = 5;
+export const BROKEN_MS = 30_000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 15_000;
+
+export const NEWBORN: Life = { state: { kind: 'idle' }, deathsMs: [] };
+
+export function transition(
+  life: Life,
+  event: LifeEvent,
+  now: Now,
+): { readonly life: Life; readonly effect: LifeEffect } {
+  const recent = { ...life, deathsMs: life.deathsMs.filter((ms) => now.ms - ms < WINDOW_MS) };
+  if (event === 'shutdown') return shutDown(recent);
+  switch (recent.state.kind) {
+    case 'idle':
+      return event === 'needed' ? whenNeeded(recent, now) : stay(recent);
+    case 'starting':
+      if (event === 'opened') return become(recent, { kind: 'ready' });
+      return event === 'died' ? whenDead(recent, now) : stay(recent);
+    case 'ready':
+      if (event === 'vacant') return become(recent, { kind: 'stopping', isNeeded: false }, 'end');
+      return event === 'died' ? whenDead(recent, now) : stay(recent);
+    case 'waiting':
+      return event === 'timer' ? become(recent, { kind: 'starting' }, 'launch') : stay(recent);
+    case 'broken':
+      return event === 'needed' ? whenBroken(recent, recent.state.untilMs, now) : stay(recent);
+    case 'stopping':
+      if (event === 'needed') return become(recent, { kind: 'stopping', isNeeded: true });
+      if (event !== 'gone' && event !== 'died') return stay(recent);
+      return recent.state.isNeeded ? become(recent, { kind: 'starting' }, 'launch') : become(recent, { kind: 'idle' });
+    case 'stopped':
+      invariant(event !== 'opened', 'nothing starts after the end');
+      return stay(recent);
+  }
+}
+
+type Step = ReturnType<typeof transition>;
+
+const stay = (life: Life): Step => ({ life, effect: undefined });
+
+function become(life: Life, state: LifeState, effect?: LifeEffect): Step {
+  return { life: { ...life, state }, effect };
+}
+
+function whenNeeded(life: Life, now: Now): Step {
+  const waitMs = pauseMs(life.deathsMs.length, now.random);
+  if (waitMs === 0) return become(life, { kind: 'starting' }, 'launch');
+  return become(life, { kind: 'waiting' }, { waitMs });
+}
+
+/** Full jitter: anything from nothing to a bound that doubles with each death but the first. */
+export function pauseMs(deaths: number, random: number): number {
+  if (deaths < 2) return 0;
+  return Math.floor(random * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (deaths - 2)));
+}
+
+function whenDead(life: Life, now: Now): Step {
+  const died = { ...life, deathsMs: [...life.deathsMs, now.ms] };
+  if (died.deathsMs.length < MOST_DEATHS) return become(died, { kind: 'idle' });
+  return become(died, { kind: 'broken', untilMs: now.ms + BROKEN_MS });
+}
+
+function whenBroken(life: Life, untilMs: number, now: Now): Step {
+  return now.ms < untilMs ? { life, effect: 'refuse' } : become(life, { kind: 'starting' }, 'launch');
+}
+
+function shutDown(life: Life): Step {
+  const { kind } = life.state;
+  return become(life, { kind: 'stopped' }, kind === 'starting' || kind === 'ready' ? 'end' : undefined);
+}
