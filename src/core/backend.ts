@@ -10,10 +10,12 @@ import type { RequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
 import { isOverdue } from './deadline.ts';
+import type { CallRole } from './era/era-2025.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { type BackendContext, ServerMessages } from './server-messages.ts';
 import { Pause, type Session } from './session.ts';
+import { SharedState } from './shared-state.ts';
 import { Slot } from './slot.ts';
 import { CONGESTED_BYTES, SlotTable } from './slot-table.ts';
 
@@ -23,6 +25,12 @@ export interface Upstream {
   readonly instanceId: string;
   /** The result of its `initialize`: an object's bytes, with a newline behind them. */
   readonly hello: Buffer;
+}
+
+export interface ClientRequest {
+  readonly id: RequestId;
+  readonly role: CallRole;
+  readonly frame: Frame;
 }
 
 /** The instance behind a backend. */
@@ -48,6 +56,7 @@ export class Backend {
   readonly fromServer: FrameSink;
   #waiters: Waiter[] = [];
   readonly sessions = new Set<Session>();
+  readonly #shared = new SharedState();
   /** Clients that are not read because this server does not take what they send. */
   readonly #pausedSenders = new Set<Session>();
 
@@ -62,6 +71,7 @@ export class Backend {
     this.fromServer = new ServerMessages(server, context, {
       slots: this.#slots,
       sessions: this.sessions,
+      shared: this.#shared,
       outbox: () => this.#upstream?.outbox,
     });
   }
@@ -87,6 +97,7 @@ export class Backend {
     this.sessions.delete(session);
     this.#pausedSenders.delete(session);
     for (const slot of [...session.slots.values()]) this.#slots.giveUp(slot, 'The client has gone');
+    for (const request of this.#shared.forget(session)) this.#slots.ask(request.method, request.params);
     this.#slots.pump();
     this.#ports.usersChanged(this.sessions.size);
   }
@@ -115,20 +126,47 @@ export class Backend {
   // --- towards the server ---
 
   /** Takes a request in and sees to its one answer. The frame's envelope says where its id and token stand. */
-  submit(session: Session, id: RequestId, frame: Frame, read: Envelope): void {
-    const { b } = frame;
+  submit(session: Session, request: ClientRequest, read: Envelope): void {
+    const { b } = request.frame;
     const idText = b.latin1Slice(read.from(Field.id), read.to(Field.id));
     const hasToken = read.has(Field.metaProgressToken);
     const tokenText = hasToken
       ? b.latin1Slice(read.from(Field.metaProgressToken), read.to(Field.metaProgressToken))
       : '';
-    const slot = new Slot(session, this, id, idText, tokenText);
+    const slot = new Slot(session, this, request.id, idText, tokenText);
     if (!session.open(slot)) {
       const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
       return session.answerError(idText, rpcErrorOf(refusal));
     }
+    if (request.role !== 'other') return this.#submitWish(slot, request, read);
+    this.#submitSlot(slot, request.frame, read);
+  }
+
+  #submitSlot(slot: Slot, frame: Frame, read: Envelope): void {
     this.#slots.submit(slot, frame, read);
     if (this.#upstream === undefined && this.#slots.hasWaiting) this.#ports.start();
+  }
+
+  /** What one client sets on a server that all of them share. */
+  #submitWish(slot: Slot, { role, frame }: ClientRequest, read: Envelope): void {
+    const { session } = slot;
+    const params = paramsOf(frame, read);
+    const uri = String(params.uri);
+    if (role === 'unsubscribe' && this.#shared.unsubscribe(session, uri)) return this.#slots.succeed(slot);
+    if (role === 'subscribe') {
+      this.#shared.subscribed(session, uri); // at once: the first update may come before the answer
+      slot.onEnd = (hasResult) => void (hasResult || this.#shared.unsubscribe(session, uri));
+    }
+    if (role !== 'set-level') return this.#submitSlot(slot, frame, read);
+    const asked = String(params.level);
+    const level = this.#shared.levelWith(session, asked);
+    // A level that nobody knows is the server's to refuse.
+    if (level === undefined || level === asked) {
+      if (level !== undefined) slot.onEnd = (hasResult) => hasResult && this.#shared.setLevel(session, asked);
+      return this.#submitSlot(slot, frame, read);
+    }
+    this.#shared.setLevel(session, asked); // others have the server say more already
+    this.#slots.succeed(slot);
   }
 
   /** A notification of a client that is not the router's business. */
@@ -170,7 +208,7 @@ export class Backend {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { resolve } of waiters) resolve(upstream);
-    this.#slots.opened(upstream.outbox);
+    this.#slots.opened(upstream.outbox, this.#shared.wishes());
   }
 
   /** It could not be started: all who wait are told. */
@@ -188,4 +226,10 @@ export class Backend {
     this.#slots.failSent(error);
     if (this.#slots.hasWaiting) this.#ports.start();
   }
+}
+
+function paramsOf({ b }: Frame, read: Envelope): { readonly uri?: unknown; readonly level?: unknown } {
+  if (!read.has(Field.params)) return {};
+  const params: unknown = JSON.parse(b.toString('utf8', read.from(Field.params), read.to(Field.params)));
+  return typeof params === 'object' && params !== null ? params : {};
 }

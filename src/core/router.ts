@@ -4,7 +4,7 @@ import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { type RequestId, readRequestId } from '../wire/request-id.ts';
 import type { ConnectionManager } from './connection-manager.ts';
-import { type Method, methodOf } from './era/era-2025.ts';
+import { isCall, type Method, methodOf } from './era/era-2025.ts';
 import { BAD_ID, BAD_TOKEN, refusalOf } from './frame-refusal.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
@@ -130,10 +130,10 @@ export class Router {
     const method = methodOf(bytes, envelope);
     if (this.#refusesFields(session, method, bytes, from, to)) return;
     if (method.role === 'ping') return session.answer(bytes.latin1Slice(from, to), '{}');
-    if (method.role === 'other' && session.isServed && session.backend !== undefined) {
+    if (isCall(method.role) && session.isServed && session.backend !== undefined) {
       session.state = 'ready';
       if (this.#connections.isDraining) return session.answerError(bytes.latin1Slice(from, to), SHUTTING_DOWN);
-      return session.backend.submit(session, id, { b: bytes, start, end }, envelope);
+      return session.backend.submit(session, { id, role: method.role, frame: { b: bytes, start, end } }, envelope);
     }
     if (session.held !== undefined)
       return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);

@@ -5,7 +5,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Logger } from '../util/logger.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { answeredId } from '../wire/frame-ends.ts';
-import type { FrameSink } from '../wire/frame-splitter.ts';
+import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { readRequestId } from '../wire/request-id.ts';
@@ -15,6 +15,7 @@ import { extend } from './deadline.ts';
 import { methodOf } from './era/era-2025.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
+import type { SharedState } from './shared-state.ts';
 import type { SlotTable } from './slot-table.ts';
 
 export interface BackendContext {
@@ -29,6 +30,7 @@ export interface BackendContext {
 export interface ServerMessagesPorts {
   readonly slots: SlotTable;
   readonly sessions: ReadonlySet<Session>;
+  readonly shared: SharedState;
   readonly outbox: () => Outbox | undefined;
 }
 
@@ -112,11 +114,13 @@ export class ServerMessages implements FrameSink {
   }
 
   #onResponse(b: Buffer, start: number, end: number): void {
-    const slot = this.#slots.takeSent(this.#ourIdAt(b, Field.id));
+    const id = this.#ourIdAt(b, Field.id);
+    const slot = this.#slots.takeSent(id);
     if (slot === undefined) {
-      this.#context.counters.strayResponses++;
+      if (!this.#slots.takeOwn(id)) this.#context.counters.strayResponses++;
       return;
     }
+    slot.onEnd?.(envelope.has(Field.result));
     const { session } = slot;
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), slot.idText);
     splice.send(session.link.outbox, b, start, end);
@@ -146,8 +150,12 @@ export class ServerMessages implements FrameSink {
         // Of a request of the server's own, and those were answered at once.
         this.#context.counters.strayCancels++;
         return;
+      case 'updated':
+        return this.#onUpdated({ b, start, end });
+      case 'log':
+        return this.#onLog({ b, start, end });
       default:
-        return this.#broadcast(b, start, end, role === 'refreshable');
+        return this.#broadcast(this.#ports.sessions, { b, start, end }, role === 'refreshable');
     }
   }
 
@@ -163,8 +171,27 @@ export class ServerMessages implements FrameSink {
     splice.send(slot.session.link.outbox, b, start, end);
   }
 
-  #broadcast(b: Buffer, start: number, end: number, mayDrop: boolean): void {
-    for (const session of this.#ports.sessions) {
+  #onUpdated(frame: Frame): void {
+    const { b } = frame;
+    if (!envelope.has(Field.uri)) return;
+    const uri = String(JSON.parse(b.toString('utf8', envelope.from(Field.uri), envelope.to(Field.uri))));
+    const subscribers = this.#ports.shared.subscribersOf(uri);
+    if (subscribers.size === 0) this.#context.counters.notificationsDropped++;
+    this.#broadcast(subscribers, frame, false);
+  }
+
+  #onLog(frame: Frame): void {
+    const { shared, sessions } = this.#ports;
+    if (!shared.hasLevels || !envelope.has(Field.params)) return this.#broadcast(sessions, frame, true);
+    const { b } = frame;
+    const params: unknown = JSON.parse(b.toString('utf8', envelope.from(Field.params), envelope.to(Field.params)));
+    const level = typeof params === 'object' && params !== null && 'level' in params ? String(params.level) : '';
+    const readers = [...sessions].filter((session) => shared.admitsLog(session, level));
+    this.#broadcast(readers, frame, true);
+  }
+
+  #broadcast(sessions: Iterable<Session>, { b, start, end }: Frame, mayDrop: boolean): void {
+    for (const session of sessions) {
       if (session.state !== 'ready' || (mayDrop && this.#isCrowded(session))) continue;
       splice.clear().send(session.link.outbox, b, start, end);
       this.#checkQueue(session);

@@ -13,6 +13,7 @@ import { cancelNotice } from './era/era-2025.ts';
 import { FairQueue } from './fair-queue.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Session } from './session.ts';
+import type { OwnRequest } from './shared-state.ts';
 import type { Slot } from './slot.ts';
 
 /** Bytes that a server has not taken yet, from which on requests wait here, in fair turns, and not in its pipe. */
@@ -31,6 +32,8 @@ export class SlotTable {
   readonly #sent = new Map<number, Slot>();
   readonly #waiting = new FairQueue<Session, Slot>();
   #waitingBytes = 0;
+  /** Ids of requests of the bridge's own. */
+  readonly #own = new Set<number>();
   /** Requests that were sent, ever. */
   sentInAll = 0;
 
@@ -48,10 +51,25 @@ export class SlotTable {
     return this.#waiting.size > 0;
   }
 
-  /** From here on requests can be sent. */
-  opened(outbox: Outbox): void {
+  /** From here on requests can be sent; the bridge's own go first. */
+  opened(outbox: Outbox, own: readonly OwnRequest[]): void {
     this.#outbox = outbox;
+    for (const { method, params } of own) this.ask(method, params);
     this.pump();
+  }
+
+  /** Asks for the bridge itself; whatever the answer is, nobody waits for it. */
+  ask(method: string, params: object): void {
+    if (this.#outbox === undefined) return;
+    const id = this.#nextId++;
+    this.#own.add(id);
+    this.#outbox.utf8(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${JSON.stringify(params)}}`);
+    this.#outbox.endFrame();
+  }
+
+  /** Whether an answer is one to the bridge itself. */
+  takeOwn(downId: number): boolean {
+    return this.#own.delete(downId);
   }
 
   /** Takes a request in. It is sent, or it waits, or it is answered with an error. */
@@ -109,8 +127,15 @@ export class SlotTable {
     else if (this.#waiting.remove(slot.session, slot)) this.#takeUnsent(slot);
   }
 
+  /** The slot's one answer is that it is so, as the bridge knows without asking. */
+  succeed(slot: Slot): void {
+    slot.session.answer(slot.idText, '{}');
+    slot.session.close(slot);
+  }
+
   /** The slot's one answer is an error. The session closes it last, because it may leave with its last answer. */
   fail(slot: Slot, error: BridgeError): void {
+    slot.onEnd?.(false);
     slot.session.answerError(slot.idText, rpcErrorOf(error));
     slot.session.close(slot);
   }
@@ -118,6 +143,7 @@ export class SlotTable {
   /** The instance is gone: what it was sent has no certain outcome; what waits waits for the next one. */
   failSent(error: BridgeError): void {
     this.#outbox = undefined;
+    this.#own.clear();
     const lost = [...this.#sent.values()];
     this.#sent.clear();
     for (const slot of lost) this.fail(slot, error);

@@ -17,6 +17,8 @@ export class Slot {
   unsent: Frame | undefined;
   /** Our own id towards the server; 0 until it was sent. It is the progress token too. */
   downId = 0;
+  /** Told how it ended; rare. */
+  onEnd: ((hasResult: boolean) => void) | undefined;
   /** When its time is up, and when at the very last; 0 until the first look at it. See deadline.ts. */
   deadlineMs = 0;
   lastDeadlineMs = 0;

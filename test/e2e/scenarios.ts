@@ -20,8 +20,16 @@ async function ready(bridge: Bridge, meta?: object): Promise<RawClient> {
   return client;
 }
 
-const seen = async (client: RawClient): Promise<{ methods: string[]; cancelled: unknown[] }> =>
-  JSON.parse(textOf(await client.callTool('seen', 'seen'))) as { methods: string[]; cancelled: unknown[] };
+interface Seen {
+  methods: string[];
+  cancelled: unknown[];
+  subscribed: string[];
+  unsubscribed: string[];
+  levels: string[];
+}
+
+const seen = async (client: RawClient): Promise<Seen> =>
+  JSON.parse(textOf(await client.callTool('seen', 'seen'))) as Seen;
 
 /** A progress note's token, and how far it is. */
 const progressOf = ({ params }: Message): [unknown, unknown] => [params?.progressToken, params?.progress];
@@ -284,6 +292,57 @@ export const SCENARIOS: readonly Scenario[] = [
       await one.callTool(1, 'notify', { method: 'notifications/tools/list_changed' });
       expect(await other.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
       expect(one.lines).toContain('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}');
+    },
+  },
+  {
+    title: 'an update of a resource reaches those who subscribed to it, or to what it is a part of, and nobody else',
+    async run(bridge) {
+      const [one, other, third] = await Promise.all([ready(bridge), ready(bridge), ready(bridge)]);
+      await third.callTool(0, 'echo', { text: 'ready' });
+      expect((await one.request(1, 'resources/subscribe', { uri: 'file:///a' })).result).toEqual({});
+      expect((await other.request(1, 'resources/subscribe', { uri: 'file:///a' })).result).toEqual({});
+      expect((await third.request(1, 'resources/subscribe', { uri: 'no://where' })).error?.code).toBe(-32002);
+      const update = (id: string, uri: string) =>
+        third.callTool(id, 'notify', { method: 'notifications/resources/updated', params: { uri } });
+      await update('u1', 'file:///a/part');
+      await update('u2', 'no://where');
+      expect((await one.next()).params).toEqual({ uri: 'file:///a/part' });
+      expect((await other.next()).params).toEqual({ uri: 'file:///a/part' });
+      // The server is told when the last of them has enough, by word or by leaving.
+      expect((await one.request(2, 'resources/unsubscribe', { uri: 'file:///a' })).result).toEqual({});
+      expect((await seen(third)).unsubscribed).toEqual([]);
+      other.destroy();
+      await untilStatus(bridge, ({ instances }) => instances[0]?.sessions === 2);
+      expect((await seen(third)).unsubscribed).toEqual(['file:///a']);
+      expect(third.lines.filter((line) => line.includes('resources/updated'))).toEqual([]);
+      expect((await bridge.status()).counters.strayResponses).toBe(0);
+    },
+  },
+  {
+    title: 'each client gets the log messages that it asked for, and the server the most verbose level of all',
+    async run(bridge) {
+      const [chatty, terse] = await Promise.all([ready(bridge), ready(bridge)]);
+      expect((await terse.request(1, 'logging/setLevel', { level: 'error' })).result).toEqual({});
+      expect((await chatty.request(1, 'logging/setLevel', { level: 'debug' })).result).toEqual({});
+      expect((await terse.request(2, 'logging/setLevel', { level: 'warning' })).result).toEqual({});
+      expect((await seen(chatty)).levels).toEqual(['error', 'debug']);
+      for (const [n, level] of ['debug', 'warning'].entries())
+        await chatty.callTool(`n${n}`, 'notify', { method: 'notifications/message', params: { level, data: level } });
+      expect((await terse.next()).params).toMatchObject({ level: 'warning' });
+      expect(chatty.lines.filter((line) => line.includes('notifications/message'))).toHaveLength(2);
+      chatty.destroy();
+      await untilStatus(bridge, ({ instances }) => instances[0]?.sessions === 1);
+      expect((await seen(terse)).levels).toEqual(['error', 'debug', 'warning']);
+    },
+  },
+  {
+    title: 'a server that was started again is told of subscriptions and log level anew',
+    async run(bridge) {
+      const client = await ready(bridge);
+      await client.request(1, 'resources/subscribe', { uri: 'file:///a' });
+      await client.request(2, 'logging/setLevel', { level: 'notice' });
+      await client.callTool(3, 'crash');
+      expect(await seen(client)).toMatchObject({ subscribed: ['file:///a'], levels: ['notice'] });
     },
   },
   {

@@ -17,7 +17,14 @@ export type MethodRole =
   | 'cancelled'
   | 'progress'
   | 'refreshable'
+  | 'log'
+  | 'updated'
+  | 'subscribe'
+  | 'unsubscribe'
+  | 'set-level'
   | 'other';
+
+export type CallRole = 'other' | 'subscribe' | 'unsubscribe' | 'set-level';
 
 export interface Method {
   readonly role: MethodRole;
@@ -36,13 +43,15 @@ const METHODS = new ByteTable<Method>([
   ['tools/call', method('other', Field.name, ...TOKEN)],
   ['prompts/get', method('other', Field.name, ...TOKEN)],
   ['resources/read', method('other', Field.uri, ...TOKEN)],
-  ['resources/subscribe', method('other', Field.uri, ...TOKEN)],
-  ['resources/unsubscribe', method('other', Field.uri, ...TOKEN)],
+  ['resources/subscribe', method('subscribe', Field.uri, ...TOKEN)],
+  ['resources/unsubscribe', method('unsubscribe', Field.uri, ...TOKEN)],
+  ['logging/setLevel', method('set-level', ...TOKEN)],
   ['notifications/initialized', method('initialized')],
   ['notifications/cancelled', method('cancelled', Field.requestId)],
   ['notifications/progress', method('progress', Field.progressToken)],
   // A later one makes an earlier one worthless, so these may be dropped for a client that does not keep up.
-  ['notifications/message', method('refreshable')],
+  ['notifications/message', method('log')],
+  ['notifications/resources/updated', method('updated', Field.uri)],
   ['notifications/tools/list_changed', method('refreshable')],
   ['notifications/prompts/list_changed', method('refreshable')],
   ['notifications/resources/list_changed', method('refreshable')],
@@ -66,6 +75,11 @@ export function cancelNotice(idText: string, reason: string): string {
 }
 
 export const INITIALIZED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
+
+/** The requests that go to a server; the others are the bridge's own business. */
+export function isCall(role: MethodRole): role is CallRole {
+  return role === 'other' || role === 'subscribe' || role === 'unsubscribe' || role === 'set-level';
+}
 
 /** The version that an answer to a client names: the one it asked for if it is known here, else the latest. */
 export function negotiateVersion(asked: string): string {

@@ -434,7 +434,7 @@ describe('a client that ends its side only', () => {
     client.link.endByPeer();
     core.server().answer(core.server().requests[0]);
     await core.settle();
-    core.server().say('{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:y"}}');
+    core.server().say('{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"uri":"x:y"}}');
     await core.settle();
     expect(client.link.writesAfterEnd).toBe(0);
   });

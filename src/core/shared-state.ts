@@ -1,0 +1,101 @@
+// What clients have set on a server that they share: whose wish it is, and what the server is to be told.
+//
+// A resource is subscribed to for as long as one client wants it. The log level is the most verbose that any client asked
+// for, and each client gets only what it asked for. Both are told anew to a server that was started again.
+
+import type { Session } from './session.ts';
+
+/** Least verbose last. */
+const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+/** For clients that have not asked for a level, while others have. */
+const DEFAULT_LEVEL = LEVELS.indexOf('info');
+
+/** A request of the bridge's own. */
+export interface OwnRequest {
+  readonly method: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export class SharedState {
+  readonly #subscribers = new Map<string, Set<Session>>();
+  readonly #levels = new Map<Session, number>();
+
+  // --- subscriptions ---
+
+  subscribed(session: Session, uri: string): void {
+    const sessions = this.#subscribers.get(uri) ?? new Set();
+    this.#subscribers.set(uri, sessions.add(session));
+  }
+
+  /** Takes the wish back; whether someone else still has it, so that the server must not be told. */
+  unsubscribe(session: Session, uri: string): boolean {
+    const sessions = this.#subscribers.get(uri);
+    if (sessions === undefined) return false;
+    sessions.delete(session);
+    if (sessions.size === 0) this.#subscribers.delete(uri);
+    return sessions.size > 0;
+  }
+
+  /** Who is to hear of it: a server may name a part of what was subscribed to. */
+  subscribersOf(uri: string): Set<Session> {
+    const found = new Set<Session>();
+    for (const [subscribed, sessions] of this.#subscribers)
+      if (uri.startsWith(subscribed)) for (const session of sessions) found.add(session);
+    return found;
+  }
+
+  // --- log levels ---
+
+  /** The level that the server must have for this client to get what it asks for; undefined for no known level. */
+  levelWith(session: Session, level: string): string | undefined {
+    const asked = LEVELS.indexOf(level);
+    if (asked < 0) return undefined;
+    const others = [...this.#levels].filter(([other]) => other !== session).map(([, index]) => index);
+    return LEVELS[Math.min(asked, ...others)];
+  }
+
+  setLevel(session: Session, level: string): void {
+    this.#levels.set(session, LEVELS.indexOf(level));
+  }
+
+  get hasLevels(): boolean {
+    return this.#levels.size > 0;
+  }
+
+  /** Whether a client gets a log message; one of a level that nobody knows goes to all. */
+  admitsLog(session: Session, level: string): boolean {
+    const index = LEVELS.indexOf(level);
+    return index < 0 || index >= (this.#levels.get(session) ?? DEFAULT_LEVEL);
+  }
+
+  // --- comings and goings ---
+
+  /** The client is gone, and its wishes with it; what the server is to be told. */
+  forget(session: Session): OwnRequest[] {
+    const requests: OwnRequest[] = [];
+    for (const [uri, sessions] of this.#subscribers) {
+      if (sessions.has(session) && !this.unsubscribe(session, uri))
+        requests.push({ method: 'resources/unsubscribe', params: { uri } });
+    }
+    const before = this.#level();
+    this.#levels.delete(session);
+    const after = this.#level();
+    if (after !== undefined && after !== before)
+      requests.push({ method: 'logging/setLevel', params: { level: after } });
+    return requests;
+  }
+
+  /** What a server that was started again has to be told. */
+  wishes(): OwnRequest[] {
+    const level = this.#level();
+    const uris = [...this.#subscribers.keys()];
+    return [
+      ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
+      ...uris.map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
+    ];
+  }
+
+  #level(): string | undefined {
+    return this.#levels.size === 0 ? undefined : LEVELS[Math.min(...this.#levels.values())];
+  }
+}
