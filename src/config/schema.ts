@@ -2,7 +2,7 @@
 // leave that server out and nothing else.
 
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
+import type { RemoteServer, ServerDefinition, StdioServer } from '../core/server-definition.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 
@@ -33,7 +33,7 @@ export const EMPTY_CONFIG: Config = {
 const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'limits', 'liveness'];
 /** What the file's contract has and this version does not do yet: better said than passed over. */
 const UNHEEDED_SECTIONS = ['discovery', 'policy'];
-const SERVER_KEYS = ['type', 'command', 'args', 'env', 'cwd', 'description', 'url', 'timeoutMs', 'idleMs'];
+const SERVER_KEYS = ['type', 'command', 'args', 'env', 'cwd', 'description', 'url', 'headers', 'timeoutMs', 'idleMs'];
 const UNHEEDED_SERVER_KEYS = ['sharing'];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
@@ -107,6 +107,24 @@ class Reader {
     return otherwise;
   }
 
+  texts(value: unknown, place: string): string[] {
+    if (value === undefined) return [];
+    if (!Array.isArray(value)) {
+      this.fault(place, 'must be a list of strings');
+      return [];
+    }
+    for (const [i, text] of value.entries())
+      if (typeof text !== 'string') this.fault(`${place}[${i}]`, 'must be a string');
+    return value as string[];
+  }
+
+  textMap(value: unknown, place: string): Record<string, string> {
+    const map = this.section(value, place);
+    for (const [key, text] of Object.entries(map))
+      if (typeof text !== 'string') this.fault(`${place}.${key}`, 'must be a string');
+    return map as Record<string, string>;
+  }
+
   optionalCount(value: unknown, place: string): number | undefined {
     return value === undefined ? undefined : this.count(value, place, { otherwise: 0, least: 1 });
   }
@@ -135,32 +153,54 @@ function serverOf(
   const fields = reader.section(entry, place);
   reader.keys(fields, place, SERVER_KEYS, UNHEEDED_SERVER_KEYS);
   if (name === '' || /\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
-  if (fields.url !== undefined) reader.fault(`${place}.url`, 'is for remote servers, which are not served yet');
-  else if (fields.command === undefined) reader.fault(place, 'needs a command');
-  const args = fields.args === undefined ? [] : fields.args;
-  if (!Array.isArray(args)) reader.fault(`${place}.args`, 'must be a list of strings');
-  else
-    for (const [i, arg] of args.entries())
-      if (typeof arg !== 'string') reader.fault(`${place}.args[${i}]`, 'must be a string');
-  const env = reader.section(fields.env, `${place}.env`);
-  for (const [key, value] of Object.entries(env))
-    if (typeof value !== 'string') reader.fault(`${place}.env.${key}`, 'must be a string');
-  const cwd = reader.text(fields.cwd, `${place}.cwd`);
-  const command = reader.text(fields.command, `${place}.command`);
-  const description = fields.description;
-  const timeoutMs = reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`);
-  const idleMs = reader.optionalCount(fields.idleMs, `${place}.idleMs`);
-  if (command === undefined || reader.errors > before) return undefined;
-  return {
+  const common = {
     name,
-    command: command.startsWith('~/') ? resolvePath(command) : command,
-    args: args as string[],
-    env: env as Record<string, string>,
-    cwd: resolvePath(cwd ?? '.'),
-    description: typeof description === 'string' ? description : '',
-    timeoutMs,
-    idleMs,
+    description: typeof fields.description === 'string' ? fields.description : '',
+    timeoutMs: reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`),
+    idleMs: reader.optionalCount(fields.idleMs, `${place}.idleMs`),
   };
+  const definition =
+    fields.url === undefined
+      ? { ...common, ...stdioOf(reader, place, fields, resolvePath) }
+      : { ...common, ...remoteOf(reader, place, fields) };
+  return reader.errors > before ? undefined : definition;
+}
+
+type Own<Definition> = Omit<Definition, 'name' | 'description' | 'timeoutMs' | 'idleMs'>;
+
+function stdioOf(
+  reader: Reader,
+  place: string,
+  fields: Record<string, unknown>,
+  resolvePath: (path: string) => string,
+): Own<StdioServer> {
+  if (fields.command === undefined) reader.fault(place, 'needs a command, or a url');
+  const command = reader.text(fields.command, `${place}.command`) ?? '';
+  const cwd = reader.text(fields.cwd, `${place}.cwd`);
+  return {
+    transport: 'stdio',
+    command: command.startsWith('~/') ? resolvePath(command) : command,
+    args: reader.texts(fields.args, `${place}.args`),
+    env: reader.textMap(fields.env, `${place}.env`),
+    cwd: resolvePath(cwd ?? '.'),
+  };
+}
+
+const REMOTE_TYPES: Readonly<Record<string, RemoteServer['transport']>> = {
+  http: 'http',
+  'streamable-http': 'http',
+  sse: 'sse',
+  auto: 'auto',
+};
+
+function remoteOf(reader: Reader, place: string, fields: Record<string, unknown>): Own<RemoteServer> {
+  const url = reader.text(fields.url, `${place}.url`) ?? '';
+  if (!/^https?:/.test(url) || !URL.canParse(url)) reader.fault(`${place}.url`, 'must be an http or https URL');
+  if (fields.command !== undefined) reader.fault(place, 'has both a command and a url');
+  const type = String(fields.type ?? 'auto');
+  const transport = Object.hasOwn(REMOTE_TYPES, type) ? REMOTE_TYPES[type] : undefined;
+  if (transport === undefined) reader.fault(`${place}.type`, 'is one of http, sse, auto');
+  return { transport: transport ?? 'auto', url, headers: reader.textMap(fields.headers, `${place}.headers`) };
 }
 
 function limitsOf(reader: Reader, value: unknown): Limits {

@@ -1,15 +1,30 @@
 // An MCP server that the bridge knows by name, wherever the definition was found.
 
-export interface ServerDefinition {
+interface AnyServer {
   readonly name: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Absolute, or undefined for the daemon's own. */
-  readonly cwd: string | undefined;
   readonly description: string;
   /** How long a call may take; undefined for the default. */
   readonly timeoutMs: number | undefined;
   /** How long it may run with no client; undefined for the default. */
   readonly idleMs: number | undefined;
 }
+
+/** A program that speaks on its stdin and stdout. */
+export interface StdioServer extends AnyServer {
+  readonly transport: 'stdio';
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute, or undefined for the daemon's own. */
+  readonly cwd: string | undefined;
+}
+
+/** One at a URL. `auto` tries Streamable HTTP, then the older SSE. */
+export interface RemoteServer extends AnyServer {
+  readonly transport: 'http' | 'sse' | 'auto';
+  readonly url: string;
+  /** Values may name variables of the environment: ${NAME}, or ${NAME:-otherwise}. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type ServerDefinition = StdioServer | RemoteServer;

@@ -91,6 +91,7 @@ function serversOf({ config, file }: LoadedConfig, program: string): readonly Se
   return [
     {
       name: 'example',
+      transport: 'stdio',
       command: process.execPath,
       args: [program],
       env: {},

@@ -2,7 +2,7 @@
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import type { ServerDefinition } from '../core/server-definition.ts';
+import type { StdioServer } from '../core/server-definition.ts';
 import { systemCode } from '../util/bridge-error.ts';
 import { ByteRing } from '../util/byte-ring.ts';
 import type { Clock } from '../util/clock.ts';
@@ -10,6 +10,7 @@ import type { Link } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { childEnvironment, type Environment, redact } from './child-env.ts';
+import type { ServerConnection } from './connection.ts';
 import type { OrphanGuard } from './orphan-guard.ts';
 
 export interface LaunchContext {
@@ -38,17 +39,17 @@ class SpawnError extends Error {
   }
 }
 
-export class ServerProcess {
+export class ServerProcess implements ServerConnection {
   readonly link: Link;
   /** Settles with a sentence on how it ended, once its output has been read. Never rejects. */
   readonly ended: Promise<string>;
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
-  readonly #definition: ServerDefinition;
+  readonly #definition: StdioServer;
   readonly #context: LaunchContext;
   readonly #stderr = new ByteRing(STDERR_BYTES);
   #hasExited = false;
 
-  constructor(definition: ServerDefinition, context: LaunchContext) {
+  constructor(definition: StdioServer, context: LaunchContext) {
     this.#definition = definition;
     this.#context = context;
     this.#child = spawn(definition.command, definition.args, {
@@ -75,7 +76,11 @@ export class ServerProcess {
   /** The last lines on stderr, without the values of the variables that it was given. */
   lastWords(): string {
     const lines = this.#stderr.text().trimEnd().split('\n').slice(-LAST_WORDS_LINES);
-    return redact(lines.join('\n'), this.#definition.env).replace(/[^\P{Cc}\n\t]/gu, '');
+    return this.safe(lines.join('\n')).replace(/[^\P{Cc}\n\t]/gu, '');
+  }
+
+  safe(text: string): string {
+    return redact(text, this.#definition.env);
   }
 
   /** Ends the process and all of its group; resolves when it is gone. */

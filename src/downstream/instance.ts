@@ -5,13 +5,15 @@ import { existsSync } from 'node:fs';
 import type { Backend } from '../core/backend.ts';
 import type { Counters } from '../core/counters.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
-import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import { type LaunchContext, ServerProcess } from './child-process.ts';
+import type { ServerConnection } from './connection.ts';
 import { BROKEN_MS, type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
+import { RemoteConnection } from './remote-server.ts';
 import { ServerHandshake } from './server-handshake.ts';
 
 export interface InstanceContext extends LaunchContext {
@@ -29,7 +31,7 @@ export class Instance {
   readonly backend: Backend;
   readonly #context: InstanceContext;
   #life = NEWBORN;
-  #child: ServerProcess | undefined;
+  #child: ServerConnection | undefined;
   #starts = 0;
   #vacancy: Timer | undefined;
   /** Why it could not be started, or has gone, when that happened last. */
@@ -116,9 +118,9 @@ export class Instance {
     this.#listenTo(child);
   }
 
-  #listenTo(child: ServerProcess): void {
+  #listenTo(child: ServerConnection): void {
     const { limits, clock, version } = this.#context;
-    const handshake = new ServerHandshake(this.definition, child.link.outbox, limits.maxDepth);
+    const handshake = new ServerHandshake(this.definition.name, child, limits.maxDepth);
     const timeout = clock.after(limits.startTimeoutMs, () => {
       const how = `did not answer initialize within ${limits.startTimeoutMs} ms (limits.startTimeoutMs)`;
       this.#failStart(child, this.#startError(child, how));
@@ -147,22 +149,26 @@ export class Instance {
   }
 
   /** Most failures of a spawn come as an event later; what the system call refuses outright comes here. */
-  #spawn(): ServerProcess | undefined {
-    const { name, command } = this.definition;
+  #spawn(): ServerConnection | undefined {
+    const { definition } = this;
     try {
-      return new ServerProcess(this.definition, this.#context);
+      if (definition.transport === 'stdio') return new ServerProcess(definition, this.#context);
+      return new RemoteConnection(definition, this.#context);
     } catch (error) {
-      const how = systemCode(error) ?? 'unknown error';
-      const options = { server: name, hint: `Check its command: ${command}`, cause: error };
-      this.#failStart(
-        undefined,
-        new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started: ${how}`, options),
-      );
+      this.#failStart(undefined, this.#refusedStart(error));
       return undefined;
     }
   }
 
-  #shakeHands(child: ServerProcess, handshake: ServerHandshake, b: Buffer, start: number, end: number): void {
+  #refusedStart(error: unknown): BridgeError {
+    if (error instanceof BridgeError) return error;
+    const { name } = this.definition;
+    const options = { server: name, hint: this.#remedy(''), cause: error };
+    const how = systemCode(error) ?? messageOf(error);
+    return new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started: ${how}`, options);
+  }
+
+  #shakeHands(child: ServerConnection, handshake: ServerHandshake, b: Buffer, start: number, end: number): void {
     let hello: Buffer | undefined;
     try {
       hello = handshake.take(b, start, end);
@@ -178,7 +184,7 @@ export class Instance {
   }
 
   /** All who wait are told; whoever comes next makes it start again. */
-  #failStart(child: ServerProcess | undefined, error: BridgeError): void {
+  #failStart(child: ServerConnection | undefined, error: BridgeError): void {
     if (this.state !== 'starting' || child !== this.#child) return;
     this.#child = undefined;
     this.lastError = error.message;
@@ -188,7 +194,7 @@ export class Instance {
     this.backend.failed(error);
   }
 
-  #onEnded(child: ServerProcess, how: string): void {
+  #onEnded(child: ServerConnection, how: string): void {
     if (child !== this.#child) return;
     const before = this.state;
     if (before === 'starting') return this.#failStart(child, this.#startError(child, how));
@@ -225,7 +231,7 @@ export class Instance {
     });
   }
 
-  #startError(child: ServerProcess, how: string): BridgeError {
+  #startError(child: ServerConnection, how: string): BridgeError {
     const { name } = this.definition;
     const lastWords = child.lastWords();
     const hint = lastWords === '' ? this.#remedy(how) : `Its last words were: ${lastWords}`;
@@ -233,6 +239,7 @@ export class Instance {
   }
 
   #remedy(how: string): string {
+    if (this.definition.transport !== 'stdio') return `Check its url: ${this.definition.url}`;
     const { command, cwd } = this.definition;
     // The system call says ENOENT for both.
     if (how.includes('ENOENT') && cwd !== undefined && !existsSync(cwd)) return `Its directory does not exist: ${cwd}`;

@@ -1,25 +1,26 @@
 // The bridge's own handshake with a server, once for each process. Lines that are no answer to it are passed over.
 
 import { INITIALIZED_NOTICE, LATEST_PROTOCOL_VERSION, methodOf } from '../core/era/era-2025.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import { redact } from './child-env.ts';
+import type { ServerConnection } from './connection.ts';
 
 /** Ids from 1 on belong to the clients' requests. */
 const HANDSHAKE_ID = '0';
 
 export class ServerHandshake {
-  readonly #definition: ServerDefinition;
+  readonly #server: string;
+  readonly #connection: Pick<ServerConnection, 'link' | 'safe'>;
   readonly #outbox: Outbox;
   readonly #maxDepth: number;
   readonly #envelope = new Envelope();
 
-  constructor(definition: ServerDefinition, outbox: Outbox, maxDepth: number) {
-    this.#definition = definition;
-    this.#outbox = outbox;
+  constructor(server: string, connection: Pick<ServerConnection, 'link' | 'safe'>, maxDepth: number) {
+    this.#server = server;
+    this.#connection = connection;
+    this.#outbox = connection.link.outbox;
     this.#maxDepth = maxDepth;
   }
 
@@ -65,8 +66,8 @@ export class ServerHandshake {
     const error: unknown = from < 0 ? undefined : JSON.parse(b.toString('utf8', from, this.#envelope.to(Field.error)));
     const said =
       typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'no result';
-    const { name, env } = this.#definition;
-    const safe = redact(said, env).slice(0, 500);
+    const name = this.#server;
+    const safe = this.#connection.safe(said).slice(0, 500);
     return new BridgeError('SERVER_START_FAILED', `Server ${name} refused to initialize: ${safe}`, { server: name });
   }
 }

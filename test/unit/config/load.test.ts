@@ -133,7 +133,7 @@ describe('a config file', () => {
     const { config } = await loadConfig(place);
     const dir = join(place.xdgConfigHome, 'mcp-bridge');
     expect(config.socketPath).toBe(join(dir, 'my.sock'));
-    expect(config.servers.map(({ cwd }) => cwd)).toEqual([
+    expect(config.servers.map((server) => server.transport === 'stdio' && server.cwd)).toEqual([
       join(dir, 'sub'),
       join(place.homedir, 'x'),
       place.homedir,

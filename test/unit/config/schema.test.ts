@@ -41,6 +41,7 @@ describe('a config file', () => {
       servers: [
         {
           name: 'a',
+          transport: 'stdio',
           command: 'python',
           args: ['a.py', ''],
           env: { KEY: 'v', EMPTY: '' },
@@ -51,6 +52,7 @@ describe('a config file', () => {
         },
         {
           name: 'b',
+          transport: 'stdio',
           command: 'node',
           args: [],
           env: {},
@@ -81,7 +83,7 @@ describe('a config file', () => {
     [{ mcpServers: { s: {} } }, 'mcpServers.s needs a command'],
     [{ mcpServers: { '': { command: 'x' } } }, 'mcpServers. needs a name'],
     [{ mcpServers: { 'a\nb': { command: 'x' } } }, 'mcpServers.a\nb needs a name'],
-    [server({ url: 'https://x' }), 'mcpServers.s.url is'],
+    [server({ url: 'https://x' }), 'mcpServers.s has both'],
     [server({ command: '' }), 'mcpServers.s.command must'],
     [server({ command: ['x'] }), 'mcpServers.s.command must'],
     [server({ args: 'x' }), 'mcpServers.s.args must'],
@@ -142,5 +144,32 @@ describe('a limit', () => {
 
   test.each(['toString', 'constructor'])('with the name %s is not known', (key) => {
     expect(faultsOf({ limits: { [key]: 1 } })).toEqual([`limits.${key} is not known`]);
+  });
+});
+
+describe('a server at a URL', () => {
+  const remote = (entry: object) => {
+    const { config, faults } = read({ mcpServers: { s: { url: 'https://x/mcp', ...entry } } });
+    return faults.length > 0 ? faults : config.servers;
+  };
+
+  test.each([
+    [{}, 'auto'],
+    [{ type: 'http' }, 'http'],
+    [{ type: 'streamable-http' }, 'http'],
+    [{ type: 'sse' }, 'sse'],
+    [{ type: 'auto' }, 'auto'],
+  ])('with %j is reached by %s', (entry, transport) => {
+    expect(remote(entry)).toMatchObject([{ name: 's', transport, url: 'https://x/mcp', headers: {} }]);
+  });
+
+  test.each([
+    [{ url: 'ftp://x' }, 'mcpServers.s.url must be an http or https URL'],
+    [{ url: 'https://' }, 'mcpServers.s.url must be an http or https URL'],
+    [{ type: 'ws' }, 'mcpServers.s.type is one of http, sse, auto'],
+    [{ type: 'toString' }, 'mcpServers.s.type is one of http, sse, auto'],
+    [{ headers: { A: 1 } }, 'mcpServers.s.headers.A must be a string'],
+  ])('with %j is left out, with the reason', (entry, fault) => {
+    expect(remote(entry)).toEqual([fault]);
   });
 });

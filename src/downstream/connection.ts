@@ -1,0 +1,17 @@
+// What an instance needs of a server that runs, be it a process of ours or one at a URL.
+
+import type { Link } from '../wire/link.ts';
+
+export interface ServerConnection {
+  readonly link: Link;
+  /** Of a process of ours. */
+  readonly pid: number | undefined;
+  /** Settles with a sentence on how it ended, once all that it said has been read. Never rejects. */
+  readonly ended: Promise<string>;
+  /** A text of the server's, without the values that are secrets between it and us. */
+  safe(text: string): string;
+  /** The last that it said besides the protocol, without secrets; '' if nothing. */
+  lastWords(): string;
+  /** Ends it; resolves when it is gone. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,23 @@
+// Variables of the environment in a definition's texts: ${NAME}, or ${NAME:-what to take without it}.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Environment } from './child-env.ts';
+
+const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+/**
+ * Fills them in, and notes in `used` what they are. A variable that is not there and has no other value is an error that
+ * names it, and its place.
+ */
+export function fillIn(text: string, environment: Environment, place: string, used: Map<string, string>): string {
+  return text.replace(VARIABLE, (_, name: string, otherwise: string | undefined) => {
+    const value = environment[name] ?? otherwise;
+    if (value !== undefined) {
+      used.set(name, value);
+      return value;
+    }
+    throw new BridgeError('SERVER_START_FAILED', `${place} needs the variable ${name}, which is not set`, {
+      hint: `Set ${name} where the daemon is started, or write \${${name}:-} for an empty one.`,
+    });
+  });
+}

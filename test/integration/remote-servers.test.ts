@@ -1,0 +1,106 @@
+// Servers at a URL: real HTTP, real SSE, made with the official SDK.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { textOf } from '../support/raw-client.ts';
+import { fixtureServer, ROOT, TestDaemon } from '../support/test-daemon.ts';
+
+const running: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill();
+});
+
+async function serverAt(kind: 'http' | 'sse', token?: string): Promise<string> {
+  const args = [join(ROOT, 'test/fixtures/servers/http-server.mjs'), kind, ...(token === undefined ? [] : [token])];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  running.push(child);
+  const [port] = (await once(child.stdout, 'data')) as [Buffer];
+  return `http://127.0.0.1:${port.toString().trim()}/mcp`;
+}
+
+describe.each([
+  ['http', 'http'],
+  ['sse', 'sse'],
+  ['http', 'auto'],
+  ['sse', 'auto'],
+] as const)('a server over %s, configured as %s', (kind, type) => {
+  test('is one server for all its clients: lists, calls, progress, the same ids', async () => {
+    const daemon = await TestDaemon.start({ mcpServers: { remote: { type, url: await serverAt(kind) } } });
+    const [one, other] = [await daemon.client(), await daemon.client()];
+    const hello = await (await daemon.connect()).initialize();
+    expect(hello.result).toMatchObject({ serverInfo: { name: `fixture-${kind}` }, instructions: 'At a URL.' });
+    const { result } = await one.request(1, 'tools/list');
+    expect(JSON.stringify(result?.tools)).toContain('"echo"');
+    for (const client of [one, other]) {
+      const params = { name: 'slow', arguments: { ms: 60, steps: 2 }, _meta: { progressToken: 'p' } };
+      client.send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params });
+    }
+    for (const client of [one, other]) {
+      expect((await client.next()).params).toMatchObject({ progressToken: 'p', progress: 1 });
+      expect((await client.next()).params).toMatchObject({ progressToken: 'p', progress: 2 });
+      expect(textOf(await client.next())).toBe('done');
+    }
+    const words = 'ü漢🙂\n'.repeat(50_000);
+    expect(textOf(await one.callTool(3, 'echo', { text: words }))).toBe(words);
+    expect((await daemon.status()).instances).toMatchObject([
+      { server: 'remote', state: 'ready', pid: null, sessions: 3 },
+    ]);
+    await daemon.stop();
+  });
+});
+
+const variable = (name: string): string => `\${${name}}`;
+
+test('headers hold variables of the environment, which are never shown', async () => {
+  const url = await serverAt('http', 's3cret-token');
+  const config = {
+    mcpServers: {
+      remote: {
+        type: 'http',
+        url,
+        headers: { Authorization: `Bearer ${variable('TOKEN')}`, 'X-Kind': variable('KIND:-none') },
+      },
+    },
+  };
+  const daemon = await TestDaemon.start(config, { env: { TOKEN: 's3cret-token' } });
+  const client = await daemon.client();
+  expect(JSON.parse(textOf(await client.callTool(1, 'headers')))).toMatchObject({ 'x-kind': 'none' });
+  await daemon.stop();
+
+  const wrong = await TestDaemon.start(config, { env: { TOKEN: 'wrong-s3cret' } });
+  const refused = await (await wrong.connect()).initialize();
+  expect(refused.error).toMatchObject({ code: -32603, data: { code: 'SERVER_START_FAILED' } });
+  expect(JSON.stringify([refused, await wrong.status(), wrong.log])).not.toContain('wrong-s3cret');
+  await wrong.stop();
+
+  const without = await TestDaemon.start(config, { env: { TOKEN: undefined } });
+  const missing = await (await without.connect()).initialize();
+  expect(missing.error?.message).toBe(
+    'The header Authorization of server remote needs the variable TOKEN, which is not set',
+  );
+  await without.stop();
+});
+
+test('a server that has forgotten the session gets a new one with the next call', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { remote: { type: 'http', url: await serverAt('http') } } });
+  const client = await daemon.client();
+  await client.callTool(1, 'forget');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const lost = await client.callTool(2, 'echo', { text: 'a' });
+  expect(lost.error?.code).toBe(-32603);
+  expect(textOf(await client.callTool(3, 'echo', { text: 'b' }))).toBe('b');
+  await daemon.stop();
+});
+
+test('a server that is not there fails for who asks, and for nobody else', async () => {
+  const daemon = await TestDaemon.start({
+    mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' }, here: fixtureServer() },
+  });
+  const client = await daemon.connect();
+  const { error } = await client.initialize({ 'mcp-bridge/view': 'server:gone' });
+  expect(error).toMatchObject({ code: -32603, data: { code: 'SERVER_START_FAILED', server: 'gone' } });
+  expect((await client.initialize({ 'mcp-bridge/view': 'server:here' })).result).toBeDefined();
+  await daemon.stop();
+});
