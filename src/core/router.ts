@@ -2,9 +2,10 @@
 
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import { OPEN_ARRAY } from '../wire/json-grammar.ts';
 import { type RequestId, readRequestId } from '../wire/request-id.ts';
 import type { ConnectionManager } from './connection-manager.ts';
-import { isCall, type Method, methodOf } from './era/era-2025.ts';
+import { isCall, type Method, methodOf, unbatch } from './era/era-2025.ts';
 import { BAD_ID, BAD_TOKEN, refusalOf } from './frame-refusal.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
@@ -42,7 +43,8 @@ export class Router {
   frame(session: Session, bytes: Buffer, start: number, end: number): void {
     session.hasSpoken = true;
     if (!session.isOpen) return;
-    if (!envelope.scan(bytes, start, end, this.#context.limits.maxDepth)) return this.#refuseFrame(session, bytes);
+    if (!envelope.scan(bytes, start, end, this.#context.limits.maxDepth))
+      return this.#onUnsound(session, bytes, start, end);
     switch (envelope.kind) {
       case 'response':
         return this.#onResponse(session, bytes);
@@ -66,6 +68,21 @@ export class Router {
     const most = this.#context.limits.maxMessageBytes;
     session.answerError('null', rpcError(INVALID_REQUEST, `A message may have at most ${most} bytes`));
     this.#connections.cutOff(session, 'it sent a message over the limit');
+  }
+
+  #onUnsound(session: Session, bytes: Buffer, start: number, end: number): void {
+    const frames = envelope.fault === 'batch' && session.mayBatch ? unbatch(bytes, start, end) : [];
+    if (frames.length === 0) return this.#refuseFrame(session, bytes);
+    for (const frame of frames) {
+      // A batch within a batch is none, and must not become a way to nest without end.
+      if (frame.b[0] === OPEN_ARRAY) this.#refuseBatch(session);
+      else this.frame(session, frame.b, frame.start, frame.end);
+    }
+  }
+
+  #refuseBatch(session: Session): void {
+    this.#context.counters.badFrames++;
+    session.answerError('null', rpcError(INVALID_REQUEST, refusalOf('batch', 0).message));
   }
 
   #refuseFrame(session: Session, bytes: Buffer): void {

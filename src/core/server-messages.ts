@@ -6,13 +6,14 @@ import type { Logger } from '../util/logger.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { answeredId } from '../wire/frame-ends.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
+import { OPEN_ARRAY } from '../wire/json-grammar.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { readRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
 import { extend } from './deadline.ts';
-import { methodOf } from './era/era-2025.ts';
+import { methodOf, unbatch } from './era/era-2025.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import type { SharedState } from './shared-state.ts';
@@ -79,12 +80,10 @@ export class ServerMessages implements FrameSink {
 
   /** Servers of the revision 2025-03-26 may send several messages in one array. */
   #onBatch(b: Buffer, start: number, end: number): void {
-    const messages = JSON.parse(b.toString('utf8', start, end)) as unknown[];
-    if (messages.length === 0) this.#context.counters.serverNoise++;
-    for (const message of messages) {
-      const frame = Buffer.from(`${JSON.stringify(message)}\n`);
-      if (!Array.isArray(message)) this.frame(frame, 0, frame.length - 1);
-    }
+    const frames = unbatch(b, start, end);
+    if (frames.length === 0) this.#context.counters.serverNoise++;
+    // A batch within a batch is none.
+    for (const frame of frames) if (frame.b[0] !== OPEN_ARRAY) this.frame(frame.b, frame.start, frame.end);
   }
 
   /** An answer that cannot be passed on is the error of the one who waits for it, if it is certain who that is. */

@@ -8,6 +8,7 @@ import type { Link } from '../wire/link.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { Backend } from './backend.ts';
 import type { Counters } from './counters.ts';
+import { BATCH_VERSION } from './era/era-2025.ts';
 import type { ClientRole, Hello } from './era/hello.ts';
 import type { Slot } from './slot.ts';
 
@@ -39,6 +40,8 @@ export class Session {
   name = '';
   version = '';
   role: ClientRole = 'client';
+  /** Whether it may send several messages in one array. */
+  mayBatch = false;
   /** What the client sees, as text; '' before it has said so. */
   view = '';
   backend: Backend | undefined;
@@ -87,6 +90,7 @@ export class Session {
     this.name = hello.name;
     this.version = hello.version;
     this.role = hello.role;
+    this.mayBatch = hello.protocolVersion === BATCH_VERSION;
   }
 
   get isOpen(): boolean {

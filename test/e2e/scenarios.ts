@@ -295,6 +295,30 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: 'a client of the revision 2025-03-26 may send batches, any other may not',
+    async run(bridge) {
+      const batch = [
+        { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { text: 'one' } } },
+        { jsonrpc: '2.0', method: 'notifications/x' },
+        { jsonrpc: '2.0', id: 2, method: 'ping' },
+        [{ jsonrpc: '2.0', id: 3, method: 'ping' }],
+        7,
+      ];
+      const params = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'old', version: '1' } };
+      const old = await bridge.connect();
+      await old.request('init', 'initialize', params);
+      old.send(batch);
+      const answers = await take(old, 4);
+      const ids = answers.map(({ id, error }) => `${id} ${error?.code ?? 'fine'}`);
+      expect(ids.sort()).toEqual(['1 fine', '2 fine', 'null -32600', 'null -32600']);
+      old.send([]);
+      expect(await old.next()).toMatchObject({ id: null, error: { code: -32600 } });
+      const current = await ready(bridge);
+      current.send(batch);
+      expect(await current.next()).toMatchObject({ id: null, error: { code: -32600 } });
+    },
+  },
+  {
     title: 'an update of a resource reaches those who subscribed to it, or to what it is a part of, and nobody else',
     async run(bridge) {
       const [one, other, third] = await Promise.all([ready(bridge), ready(bridge), ready(bridge)]);

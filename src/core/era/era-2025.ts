@@ -3,10 +3,13 @@
 
 import { ByteTable } from '../../wire/byte-table.ts';
 import { bitsOf, type Envelope, Field } from '../../wire/envelope.ts';
+import type { Frame } from '../../wire/frame-splitter.ts';
 import { BACKSLASH, byteAt } from '../../wire/json-grammar.ts';
 
 /** Newest first. */
 export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+/** The only revision that has batches. */
+export const BATCH_VERSION: string = '2025-03-26';
 export const LATEST_PROTOCOL_VERSION: string = PROTOCOL_VERSIONS[0];
 
 export type MethodRole =
@@ -75,6 +78,14 @@ export function cancelNotice(idText: string, reason: string): string {
 }
 
 export const INITIALIZED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
+
+/** The messages of a batch, each as a frame. */
+export function unbatch(b: Buffer, start: number, end: number): Frame[] {
+  return (JSON.parse(b.toString('utf8', start, end)) as unknown[]).map((message) => {
+    const frame = Buffer.from(`${JSON.stringify(message)}\n`);
+    return { b: frame, start: 0, end: frame.length - 1 };
+  });
+}
 
 /** The requests that go to a server; the others are the bridge's own business. */
 export function isCall(role: MethodRole): role is CallRole {
