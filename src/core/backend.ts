@@ -8,9 +8,11 @@ import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
+import { CallBacks } from './call-backs.ts';
 import type { Counters } from './counters.ts';
-import { isOverdue } from './deadline.ts';
+import { extend, isOverdue } from './deadline.ts';
 import type { CallRole } from './era/era-2025.ts';
+import type { Offers } from './era/hello.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { type BackendContext, ServerMessages } from './server-messages.ts';
@@ -52,6 +54,9 @@ export class Backend {
   readonly #limits: Limits;
   readonly #counters: Counters;
   readonly #slots: SlotTable;
+  readonly callBacks: CallBacks;
+  /** What the instance is offered: the capabilities of the client that had it started. */
+  offers: Offers = {};
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   #waiters: Waiter[] = [];
@@ -68,10 +73,16 @@ export class Backend {
     this.#counters = context.counters;
     this.#ports = ports;
     this.#slots = new SlotTable(server, context.limits, context.counters);
+    this.callBacks = new CallBacks({
+      slots: this.#slots,
+      sessions: this.sessions,
+      outbox: () => this.#upstream?.outbox,
+    });
     this.fromServer = new ServerMessages(server, context, {
       slots: this.#slots,
       sessions: this.sessions,
       shared: this.#shared,
+      callBacks: this.callBacks,
       outbox: () => this.#upstream?.outbox,
     });
   }
@@ -96,14 +107,18 @@ export class Backend {
   detach(session: Session): void {
     this.sessions.delete(session);
     this.#pausedSenders.delete(session);
+    this.callBacks.forget(session);
     for (const slot of [...session.slots.values()]) this.#slots.giveUp(slot, 'The client has gone');
     for (const request of this.#shared.forget(session)) this.#slots.ask(request.method, request.params);
+    this.callBacks.settle();
     this.#slots.pump();
     this.#ports.usersChanged(this.sessions.size);
   }
 
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
   checkTime(slot: Slot, nowMs: number): void {
+    // While a person is asked, the call waits for that person.
+    if (slot.session.questions.size > 0) return extend(slot);
     if (!isOverdue(slot, nowMs, this.#timeoutMs, this.#limits)) return;
     this.#counters.timeouts++;
     const hint = 'It may still go on there. timeoutMs in the definition of the server allows more.';
@@ -112,12 +127,14 @@ export class Backend {
       hint,
     });
     this.#slots.giveUp(slot, 'The time for this call is up', error);
+    this.callBacks.settle();
     this.#slots.pump();
   }
 
   /** The running instance; starts one if there is none. */
-  whenOpen(): Promise<Upstream> {
+  whenOpen(offers: Offers): Promise<Upstream> {
     if (this.#upstream !== undefined) return Promise.resolve(this.#upstream);
+    if (this.#waiters.length === 0 && this.sessions.size === 0) this.offers = offers;
     const opened = new Promise<Upstream>((resolve, reject) => this.#waiters.push({ resolve, reject }));
     this.#ports.start();
     return opened;
@@ -138,6 +155,7 @@ export class Backend {
       const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
       return session.answerError(idText, rpcErrorOf(refusal));
     }
+    if (this.#slots.lane.isOpen) slot.call = callOf(b, read);
     if (request.role !== 'other') return this.#submitWish(slot, request, read);
     this.#submitSlot(slot, request.frame, read);
   }
@@ -186,6 +204,7 @@ export class Backend {
       splice.send(this.#upstream.outbox, notice.b, notice.start, notice.end);
     }
     this.#slots.remove(slot);
+    this.callBacks.settle();
     this.#slots.pump();
   }
 
@@ -208,6 +227,7 @@ export class Backend {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { resolve } of waiters) resolve(upstream);
+    this.#slots.lane.isOpen = this.offers.sampling !== undefined || this.offers.elicitation !== undefined;
     this.#slots.opened(upstream.outbox, this.#shared.wishes());
   }
 
@@ -223,6 +243,7 @@ export class Backend {
   closed(error: BridgeError): void {
     this.#upstream = undefined;
     this.#resumeSenders();
+    this.callBacks.closed();
     this.#slots.failSent(error);
     if (this.#slots.hasWaiting) this.#ports.start();
   }
@@ -232,4 +253,10 @@ function paramsOf({ b }: Frame, read: Envelope): { readonly uri?: unknown; reado
   if (!read.has(Field.params)) return {};
   const params: unknown = JSON.parse(b.toString('utf8', read.from(Field.params), read.to(Field.params)));
   return typeof params === 'object' && params !== null ? params : {};
+}
+
+/** What a request calls: the tool's or prompt's name if it has one, else its method. */
+function callOf(b: Buffer, read: Envelope): string {
+  const field = read.has(Field.name) ? Field.name : Field.method;
+  return b.latin1Slice(read.from(field), read.to(field));
 }

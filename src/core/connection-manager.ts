@@ -146,6 +146,8 @@ export class ConnectionManager {
 
   #lookAfterAll(): void {
     const nowMs = this.#options.clock.now();
+    for (const backend of new Set([...this.#sessions].map((session) => session.backend)))
+      backend?.callBacks.checkTime(nowMs);
     for (const session of this.#sessions) {
       for (const slot of [...session.slots.values()]) slot.backend.checkTime(slot, nowMs);
       if (session.isOpen) this.#act(session, examine(session, nowMs, this.#limits, this.#options.liveness));

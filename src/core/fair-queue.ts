@@ -8,6 +8,10 @@ class Fifo<Item> {
     return this.#items.length - this.#head;
   }
 
+  get first(): Item | undefined {
+    return this.#items[this.#head];
+  }
+
   push(item: Item): void {
     this.#items.push(item);
   }
@@ -51,10 +55,11 @@ export class FairQueue<Owner, Item> {
     this.#size++;
   }
 
-  /** The next item of the first owner in turn that may be served. */
-  take(mayServe: (owner: Owner) => boolean): Item | undefined {
+  /** The first item of the next owner in turn that may be served. */
+  take(mayServe: (owner: Owner, item: Item) => boolean): Item | undefined {
     for (const [owner, fifo] of this.#waiting) {
-      if (!mayServe(owner)) continue;
+      const first = fifo.first;
+      if (first === undefined || !mayServe(owner, first)) continue;
       const item = fifo.shift();
       this.#size--;
       this.#waiting.delete(owner);

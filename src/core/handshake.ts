@@ -59,7 +59,7 @@ export class Handshake {
       throw new BridgeError('REQUEST_REFUSED', 'This bridge does not take servers that dial in');
     if (hello.role === 'control') return this.#welcomeControl(session, hello, idText);
     const { view, backend } = resolveView(hello.view, this.#context.servers);
-    const upstream = await backend.whenOpen();
+    const upstream = await backend.whenOpen(hello.offers);
     if (!session.isOpen) return;
     session.greet(hello, this.#ports.nameClient(session, hello.clientId));
     session.view = view;

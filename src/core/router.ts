@@ -47,7 +47,7 @@ export class Router {
       return this.#onUnsound(session, bytes, start, end);
     switch (envelope.kind) {
       case 'response':
-        return this.#onResponse(session, bytes);
+        return this.#onResponse(session, bytes, start, end);
       case 'notification':
         return this.#onNotification(session, bytes, start, end);
       case 'request':
@@ -91,10 +91,12 @@ export class Router {
     session.answerError(code === PARSE_ERROR ? 'null' : certainId(envelope, bytes), rpcError(code, message));
   }
 
-  #onResponse(session: Session, bytes: Buffer): void {
+  #onResponse(session: Session, bytes: Buffer, start: number, end: number): void {
     const id = envelope.has(Field.id)
       ? readRequestId(bytes, envelope.from(Field.id), envelope.to(Field.id))
       : undefined;
+    const question = id === undefined ? undefined : session.questions.get(id);
+    if (question !== undefined) return question.callBacks.answer(question, { b: bytes, start, end }, envelope);
     if (id !== undefined && session.unansweredPings.delete(id)) {
       session.unansweredPings.clear();
       session.hasAnsweredPing = true;
@@ -116,8 +118,9 @@ export class Router {
       case 'cancelled':
         return this.#onCancelled(session, bytes, start, end);
       case 'progress':
-        // It could only be about a request of the server's, and none was passed on to this client.
-        this.#context.counters.strayProgress++;
+        // It can only be about a question of the server's.
+        if (session.questions.size > 0) session.backend?.notify(session, bytes, start, end);
+        else this.#context.counters.strayProgress++;
         return;
       default:
         session.backend?.notify(session, bytes, start, end);

@@ -1,5 +1,5 @@
 // What a frame of a server means, and whom it goes to: an answer to the one who asked, progress to the one who asked for
-// it, notices to all. Its own questions are refused for now.
+// it, a question to the one whose call it belongs to (call-backs.ts), notices to all.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Logger } from '../util/logger.ts';
@@ -11,6 +11,7 @@ import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { readRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
+import type { CallBacks } from './call-backs.ts';
 import type { Counters } from './counters.ts';
 import { extend } from './deadline.ts';
 import { methodOf, unbatch } from './era/era-2025.ts';
@@ -32,6 +33,7 @@ export interface ServerMessagesPorts {
   readonly slots: SlotTable;
   readonly sessions: ReadonlySet<Session>;
   readonly shared: SharedState;
+  readonly callBacks: CallBacks;
   readonly outbox: () => Outbox | undefined;
 }
 
@@ -74,7 +76,7 @@ export class ServerMessages implements FrameSink {
       case 'notification':
         return this.#onNotification(b, start, end);
       case 'request':
-        return this.#onRequest(b);
+        return this.#onRequest({ b, start, end });
     }
   }
 
@@ -126,6 +128,7 @@ export class ServerMessages implements FrameSink {
     this.#context.counters.responses++;
     session.close(slot);
     this.#checkQueue(session);
+    this.#ports.callBacks.settle();
     this.#slots.pump();
   }
 
@@ -146,8 +149,7 @@ export class ServerMessages implements FrameSink {
       case 'progress':
         return this.#onProgress(b, start, end);
       case 'cancelled':
-        // Of a request of the server's own, and those were answered at once.
-        this.#context.counters.strayCancels++;
+        if (!this.#ports.callBacks.cancel(b, { b, start, end }, envelope)) this.#context.counters.strayCancels++;
         return;
       case 'updated':
         return this.#onUpdated({ b, start, end });
@@ -197,15 +199,18 @@ export class ServerMessages implements FrameSink {
     }
   }
 
-  #onRequest(b: Buffer): void {
+  #onRequest(frame: Frame): void {
+    const { b } = frame;
     const outbox = this.#ports.outbox();
     if (outbox === undefined) return;
     if (outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient) {
       this.#context.counters.notificationsDropped++; // it asks and asks, and reads no answer
       return;
     }
-    const idText = b.latin1Slice(envelope.from(Field.id), envelope.to(Field.id));
     const { role } = methodOf(b, envelope);
+    if (role === 'sampling' || role === 'elicitation' || role === 'roots')
+      return this.#ports.callBacks.ask(role, frame, envelope);
+    const idText = b.latin1Slice(envelope.from(Field.id), envelope.to(Field.id));
     const refusal = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
     outbox.latin1(`{"jsonrpc":"2.0","id":${idText},${role === 'ping' ? '"result":{}' : `"error":${refusal}`}}`);
     outbox.endFrame();

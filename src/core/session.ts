@@ -7,9 +7,10 @@ import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { Backend } from './backend.ts';
+import type { PendingQuestion } from './call-backs.ts';
 import type { Counters } from './counters.ts';
-import { BATCH_VERSION } from './era/era-2025.ts';
-import type { ClientRole, Hello } from './era/hello.ts';
+import { BATCH_VERSION, type CallBackRole } from './era/era-2025.ts';
+import type { ClientRole, Hello, Offers } from './era/hello.ts';
 import type { Slot } from './slot.ts';
 
 /** `closing` is final: whatever still comes is dropped. */
@@ -45,6 +46,10 @@ export class Session {
   /** What the client sees, as text; '' before it has said so. */
   view = '';
   backend: Backend | undefined;
+
+  /** What servers have asked it and it has not answered, by our id towards it. */
+  readonly questions = new Map<RequestId, PendingQuestion>();
+  #offers: Offers = {};
 
   /** Its unanswered requests, sent and waiting. */
   readonly slots = new Map<RequestId, Slot>();
@@ -91,6 +96,11 @@ export class Session {
     this.version = hello.version;
     this.role = hello.role;
     this.mayBatch = hello.protocolVersion === BATCH_VERSION;
+    this.#offers = hello.offers;
+  }
+
+  canBeAsked(role: CallBackRole): boolean {
+    return this.#offers[role] !== undefined;
   }
 
   get isOpen(): boolean {

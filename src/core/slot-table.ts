@@ -11,6 +11,7 @@ import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
 import { cancelNotice } from './era/era-2025.ts';
 import { FairQueue } from './fair-queue.ts';
+import { Lane } from './lane.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import type { OwnRequest } from './shared-state.ts';
@@ -36,6 +37,9 @@ export class SlotTable {
   readonly #own = new Set<number>();
   /** Requests that were sent, ever. */
   sentInAll = 0;
+  /** Nothing is sent while a question of the server's waits for calls to end. */
+  isHeld = false;
+  readonly lane = new Lane();
 
   constructor(server: string, limits: Limits, counters: Counters) {
     this.#server = server;
@@ -74,7 +78,7 @@ export class SlotTable {
 
   /** Takes a request in. It is sent, or it waits, or it is answered with an error. */
   submit(slot: Slot, frame: Frame, read: Envelope): void {
-    if (this.#outbox !== undefined && this.#waiting.size === 0 && this.#maySend(this.#outbox, slot.session))
+    if (this.#outbox !== undefined && this.#waiting.size === 0 && this.#maySend(this.#outbox, slot))
       return this.#send(this.#outbox, slot, frame, read);
     this.#wait(slot, frame);
     this.pump(); // those before it may be held up by what does not concern it
@@ -83,8 +87,23 @@ export class SlotTable {
   /** The sent request that an answer is for; it is not sent any more. */
   takeSent(downId: number): Slot | undefined {
     const slot = this.#sent.get(downId);
-    if (slot !== undefined) this.#sent.delete(downId);
+    if (slot === undefined) return undefined;
+    this.#sent.delete(downId);
+    this.lane.learn(slot);
+    this.lane.leave(slot);
     return slot;
+  }
+
+  /** The clients that have calls under way. */
+  askers(): Set<Session> {
+    const askers = new Set<Session>();
+    for (const { session } of this.#sent.values()) askers.add(session);
+    return askers;
+  }
+
+  /** Any of the client's calls may be the one during which the server asks. */
+  markAskedBack(session: Session): void {
+    for (const slot of this.#sent.values()) if (slot.session === session) slot.wasAskedBack = true;
   }
 
   peekSent(downId: number): Slot | undefined {
@@ -94,7 +113,7 @@ export class SlotTable {
   /** Sends what may be sent now, one of each client in turn. */
   pump(): void {
     while (this.#outbox !== undefined && this.#waiting.size > 0 && this.#hasRoom(this.#outbox)) {
-      const slot = this.#waiting.take((session) => this.#mayAsk(session));
+      const slot = this.#waiting.take((session, next) => this.#mayAsk(session) && this.lane.admits(session, next.call));
       if (slot === undefined) return;
       const frame = this.#takeUnsent(slot);
       readAgain.scan(frame.b, frame.start, frame.end, this.#limits.maxDepth);
@@ -123,6 +142,7 @@ export class SlotTable {
   }
 
   #forget(slot: Slot): void {
+    this.lane.leave(slot);
     if (slot.downId !== 0) this.#sent.delete(slot.downId);
     else if (this.#waiting.remove(slot.session, slot)) this.#takeUnsent(slot);
   }
@@ -146,7 +166,10 @@ export class SlotTable {
     this.#own.clear();
     const lost = [...this.#sent.values()];
     this.#sent.clear();
-    for (const slot of lost) this.fail(slot, error);
+    for (const slot of lost) {
+      this.lane.leave(slot);
+      this.fail(slot, error);
+    }
   }
 
   failWaiting(error: BridgeError): void {
@@ -160,8 +183,8 @@ export class SlotTable {
     return this.#waiting.take(() => true);
   }
 
-  #maySend(outbox: Outbox, session: Session): boolean {
-    return this.#hasRoom(outbox) && this.#mayAsk(session);
+  #maySend(outbox: Outbox, { session, call }: Slot): boolean {
+    return this.#hasRoom(outbox) && this.#mayAsk(session) && this.lane.admits(session, call);
   }
 
   /** Who has enough under way, or does not take the answers it has got, waits with further questions. */
@@ -171,7 +194,7 @@ export class SlotTable {
   }
 
   #hasRoom(outbox: Outbox): boolean {
-    return this.#sent.size < this.#limits.maxInFlightPerServer && outbox.blockedBytes < CONGESTED_BYTES;
+    return !this.isHeld && this.#sent.size < this.#limits.maxInFlightPerServer && outbox.blockedBytes < CONGESTED_BYTES;
   }
 
   #send(outbox: Outbox, slot: Slot, { b, start, end }: Frame, read: Envelope): void {
@@ -180,6 +203,7 @@ export class SlotTable {
     this.#sent.set(downId, slot);
     slot.session.sentCount++;
     this.sentInAll++;
+    this.lane.enter(slot);
     const ours = String(downId);
     splice.clear().replace(read.from(Field.id), read.to(Field.id), ours);
     if (read.has(Field.metaProgressToken))

@@ -17,6 +17,10 @@ export class Slot {
   unsent: Frame | undefined;
   /** Our own id towards the server; 0 until it was sent. It is the progress token too. */
   downId = 0;
+  /** What is called, where that matters: see lane.ts. */
+  call = '';
+  hasLane = false;
+  wasAskedBack = false;
   /** Told how it ended; rare. */
   onEnd: ((hasResult: boolean) => void) | undefined;
   /** When its time is up, and when at the very last; 0 until the first look at it. See deadline.ts. */

@@ -141,7 +141,7 @@ export class Instance {
       closed: () => void child.stop(),
       drained: () => this.backend.drained(),
     });
-    handshake.begin(version);
+    handshake.begin(version, this.backend.offers);
     void child.ended.then((how) => {
       timeout.cancel();
       this.#onEnded(child, how);

@@ -24,10 +24,11 @@ export class ServerHandshake {
     this.#maxDepth = maxDepth;
   }
 
-  begin(version: string): void {
+  /** `capabilities` are those that clients can honour. */
+  begin(version: string, capabilities: object): void {
     const params = {
       protocolVersion: LATEST_PROTOCOL_VERSION,
-      capabilities: {},
+      capabilities,
       clientInfo: { name: 'mcp-bridge', version },
     };
     this.#outbox.utf8(

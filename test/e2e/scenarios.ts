@@ -14,9 +14,9 @@ interface Scenario {
 const ONE_SERVER = { mcpServers: { fixture: fixtureServer() } };
 const TWO_SERVERS = { mcpServers: { one: fixtureServer(), other: fixtureServer() } };
 
-async function ready(bridge: Bridge, meta?: object): Promise<RawClient> {
+async function ready(bridge: Bridge, capabilities: object = {}): Promise<RawClient> {
   const client = await bridge.connect();
-  await client.initialize(meta);
+  await client.initialize(undefined, 'init', capabilities);
   return client;
 }
 
@@ -292,6 +292,74 @@ export const SCENARIOS: readonly Scenario[] = [
       await one.callTool(1, 'notify', { method: 'notifications/tools/list_changed' });
       expect(await other.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
       expect(one.lines).toContain('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}');
+    },
+  },
+  {
+    title: 'two clients that answer a question differently each get their own answer, also when they call all the time',
+    async run(bridge) {
+      const clients = await Promise.all(['yes', 'no'].map(() => ready(bridge, { elicitation: {} })));
+      for (const [n, client] of clients.entries())
+        client.answerQuestions(({ params }) => ({
+          result: { action: 'accept', content: { from: n, about: params?.about } },
+        }));
+      const calls = 250;
+      for (const [n, client] of clients.entries()) {
+        for (let id = 0; id < calls; id++) {
+          const params = { name: 'ask', arguments: { params: { about: `${n}:${id}` } } };
+          client.send({ jsonrpc: '2.0', id, method: 'tools/call', params });
+        }
+      }
+      for (const [n, client] of clients.entries()) {
+        for (let id = 0; id < calls; id++) {
+          const said = JSON.parse(textOf(await client.answerTo(id))) as object;
+          expect(said).toEqual({ action: 'accept', content: { from: n, about: `${n}:${id}` } });
+        }
+      }
+    },
+  },
+  {
+    title: 'a question during which others have calls under way is held until it is certain whom it is for',
+    async run(bridge) {
+      const [one, other] = [await ready(bridge, { sampling: {} }), await ready(bridge, { sampling: {} })];
+      one.answerQuestions(() => ({ result: { from: 'one' } }));
+      other.answerQuestions(() => ({ result: { from: 'other' } }));
+      for (let n = 0; n < 3; n++) await other.callTool(`q${n}`, 'slow', { ms: 1 }); // by now it counts as quiet
+      other.send({ jsonrpc: '2.0', id: 's', method: 'tools/call', params: { name: 'slow', arguments: { ms: 300 } } });
+      await untilStatus(bridge, ({ instances }) => instances[0]?.calls === 4);
+      const said = await one.callTool(1, 'ask', { method: 'sampling/createMessage' });
+      expect(JSON.parse(textOf(said))).toEqual({ from: 'one' });
+      expect(textOf(await other.answerTo('s'))).toBe('done');
+    },
+  },
+  {
+    title:
+      'a client that lacks the capability, or goes, or is not there, leaves the server with an error and no question',
+    async run(bridge) {
+      const able = await ready(bridge, { elicitation: {}, sampling: {} });
+      const unable = await ready(bridge);
+      expect(textOf(await unable.callTool(1, 'ask'))).toContain('-32601');
+      let isAsked = false;
+      able.answerQuestions(() => {
+        isAsked = true;
+        return undefined;
+      });
+      able.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask' } });
+      await untilStatus(bridge, () => isAsked);
+      able.destroy();
+      await untilStatus(bridge, ({ instances }) => instances[0]?.sessions === 1);
+      expect(unable.lines.filter((line) => line.includes('elicitation/create'))).toEqual([]);
+      expect(textOf(await unable.callTool(2, 'echo', { text: 'goes on' }))).toBe('goes on');
+    },
+  },
+  {
+    title: "roots are those of the only client, and nobody's where there are several",
+    async run(bridge) {
+      const one = await ready(bridge, { roots: { listChanged: true } });
+      one.answerQuestions(() => ({ result: { roots: [{ uri: 'file:///one' }] } }));
+      expect(textOf(await one.callTool(1, 'ask', { method: 'roots/list' }))).toContain('file:///one');
+      const other = await ready(bridge, { roots: {} });
+      other.answerQuestions(() => ({ result: { roots: [{ uri: 'file:///other' }] } }));
+      expect(textOf(await one.callTool(2, 'ask', { method: 'roots/list' }))).toBe('{"roots":[]}');
     },
   },
   {

@@ -20,6 +20,7 @@ export class RawClient {
   #read = 0;
   #wake: (() => void)[] = [];
   isClosed = false;
+  #onQuestion: ((question: Message) => object | undefined) | undefined;
 
   constructor(input: Readable, output: Writable) {
     this.#input = input;
@@ -28,7 +29,7 @@ export class RawClient {
     input.on('data', (chunk: string) => {
       const lines = (this.#rest + chunk).split('\n');
       this.#rest = lines.pop() ?? '';
-      this.lines.push(...lines);
+      this.lines.push(...lines.filter((line) => !this.#isAnswered(line)));
       this.#notify();
     });
     const closed = (): void => {
@@ -38,6 +39,15 @@ export class RawClient {
     input.on('close', closed).on('end', closed).on('error', closed);
     input.on('end', () => output.end());
     output.on('error', () => undefined);
+  }
+
+  #isAnswered(line: string): boolean {
+    if (this.#onQuestion === undefined || line === '') return false;
+    const message = JSON.parse(line) as Message;
+    if (message.method === undefined || message.id === undefined) return false;
+    const answer = this.#onQuestion(message);
+    if (answer !== undefined) this.send({ jsonrpc: '2.0', id: message.id, ...answer });
+    return true;
   }
 
   static async connect(path: string): Promise<RawClient> {
@@ -55,6 +65,11 @@ export class RawClient {
   /** Sends bytes as they are; resolves when the kernel took them. */
   write(bytes: Buffer): Promise<void> {
     return new Promise((resolve) => this.#output.write(bytes, () => resolve()));
+  }
+
+  /** Answers what servers ask from here on; undefined leaves a question unanswered. */
+  answerQuestions(answer: (question: Message) => object | undefined): void {
+    this.#onQuestion = answer;
   }
 
   stopReading(): void {
@@ -97,10 +112,10 @@ export class RawClient {
     return this.request(id, 'tools/call', { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) });
   }
 
-  async initialize(meta?: object, id: unknown = 'init'): Promise<Message> {
+  async initialize(meta?: object, id: unknown = 'init', capabilities: object = {}): Promise<Message> {
     const answer = await this.request(id, 'initialize', {
       protocolVersion: '2025-06-18',
-      capabilities: {},
+      capabilities,
       clientInfo: { name: 'raw', version: '1' },
       ...(meta === undefined ? {} : { _meta: meta }),
     });

@@ -25,7 +25,11 @@ export type MethodRole =
   | 'subscribe'
   | 'unsubscribe'
   | 'set-level'
+  | CallBackRole
   | 'other';
+
+/** What a server may ask a client, named as the client's capability is. */
+export type CallBackRole = 'sampling' | 'elicitation' | 'roots';
 
 export type CallRole = 'other' | 'subscribe' | 'unsubscribe' | 'set-level';
 
@@ -42,6 +46,9 @@ const OTHER = method('other', ...TOKEN);
 const METHODS = new ByteTable<Method>([
   ['initialize', method('initialize', Field.meta)],
   ['ping', method('ping')],
+  ['sampling/createMessage', method('sampling')],
+  ['elicitation/create', method('elicitation')],
+  ['roots/list', method('roots')],
   ['server/discover', method('discover')],
   ['tools/call', method('other', Field.name, ...TOKEN)],
   ['prompts/get', method('other', Field.name, ...TOKEN)],

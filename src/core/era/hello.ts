@@ -6,7 +6,7 @@ import { skipSpace } from '../../wire/json-grammar.ts';
 import { findMembers } from '../../wire/json-members.ts';
 import type { Outbox } from '../../wire/outbox.ts';
 import type { Splice } from '../../wire/splice.ts';
-import { LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
+import { type CallBackRole, LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
 
 export type ClientRole = 'client' | 'server' | 'control';
 
@@ -18,7 +18,14 @@ export interface Hello {
   readonly role: ClientRole;
   readonly view: string | undefined;
   readonly clientId: string | undefined;
+  /** What of its capabilities a server may be offered. */
+  readonly offers: Offers;
 }
+
+/** The client's capabilities by which a server may ask it something, as the client has put them. */
+export type Offers = Readonly<Partial<Record<CallBackRole, object>>>;
+
+const OFFERABLE: readonly CallBackRole[] = ['roots', 'sampling', 'elicitation'];
 
 const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 
@@ -43,6 +50,7 @@ export function readHello(params: unknown): Hello | string {
     role,
     view,
     clientId,
+    offers: offersOf(params.capabilities),
   };
 }
 
@@ -80,6 +88,13 @@ export function writeServerHello(
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function offersOf(capabilities: unknown): Offers {
+  if (!isRecord(capabilities)) return {};
+  return Object.fromEntries(
+    OFFERABLE.flatMap((role) => (isRecord(capabilities[role]) ? [[role, capabilities[role]]] : [])),
+  );
 }
 
 function textOr(value: unknown, otherwise: string): string {

@@ -294,13 +294,14 @@ describe('a notification of the server', () => {
 });
 
 describe('a request of the server', () => {
-  test('is answered by the bridge: a ping with a result, anything else with method not found', async () => {
+  test('outside any call is answered by the bridge: a ping with a result, what no client is asked with an error', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
     for (const [id, method] of [
       ['7', 'ping'],
       ['"é"', 'roots/list'],
       ['1.0', 'sampling/createMessage'],
+      ['8', 'x/y'],
     ])
       core.server().say(`{"jsonrpc":"2.0","id":${id},"method":"${method}"}`);
     await core.settle();
@@ -310,7 +311,8 @@ describe('a request of the server', () => {
     expect(answers).toEqual([
       ['7', undefined],
       ['"é"', -32601],
-      ['1.0', -32601],
+      ['1.0', -32603],
+      ['8', -32601],
     ]);
     expect(client.received).toEqual([]);
   });

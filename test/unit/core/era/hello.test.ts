@@ -98,7 +98,7 @@ describe("a client's hello", () => {
   test('is read in the shape of MCP', () => {
     const hello = readHello({
       protocolVersion: '2025-03-26',
-      capabilities: {},
+      capabilities: { sampling: { tools: {} }, elicitation: 'yes', experimental: {} },
       clientInfo: { name: 'n', version: 'v' },
       _meta: { 'mcp-bridge/view': 'server:x', 'mcp-bridge/clientId': 'me', other: 1 },
     });
@@ -109,6 +109,7 @@ describe("a client's hello", () => {
       role: 'client',
       view: 'server:x',
       clientId: 'me',
+      offers: { sampling: { tools: {} } },
     });
   });
 

@@ -1,0 +1,51 @@
+// The right to make calls during which the server may ask back. Two clients' calls that both wait for an answer to such a
+// question could never be told apart, so only one client at a time has it.
+//
+// What needs it is learnt: a tool is unknown until it has ended a few times without asking, then quiet, and conversational
+// once it did ask. Quiet tools need no lane. A server that was offered nothing to ask for has no lane at all.
+
+import type { Session } from './session.ts';
+import type { Slot } from './slot.ts';
+
+/** Ends without a question, after which a tool counts as quiet. */
+const QUIET_AFTER = 3;
+const CONVERSATIONAL = -1;
+
+export class Lane {
+  /** Whether the server was offered anything to ask for. */
+  isOpen = false;
+  readonly #known = new Map<string, number>();
+  #owner: Session | undefined;
+  #calls = 0;
+
+  #isQuiet(call: string): boolean {
+    return (this.#known.get(call) ?? 0) >= QUIET_AFTER;
+  }
+
+  /** Whether a call may be sent now. `call` names what is called. */
+  admits(session: Session, call: string): boolean {
+    return !this.isOpen || this.#owner === undefined || this.#owner === session || this.#isQuiet(call);
+  }
+
+  enter(slot: Slot): void {
+    if (!this.isOpen || this.#isQuiet(slot.call)) return;
+    slot.hasLane = true;
+    this.#owner = slot.session;
+    this.#calls++;
+  }
+
+  /** The call has ended, or was given up. */
+  leave(slot: Slot): void {
+    if (!slot.hasLane) return;
+    slot.hasLane = false;
+    if (--this.#calls === 0) this.#owner = undefined;
+  }
+
+  /** The call was answered: one more that is known of it. */
+  learn(slot: Slot): void {
+    if (!this.isOpen) return;
+    const before = this.#known.get(slot.call) ?? 0;
+    if (slot.wasAskedBack) this.#known.set(slot.call, CONVERSATIONAL);
+    else if (before !== CONVERSATIONAL && before < QUIET_AFTER) this.#known.set(slot.call, before + 1);
+  }
+}
