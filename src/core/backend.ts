@@ -110,8 +110,7 @@ export class Backend {
     this.callBacks.forget(session);
     for (const slot of [...session.slots.values()]) this.#slots.giveUp(slot, 'The client has gone');
     for (const request of this.#shared.forget(session)) this.#slots.ask(request.method, request.params);
-    this.callBacks.settle();
-    this.#slots.pump();
+    this.callBacks.callEnded();
     this.#ports.usersChanged(this.sessions.size);
   }
 
@@ -127,8 +126,7 @@ export class Backend {
       hint,
     });
     this.#slots.giveUp(slot, 'The time for this call is up', error);
-    this.callBacks.settle();
-    this.#slots.pump();
+    this.callBacks.callEnded();
   }
 
   /** The running instance; starts one if there is none. */
@@ -145,11 +143,8 @@ export class Backend {
   /** Takes a request in and sees to its one answer. The frame's envelope says where its id and token stand. */
   submit(session: Session, request: ClientRequest, read: Envelope): void {
     const { b } = request.frame;
-    const idText = b.latin1Slice(read.from(Field.id), read.to(Field.id));
-    const hasToken = read.has(Field.metaProgressToken);
-    const tokenText = hasToken
-      ? b.latin1Slice(read.from(Field.metaProgressToken), read.to(Field.metaProgressToken))
-      : '';
+    const idText = read.raw(b, Field.id);
+    const tokenText = read.has(Field.metaProgressToken) ? read.raw(b, Field.metaProgressToken) : '';
     const slot = new Slot(session, this, request.id, idText, tokenText);
     if (!session.open(slot)) {
       const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
@@ -198,14 +193,13 @@ export class Backend {
   }
 
   /** The client does not want this answer any more: it gets none, as from the server itself. */
-  cancel(slot: Slot, notice: { b: Buffer; start: number; end: number }, read: Envelope): void {
+  cancel(slot: Slot, notice: Frame, read: Envelope): void {
     if (slot.downId !== 0 && this.#upstream !== undefined) {
       splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(slot.downId));
       splice.send(this.#upstream.outbox, notice.b, notice.start, notice.end);
     }
     this.#slots.remove(slot);
-    this.callBacks.settle();
-    this.#slots.pump();
+    this.callBacks.callEnded();
   }
 
   /** The server, or one of the clients, has taken what was queued for it. */
@@ -250,13 +244,11 @@ export class Backend {
 }
 
 function paramsOf({ b }: Frame, read: Envelope): { readonly uri?: unknown; readonly level?: unknown } {
-  if (!read.has(Field.params)) return {};
-  const params: unknown = JSON.parse(b.toString('utf8', read.from(Field.params), read.to(Field.params)));
+  const params = read.decode(b, Field.params);
   return typeof params === 'object' && params !== null ? params : {};
 }
 
 /** What a request calls: the tool's or prompt's name if it has one, else its method. */
 function callOf(b: Buffer, read: Envelope): string {
-  const field = read.has(Field.name) ? Field.name : Field.method;
-  return b.latin1Slice(read.from(field), read.to(field));
+  return read.raw(b, read.has(Field.name) ? Field.name : Field.method);
 }

@@ -6,7 +6,6 @@ import type { Envelope } from '../wire/envelope.ts';
 import { Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import { readRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { CallBackRole } from './era/era-2025.ts';
 import { INTERNAL_ERROR, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
@@ -59,15 +58,19 @@ export class CallBacks {
   ask(role: CallBackRole, { b, start, end }: Frame, read: Envelope): void {
     const idFrom = read.from(Field.id);
     const idTo = read.to(Field.id);
-    const question = { role, b, start, end, idFrom, idTo, idText: b.latin1Slice(idFrom, idTo), deadlineMs: 0 };
+    const question = { role, b, start, end, idFrom, idTo, idText: read.raw(b, Field.id), deadlineMs: 0 };
     if (role === 'roots') return this.#askForRoots(question);
     this.#held.push(question);
-    this.settle();
+    this.callEnded();
   }
 
-  /** Passes on what has become certain. Called when a call has ended. */
-  settle(): void {
-    if (this.#held.length === 0) return;
+  /** What follows from the end of a call: a question may have become certain, and others may be sent. */
+  callEnded(): void {
+    if (this.#held.length > 0) this.#passOnWhatIsCertain();
+    this.#ports.slots.pump();
+  }
+
+  #passOnWhatIsCertain(): void {
     const askers = this.#ports.slots.askers();
     const [only] = askers;
     this.#ports.slots.isHeld = askers.size > 1;
@@ -76,7 +79,6 @@ export class CallBacks {
       if (only === undefined) this.#refuse(question.idText, 'A question outside any call is nobody’s');
       else this.#pass(only, question);
     }
-    this.#ports.slots.pump();
   }
 
   /** Roots are for the whole connection: with several clients, one's folders must not be shown to another. */
@@ -111,14 +113,11 @@ export class CallBacks {
   }
 
   /** The server does not want to know any more. Returns whether it was a question of its own. */
-  cancel(b: Buffer, { start, end }: Frame, read: Envelope): boolean {
-    if (!read.has(Field.requestId)) return false;
-    const from = read.from(Field.requestId);
-    const to = read.to(Field.requestId);
-    const pending = this.#pending.get(b.latin1Slice(from, to));
-    if (pending === undefined || readRequestId(b, from, to) === undefined) return false;
+  cancel({ b, start, end }: Frame, read: Envelope): boolean {
+    const pending = read.has(Field.requestId) ? this.#pending.get(read.raw(b, Field.requestId)) : undefined;
+    if (pending === undefined) return false;
     this.#forget(pending);
-    splice.clear().replace(from, to, JSON.stringify(pending.id));
+    splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), JSON.stringify(pending.id));
     splice.send(pending.session.link.outbox, b, start, end);
     return true;
   }

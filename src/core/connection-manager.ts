@@ -6,6 +6,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
+import type { Backend } from './backend.ts';
 import { examine, type Finding, type LivenessSettings, mayClose, TICK_MS } from './liveness.ts';
 import { Router, type RouterContext } from './router.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
@@ -146,13 +147,14 @@ export class ConnectionManager {
 
   #lookAfterAll(): void {
     const nowMs = this.#options.clock.now();
-    for (const backend of new Set([...this.#sessions].map((session) => session.backend)))
-      backend?.callBacks.checkTime(nowMs);
+    const backends = new Set<Backend>();
     for (const session of this.#sessions) {
-      for (const slot of [...session.slots.values()]) slot.backend.checkTime(slot, nowMs);
+      if (session.backend !== undefined) backends.add(session.backend);
+      for (const slot of session.slots.values()) slot.backend.checkTime(slot, nowMs);
       if (session.isOpen) this.#act(session, examine(session, nowMs, this.#limits, this.#options.liveness));
       else if (mayClose(session, nowMs)) session.link.destroy();
     }
+    for (const backend of backends) backend.callBacks.checkTime(nowMs);
   }
 
   #act(session: Session, finding: Finding): void {

@@ -3,7 +3,7 @@
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { OPEN_ARRAY } from '../wire/json-grammar.ts';
-import { type RequestId, readRequestId } from '../wire/request-id.ts';
+import type { RequestId } from '../wire/request-id.ts';
 import type { ConnectionManager } from './connection-manager.ts';
 import { isCall, type Method, methodOf, unbatch } from './era/era-2025.ts';
 import { BAD_ID, BAD_TOKEN, refusalOf } from './frame-refusal.ts';
@@ -58,8 +58,7 @@ export class Router {
   notUtf8(session: Session): void {
     session.hasSpoken = true;
     if (!session.isOpen) return;
-    this.#context.counters.badFrames++;
-    session.answerError('null', rpcError(PARSE_ERROR, 'Parse error: not valid UTF-8'));
+    this.#refuse(session, 'null', { code: PARSE_ERROR, message: 'Parse error: not valid UTF-8' });
   }
 
   overflowed(session: Session): void {
@@ -75,26 +74,23 @@ export class Router {
     if (frames.length === 0) return this.#refuseFrame(session, bytes);
     for (const frame of frames) {
       // A batch within a batch is none, and must not become a way to nest without end.
-      if (frame.b[0] === OPEN_ARRAY) this.#refuseBatch(session);
+      if (frame.b[0] === OPEN_ARRAY) this.#refuse(session, 'null', refusalOf('batch', 0));
       else this.frame(session, frame.b, frame.start, frame.end);
     }
   }
 
-  #refuseBatch(session: Session): void {
-    this.#context.counters.badFrames++;
-    session.answerError('null', rpcError(INVALID_REQUEST, refusalOf('batch', 0).message));
+  #refuseFrame(session: Session, bytes: Buffer): void {
+    const refusal = refusalOf(envelope.fault ?? 'not-json', this.#context.limits.maxDepth);
+    this.#refuse(session, refusal.code === PARSE_ERROR ? 'null' : certainId(envelope, bytes), refusal);
   }
 
-  #refuseFrame(session: Session, bytes: Buffer): void {
+  #refuse(session: Session, idText: string, { code, message }: { code: number; message: string }): void {
     this.#context.counters.badFrames++;
-    const { code, message } = refusalOf(envelope.fault ?? 'not-json', this.#context.limits.maxDepth);
-    session.answerError(code === PARSE_ERROR ? 'null' : certainId(envelope, bytes), rpcError(code, message));
+    session.answerError(idText, rpcError(code, message));
   }
 
   #onResponse(session: Session, bytes: Buffer, start: number, end: number): void {
-    const id = envelope.has(Field.id)
-      ? readRequestId(bytes, envelope.from(Field.id), envelope.to(Field.id))
-      : undefined;
+    const id = envelope.id(bytes, Field.id);
     const question = id === undefined ? undefined : session.questions.get(id);
     if (question !== undefined) return question.callBacks.answer(question, { b: bytes, start, end }, envelope);
     if (id !== undefined && session.unansweredPings.delete(id)) {
@@ -128,9 +124,7 @@ export class Router {
   }
 
   #onCancelled(session: Session, b: Buffer, start: number, end: number): void {
-    const id = envelope.has(Field.requestId)
-      ? readRequestId(b, envelope.from(Field.requestId), envelope.to(Field.requestId))
-      : undefined;
+    const id = envelope.id(b, Field.requestId);
     const slot = id === undefined ? undefined : session.slots.get(id);
     if (slot === undefined) this.#context.counters.strayCancels++;
     else slot.backend.cancel(slot, { b, start, end }, envelope);
@@ -139,51 +133,40 @@ export class Router {
   // --- requests ---
 
   #onRequest(session: Session, bytes: Buffer, start: number, end: number): void {
-    const from = envelope.from(Field.id);
-    const to = envelope.to(Field.id);
-    const id = readRequestId(bytes, from, to);
-    if (id === undefined) {
-      this.#context.counters.badFrames++;
-      return session.answerError('null', rpcError(INVALID_REQUEST, BAD_ID));
-    }
+    const id = envelope.id(bytes, Field.id);
+    if (id === undefined) return this.#refuse(session, 'null', { code: INVALID_REQUEST, message: BAD_ID });
     this.#context.counters.requests++;
     const method = methodOf(bytes, envelope);
-    if (this.#refusesFields(session, method, bytes, from, to)) return;
-    if (method.role === 'ping') return session.answer(bytes.latin1Slice(from, to), '{}');
+    if (this.#refusesFields(session, method, bytes)) return;
+    if (method.role === 'ping') return session.answer(envelope.raw(bytes, Field.id), '{}');
     if (isCall(method.role) && session.isServed && session.backend !== undefined) {
       session.state = 'ready';
-      if (this.#connections.isDraining) return session.answerError(bytes.latin1Slice(from, to), SHUTTING_DOWN);
+      if (this.#connections.isDraining) return session.answerError(envelope.raw(bytes, Field.id), SHUTTING_DOWN);
       return session.backend.submit(session, { id, role: method.role, frame: { b: bytes, start, end } }, envelope);
     }
     if (session.held !== undefined)
       return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);
-    this.#onRareRequest(session, method, { id, idText: bytes.latin1Slice(from, to), b: bytes, start, end });
+    this.#onRareRequest(session, method, { id, idText: envelope.raw(bytes, Field.id), b: bytes, start, end });
   }
 
   /** Fields that the router reads must mean one thing, and a token must be one that it can give back. */
-  #refusesFields(session: Session, method: Method, b: Buffer, idFrom: number, idTo: number): boolean {
+  #refusesFields(session: Session, method: Method, b: Buffer): boolean {
     if ((envelope.ambiguous & method.reads) !== 0)
-      return this.#refusesAmbiguous(session, method, b.latin1Slice(idFrom, idTo));
-    const token = envelope.from(Field.metaProgressToken);
-    if (token < 0 || readRequestId(b, token, envelope.to(Field.metaProgressToken)) !== undefined) return false;
-    this.#context.counters.badFrames++;
-    session.answerError(b.latin1Slice(idFrom, idTo), rpcError(INVALID_REQUEST, BAD_TOKEN));
+      return this.#refusesAmbiguous(session, method, envelope.raw(b, Field.id));
+    if (!envelope.has(Field.metaProgressToken) || envelope.id(b, Field.metaProgressToken) !== undefined) return false;
+    this.#refuse(session, envelope.raw(b, Field.id), { code: INVALID_REQUEST, message: BAD_TOKEN });
     return true;
   }
 
   #refusesAmbiguous(session: Session, method: Method, idText: string): boolean {
     if ((envelope.ambiguous & method.reads) === 0) return false;
-    this.#context.counters.badFrames++;
-    session.answerError(idText, rpcError(INVALID_REQUEST, refusalOf('ambiguous-key', 0).message));
+    this.#refuse(session, idText, refusalOf('ambiguous-key', 0));
     return true;
   }
 
   #onInitialize(session: Session, { idText, b }: Request): void {
     if (this.#connections.isDraining) return session.answerError(idText, SHUTTING_DOWN);
-    const params: unknown = envelope.has(Field.params)
-      ? JSON.parse(b.toString('utf8', envelope.from(Field.params), envelope.to(Field.params)))
-      : undefined;
-    this.#handshake.begin(session, idText, params);
+    this.#handshake.begin(session, idText, envelope.decode(b, Field.params));
   }
 
   /** The daemon goes before `initialize` is answered. */
@@ -217,8 +200,6 @@ export class Router {
 
 /** The id of a frame that is refused, where there can be no doubt about it. */
 function certainId(read: Envelope, bytes: Buffer): string {
-  if (!read.has(Field.id) || (read.ambiguous & (1 << Field.id)) !== 0) return 'null';
-  const from = read.from(Field.id);
-  const to = read.to(Field.id);
-  return readRequestId(bytes, from, to) === undefined ? 'null' : bytes.latin1Slice(from, to);
+  const isAmbiguous = (read.ambiguous & (1 << Field.id)) !== 0;
+  return isAmbiguous || read.id(bytes, Field.id) === undefined ? 'null' : read.raw(bytes, Field.id);
 }

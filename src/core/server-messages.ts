@@ -9,7 +9,6 @@ import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import { OPEN_ARRAY } from '../wire/json-grammar.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import { readRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { CallBacks } from './call-backs.ts';
 import type { Counters } from './counters.ts';
@@ -100,7 +99,7 @@ export class ServerMessages implements FrameSink {
     if (slot === undefined) return;
     const message = `Server ${this.#server} gave an answer that cannot be passed on: ${why}`;
     this.#slots.fail(slot, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.#server }));
-    this.#slots.pump();
+    this.#ports.callBacks.callEnded();
   }
 
   overflowed(): void {
@@ -128,14 +127,12 @@ export class ServerMessages implements FrameSink {
     this.#context.counters.responses++;
     session.close(slot);
     this.#checkQueue(session);
-    this.#ports.callBacks.settle();
-    this.#slots.pump();
+    this.#ports.callBacks.callEnded();
   }
 
   /** Our own ids are numbers; a server that answers with "7" for 7 has answered nothing. */
   #ourIdAt(b: Buffer, field: Field): number {
-    if (!envelope.has(field)) return 0;
-    const id = readRequestId(b, envelope.from(field), envelope.to(field));
+    const id = envelope.id(b, field);
     return typeof id === 'number' ? id : 0;
   }
 
@@ -149,7 +146,7 @@ export class ServerMessages implements FrameSink {
       case 'progress':
         return this.#onProgress(b, start, end);
       case 'cancelled':
-        if (!this.#ports.callBacks.cancel(b, { b, start, end }, envelope)) this.#context.counters.strayCancels++;
+        if (!this.#ports.callBacks.cancel({ b, start, end }, envelope)) this.#context.counters.strayCancels++;
         return;
       case 'updated':
         return this.#onUpdated({ b, start, end });
@@ -173,9 +170,8 @@ export class ServerMessages implements FrameSink {
   }
 
   #onUpdated(frame: Frame): void {
-    const { b } = frame;
     if (!envelope.has(Field.uri)) return;
-    const uri = String(JSON.parse(b.toString('utf8', envelope.from(Field.uri), envelope.to(Field.uri))));
+    const uri = String(envelope.decode(frame.b, Field.uri));
     const subscribers = this.#ports.shared.subscribersOf(uri);
     if (subscribers.size === 0) this.#context.counters.notificationsDropped++;
     this.#broadcast(subscribers, frame, false);
@@ -184,8 +180,7 @@ export class ServerMessages implements FrameSink {
   #onLog(frame: Frame): void {
     const { shared, sessions } = this.#ports;
     if (!shared.hasLevels || !envelope.has(Field.params)) return this.#broadcast(sessions, frame, true);
-    const { b } = frame;
-    const params: unknown = JSON.parse(b.toString('utf8', envelope.from(Field.params), envelope.to(Field.params)));
+    const params = envelope.decode(frame.b, Field.params);
     const level = typeof params === 'object' && params !== null && 'level' in params ? String(params.level) : '';
     const readers = [...sessions].filter((session) => shared.admitsLog(session, level));
     this.#broadcast(readers, frame, true);
@@ -210,7 +205,7 @@ export class ServerMessages implements FrameSink {
     const { role } = methodOf(b, envelope);
     if (role === 'sampling' || role === 'elicitation' || role === 'roots')
       return this.#ports.callBacks.ask(role, frame, envelope);
-    const idText = b.latin1Slice(envelope.from(Field.id), envelope.to(Field.id));
+    const idText = envelope.raw(b, Field.id);
     const refusal = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
     outbox.latin1(`{"jsonrpc":"2.0","id":${idText},${role === 'ping' ? '"result":{}' : `"error":${refusal}`}}`);
     outbox.endFrame();

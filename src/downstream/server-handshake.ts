@@ -52,19 +52,18 @@ export class ServerHandshake {
 
   #isOurs(b: Buffer): boolean {
     const envelope = this.#envelope;
-    return envelope.has(Field.id) && b.latin1Slice(envelope.from(Field.id), envelope.to(Field.id)) === HANDSHAKE_ID;
+    return envelope.has(Field.id) && envelope.raw(b, Field.id) === HANDSHAKE_ID;
   }
 
   #answerPing(b: Buffer): void {
     if (methodOf(b, this.#envelope).role !== 'ping') return;
-    const id = b.latin1Slice(this.#envelope.from(Field.id), this.#envelope.to(Field.id));
+    const id = this.#envelope.raw(b, Field.id);
     this.#outbox.latin1(`{"jsonrpc":"2.0","id":${id},"result":{}}`);
     this.#outbox.endFrame();
   }
 
   #refused(b: Buffer): BridgeError {
-    const from = this.#envelope.from(Field.error);
-    const error: unknown = from < 0 ? undefined : JSON.parse(b.toString('utf8', from, this.#envelope.to(Field.error)));
+    const error = this.#envelope.decode(b, Field.error);
     const said =
       typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'no result';
     const name = this.#server;

@@ -19,6 +19,7 @@ import {
   skipValue,
   TOO_DEEP,
 } from './json-grammar.ts';
+import { type RequestId, readRequestId } from './request-id.ts';
 
 /** The members that are read, each with its place: at the top, in `params`, or in `params._meta`. */
 export const Field = {
@@ -99,6 +100,19 @@ export class Envelope {
   }
   to(field: Field): number {
     return this.#to[field] as number;
+  }
+
+  /** The field's value as it is spelled, in which each character is one byte. */
+  raw(b: Buffer, field: Field): string {
+    return b.latin1Slice(this.from(field), this.to(field));
+  }
+  /** Its value, decoded; undefined without it. For what is read seldom. */
+  decode(b: Buffer, field: Field): unknown {
+    return this.has(field) ? JSON.parse(b.toString('utf8', this.from(field), this.to(field))) : undefined;
+  }
+  /** Its value as an id; undefined without it, or if it is none. */
+  id(b: Buffer, field: Field): RequestId | undefined {
+    return this.has(field) ? readRequestId(b, this.from(field), this.to(field)) : undefined;
   }
 
   /**

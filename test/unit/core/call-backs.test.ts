@@ -135,6 +135,20 @@ describe('a question', () => {
     expect(core.server().requests.at(-1)?.method).toBe('tools/call');
   });
 
+  test('becomes certain also when the other call ends with an answer that cannot be passed on', async () => {
+    const { core, one, other } = await two();
+    await makeQuiet(core, one);
+    one.call(1);
+    other.call(1);
+    await core.settle();
+    core.server().say(question(7));
+    const id = core.server().requests.at(-1)?.id;
+    core.server().say(`{"jsonrpc":"2.0","id":${id},"result":${'['.repeat(500)}${']'.repeat(500)}}`);
+    await core.settle();
+    expect(other.answersTo(1).map(({ error }) => error?.data?.code)).toEqual(['SERVER_ANSWER_REFUSED']);
+    expect(questionsOf(one)).toHaveLength(1);
+  });
+
   test('of a server that dies is forgotten', async () => {
     const { core, one } = await two();
     one.call(1);
