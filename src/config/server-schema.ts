@@ -1,0 +1,68 @@
+// What the definition of one server may say in a config file. Any fault leaves that server out.
+
+import type { RemoteServer, ServerDefinition, StdioServer } from '../core/server-definition.ts';
+import type { Reader } from './reader.ts';
+
+const SERVER_KEYS = ['type', 'command', 'args', 'env', 'cwd', 'description', 'url', 'headers', 'timeoutMs', 'idleMs'];
+const UNHEEDED_SERVER_KEYS = ['sharing'];
+
+export function serverOf(
+  reader: Reader,
+  name: string,
+  entry: unknown,
+  resolvePath: (path: string) => string,
+): ServerDefinition | undefined {
+  const place = `mcpServers.${name}`;
+  const before = reader.errors;
+  const fields = reader.section(entry, place);
+  reader.keys(fields, place, SERVER_KEYS, UNHEEDED_SERVER_KEYS);
+  if (name === '' || /\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
+  const common = {
+    name,
+    description: typeof fields.description === 'string' ? fields.description : '',
+    timeoutMs: reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`),
+    idleMs: reader.optionalCount(fields.idleMs, `${place}.idleMs`),
+  };
+  const definition =
+    fields.url === undefined
+      ? { ...common, ...stdioOf(reader, place, fields, resolvePath) }
+      : { ...common, ...remoteOf(reader, place, fields) };
+  return reader.errors > before ? undefined : definition;
+}
+
+type Own<Definition> = Omit<Definition, 'name' | 'description' | 'timeoutMs' | 'idleMs'>;
+
+function stdioOf(
+  reader: Reader,
+  place: string,
+  fields: Record<string, unknown>,
+  resolvePath: (path: string) => string,
+): Own<StdioServer> {
+  if (fields.command === undefined) reader.fault(place, 'needs a command, or a url');
+  const command = reader.text(fields.command, `${place}.command`) ?? '';
+  const cwd = reader.text(fields.cwd, `${place}.cwd`);
+  return {
+    transport: 'stdio',
+    command: command.startsWith('~/') ? resolvePath(command) : command,
+    args: reader.texts(fields.args, `${place}.args`),
+    env: reader.textMap(fields.env, `${place}.env`),
+    cwd: resolvePath(cwd ?? '.'),
+  };
+}
+
+const REMOTE_TYPES: Readonly<Record<string, RemoteServer['transport']>> = {
+  http: 'http',
+  'streamable-http': 'http',
+  sse: 'sse',
+  auto: 'auto',
+};
+
+function remoteOf(reader: Reader, place: string, fields: Record<string, unknown>): Own<RemoteServer> {
+  const url = reader.text(fields.url, `${place}.url`) ?? '';
+  if (!/^https?:/.test(url) || !URL.canParse(url)) reader.fault(`${place}.url`, 'must be an http or https URL');
+  if (fields.command !== undefined) reader.fault(place, 'has both a command and a url');
+  const type = String(fields.type ?? 'auto');
+  const transport = Object.hasOwn(REMOTE_TYPES, type) ? REMOTE_TYPES[type] : undefined;
+  if (transport === undefined) reader.fault(`${place}.type`, 'is one of http, sse, auto');
+  return { transport: transport ?? 'auto', url, headers: reader.textMap(fields.headers, `${place}.headers`) };
+}
