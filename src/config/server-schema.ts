@@ -3,7 +3,19 @@
 import type { RemoteServer, ServerDefinition, StdioServer } from '../core/server-definition.ts';
 import type { Reader } from './reader.ts';
 
-const SERVER_KEYS = ['type', 'command', 'args', 'env', 'cwd', 'description', 'url', 'headers', 'timeoutMs', 'idleMs'];
+const SERVER_KEYS = [
+  'type',
+  'command',
+  'args',
+  'env',
+  'cwd',
+  'description',
+  'url',
+  'headers',
+  'headersHelper',
+  'timeoutMs',
+  'idleMs',
+];
 const UNHEEDED_SERVER_KEYS = ['sharing'];
 
 export function serverOf(
@@ -26,7 +38,7 @@ export function serverOf(
   const definition =
     fields.url === undefined
       ? { ...common, ...stdioOf(reader, place, fields, resolvePath) }
-      : { ...common, ...remoteOf(reader, place, fields) };
+      : { ...common, ...remoteOf(reader, place, fields, resolvePath) };
   return reader.errors > before ? undefined : definition;
 }
 
@@ -54,15 +66,37 @@ const REMOTE_TYPES: Readonly<Record<string, RemoteServer['transport']>> = {
   http: 'http',
   'streamable-http': 'http',
   sse: 'sse',
+  ws: 'ws',
   auto: 'auto',
 };
+const SCHEMES = { ws: ['ws:', 'wss:'], http: ['http:', 'https:'] };
 
-function remoteOf(reader: Reader, place: string, fields: Record<string, unknown>): Own<RemoteServer> {
-  const url = reader.text(fields.url, `${place}.url`) ?? '';
-  if (!/^https?:/.test(url) || !URL.canParse(url)) reader.fault(`${place}.url`, 'must be an http or https URL');
+function remoteOf(
+  reader: Reader,
+  place: string,
+  fields: Record<string, unknown>,
+  resolvePath: (path: string) => string,
+): Own<RemoteServer> {
   if (fields.command !== undefined) reader.fault(place, 'has both a command and a url');
-  const type = String(fields.type ?? 'auto');
-  const transport = Object.hasOwn(REMOTE_TYPES, type) ? REMOTE_TYPES[type] : undefined;
-  if (transport === undefined) reader.fault(`${place}.type`, 'is one of http, sse, auto');
-  return { transport: transport ?? 'auto', url, headers: reader.textMap(fields.headers, `${place}.headers`) };
+  const url = reader.text(fields.url, `${place}.url`) ?? '';
+  const scheme = URL.canParse(url) ? new URL(url).protocol : '';
+  const transport = transportOf(reader, place, fields.type, scheme);
+  const allowed = transport === 'ws' ? SCHEMES.ws : SCHEMES.http;
+  if (!allowed.includes(scheme))
+    reader.fault(`${place}.url`, transport === 'ws' ? 'must be a ws or wss URL' : 'must be an http or https URL');
+  const command = reader.text(fields.headersHelper, `${place}.headersHelper`);
+  const cwd = reader.text(fields.cwd, `${place}.cwd`) ?? '.';
+  return {
+    transport,
+    url,
+    headers: reader.textMap(fields.headers, `${place}.headers`),
+    headersHelper: command === undefined ? undefined : { command, cwd: resolvePath(cwd) },
+  };
+}
+
+function transportOf(reader: Reader, place: string, type: unknown, scheme: string): RemoteServer['transport'] {
+  if (type === undefined) return SCHEMES.ws.includes(scheme) ? 'ws' : 'auto';
+  const transport = typeof type === 'string' && Object.hasOwn(REMOTE_TYPES, type) ? REMOTE_TYPES[type] : undefined;
+  if (transport === undefined) reader.fault(`${place}.type`, 'is one of http, sse, ws, auto');
+  return transport ?? 'auto';
 }

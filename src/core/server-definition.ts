@@ -21,10 +21,18 @@ export interface StdioServer extends AnyServer {
 
 /** One at a URL. `auto` tries Streamable HTTP, then the older SSE. */
 export interface RemoteServer extends AnyServer {
-  readonly transport: 'http' | 'sse' | 'auto';
+  readonly transport: 'http' | 'sse' | 'ws' | 'auto';
   readonly url: string;
   /** Values may name variables of the environment: ${NAME}, or ${NAME:-otherwise}. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly headersHelper: HeadersHelper | undefined;
+}
+
+/** A command for the shell that prints more headers, as JSON, for each connection. */
+export interface HeadersHelper {
+  readonly command: string;
+  /** Absolute, or undefined for the daemon's own. */
+  readonly cwd: string | undefined;
 }
 
 export type ServerDefinition = StdioServer | RemoteServer;

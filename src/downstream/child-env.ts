@@ -35,7 +35,12 @@ const SHORTEST_SECRET = 4;
 
 /** Takes the values of declared variables out of a text that a server has written. */
 export function redact(text: string, declared: Readonly<Record<string, string>>): string {
-  const secrets = Object.entries(declared).filter(([, value]) => value.length >= SHORTEST_SECRET);
+  return redactEach(text, Object.entries(declared));
+}
+
+/** The same for names that stand for several values. */
+export function redactEach(text: string, named: readonly (readonly [name: string, value: string])[]): string {
+  const secrets = named.filter(([, value]) => value.length >= SHORTEST_SECRET);
   secrets.sort(([, a], [, b]) => b.length - a.length); // one value may be a part of another
   return secrets.reduce((safe, [name, value]) => safe.replaceAll(value, () => `[${name}]`), text);
 }

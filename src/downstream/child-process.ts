@@ -12,6 +12,7 @@ import { StreamLink } from '../wire/stream-link.ts';
 import { childEnvironment, type Environment, redact } from './child-env.ts';
 import type { ServerConnection } from './connection.ts';
 import type { OrphanGuard } from './orphan-guard.ts';
+import { signalGroup } from './process-group.ts';
 
 export interface LaunchContext {
   readonly environment: Environment;
@@ -86,8 +87,8 @@ export class ServerProcess implements ServerConnection {
   /** Ends the process and all of its group; resolves when it is gone. */
   async stop(): Promise<void> {
     this.#child.stdin.end();
-    const term = this.#context.clock.after(INPUT_GRACE_MS, () => this.#kill('SIGTERM'));
-    const kill = this.#context.clock.after(INPUT_GRACE_MS + TERM_GRACE_MS, () => this.#kill('SIGKILL'));
+    const term = this.#context.clock.after(INPUT_GRACE_MS, () => signalGroup(this.pid, 'SIGTERM'));
+    const kill = this.#context.clock.after(INPUT_GRACE_MS + TERM_GRACE_MS, () => signalGroup(this.pid, 'SIGKILL'));
     await this.ended;
     term.cancel();
     kill.cancel();
@@ -120,22 +121,10 @@ export class ServerProcess implements ServerConnection {
   #sweepGroup(): void {
     const { pid } = this;
     if (pid === undefined) return;
-    if (!this.#kill('SIGTERM')) return this.#context.guard.drop(pid);
+    if (!signalGroup(pid, 'SIGTERM')) return this.#context.guard.drop(pid);
     this.#context.clock.after(TERM_GRACE_MS, () => {
-      this.#kill('SIGKILL');
+      signalGroup(pid, 'SIGKILL');
       this.#context.guard.drop(pid);
     });
-  }
-
-  /** Whether there was anyone left to get the signal. */
-  #kill(signal: NodeJS.Signals): boolean {
-    const { pid } = this;
-    if (pid === undefined) return false;
-    try {
-      return process.kill(-pid, signal);
-    } catch (error) {
-      if (systemCode(error) === 'ESRCH' || systemCode(error) === 'EPERM') return false;
-      throw error;
-    }
   }
 }

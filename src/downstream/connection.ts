@@ -1,5 +1,6 @@
 // What an instance needs of a server that runs, be it a process of ours or one at a URL.
 
+import type { BridgeError } from '../util/bridge-error.ts';
 import type { Link } from '../wire/link.ts';
 
 export interface ServerConnection {
@@ -8,6 +9,8 @@ export interface ServerConnection {
   readonly pid: number | undefined;
   /** Settles with a sentence on how it ended, once all that it said has been read. Never rejects. */
   readonly ended: Promise<string>;
+  /** Why it could not be opened, where it can say more than how it ended. */
+  readonly failure?: BridgeError | undefined;
   /** A text of the server's, without the values that are secrets between it and us. */
   safe(text: string): string;
   /** The last that it said besides the protocol, without secrets; '' if nothing. */

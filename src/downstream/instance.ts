@@ -13,7 +13,7 @@ import type { Limits } from '../wire/limits.ts';
 import { type LaunchContext, ServerProcess } from './child-process.ts';
 import type { ServerConnection } from './connection.ts';
 import { BROKEN_MS, type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
-import { RemoteConnection } from './remote-server.ts';
+import { connectRemote } from './remote-server.ts';
 import { ServerHandshake } from './server-handshake.ts';
 
 export interface InstanceContext extends LaunchContext {
@@ -153,7 +153,7 @@ export class Instance {
     const { definition } = this;
     try {
       if (definition.transport === 'stdio') return new ServerProcess(definition, this.#context);
-      return new RemoteConnection(definition, this.#context);
+      return connectRemote(definition, this.#context);
     } catch (error) {
       this.#failStart(undefined, this.#refusedStart(error));
       return undefined;
@@ -232,6 +232,7 @@ export class Instance {
   }
 
   #startError(child: ServerConnection, how: string): BridgeError {
+    if (child.failure !== undefined) return child.failure;
     const { name } = this.definition;
     const lastWords = child.lastWords();
     const hint = lastWords === '' ? this.#remedy(how) : `Its last words were: ${lastWords}`;

@@ -3,15 +3,18 @@
 
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { rpcErrorOf } from '../core/rpc-error.ts';
+import type { BridgeError } from '../util/bridge-error.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
 
 export interface RemoteLinkOptions {
   readonly turn: FlushTurn;
-  readonly maxFrameBytes: number;
-  /** What a failed message's sender is told, without secrets. */
-  readonly describe: (error: unknown) => string;
+  /** What a failed message's sender is told. */
+  readonly errorOf: (error: unknown) => BridgeError;
+  /** The first message has failed: nothing can follow. */
+  readonly refused: (error: unknown) => void;
 }
 
 export class RemoteLink implements Link, ByteSink {
@@ -20,17 +23,18 @@ export class RemoteLink implements Link, ByteSink {
   writableLength = 0;
   readonly #transport: Promise<Transport>;
   readonly #splitter: FrameSplitter;
-  readonly #describe: (error: unknown) => string;
+  readonly #options: RemoteLinkOptions;
   /** Notifications are in order, and before the requests that come after them. */
   #afterNotices: Promise<void> = Promise.resolve();
   #handler: LinkHandler | undefined;
   #isClosed = false;
 
-  constructor(transport: Promise<Transport>, { turn, maxFrameBytes, describe }: RemoteLinkOptions) {
+  constructor(transport: Promise<Transport>, options: RemoteLinkOptions) {
     this.#transport = transport;
-    this.#describe = describe;
-    this.outbox = new Outbox(this, turn);
-    this.#splitter = new FrameSplitter(maxFrameBytes, {
+    this.#options = options;
+    this.outbox = new Outbox(this, options.turn);
+    // What comes this way was measured before; with an id of ours in it, it may be a little longer.
+    this.#splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
       frame: (b, start, end) => this.#send(JSON.parse(b.toString('utf8', start, end)) as JSONRPCMessage, end - start),
       overflowed: () => undefined,
       badFrame: () => undefined,
@@ -42,9 +46,13 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   /** A message of the server. */
-  receive(message: unknown): void {
+  receive(message: JSONRPCMessage): void {
+    this.#handOn(JSON.stringify(message));
+  }
+
+  #handOn(json: string): void {
     if (this.#isClosed) return;
-    const frame = Buffer.from(`${JSON.stringify(message)}\n`);
+    const frame = Buffer.from(`${json}\n`);
     this.#handler?.frame(frame, 0, frame.length - 1);
   }
 
@@ -74,7 +82,9 @@ export class RemoteLink implements Link, ByteSink {
   /** The one who waits for it is told; nobody else is concerned. */
   #failed(message: JSONRPCMessage, error: unknown): void {
     if (!('id' in message) || !('method' in message)) return;
-    this.receive({ jsonrpc: '2.0', id: message.id, error: { code: -32603, message: this.#describe(error) } });
+    if (message.method === 'initialize') return this.#options.refused(error);
+    const told = rpcErrorOf(this.#options.errorOf(error));
+    this.#handOn(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"error":${told}}`);
   }
 
   pause(): void {

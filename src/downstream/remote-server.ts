@@ -1,85 +1,102 @@
-// A connection to a server at a URL, over the SDK's transports, which are loaded with the first of them.
+// A connection to a server at a URL over HTTP, by the SDK's transports, which are loaded with the first of them.
 
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { RemoteServer } from '../core/server-definition.ts';
-import { messageOf } from '../util/bridge-error.ts';
-import { deferred } from '../util/deferred.ts';
-import { redact } from './child-env.ts';
+import type { BridgeError } from '../util/bridge-error.ts';
 import type { LaunchContext } from './child-process.ts';
 import type { ServerConnection } from './connection.ts';
+import { EitherTransport } from './either-transport.ts';
+import { RemoteEnd } from './remote-end.ts';
+import { RemoteFailure } from './remote-failure.ts';
+import { RemoteFetch } from './remote-fetch.ts';
+import type { HeaderMap } from './remote-headers.ts';
 import { RemoteLink } from './remote-link.ts';
-import { fillIn } from './variables.ts';
+import { WebSocketConnection } from './web-socket-server.ts';
 
-export class RemoteConnection implements ServerConnection {
+export function connectRemote(definition: RemoteServer, context: LaunchContext): ServerConnection {
+  const end = new RemoteEnd(definition, context);
+  return definition.transport === 'ws' ? new WebSocketConnection(end, context) : new RemoteConnection(end, context);
+}
+
+/** For a stream that breaks in the middle of a call: some 15 s in all. What the server asks for goes before it. */
+const RECONNECTION = {
+  initialReconnectionDelay: 250,
+  maxReconnectionDelay: 5_000,
+  reconnectionDelayGrowFactor: 2,
+  maxRetries: 7,
+};
+
+class RemoteConnection implements ServerConnection {
   readonly link: RemoteLink;
   readonly pid = undefined;
-  readonly ended: Promise<string>;
-  readonly #definition: RemoteServer;
-  readonly #headers: Readonly<Record<string, string>>;
-  readonly #secrets: Readonly<Record<string, string>>;
-  readonly #transport: Promise<Transport>;
-  readonly #end = deferred<string>();
+  readonly #end: RemoteEnd;
+  readonly #fetch = new RemoteFetch();
+  readonly #transports: Transport[] = [];
   #lastError = '';
 
-  constructor(definition: RemoteServer, context: LaunchContext) {
-    this.#definition = definition;
-    const used = new Map<string, string>();
-    const filled = Object.entries(definition.headers).map(([name, value]) => {
-      const place = `The header ${name} of server ${definition.name}`;
-      return [name, fillIn(value, context.environment, place, used)] as const;
+  constructor(end: RemoteEnd, context: LaunchContext) {
+    this.#end = end;
+    const transport = this.#open();
+    transport.catch((error: unknown) => end.fail(this.#causeOf(error)));
+    this.link = new RemoteLink(transport, {
+      ...context,
+      errorOf: (error) => end.errorOf(this.#causeOf(error)),
+      refused: (error) => end.fail(this.#causeOf(error)),
     });
-    this.#headers = Object.fromEntries(filled);
-    this.#secrets = { ...Object.fromEntries(used), ...this.#headers };
-    this.ended = this.#end.promise;
-    this.#transport = this.#open();
-    this.#transport.catch((error: unknown) => this.#over(`could not be reached: ${this.#safe(error)}`));
-    this.link = new RemoteLink(this.#transport, { ...context, describe: (error) => this.#safe(error) });
+    void this.ended.then(() => this.link.destroy());
+  }
+
+  get ended(): Promise<string> {
+    return this.#end.ended;
+  }
+
+  get failure(): BridgeError | undefined {
+    return this.#end.failure;
   }
 
   lastWords(): string {
     return this.#lastError;
   }
 
+  safe(text: string): string {
+    return this.#end.safe(text);
+  }
+
   async stop(): Promise<void> {
-    this.#over('was stopped');
-    await this.#transport.then((transport) => transport.close()).catch(() => undefined); // it is gone either way
+    this.#end.over('was stopped');
+    await Promise.allSettled(this.#transports.map((transport) => transport.close())); // they are gone either way
   }
 
   async #open(): Promise<Transport> {
-    const { transport: kind } = this.#definition;
-    if (kind === 'auto')
-      return new EitherTransport(
-        () => this.#make('http'),
-        () => this.#make('sse'),
-        this,
-      );
-    const transport = await this.#make(kind);
-    await this.attach(transport);
+    const headers = await this.#end.headers();
+    const { transport: kind } = this.#end.definition;
+    if (kind === 'auto') return new EitherTransport((either) => this.#start(either, headers));
+    return this.#start(kind === 'sse' ? 'sse' : 'http', headers);
+  }
+
+  async #start(kind: 'http' | 'sse', headers: HeaderMap): Promise<Transport> {
+    const transport = await this.#make(kind, headers);
+    this.#end.signal.throwIfAborted();
+    this.#transports.push(transport);
+    transport.onmessage = (message: JSONRPCMessage) => this.#received(transport, message);
+    transport.onerror = (error) => this.#onError(error);
+    await transport.start();
+    transport.onclose = () => this.#end.over('closed the connection');
+    // An event stream that breaks comes back as another session, which nobody has initialized.
+    if (kind === 'sse') transport.onerror = (error) => this.#onStreamError(error);
     return transport;
   }
 
-  /** Begins to hear a transport. */
-  async attach(transport: Transport): Promise<void> {
-    transport.onmessage = (message: JSONRPCMessage) => this.#received(transport, message);
-    transport.onerror = (error) => {
-      this.#lastError = this.#safe(error);
-      // The server has forgotten the session: the next call begins a new one.
-      if ('code' in error && error.code === 404) this.#over('has ended the session');
-    };
-    transport.onclose = () => this.#over('closed the connection');
-    await transport.start();
-  }
-
-  async #make(kind: 'http' | 'sse'): Promise<Transport> {
-    const url = new URL(this.#definition.url);
-    const options = { requestInit: { headers: this.#headers } };
+  async #make(kind: 'http' | 'sse', headers: HeaderMap): Promise<Transport> {
+    const url = new URL(this.#end.definition.url);
+    const options = { requestInit: { headers }, fetch: this.#fetch.fetch };
     if (kind === 'sse') {
       const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
       return new SSEClientTransport(url, options);
     }
     const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
-    return new StreamableHTTPClientTransport(url, options) as Transport;
+    return new StreamableHTTPClientTransport(url, { ...options, reconnectionOptions: RECONNECTION }) as Transport;
   }
 
   #received(transport: Transport, message: JSONRPCMessage): void {
@@ -89,50 +106,24 @@ export class RemoteConnection implements ServerConnection {
     this.link.receive(message);
   }
 
-  safe(text: string): string {
-    return redact(text, this.#secrets);
+  /** The transports tell of an error here before they throw it. */
+  #onError(error: Error): void {
+    this.#lastError = this.#end.errorOf(this.#causeOf(error)).message;
+    // Once the one whose message it was has been told.
+    if (error instanceof RemoteFailure && error.isFinal) setImmediate(() => this.#end.over(error.message));
   }
 
-  #safe(error: unknown): string {
-    return this.safe(messageOf(error)).slice(0, 500);
+  #onStreamError(error: Error): void {
+    this.#onError(error);
+    if (isEventStreamError(error)) this.#end.over('closed the connection');
   }
 
-  #over(how: string): void {
-    this.#end.resolve(how);
-    this.link?.destroy();
+  #causeOf(error: unknown): unknown {
+    return isEventStreamError(error) ? (this.#fetch.failure ?? error) : error;
   }
 }
 
-/** Streamable HTTP, or SSE if the server refuses the first message over HTTP. */
-class EitherTransport implements Transport {
-  readonly #makers: readonly (() => Promise<Transport>)[];
-  readonly #owner: Pick<RemoteConnection, 'attach'>;
-  #chosen: Transport | undefined;
-
-  constructor(http: () => Promise<Transport>, sse: () => Promise<Transport>, owner: Pick<RemoteConnection, 'attach'>) {
-    this.#makers = [http, sse];
-    this.#owner = owner;
-  }
-
-  start(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#chosen !== undefined) return this.#chosen.send(message);
-    const [http, sse] = this.#makers;
-    this.#chosen = await this.#try(http, message).catch(() => this.#try(sse, message));
-  }
-
-  async #try(make: (() => Promise<Transport>) | undefined, message: JSONRPCMessage): Promise<Transport> {
-    const transport = await make?.();
-    if (transport === undefined) throw new Error('no transport');
-    await this.#owner.attach(transport);
-    await transport.send(message);
-    return transport;
-  }
-
-  async close(): Promise<void> {
-    await this.#chosen?.close();
-  }
+/** An SseError: what was thrown is only a text in it. */
+function isEventStreamError(error: unknown): boolean {
+  return error instanceof Error && 'event' in error;
 }

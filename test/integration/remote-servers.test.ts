@@ -1,24 +1,11 @@
 // Servers at a URL: real HTTP, real SSE, made with the official SDK.
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { textOf } from '../support/raw-client.ts';
-import { fixtureServer, ROOT, TestDaemon } from '../support/test-daemon.ts';
+import { endFixtures, httpServer } from '../support/remote-fixture.ts';
+import { fixtureServer, TestDaemon } from '../support/test-daemon.ts';
 
-const running: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of running.splice(0)) child.kill();
-});
-
-async function serverAt(kind: 'http' | 'sse', token?: string): Promise<string> {
-  const args = [join(ROOT, 'test/fixtures/servers/http-server.mjs'), kind, ...(token === undefined ? [] : [token])];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  running.push(child);
-  const [port] = (await once(child.stdout, 'data')) as [Buffer];
-  return `http://127.0.0.1:${port.toString().trim()}/mcp`;
-}
+afterEach(endFixtures);
 
 describe.each([
   ['http', 'http'],
@@ -27,7 +14,7 @@ describe.each([
   ['sse', 'auto'],
 ] as const)('a server over %s, configured as %s', (kind, type) => {
   test('is one server for all its clients: lists, calls, progress, the same ids', async () => {
-    const daemon = await TestDaemon.start({ mcpServers: { remote: { type, url: await serverAt(kind) } } });
+    const daemon = await TestDaemon.start({ mcpServers: { remote: { type, url: await httpServer(kind) } } });
     const [one, other] = [await daemon.client(), await daemon.client()];
     const hello = await (await daemon.connect()).initialize();
     expect(hello.result).toMatchObject({ serverInfo: { name: `fixture-${kind}` }, instructions: 'At a URL.' });
@@ -54,7 +41,7 @@ describe.each([
 const variable = (name: string): string => `\${${name}}`;
 
 test('headers hold variables of the environment, which are never shown', async () => {
-  const url = await serverAt('http', 's3cret-token');
+  const url = await httpServer('http', 's3cret-token');
   const config = {
     mcpServers: {
       remote: {
@@ -84,7 +71,7 @@ test('headers hold variables of the environment, which are never shown', async (
 });
 
 test('a server that has forgotten the session gets a new one with the next call', async () => {
-  const daemon = await TestDaemon.start({ mcpServers: { remote: { type: 'http', url: await serverAt('http') } } });
+  const daemon = await TestDaemon.start({ mcpServers: { remote: { type: 'http', url: await httpServer('http') } } });
   const client = await daemon.client();
   await client.callTool(1, 'forget');
   await new Promise((resolve) => setTimeout(resolve, 100));

@@ -159,15 +159,30 @@ describe('a server at a URL', () => {
     [{ type: 'streamable-http' }, 'http'],
     [{ type: 'sse' }, 'sse'],
     [{ type: 'auto' }, 'auto'],
+    [{ url: 'http://x' }, 'auto'],
+    [{ url: 'ws://x' }, 'ws'],
+    [{ url: 'wss://x', type: 'ws' }, 'ws'],
   ])('with %j is reached by %s', (entry, transport) => {
-    expect(remote(entry)).toMatchObject([{ name: 's', transport, url: 'https://x/mcp', headers: {} }]);
+    const url = 'url' in entry ? entry.url : 'https://x/mcp';
+    expect(remote(entry)).toMatchObject([{ name: 's', transport, url, headers: {}, headersHelper: undefined }]);
+  });
+
+  test('may have a helper for its headers, which runs in the directory of the file or another one', () => {
+    expect(remote({ headersHelper: 'print it' })).toMatchObject([
+      { headersHelper: { command: 'print it', cwd: '/base/.' } },
+    ]);
+    expect(remote({ headersHelper: 'x', cwd: 'dir' })).toMatchObject([{ headersHelper: { cwd: '/base/dir' } }]);
   });
 
   test.each([
     [{ url: 'ftp://x' }, 'mcpServers.s.url must be an http or https URL'],
     [{ url: 'https://' }, 'mcpServers.s.url must be an http or https URL'],
-    [{ type: 'ws' }, 'mcpServers.s.type is one of http, sse, auto'],
-    [{ type: 'toString' }, 'mcpServers.s.type is one of http, sse, auto'],
+    [{ type: 'ws' }, 'mcpServers.s.url must be a ws or wss URL'],
+    [{ type: 'http', url: 'ws://x' }, 'mcpServers.s.url must be an http or https URL'],
+    [{ type: 'smtp' }, 'mcpServers.s.type is one of http, sse, ws, auto'],
+    [{ type: 'toString' }, 'mcpServers.s.type is one of http, sse, ws, auto'],
+    [{ type: 7 }, 'mcpServers.s.type is one of http, sse, ws, auto'],
+    [{ headersHelper: ['x'] }, 'mcpServers.s.headersHelper must be a string that is not empty'],
     [{ headers: { A: 1 } }, 'mcpServers.s.headers.A must be a string'],
   ])('with %j is left out, with the reason', (entry, fault) => {
     expect(remote(entry)).toEqual([fault]);

@@ -1,0 +1,91 @@
+// What all connections to servers at a URL share: the headers that they are made with, what is secret about them, and
+// how they end.
+
+import type { RemoteServer } from '../core/server-definition.ts';
+import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
+import { deferred } from '../util/deferred.ts';
+import { redactEach } from './child-env.ts';
+import type { LaunchContext } from './child-process.ts';
+import { helperHeaders } from './headers-helper.ts';
+import { failureOf, type RemoteFailure } from './remote-failure.ts';
+import { configuredHeaders, mergedHeaders } from './remote-headers.ts';
+
+/** From here on a word of a header counts as a secret of its own, such as the token behind `Bearer`. */
+const SECRET_WORD = 8;
+
+export class RemoteEnd {
+  readonly definition: RemoteServer;
+  readonly ended: Promise<string>;
+  /** Why it could not be opened. */
+  failure: BridgeError | undefined;
+  readonly #context: LaunchContext;
+  readonly #configured: Readonly<Record<string, string>>;
+  readonly #secrets: [name: string, value: string][] = [];
+  readonly #end = deferred<string>();
+  readonly #abort = new AbortController();
+
+  /** Throws if a header needs a variable that is not set. */
+  constructor(definition: RemoteServer, context: LaunchContext) {
+    this.definition = definition;
+    this.ended = this.#end.promise;
+    this.#context = context;
+    const used = new Map<string, string>();
+    this.#configured = configuredHeaders(definition, context.environment, used);
+    this.#hideHeaders(this.#configured);
+    for (const [name, value] of used) this.hide(name, value);
+  }
+
+  /** Aborted when it is over. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Those of the definition, and those that its helper prints this time. */
+  async headers(): Promise<Readonly<Record<string, string>>> {
+    const helped = await helperHeaders(this.definition, this.#context, this.signal);
+    this.#hideHeaders(helped);
+    return mergedHeaders(this.#configured, helped);
+  }
+
+  /** From here on this value is taken out of what anyone is told. */
+  hide(name: string, value: string): void {
+    this.#secrets.push([name, value]);
+  }
+
+  #hideHeaders(headers: Readonly<Record<string, string>>): void {
+    for (const [name, value] of Object.entries(headers)) {
+      for (const word of value.split(/\s+/)) if (word.length >= SECRET_WORD) this.hide(name, word);
+      this.hide(name, value);
+    }
+  }
+
+  safe(text: string): string {
+    return redactEach(text, this.#secrets);
+  }
+
+  /** What the one is told whose message has failed. */
+  errorOf(error: unknown, code: BridgeErrorCode = 'SERVER_UNREACHABLE'): BridgeError {
+    if (error instanceof BridgeError) return error;
+    const failure = failureOf(error);
+    const { name } = this.definition;
+    const options = { server: name, hint: this.#hintFor(failure), cause: error };
+    return new BridgeError(code, `Server ${name} ${failure.message}`, options);
+  }
+
+  #hintFor({ isFinal }: RemoteFailure): string {
+    if (isFinal) return 'The next call begins a new session.';
+    const { origin, pathname } = new URL(this.definition.url);
+    return `Check its url: ${origin === 'null' ? '' : origin}${pathname}`;
+  }
+
+  /** It could not be opened. */
+  fail(error: unknown): void {
+    this.failure ??= this.errorOf(error, 'SERVER_START_FAILED');
+    this.over(this.failure.message);
+  }
+
+  over(how: string): void {
+    this.#end.resolve(how);
+    this.#abort.abort();
+  }
+}

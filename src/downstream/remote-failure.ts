@@ -1,0 +1,102 @@
+// What can go wrong on the way to a server at a URL, each as one sentence that follows the server's name. It never holds
+// what the server has answered.
+
+import { systemCode } from '../util/bridge-error.ts';
+
+export interface FailureFacts {
+  /** Of an answer over HTTP. */
+  readonly status?: number;
+  /** Nothing can be asked over this connection any more; the next call needs a new one. */
+  readonly isFinal?: boolean;
+}
+
+export class RemoteFailure extends Error {
+  readonly status: number | undefined;
+  readonly isFinal: boolean;
+
+  constructor(sentence: string, { status, isFinal = false }: FailureFacts = {}) {
+    super(sentence);
+    this.status = status;
+    this.isFinal = isFinal;
+  }
+}
+
+const NETWORK: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'could not be reached: connection refused',
+  ENOTFOUND: 'could not be reached: nobody knows its host name',
+  EAI_AGAIN: 'could not be reached: its host name cannot be looked up now',
+  EHOSTUNREACH: 'could not be reached: there is no way to its host',
+  ENETUNREACH: 'could not be reached: there is no way to its network',
+  ETIMEDOUT: 'could not be reached: its host does not answer',
+  UND_ERR_CONNECT_TIMEOUT: 'could not be reached: its host does not answer',
+  ECONNRESET: 'closed the connection without an answer',
+  EPIPE: 'closed the connection without an answer',
+  UND_ERR_SOCKET: 'closed the connection without an answer',
+  UND_ERR_HEADERS_TIMEOUT: 'has not answered in time',
+  UND_ERR_BODY_TIMEOUT: 'has not answered in time',
+  CERT_HAS_EXPIRED: 'could not be reached: its certificate has expired',
+  CERT_NOT_YET_VALID: 'could not be reached: its certificate is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'could not be reached: its certificate is for another host',
+  EPROTO: 'could not be reached: it does not speak TLS there',
+};
+
+/** OpenSSL has many more of each kind. */
+const KINDS: readonly (readonly [RegExp, string])[] = [
+  [/CERT|SIGNATURE|ISSUER/, 'could not be reached: its certificate is not trusted'],
+  [/^ERR_(SSL|TLS)/, 'could not be reached: it does not speak TLS there'],
+  [/^HPE_/, 'could not be reached: it does not speak HTTP there'],
+];
+
+/** From what a request, or an upgrade to a WebSocket, was thrown out with. */
+export function networkFailure(error: unknown): RemoteFailure {
+  const code = codeWithin(error);
+  if (code === undefined) return new RemoteFailure('could not be reached');
+  const sentence = NETWORK[code] ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? 'could not be reached';
+  return new RemoteFailure(`${sentence} (${code})`);
+}
+
+/** `fetch` hides the error of the system call behind others; one for each address, if a host has several. */
+function codeWithin(error: unknown): string | undefined {
+  for (let inner = error; inner instanceof Error; inner = innerOf(inner)) {
+    const code = systemCode(inner);
+    if (code !== undefined) return code;
+  }
+  return undefined;
+}
+
+function innerOf(error: Error): unknown {
+  return error instanceof AggregateError ? error.errors[0] : error.cause;
+}
+
+/** From an answer that is none; `isOpen` says that the server has answered better ones before. */
+export function statusFailure(status: number, isOpen: boolean): RemoteFailure {
+  if (status === 401) return new RemoteFailure('wants you to sign in', { status, isFinal: true });
+  if (status === 404 && isOpen) return new RemoteFailure('has ended the session', { status, isFinal: true });
+  return new RemoteFailure(`${sentenceFor(status)} (HTTP ${status})`, { status });
+}
+
+function sentenceFor(status: number): string {
+  if (status >= 500) return 'failed';
+  if (status === 403) return 'denies access';
+  if (status === 404 || status === 410) return 'is not at its url';
+  if (status >= 300 && status < 400) return 'sends us to another place, which is not followed';
+  return 'refused the request';
+}
+
+/** From an answer of a kind that no server of MCP gives, such as a web page. */
+export function contentFailure(contentType: string | null): RemoteFailure {
+  const kind = /^[\w.+-]+\/[\w.+-]+/.exec(contentType ?? '')?.[0];
+  return new RemoteFailure(`does not speak MCP at its url: it answered with ${kind ?? 'something'} instead of JSON`, {
+    status: 200,
+  });
+}
+
+/** From whatever the transports have thrown. */
+export function failureOf(error: unknown): RemoteFailure {
+  if (error instanceof RemoteFailure) return error;
+  if (error instanceof SyntaxError) return new RemoteFailure('answered with something that is not JSON');
+  if (error instanceof Error && error.name === 'ZodError')
+    return new RemoteFailure('answered with something that is not JSON-RPC');
+  const status = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof status === 'number' && status >= 300 ? statusFailure(status, false) : networkFailure(error);
+}

@@ -1,0 +1,125 @@
+// A link over a WebSocket: one message a text frame. The bytes are those of the wire both ways; nothing is decoded.
+
+import { isUtf8 } from 'node:buffer';
+import type { WebSocket } from 'ws';
+import { END_BYTES } from '../wire/frame-ends.ts';
+import { FrameSplitter } from '../wire/frame-splitter.ts';
+import type { Link, LinkHandler } from '../wire/link.ts';
+import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
+
+const NEWLINE = 0x0a;
+const SPACE = 0x20;
+/** What the close frame of an end without a fault says (RFC 6455, 7.4.1). */
+const NORMAL = 1000;
+
+export class WebSocketLink implements Link, ByteSink {
+  readonly outbox: Outbox;
+  readonly #splitter: FrameSplitter;
+  #socket: WebSocket | undefined;
+  /** What was to be sent before there was a socket. */
+  #early: Buffer[] = [];
+  #handler: LinkHandler | undefined;
+  #isPaused = false;
+  #isClosed = false;
+
+  constructor(turn: FlushTurn) {
+    this.outbox = new Outbox(this, turn);
+    // What comes this way was measured before; with an id of ours in it, it may be a little longer.
+    this.#splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
+      frame: (b, start, end) => this.#send(b.subarray(start, end)),
+      overflowed: () => undefined,
+      badFrame: () => undefined,
+    });
+  }
+
+  /** Begins to use a socket that has just opened. */
+  attach(socket: WebSocket): void {
+    this.#socket = socket;
+    socket.on('message', (data) => this.#receive(data as Buffer)); // `nodebuffer` is the socket's binaryType
+    socket.on('close', () => this.#closed());
+    if (this.#isPaused) socket.pause();
+    for (const message of this.#early.splice(0)) this.#send(message);
+  }
+
+  start(handler: LinkHandler): void {
+    this.#handler = handler;
+  }
+
+  /** A message beyond the limit has begun; the socket will close over it. */
+  overflowed(): void {
+    this.#handler?.overflowed();
+  }
+
+  #receive(data: Buffer): void {
+    if (this.#isClosed || data.length === 0) return;
+    if (!isUtf8(data))
+      return this.#handler?.badFrame('not-utf8', data.subarray(0, END_BYTES), data.subarray(-END_BYTES));
+    const frame = Buffer.allocUnsafe(data.length + 1);
+    data.copy(frame);
+    // On our own lines a message ends at its first newline. Within JSON it is no more than a space.
+    for (let at = frame.indexOf(NEWLINE); at >= 0 && at < data.length; at = frame.indexOf(NEWLINE, at + 1))
+      frame[at] = SPACE;
+    frame[data.length] = NEWLINE;
+    this.#handler?.frame(frame, 0, data.length);
+  }
+
+  get writableLength(): number {
+    const early = this.#early.reduce((sum, message) => sum + message.length, 0);
+    return early + (this.#socket?.bufferedAmount ?? 0);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    this.#splitter.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    return true;
+  }
+  cork(): void {
+    // Each message is a frame of its own anyway.
+  }
+  uncork(): void {
+    // See cork().
+  }
+
+  #send(message: Buffer): void {
+    const socket = this.#socket;
+    if (socket === undefined) {
+      this.#early.push(message);
+      return;
+    }
+    // A failed write ends in 'close', which is where it is handled.
+    socket.send(message, { binary: false }, () => {
+      if (this.writableLength === 0) this.#handler?.drained();
+    });
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#socket?.resume();
+  }
+
+  end(): void {
+    this.outbox.flush();
+    this.outbox.close();
+    if (this.#socket === undefined) return this.destroy();
+    this.#socket.resume();
+    this.#socket.close(NORMAL);
+  }
+
+  destroy(): void {
+    this.outbox.close();
+    if (this.#socket === undefined) queueMicrotask(() => this.#closed());
+    else this.#socket.terminate();
+  }
+
+  #closed(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#early = [];
+    this.outbox.close();
+    this.#handler?.closed();
+  }
+}
