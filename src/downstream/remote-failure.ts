@@ -50,9 +50,16 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
 /** From what a request, or an upgrade to a WebSocket, was thrown out with. */
 export function networkFailure(error: unknown): RemoteFailure {
   const code = codeWithin(error);
-  if (code === undefined) return new RemoteFailure('could not be reached');
+  if (code === undefined) return new RemoteFailure(`could not be reached${isBadPort(error) ? BAD_PORT : ''}`);
   const sentence = NETWORK[code] ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? 'could not be reached';
   return new RemoteFailure(`${sentence} (${code})`);
+}
+
+/** `fetch` asks nothing of ports that belong to other protocols, and has no code for it. */
+const BAD_PORT = ': its port is one of those that HTTP may not use';
+
+function isBadPort(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof Error && error.cause.message === 'bad port';
 }
 
 /** `fetch` hides the error of the system call behind others; one for each address, if a host has several. */

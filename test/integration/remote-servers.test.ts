@@ -74,9 +74,12 @@ test('a server that has forgotten the session gets a new one with the next call'
   const daemon = await TestDaemon.start({ mcpServers: { remote: { type: 'http', url: await httpServer('http') } } });
   const client = await daemon.client();
   await client.callTool(1, 'forget');
-  await new Promise((resolve) => setTimeout(resolve, 100));
   const lost = await client.callTool(2, 'echo', { text: 'a' });
-  expect(lost.error?.code).toBe(-32603);
+  expect(lost.error).toEqual({
+    code: -32603,
+    message: 'Server remote has ended the session',
+    data: { code: 'SERVER_UNREACHABLE', server: 'remote', hint: 'The next call begins a new session.' },
+  });
   expect(textOf(await client.callTool(3, 'echo', { text: 'b' }))).toBe('b');
   await daemon.stop();
 });
