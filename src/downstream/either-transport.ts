@@ -1,6 +1,6 @@
 // Streamable HTTP, or the older SSE if the server refuses the first message over HTTP.
 
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { RemoteFailure } from './remote-failure.ts';
 
@@ -17,8 +17,8 @@ export class EitherTransport implements Transport {
     return Promise.resolve();
   }
 
-  async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#chosen !== undefined) return (await this.#chosen).send(message);
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (this.#chosen !== undefined) return (await this.#chosen).send(message, options);
     this.#chosen = this.#choose(message);
     await this.#chosen;
   }

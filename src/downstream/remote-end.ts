@@ -67,9 +67,19 @@ export class RemoteEnd {
   errorOf(error: unknown, code: BridgeErrorCode = 'SERVER_UNREACHABLE'): BridgeError {
     if (error instanceof BridgeError) return error;
     const failure = failureOf(error);
+    if (failure.isUncertain && code === 'SERVER_UNREACHABLE') return this.lostCall(failure.message);
     const { name } = this.definition;
     const options = { server: name, hint: this.#hintFor(failure), cause: error };
     return new BridgeError(code, `Server ${name} ${failure.message}`, options);
+  }
+
+  /** What the one is told whose call was under way when the connection to it broke. */
+  lostCall(how: string): BridgeError {
+    const { name } = this.definition;
+    return new BridgeError('SERVER_CRASHED', `Server ${name} ${how}; the outcome of the call is unknown`, {
+      server: name,
+      hint: 'The next call reaches the server again, if it is there.',
+    });
   }
 
   #hintFor({ isFinal }: RemoteFailure): string {

@@ -8,18 +8,25 @@ export interface FailureFacts {
   readonly status?: number;
   /** Nothing can be asked over this connection any more; the next call needs a new one. */
   readonly isFinal?: boolean;
+  /** The server may have done what it was asked. */
+  readonly isUncertain?: boolean;
 }
 
 export class RemoteFailure extends Error {
   readonly status: number | undefined;
   readonly isFinal: boolean;
+  readonly isUncertain: boolean;
 
-  constructor(sentence: string, { status, isFinal = false }: FailureFacts = {}) {
+  constructor(sentence: string, { status, isFinal = false, isUncertain = false }: FailureFacts = {}) {
     super(sentence);
     this.status = status;
     this.isFinal = isFinal;
+    this.isUncertain = isUncertain;
   }
 }
+
+const HUNG_UP = 'closed the connection without an answer';
+const TOO_SLOW = 'has not answered in time';
 
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'could not be reached: connection refused',
@@ -29,11 +36,11 @@ const NETWORK: Readonly<Record<string, string>> = {
   ENETUNREACH: 'could not be reached: there is no way to its network',
   ETIMEDOUT: 'could not be reached: its host does not answer',
   UND_ERR_CONNECT_TIMEOUT: 'could not be reached: its host does not answer',
-  ECONNRESET: 'closed the connection without an answer',
-  EPIPE: 'closed the connection without an answer',
-  UND_ERR_SOCKET: 'closed the connection without an answer',
-  UND_ERR_HEADERS_TIMEOUT: 'has not answered in time',
-  UND_ERR_BODY_TIMEOUT: 'has not answered in time',
+  ECONNRESET: HUNG_UP,
+  EPIPE: HUNG_UP,
+  UND_ERR_SOCKET: HUNG_UP,
+  UND_ERR_HEADERS_TIMEOUT: TOO_SLOW,
+  UND_ERR_BODY_TIMEOUT: TOO_SLOW,
   CERT_HAS_EXPIRED: 'could not be reached: its certificate has expired',
   CERT_NOT_YET_VALID: 'could not be reached: its certificate is not valid yet',
   ERR_TLS_CERT_ALTNAME_INVALID: 'could not be reached: its certificate is for another host',
@@ -52,7 +59,7 @@ export function networkFailure(error: unknown): RemoteFailure {
   const code = codeWithin(error);
   if (code === undefined) return new RemoteFailure(`could not be reached${isBadPort(error) ? BAD_PORT : ''}`);
   const sentence = NETWORK[code] ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? 'could not be reached';
-  return new RemoteFailure(`${sentence} (${code})`);
+  return new RemoteFailure(`${sentence} (${code})`, { isUncertain: sentence === HUNG_UP || sentence === TOO_SLOW });
 }
 
 /** `fetch` asks nothing of ports that belong to other protocols, and has no code for it. */

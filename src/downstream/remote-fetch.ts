@@ -3,15 +3,25 @@
 
 import { contentFailure, networkFailure, type RemoteFailure, statusFailure } from './remote-failure.ts';
 
+export interface RemoteFetchOptions {
+  /** The stream that a request's answer comes in has ended, with the answer or without it. */
+  readonly streamEnded: (requestId: unknown) => void;
+}
+
 export class RemoteFetch {
+  readonly #options: RemoteFetchOptions;
   /** The last one: an EventSource hands on no more than a text of it. */
   failure: RemoteFailure | undefined;
   #isOpen = false;
 
+  constructor(options: RemoteFetchOptions) {
+    this.#options = options;
+  }
+
   readonly fetch = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
     const response = await this.#send(url, init);
-    const failure = this.#failureIn(response, init.method ?? 'GET');
-    if (failure === undefined) return response;
+    const failure = this.#failureIn(response, init);
+    if (failure === undefined) return this.#watched(response, init);
     await response.body?.cancel();
     throw this.#note(failure);
   };
@@ -25,12 +35,13 @@ export class RemoteFetch {
     }
   }
 
-  #failureIn(response: Response, method: string): RemoteFailure | undefined {
+  #failureIn(response: Response, { method = 'GET', headers }: RequestInit): RemoteFailure | undefined {
     // Not every server has a stream besides its answers, and redirects are the transport's to follow or not.
     if (response.status < 400) return this.#contentFailureIn(response, method);
     if (response.status === 405 && method === 'GET') return undefined;
-    // What a server says to GET is about the stream, and not about the session, but for who has to sign in.
-    return statusFailure(response.status, this.#isOpen && method === 'POST');
+    // What a server says to GET is about the stream and not about the session, unless the stream was there before.
+    const isKnown = method === 'POST' || new Headers(headers).has('last-event-id');
+    return statusFailure(response.status, this.#isOpen && isKnown);
   }
 
   #contentFailureIn(response: Response, method: string): RemoteFailure | undefined {
@@ -41,8 +52,35 @@ export class RemoteFetch {
     return undefined;
   }
 
+  /** A response like this one, of whose end we hear. */
+  #watched(response: Response, { method, body }: RequestInit): Response {
+    const isStream = response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false;
+    if (method !== 'POST' || !isStream || response.body === null || typeof body !== 'string') return response;
+    const { id } = JSON.parse(body) as { id?: unknown };
+    const watched = untilEnd(response.body, () => this.#options.streamEnded(id));
+    return new Response(watched, response);
+  }
+
   #note(failure: RemoteFailure): RemoteFailure {
     this.failure = failure;
     return failure;
   }
+}
+
+/** The same stream; `ended` is called when all of it was read, or it broke. */
+function untilEnd(stream: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
+  const reader = stream.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      ended();
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }

@@ -5,16 +5,30 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
 
 export interface RemoteLinkOptions {
   readonly turn: FlushTurn;
+  readonly clock: Clock;
   /** What a failed message's sender is told. */
   readonly errorOf: (error: unknown) => BridgeError;
+  /** What is told of a call whose answer will not come any more. */
+  readonly lost: () => BridgeError;
   /** The first message has failed: nothing can follow. */
   readonly refused: (error: unknown) => void;
+}
+
+/** How long what a stream has brought may take through the transport, once the stream has ended. */
+const STREAM_GRACE_MS = 100;
+
+/** A request without an answer. */
+interface Awaited {
+  /** Its stream can be taken up again where it broke. */
+  isResumable: boolean;
+  isBroken: boolean;
 }
 
 export class RemoteLink implements Link, ByteSink {
@@ -26,6 +40,7 @@ export class RemoteLink implements Link, ByteSink {
   readonly #options: RemoteLinkOptions;
   /** Notifications are in order, and before the requests that come after them. */
   #afterNotices: Promise<void> = Promise.resolve();
+  readonly #awaited = new Map<unknown, Awaited>();
   #handler: LinkHandler | undefined;
   #isClosed = false;
 
@@ -47,6 +62,7 @@ export class RemoteLink implements Link, ByteSink {
 
   /** A message of the server. */
   receive(message: JSONRPCMessage): void {
+    if (!('method' in message)) this.#awaited.delete(message.id);
     this.#handOn(JSON.stringify(message));
   }
 
@@ -54,6 +70,21 @@ export class RemoteLink implements Link, ByteSink {
     if (this.#isClosed) return;
     const frame = Buffer.from(`${json}\n`);
     this.#handler?.frame(frame, 0, frame.length - 1);
+  }
+
+  /** The stream of a request's answer has ended. */
+  streamEnded(id: unknown): void {
+    this.#options.clock.after(STREAM_GRACE_MS, () => {
+      const awaited = this.#awaited.get(id);
+      if (awaited === undefined) return;
+      awaited.isBroken = true;
+      if (!awaited.isResumable) this.#fail(id, this.#options.lost());
+    });
+  }
+
+  /** Streams that broke could not be taken up again. */
+  gaveUp(): void {
+    for (const [id, { isBroken }] of this.#awaited) if (isBroken) this.#fail(id, this.#options.lost());
   }
 
   write(bytes: Uint8Array): boolean {
@@ -69,7 +100,7 @@ export class RemoteLink implements Link, ByteSink {
 
   #send(message: JSONRPCMessage, bytes: number): void {
     this.writableLength += bytes;
-    const sent = this.#afterNotices.then(async () => (await this.#transport).send(message));
+    const sent = this.#afterNotices.then(() => this.#hand(message));
     const settled = sent
       .catch((error: unknown) => this.#failed(message, error))
       .finally(() => {
@@ -79,12 +110,27 @@ export class RemoteLink implements Link, ByteSink {
     if (!('id' in message)) this.#afterNotices = settled;
   }
 
+  async #hand(message: JSONRPCMessage): Promise<void> {
+    const transport = await this.#transport;
+    if (!('id' in message) || !('method' in message)) return transport.send(message);
+    const awaited = { isResumable: false, isBroken: false };
+    this.#awaited.set(message.id, awaited);
+    const onresumptiontoken = (): void => {
+      awaited.isResumable = true;
+    };
+    await transport.send(message, { onresumptiontoken });
+  }
+
   /** The one who waits for it is told; nobody else is concerned. */
   #failed(message: JSONRPCMessage, error: unknown): void {
     if (!('id' in message) || !('method' in message)) return;
-    if (message.method === 'initialize') return this.#options.refused(error);
-    const told = rpcErrorOf(this.#options.errorOf(error));
-    this.#handOn(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"error":${told}}`);
+    if (message.method === 'initialize') this.#options.refused(error);
+    else this.#fail(message.id, this.#options.errorOf(error));
+  }
+
+  #fail(id: unknown, error: BridgeError): void {
+    this.#awaited.delete(id);
+    this.#handOn(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${rpcErrorOf(error)}}`);
   }
 
   pause(): void {

@@ -27,11 +27,14 @@ const RECONNECTION = {
   maxRetries: 7,
 };
 
+/** How the SDK says that a stream could not be taken up again. */
+const GAVE_UP = 'Maximum reconnection attempts';
+
 class RemoteConnection implements ServerConnection {
   readonly link: RemoteLink;
   readonly pid = undefined;
   readonly #end: RemoteEnd;
-  readonly #fetch = new RemoteFetch();
+  readonly #fetch = new RemoteFetch({ streamEnded: (id) => this.link.streamEnded(id) });
   readonly #transports: Transport[] = [];
   #lastError = '';
 
@@ -42,6 +45,7 @@ class RemoteConnection implements ServerConnection {
     this.link = new RemoteLink(transport, {
       ...context,
       errorOf: (error) => end.errorOf(this.#causeOf(error)),
+      lost: () => end.lostCall('ended the stream before its answer'),
       refused: (error) => end.fail(this.#causeOf(error)),
     });
     void this.ended.then(() => this.link.destroy());
@@ -109,6 +113,7 @@ class RemoteConnection implements ServerConnection {
   /** The transports tell of an error here before they throw it. */
   #onError(error: Error): void {
     this.#lastError = this.#end.errorOf(this.#causeOf(error)).message;
+    if (error.message.startsWith(GAVE_UP)) this.link.gaveUp();
     // Once the one whose message it was has been told.
     if (error instanceof RemoteFailure && error.isFinal) setImmediate(() => this.#end.over(error.message));
   }

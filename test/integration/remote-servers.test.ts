@@ -84,6 +84,49 @@ test('a server that has forgotten the session gets a new one with the next call'
   await daemon.stop();
 });
 
+const WAIT = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } };
+
+test('a stream that breaks in the middle of a call is taken up again where it broke', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { remote: { url: await httpServer('resumable') } } });
+  const client = await daemon.client();
+  client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: WAIT });
+  expect((await client.next()).params).toMatchObject({ progressToken: 'p', progress: 1 });
+  expect(textOf(await client.callTool(2, 'cut'))).toBe('cut');
+  expect(textOf(await client.next())).toBe('taken up');
+  expect((await daemon.status()).instances).toMatchObject([{ restarts: 0, state: 'ready' }]);
+  await daemon.stop();
+});
+
+test('a stream that cannot be taken up again is an error of its call alone', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { remote: { url: await httpServer('http') } } });
+  const client = await daemon.client();
+  client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: WAIT });
+  expect((await client.next()).params).toMatchObject({ progressToken: 'p', progress: 1 });
+  expect(textOf(await client.callTool(2, 'cut'))).toBe('cut');
+  expect((await client.answerTo(1)).error).toMatchObject({
+    message: 'Server remote ended the stream before its answer; the outcome of the call is unknown',
+    data: { code: 'SERVER_CRASHED', server: 'remote' },
+  });
+  expect(textOf(await client.callTool(3, 'echo', { text: 'a' }))).toBe('a');
+  expect((await daemon.status()).instances).toMatchObject([{ restarts: 0, state: 'ready' }]);
+  await daemon.stop();
+});
+
+test.each(['http', 'sse'] as const)(
+  'a server over %s that dies in a call ends it, and the next says why',
+  async (kind) => {
+    const daemon = await TestDaemon.start({ mcpServers: { remote: { url: await httpServer(kind) } } });
+    const client = await daemon.client();
+    expect((await client.callTool(1, 'exit')).error).toMatchObject({
+      message: expect.stringMatching(/^Server remote closed the connection .*outcome.* is unknown$/),
+      data: { code: 'SERVER_CRASHED', server: 'remote' },
+    });
+    const { error } = await client.callTool(2, 'echo', { text: 'a' });
+    expect(error?.message).toBe('Server remote could not be reached: connection refused (ECONNREFUSED)');
+    await daemon.stop();
+  },
+);
+
 test('a server that is not there fails for who asks, and for nobody else', async () => {
   const daemon = await TestDaemon.start({
     mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' }, here: fixtureServer() },

@@ -21,7 +21,7 @@ async function startFixture(program: string, ...args: string[]): Promise<number>
   return Number(port.toString());
 }
 
-export async function httpServer(kind: 'http' | 'sse', ...args: string[]): Promise<string> {
+export async function httpServer(kind: 'http' | 'resumable' | 'sse', ...args: string[]): Promise<string> {
   return `http://127.0.0.1:${await startFixture('http-server.mjs', kind, ...args)}/mcp`;
 }
 
