@@ -9,7 +9,8 @@ const mayUse = {
   client: ['util', 'wire', 'local', 'config'],
   shim: ['util', 'client'],
   cli: ['util', 'client', 'config', 'local', 'shim'],
-  daemon: ['util', 'wire', 'core', 'local', 'config', 'downstream'],
+  catalog: ['util', 'wire', 'core', 'local'],
+  daemon: ['util', 'wire', 'core', 'local', 'config', 'downstream', 'catalog'],
 };
 
 const layers = Object.entries(mayUse).map(([room, allowed]) => ({

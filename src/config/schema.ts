@@ -15,7 +15,11 @@ export interface Config {
   readonly servers: readonly ServerDefinition[];
   readonly limits: Limits;
   readonly liveness: LivenessSettings;
+  /** Whether what servers say is kept from one run to the next, and how long it holds. */
+  readonly cache: { readonly isKept: boolean; readonly ttlMs: number };
 }
+
+const HOUR_S = 3600;
 
 export interface Validated {
   readonly config: Config;
@@ -30,11 +34,12 @@ export const EMPTY_CONFIG: Config = {
   servers: [],
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
+  cache: { isKept: true, ttlMs: HOUR_S * 1000 },
 };
 
-const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'limits', 'liveness'];
+const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'limits', 'liveness'];
 /** What the file's contract has and this version does not do yet: better said than passed over. */
-const UNHEEDED_SECTIONS = ['discovery', 'policy'];
+const UNHEEDED_SECTIONS = ['policy'];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
 export function validate(file: unknown, resolvePath: (path: string) => string): Validated {
@@ -54,6 +59,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
     limits: limitsOf(reader, root.limits),
     liveness: livenessOf(reader, root.liveness),
+    cache: cacheOf(reader, root.discovery),
   };
   return { config, faults: reader.faults };
 }
@@ -82,8 +88,22 @@ function limitsOf(reader: Reader, value: unknown): Limits {
       DEFAULT_LIMITS.progressExtendsTimeout,
     ),
     maxCallMs: count('maxCallMs', 1),
+    maxInstancesPerServer: count('maxInstancesPerServer', 1),
+    maxLocalStarts: count('maxLocalStarts', 1),
+    maxRemoteStarts: count('maxRemoteStarts', 1),
     idleMs: count('idleMs', 1),
     drainTimeoutMs: count('drainTimeoutMs', 0),
+  };
+}
+
+function cacheOf(reader: Reader, value: unknown): Config['cache'] {
+  const discovery = reader.section(value, 'discovery');
+  reader.keys(discovery, 'discovery', ['cache'], ['enabled', 'precedence', 'toolRules']);
+  const cache = reader.section(discovery.cache, 'discovery.cache');
+  reader.keys(cache, 'discovery.cache', ['enabled', 'ttl']);
+  return {
+    isKept: reader.flag(cache.enabled, 'discovery.cache.enabled', true),
+    ttlMs: reader.count(cache.ttl, 'discovery.cache.ttl', { otherwise: HOUR_S, least: 0 }) * 1000,
   };
 }
 

@@ -15,8 +15,9 @@ const SERVER_KEYS = [
   'headersHelper',
   'timeoutMs',
   'idleMs',
+  'sharing',
+  'trustHints',
 ];
-const UNHEEDED_SERVER_KEYS = ['sharing'];
 
 export function serverOf(
   reader: Reader,
@@ -27,13 +28,15 @@ export function serverOf(
   const place = `mcpServers.${name}`;
   const before = reader.errors;
   const fields = reader.section(entry, place);
-  reader.keys(fields, place, SERVER_KEYS, UNHEEDED_SERVER_KEYS);
+  reader.keys(fields, place, SERVER_KEYS);
   if (name === '' || /\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
   const common = {
     name,
     description: typeof fields.description === 'string' ? fields.description : '',
     timeoutMs: reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`),
     idleMs: reader.optionalCount(fields.idleMs, `${place}.idleMs`),
+    sharing: sharingOf(reader, place, fields.sharing),
+    trustHints: reader.flag(fields.trustHints, `${place}.trustHints`, false),
   };
   const definition =
     fields.url === undefined
@@ -42,7 +45,17 @@ export function serverOf(
   return reader.errors > before ? undefined : definition;
 }
 
-type Own<Definition> = Omit<Definition, 'name' | 'description' | 'timeoutMs' | 'idleMs'>;
+function sharingOf(reader: Reader, place: string, value: unknown): ServerDefinition['sharing'] {
+  if (value === undefined) return 'auto';
+  if (value === 'auto' || value === 'shared' || value === 'dedicated') return value;
+  reader.fault(`${place}.sharing`, 'is one of auto, shared, dedicated');
+  return 'auto';
+}
+
+type Own<Definition extends ServerDefinition> = Omit<
+  Definition,
+  'name' | 'description' | 'timeoutMs' | 'idleMs' | 'sharing' | 'trustHints'
+>;
 
 function stdioOf(
   reader: Reader,
@@ -58,7 +71,9 @@ function stdioOf(
     command: command.startsWith('~/') ? resolvePath(command) : command,
     args: reader.texts(fields.args, `${place}.args`),
     env: reader.textMap(fields.env, `${place}.env`),
-    cwd: resolvePath(cwd ?? '.'),
+    // What begins with a variable is not relative to the file.
+    cwd: cwd === undefined || cwd.startsWith('${') ? cwd : resolvePath(cwd),
+    dir: resolvePath('.'),
   };
 }
 

@@ -4,22 +4,21 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import type { RequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import { CallBacks } from './call-backs.ts';
-import type { Counters } from './counters.ts';
 import { extend, isOverdue } from './deadline.ts';
-import type { CallRole } from './era/era-2025.ts';
+import type { CallRole, ListKind } from './era/era-2025.ts';
 import type { Offers } from './era/hello.ts';
-import { rpcErrorOf } from './rpc-error.ts';
+import type { Face, KnownServer } from './known-server.ts';
+import { ListReader } from './list-reader.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { type BackendContext, ServerMessages } from './server-messages.ts';
 import { Pause, type Session } from './session.ts';
 import { SharedState } from './shared-state.ts';
-import { Slot } from './slot.ts';
-import { CONGESTED_BYTES, SlotTable } from './slot-table.ts';
+import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
+import { CONGESTED_BYTES, type OwnAnswer, SlotTable } from './slot-table.ts';
+import { Tasks } from './tasks.ts';
 
 /** What a running instance offers. */
 export interface Upstream {
@@ -29,34 +28,52 @@ export interface Upstream {
   readonly hello: Buffer;
 }
 
-export interface ClientRequest {
-  readonly id: RequestId;
-  readonly role: CallRole;
-  readonly frame: Frame;
+/** What an instance is for: who may use it follows from this. */
+export interface InstanceKey {
+  /** What it is offered: the capabilities of the client that has it started. */
+  offers: Offers;
+  /** The roots of its clients; undefined until it has asked for any. */
+  rootsKey: string | undefined;
+  /** The one client that it is for. */
+  owner: Session | undefined;
 }
 
-/** The instance behind a backend. */
+/** The instance behind a backend, and the server that it is an instance of. */
 export interface BackendPorts {
   /** Asks for it; opened() or failed() follows, unless one is on its way already. */
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
+  /** A client would have to wait for another one's conversation. */
+  readonly contended: (session: Session) => void;
+  /** A list of the server's is another one than it was, and has been read. */
+  readonly listLearnt: (kind: ListKind, isFirst: boolean) => void;
+}
+
+export interface BackendOptions {
+  readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints'>;
+  readonly known: KnownServer;
+  readonly key: InstanceKey;
+  readonly ports: BackendPorts;
+  readonly context: BackendContext;
 }
 
 const splice = new Splice();
 
 type Waiter = { resolve: (upstream: Upstream) => void; reject: (error: BridgeError) => void };
 
-export class Backend {
+export class Backend implements SlotOwner {
   readonly server: string;
+  readonly key: InstanceKey;
+  readonly #known: KnownServer;
   readonly #ports: BackendPorts;
-  readonly #timeoutMs: number;
+  readonly #context: BackendContext;
+  readonly #definition: BackendOptions['definition'];
   #upstream: Upstream | undefined;
-  readonly #limits: Limits;
-  readonly #counters: Counters;
+  #face: Face | undefined;
   readonly #slots: SlotTable;
   readonly callBacks: CallBacks;
-  /** What the instance is offered: the capabilities of the client that had it started. */
-  offers: Offers = {};
+  readonly tasks: Tasks;
+  readonly lists: ListReader;
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   #waiters: Waiter[] = [];
@@ -65,25 +82,32 @@ export class Backend {
   /** Clients that are not read because this server does not take what they send. */
   readonly #pausedSenders = new Set<Session>();
 
-  constructor(definition: Pick<ServerDefinition, 'name' | 'timeoutMs'>, ports: BackendPorts, context: BackendContext) {
+  constructor({ definition, known, key, ports, context }: BackendOptions) {
     const server = definition.name;
     this.server = server;
-    this.#timeoutMs = definition.timeoutMs ?? context.limits.callTimeoutMs;
-    this.#limits = context.limits;
-    this.#counters = context.counters;
+    this.key = key;
+    this.#known = known;
+    this.#definition = definition;
+    this.#context = context;
     this.#ports = ports;
-    this.#slots = new SlotTable(server, context.limits, context.counters);
-    this.callBacks = new CallBacks({
+    this.#slots = new SlotTable({ ...context, server, known, contended: ports.contended });
+    this.tasks = new Tasks(this, (method, params) => this.#slots.ask(method, params));
+    this.lists = new ListReader(context.limits.maxMessageBytes, (method, params, onAnswer) =>
+      this.#slots.ask(method, params, onAnswer),
+    );
+    const parts = {
       slots: this.#slots,
       sessions: this.sessions,
+      tasks: this.tasks,
       outbox: () => this.#upstream?.outbox,
-    });
+    };
+    this.callBacks = new CallBacks({ ...parts, known, key });
     this.fromServer = new ServerMessages(server, context, {
-      slots: this.#slots,
-      sessions: this.sessions,
+      ...parts,
+      backend: this,
       shared: this.#shared,
       callBacks: this.callBacks,
-      outbox: () => this.#upstream?.outbox,
+      listsChanged: (kinds) => this.#readLists(kinds, false),
     });
   }
 
@@ -97,29 +121,101 @@ export class Backend {
     return this.#slots.sentInAll;
   }
 
+  get isOpen(): boolean {
+    return this.#upstream !== undefined;
+  }
+
+  get instanceId(): string | undefined {
+    return this.#upstream?.instanceId;
+  }
+
+  /** Whether nobody would notice if it were for someone else from now on. */
+  get isVacant(): boolean {
+    return !this.isOpen && this.sessions.size === 0 && this.#slots.size === 0 && this.#waiters.length === 0;
+  }
+
+  /** Whether another client's conversation is going on. */
+  get isEngaged(): boolean {
+    return this.#slots.lane.isTaken;
+  }
+
   attach(session: Session): void {
-    session.backend = this;
     this.sessions.add(session);
     this.#ports.usersChanged(this.sessions.size);
   }
 
-  /** The session goes: what it had under way is cancelled, what waited is dropped. */
+  /** The session goes, here at least: what it wished of the server is taken back. */
   detach(session: Session): void {
-    this.sessions.delete(session);
-    this.#pausedSenders.delete(session);
-    this.callBacks.forget(session);
-    for (const slot of [...session.slots.values()]) this.#slots.giveUp(slot, 'The client has gone');
-    for (const request of this.#shared.forget(session)) this.#slots.ask(request.method, request.params);
+    this.#forget(session);
+    this.tasks.abandon(session);
     this.callBacks.callEnded();
     this.#ports.usersChanged(this.sessions.size);
   }
 
+  #forget(session: Session): void {
+    this.sessions.delete(session);
+    if (this.#pausedSenders.delete(session)) session.resume(Pause.congested);
+    for (const request of this.#shared.forget(session)) this.#slots.ask(request.method, request.params);
+  }
+
+  /** The session uses another instance from now on; what it has under way here still ends here. */
+  handOver(session: Session, to: Backend): void {
+    to.attach(session);
+    for (const wish of this.#shared.wishesOf(session)) to.#adopt(session, wish);
+    this.#forget(session);
+    for (const { slot, frame } of this.#slots.takeWaitingOf(session)) to.#takeOver(slot, frame);
+    this.#slots.pump();
+    this.#ports.usersChanged(this.sessions.size);
+  }
+
+  #adopt(session: Session, { method, params }: ReturnType<SharedState['wishesOf']>[number]): void {
+    if (params.level !== undefined) return this.setLevel(session, params.level);
+    this.#shared.subscribed(session, String(params.uri));
+    this.#slots.ask(method, params);
+  }
+
+  #takeOver(slot: Slot, frame: Frame): void {
+    slot.owner = this;
+    this.#slots.resubmit(slot, frame);
+    this.#startIfWaiting();
+  }
+
+  /** What it sees when it looks at the server for the first time. */
+  get face(): Face | undefined {
+    return this.#face;
+  }
+
+  /** The running instance; starts one if there is none. */
+  whenOpen(): Promise<Upstream> {
+    if (this.#upstream !== undefined) return Promise.resolve(this.#upstream);
+    const opened = new Promise<Upstream>((resolve, reject) => this.#waiters.push({ resolve, reject }));
+    this.#ports.start();
+    return opened;
+  }
+
+  // --- the owner of slots ---
+
+  cancel(slot: Slot, notice: Frame, read: Envelope): void {
+    if (slot.downId !== 0 && this.#upstream !== undefined) {
+      splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(slot.downId));
+      splice.send(this.#upstream.outbox, notice.b, notice.start, notice.end);
+    }
+    this.#slots.remove(slot);
+    this.callBacks.callEnded();
+  }
+
+  abandon(slot: Slot): void {
+    this.#slots.giveUp(slot, 'The client has gone');
+    this.callBacks.callEnded();
+  }
+
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
   checkTime(slot: Slot, nowMs: number): void {
+    const { limits, counters } = this.#context;
     // While a person is asked, the call waits for that person.
     if (slot.session.questions.size > 0) return extend(slot);
-    if (!isOverdue(slot, nowMs, this.#timeoutMs, this.#limits)) return;
-    this.#counters.timeouts++;
+    if (!isOverdue(slot, nowMs, this.#definition.timeoutMs ?? limits.callTimeoutMs, limits)) return;
+    counters.timeouts++;
     const hint = 'It may still go on there. timeoutMs in the definition of the server allows more.';
     const error = new BridgeError('CALL_TIMED_OUT', `Server ${this.server} has not answered in time`, {
       server: this.server,
@@ -129,57 +225,81 @@ export class Backend {
     this.callBacks.callEnded();
   }
 
-  /** The running instance; starts one if there is none. */
-  whenOpen(offers: Offers): Promise<Upstream> {
-    if (this.#upstream !== undefined) return Promise.resolve(this.#upstream);
-    if (this.#waiters.length === 0 && this.sessions.size === 0) this.offers = offers;
-    const opened = new Promise<Upstream>((resolve, reject) => this.#waiters.push({ resolve, reject }));
-    this.#ports.start();
-    return opened;
-  }
-
   // --- towards the server ---
 
-  /** Takes a request in and sees to its one answer. The frame's envelope says where its id and token stand. */
-  submit(session: Session, request: ClientRequest, read: Envelope): void {
-    const { b } = request.frame;
-    const idText = read.raw(b, Field.id);
-    const tokenText = read.has(Field.metaProgressToken) ? read.raw(b, Field.metaProgressToken) : '';
-    const slot = new Slot(session, this, request.id, idText, tokenText);
-    if (!session.open(slot)) {
-      const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
-      return session.answerError(idText, rpcErrorOf(refusal));
+  /** Takes a request in and sees to its one answer. */
+  submit(slot: Slot, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
+    slot.owner = this;
+    switch (role) {
+      case 'call':
+      case 'get-prompt':
+        return this.#submitCall(slot, role, frame, read);
+      case 'subscribe':
+      case 'unsubscribe':
+        return this.#submitSubscription(slot, role, frame, read);
+      case 'set-level':
+        return this.#submitLevel(slot, frame, read);
+      case 'list-tasks':
+        slot.onAnswer = (answer, said) => this.tasks.filterList(slot.session, answer, said);
+        return this.#submitSlot(slot, frame, read);
+      default:
+        return this.#submitSlot(slot, frame, read);
     }
-    if (this.#slots.lane.isOpen) slot.call = callOf(b, read);
-    if (request.role !== 'other') return this.#submitWish(slot, request, read);
-    this.#submitSlot(slot, request.frame, read);
+  }
+
+  #submitCall(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
+    const name = slot.nameText || read.raw(frame.b, read.has(Field.name) ? Field.name : Field.method);
+    if (this.#definition.trustHints === true && role === 'call' && this.#face?.isSafe(name) === true)
+      slot.again = frame;
+    if (read.has(Field.task)) slot.onAnswer = (answer, said) => this.tasks.learn(slot, answer, said);
+    if (this.#slots.lane.isOpen) slot.call = name;
+    this.#submitSlot(slot, frame, read);
   }
 
   #submitSlot(slot: Slot, frame: Frame, read: Envelope): void {
+    if (this.#slots.lane.isOpen && slot.call === '') slot.call = read.raw(frame.b, Field.method);
     this.#slots.submit(slot, frame, read);
+    this.#startIfWaiting();
+  }
+
+  #startIfWaiting(): void {
     if (this.#upstream === undefined && this.#slots.hasWaiting) this.#ports.start();
   }
 
-  /** What one client sets on a server that all of them share. */
-  #submitWish(slot: Slot, { role, frame }: ClientRequest, read: Envelope): void {
+  /** What one client wishes to hear of, on a server that all of them share. */
+  #submitSubscription(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
     const { session } = slot;
-    const params = paramsOf(frame, read);
-    const uri = String(params.uri);
-    if (role === 'unsubscribe' && this.#shared.unsubscribe(session, uri)) return this.#slots.succeed(slot);
-    if (role === 'subscribe') {
-      this.#shared.subscribed(session, uri); // at once: the first update may come before the answer
-      slot.onEnd = (hasResult) => void (hasResult || this.#shared.unsubscribe(session, uri));
+    const uri = String(read.decode(frame.b, Field.uri));
+    if (role === 'unsubscribe') {
+      if (this.#shared.unsubscribe(session, uri)) return this.#slots.succeed(slot);
+      return this.#submitSlot(slot, frame, read);
     }
-    if (role !== 'set-level') return this.#submitSlot(slot, frame, read);
-    const asked = String(params.level);
+    this.#shared.subscribed(session, uri); // at once: the first update may come before the answer
+    slot.onEnd = (hasResult) => void (hasResult || this.#shared.unsubscribe(session, uri));
+    this.#submitSlot(slot, frame, read);
+  }
+
+  #submitLevel(slot: Slot, frame: Frame, read: Envelope): void {
+    const { session } = slot;
+    const asked = levelIn(frame, read);
     const level = this.#shared.levelWith(session, asked);
     // A level that nobody knows is the server's to refuse.
     if (level === undefined || level === asked) {
-      if (level !== undefined) slot.onEnd = (hasResult) => hasResult && this.#shared.setLevel(session, asked);
+      if (level !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#shared.setLevel(session, asked));
       return this.#submitSlot(slot, frame, read);
     }
-    this.#shared.setLevel(session, asked); // others have the server say more already
+    this.setLevel(session, asked); // others have the server say more already
     this.#slots.succeed(slot);
+  }
+
+  /** The client wants this level here, and asks for no answer. */
+  setLevel(session: Session, level: string): void {
+    for (const { method, params } of this.#shared.setLevel(session, level)) this.#slots.ask(method, params);
+  }
+
+  /** Asks for the bridge itself. */
+  ask(method: string, params: object, onAnswer: OwnAnswer): void {
+    this.#slots.ask(method, params, onAnswer);
   }
 
   /** A notification of a client that is not the router's business. */
@@ -190,16 +310,6 @@ export class Backend {
     if (outbox.blockedBytes < CONGESTED_BYTES) return;
     session.pause(Pause.congested);
     this.#pausedSenders.add(session);
-  }
-
-  /** The client does not want this answer any more: it gets none, as from the server itself. */
-  cancel(slot: Slot, notice: Frame, read: Envelope): void {
-    if (slot.downId !== 0 && this.#upstream !== undefined) {
-      splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(slot.downId));
-      splice.send(this.#upstream.outbox, notice.b, notice.start, notice.end);
-    }
-    this.#slots.remove(slot);
-    this.callBacks.callEnded();
   }
 
   /** The server, or one of the clients, has taken what was queued for it. */
@@ -218,11 +328,27 @@ export class Backend {
 
   opened(upstream: Upstream): void {
     this.#upstream = upstream;
+    this.#face = this.#known.opened(this.key.offers, upstream.hello);
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { resolve } of waiters) resolve(upstream);
-    this.#slots.lane.isOpen = this.offers.sampling !== undefined || this.offers.elicitation !== undefined;
+    this.#slots.lane.isOpen = this.key.offers.sampling !== undefined || this.key.offers.elicitation !== undefined;
     this.#slots.opened(upstream.outbox, this.#shared.wishes());
+    this.#readLists(['tools', 'prompts', 'resources', 'templates'], true);
+  }
+
+  #readLists(kinds: readonly ListKind[], isFirst: boolean): void {
+    const face = this.#face;
+    if (face === undefined) return;
+    for (const kind of kinds) {
+      this.lists.read(kind, face, (pages) => {
+        if (this.#face !== face) return;
+        this.#context.logger.debug('list read', { server: this.server, kind });
+        const wasKnown = face.lists.has(kind);
+        const isNew = this.#known.learnList(face, kind, pages);
+        if (isNew) this.#ports.listLearnt(kind, isFirst && !wasKnown);
+      });
+    }
   }
 
   /** It could not be started: all who wait are told. */
@@ -236,19 +362,17 @@ export class Backend {
   /** It is gone. What was not sent yet waits for the next one. */
   closed(error: BridgeError): void {
     this.#upstream = undefined;
+    if (this.#face !== undefined) this.#face.live--;
+    this.#face = undefined;
     this.#resumeSenders();
     this.callBacks.closed();
+    this.tasks.closed();
     this.#slots.failSent(error);
-    if (this.#slots.hasWaiting) this.#ports.start();
+    this.#startIfWaiting();
   }
 }
 
-function paramsOf({ b }: Frame, read: Envelope): { readonly uri?: unknown; readonly level?: unknown } {
+function levelIn({ b }: Frame, read: Envelope): string {
   const params = read.decode(b, Field.params);
-  return typeof params === 'object' && params !== null ? params : {};
-}
-
-/** What a request calls: the tool's or prompt's name if it has one, else its method. */
-function callOf(b: Buffer, read: Envelope): string {
-  return read.raw(b, read.has(Field.name) ? Field.name : Field.method);
+  return typeof params === 'object' && params !== null && 'level' in params ? String(params.level) : '';
 }

@@ -1,21 +1,27 @@
 // Questions of a server to its clients: sampling, elicitation, roots. Over a shared connection nothing says whom one is
-// for. It is certain when one client alone has calls under way; otherwise it is held, nothing more is sent, and what is
-// under way is left to finish until one client remains. The bridge never guesses.
+// for. It is certain when one client alone has calls under way, or when it names a task; otherwise it is held, nothing
+// more is sent, and what is under way is left to finish until one client remains. The bridge never guesses.
 
 import type { Envelope } from '../wire/envelope.ts';
 import { Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
-import type { CallBackRole } from './era/era-2025.ts';
-import { INTERNAL_ERROR, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
-import type { Session } from './session.ts';
+import type { InstanceKey } from './backend.ts';
+import { NO_ROOTS } from './client-roots.ts';
+import { type CallBackRole, RELATED_TASK } from './era/era-2025.ts';
+import type { KnownServer } from './known-server.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
+import type { ClientQuestion, Session } from './session.ts';
 import type { SlotTable } from './slot-table.ts';
+import type { Tasks } from './tasks.ts';
 
 /** How long a question may be held until it is certain whom it is for. */
 const HELD_MS = 20_000;
 /** How long a client may take for its answer: it may be a person's. */
 const ANSWER_MS = 600_000;
+/** Of one server; beyond it the oldest are forgotten. */
+const MOST_ELICITATIONS = 1000;
 
 interface Question extends Frame {
   readonly role: CallBackRole;
@@ -23,13 +29,14 @@ interface Question extends Frame {
   readonly idText: string;
   readonly idFrom: number;
   readonly idTo: number;
+  readonly params: Readonly<Record<string, unknown>>;
   deadlineMs: number;
 }
 
 /** One that a client has been asked. */
-export interface PendingQuestion {
-  readonly callBacks: CallBacks;
+interface PendingQuestion extends ClientQuestion {
   readonly session: Session;
+  readonly role: CallBackRole;
   /** Towards the client. */
   readonly id: string;
   readonly serverIdText: string;
@@ -39,6 +46,9 @@ export interface PendingQuestion {
 export interface CallBacksPorts {
   readonly slots: SlotTable;
   readonly sessions: ReadonlySet<Session>;
+  readonly tasks: Tasks;
+  readonly known: KnownServer;
+  readonly key: InstanceKey;
   readonly outbox: () => Outbox | undefined;
 }
 
@@ -49,6 +59,8 @@ export class CallBacks {
   readonly #ports: CallBacksPorts;
   #held: Question[] = [];
   readonly #pending = new Map<string, PendingQuestion>();
+  /** Whom a page was shown to that is to be visited outside the protocol. */
+  readonly #elicited = new Map<string, Session>();
 
   constructor(ports: CallBacksPorts) {
     this.#ports = ports;
@@ -58,10 +70,20 @@ export class CallBacks {
   ask(role: CallBackRole, { b, start, end }: Frame, read: Envelope): void {
     const idFrom = read.from(Field.id);
     const idTo = read.to(Field.id);
-    const question = { role, b, start, end, idFrom, idTo, idText: read.raw(b, Field.id), deadlineMs: 0 };
+    const params = recordOf(read.decode(b, Field.params));
+    const question = { role, b, start, end, idFrom, idTo, idText: read.raw(b, Field.id), params, deadlineMs: 0 };
     if (role === 'roots') return this.#askForRoots(question);
+    this.#ports.known.noteAsksBack();
+    const taskId = relatedTask(params);
+    if (taskId !== undefined) return this.#askAboutTask(taskId, question);
     this.#held.push(question);
     this.callEnded();
+  }
+
+  #askAboutTask(taskId: string, question: Question): void {
+    const owner = this.#ports.tasks.ownerOf(taskId);
+    if (owner === undefined) this.#refuse(question.idText, 'No client has this task');
+    else this.#pass(owner, question);
   }
 
   /** What follows from the end of a call: a question may have become certain, and others may be sent. */
@@ -81,22 +103,53 @@ export class CallBacks {
     }
   }
 
+  // --- roots ---
+
   /** Roots are for the whole connection: with several clients, one's folders must not be shown to another. */
   #askForRoots(question: Question): void {
-    const [only] = this.#ports.sessions;
-    if (only === undefined || this.#ports.sessions.size > 1) this.#reply(question.idText, '"result":{"roots":[]}');
-    else this.#pass(only, question);
+    const { sessions, known, outbox } = this.#ports;
+    known.noteAsksForRoots();
+    const [only] = sessions;
+    if (only !== undefined && sessions.size === 1 && only.state === 'ready') return this.#pass(only, question);
+    const asker = outbox();
+    let unknown = sessions.size;
+    const oneMoreIsKnown = (): void => {
+      // The server may have been started again meanwhile; then another one would get the answer.
+      if (--unknown <= 0 && outbox() === asker) this.#answerWithCommonRoots(question.idText);
+    };
+    if (unknown === 0) oneMoreIsKnown();
+    for (const session of [...sessions]) session.roots.whenKnown(oneMoreIsKnown);
   }
 
+  /** Those that all of its clients agree on, else none. */
+  #answerWithCommonRoots(idText: string): void {
+    const { sessions, key } = this.#ports;
+    const keys = new Set([...sessions].map(({ roots }) => roots.key));
+    const [first] = sessions;
+    const isAgreed = keys.size === 1 && first?.roots.key !== undefined;
+    // Whoever comes later shares it only if those are its roots too.
+    key.rootsKey = isAgreed ? first.roots.key : DISAGREED;
+    this.#reply(idText, `"result":${isAgreed ? first.roots.result : NO_ROOTS}`);
+  }
+
+  // --- towards a client, and back ---
+
   #pass(session: Session, question: Question): void {
-    if (!session.canBeAsked(question.role))
-      return this.#reply(
-        question.idText,
-        `"error":${rpcError(METHOD_NOT_FOUND, `The client does not support ${question.role}`)}`,
-      );
+    const refusal = whyNot(session, question);
+    if (refusal !== undefined) return this.#reply(question.idText, `"error":${refusal}`);
     if (question.role !== 'roots') this.#ports.slots.markAskedBack(session);
+    const { elicitationId } = question.params;
+    if (typeof elicitationId === 'string') this.noteElicitation(elicitationId, session);
     const id = `mcp-bridge/ask-${++asked}`;
-    const pending = { callBacks: this, session, id, serverIdText: question.idText, deadlineMs: 0 };
+    const pending: PendingQuestion = {
+      session,
+      role: question.role,
+      id,
+      serverIdText: question.idText,
+      deadlineMs: 0,
+      answer: (answer, read) => this.#answered(pending, answer, read),
+      abandon: () => this.#abandoned(pending),
+    };
     this.#pending.set(question.idText, pending);
     session.questions.set(id, pending);
     splice.clear().replace(question.idFrom, question.idTo, JSON.stringify(id));
@@ -104,12 +157,22 @@ export class CallBacks {
   }
 
   /** The client has answered; its id's place in the frame becomes the server's. */
-  answer(pending: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
+  #answered(pending: PendingQuestion, answer: Frame, read: Envelope): void {
     this.#forget(pending);
+    if (pending.role === 'roots') {
+      pending.session.roots.learnFrom(answer, read);
+      this.#ports.key.rootsKey = pending.session.roots.key;
+    }
     const outbox = this.#ports.outbox();
     if (outbox === undefined) return;
     splice.clear().replace(read.from(Field.id), read.to(Field.id), pending.serverIdText);
-    splice.send(outbox, b, start, end);
+    splice.send(outbox, answer.b, answer.start, answer.end);
+  }
+
+  /** So that the server goes on. */
+  #abandoned(pending: PendingQuestion): void {
+    this.#forget(pending);
+    this.#refuse(pending.serverIdText, 'The client that was asked has gone');
   }
 
   /** The server does not want to know any more. Returns whether it was a question of its own. */
@@ -122,12 +185,16 @@ export class CallBacks {
     return true;
   }
 
-  /** The client goes: its questions are answered with an error, so that the server goes on. */
-  forget(session: Session): void {
-    for (const pending of [...session.questions.values()]) {
-      this.#forget(pending);
-      this.#refuse(pending.serverIdText, 'The client that was asked has gone');
-    }
+  /** Also told by an error that asks for visits before the call can be made. */
+  noteElicitation(elicitationId: string, session: Session): void {
+    this.#elicited.set(elicitationId, session);
+    const [oldest] = this.#elicited.keys();
+    if (this.#elicited.size > MOST_ELICITATIONS && oldest !== undefined) this.#elicited.delete(oldest);
+  }
+
+  elicitedFrom(elicitationId: string): Session | undefined {
+    const session = this.#elicited.get(elicitationId);
+    return session?.isOpen === true ? session : undefined;
   }
 
   checkTime(nowMs: number): void {
@@ -151,6 +218,7 @@ export class CallBacks {
   /** The server is gone, and its questions with it. */
   closed(): void {
     this.#held = [];
+    this.#elicited.clear();
     this.#ports.slots.isHeld = false;
     for (const pending of [...this.#pending.values()]) this.#forget(pending);
   }
@@ -172,6 +240,30 @@ export class CallBacks {
     outbox.utf8(`,${outcome}}`);
     outbox.endFrame();
   }
+}
+
+/** No client's roots are called so. */
+const DISAGREED = 'disagreed';
+
+/** The error that this client would give, if it would give one. */
+function whyNot(session: Session, { role, params }: Question): string | undefined {
+  const offered = recordOf(session.offers[role]);
+  if (!session.canBeAsked(role)) return rpcError(METHOD_NOT_FOUND, `The client does not support ${role}`);
+  if (role === 'elicitation' && params.mode === 'url' && offered.url === undefined)
+    return rpcError(INVALID_PARAMS, 'The client does not support elicitation by URL');
+  if (role === 'sampling' && params.tools !== undefined && offered.tools === undefined)
+    return rpcError(INVALID_PARAMS, 'The client does not support tools in sampling');
+  return undefined;
+}
+
+/** The task that a question says it belongs to. */
+function relatedTask(params: Readonly<Record<string, unknown>>): string | undefined {
+  const { taskId } = recordOf(recordOf(params._meta)[RELATED_TASK]);
+  return typeof taskId === 'string' ? taskId : undefined;
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function isLate(question: { deadlineMs: number }, nowMs: number, afterMs: number): boolean {

@@ -2,11 +2,10 @@
 // A session leaves it exactly once, whoever ends it: the client, a limit, or the daemon.
 
 import { randomBytes } from 'node:crypto';
-import type { Clock, Timer } from '../util/clock.ts';
+import type { Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
-import type { Backend } from './backend.ts';
 import { examine, type Finding, type LivenessSettings, mayClose, TICK_MS } from './liveness.ts';
 import { Router, type RouterContext } from './router.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
@@ -16,7 +15,6 @@ import { Session } from './session.ts';
 const MOST_NAMESAKES = 20;
 
 export interface ConnectionManagerOptions extends RouterContext {
-  readonly clock: Clock;
   readonly liveness: LivenessSettings;
 }
 
@@ -112,7 +110,7 @@ export class ConnectionManager {
 
   #onDrained(session: Session): void {
     session.drained();
-    session.backend?.drained();
+    for (const backend of session.view?.backends() ?? []) backend.drained();
   }
 
   /** No new calls are taken: the daemon is about to go. */
@@ -132,7 +130,12 @@ export class ConnectionManager {
     session.state = 'closing';
     this.#openCount--;
     session.held = undefined;
-    session.backend?.detach(session);
+    session.roots.abandon();
+    // What waits goes first, or it would be sent in the place of what is given up.
+    const slots = [...session.slots.values()].sort((a, b) => Number(a.downId !== 0) - Number(b.downId !== 0));
+    for (const slot of slots) slot.owner.abandon(slot);
+    for (const question of [...session.questions.values()]) question.abandon();
+    session.view?.leave();
     if (this.#byId.get(session.clientId) === session) this.#byId.delete(session.clientId);
   }
 
@@ -147,14 +150,15 @@ export class ConnectionManager {
 
   #lookAfterAll(): void {
     const nowMs = this.#options.clock.now();
-    const backends = new Set<Backend>();
     for (const session of this.#sessions) {
-      if (session.backend !== undefined) backends.add(session.backend);
-      for (const slot of session.slots.values()) slot.backend.checkTime(slot, nowMs);
+      for (const slot of session.slots.values()) slot.owner.checkTime(slot, nowMs);
+      session.roots.checkTime(nowMs);
+      session.view?.tidy(nowMs);
       if (session.isOpen) this.#act(session, examine(session, nowMs, this.#limits, this.#options.liveness));
       else if (mayClose(session, nowMs)) session.link.destroy();
     }
-    for (const backend of backends) backend.callBacks.checkTime(nowMs);
+    for (const server of this.#options.servers.servers())
+      for (const backend of server.backends) backend.callBacks.checkTime(nowMs);
   }
 
   #act(session: Session, finding: Finding): void {

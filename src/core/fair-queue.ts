@@ -69,6 +69,21 @@ export class FairQueue<Owner, Item> {
     return undefined;
   }
 
+  /** What is next of each owner. */
+  heads(): (readonly [Owner, Item])[] {
+    return [...this.#waiting].flatMap(([owner, { first }]) => (first === undefined ? [] : [[owner, first] as const]));
+  }
+
+  /** All that an owner has waiting, in order. */
+  takeAll(owner: Owner): Item[] {
+    const items: Item[] = [];
+    const fifo = this.#waiting.get(owner);
+    for (let item = fifo?.shift(); item !== undefined; item = fifo?.shift()) items.push(item);
+    this.#waiting.delete(owner);
+    this.#size -= items.length;
+    return items;
+  }
+
   remove(owner: Owner, item: Item): boolean {
     const fifo = this.#waiting.get(owner);
     if (fifo === undefined || !fifo.remove(item)) return false;

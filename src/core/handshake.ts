@@ -1,22 +1,25 @@
 // A client's `initialize`, from its arrival to its answer, and what comes behind it meanwhile.
 
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import { Splice } from '../wire/splice.ts';
-import type { Upstream } from './backend.ts';
 import type { Counters } from './counters.ts';
 import { bridgeHello, type Hello, readHello, writeServerHello } from './era/hello.ts';
+import { JoinedView } from './joined-view.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, rpcError, rpcErrorOf } from './rpc-error.ts';
+import { ServerView } from './server-view.ts';
 import { Pause, type Session } from './session.ts';
-import { resolveView, type ServerDirectory } from './view.ts';
+import { chooseView, type Greeting, type ServerDirectory, type View } from './view.ts';
 
 export interface HandshakeContext {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly logger: Logger;
+  readonly clock: Clock;
   readonly servers: ServerDirectory;
   /** The bridge's own version. */
   readonly version: string;
@@ -58,29 +61,44 @@ export class Handshake {
     if (hello.role === 'server')
       throw new BridgeError('REQUEST_REFUSED', 'This bridge does not take servers that dial in');
     if (hello.role === 'control') return this.#welcomeControl(session, hello, idText);
-    const { view, backend } = resolveView(hello.view, this.#context.servers);
-    const upstream = await backend.whenOpen(hello.offers);
+    session.introduce(hello);
+    session.view = this.#open(session, hello);
+    const greeting = await session.view.greeting();
     if (!session.isOpen) return;
     session.greet(hello, this.#ports.nameClient(session, hello.clientId));
-    session.view = view;
-    backend.attach(session);
-    this.#answer(session, hello, idText, upstream);
+    this.#answer(session, hello, idText, greeting);
+  }
+
+  #open(session: Session, hello: Hello): View {
+    const choice = chooseView(hello, this.#context.servers);
+    if (choice.kind === 'server') return new ServerView(session, choice.server);
+    return new JoinedView(session, choice.servers, this.#context);
   }
 
   #welcomeControl(session: Session, hello: Hello, idText: string): void {
     session.greet(hello, this.#ports.nameClient(session, hello.clientId));
-    session.view = 'control';
-    const meta = { 'mcp-bridge/clientId': session.clientId };
-    session.answer(idText, bridgeHello(hello.protocolVersion, this.#context.version, meta));
+    this.#answerAsBridge(session, hello, idText, {});
   }
 
-  #answer(session: Session, hello: Hello, idText: string, upstream: Upstream): void {
+  #answerAsBridge(
+    session: Session,
+    { protocolVersion }: Hello,
+    idText: string,
+    says: { readonly capabilities?: object; readonly instructions?: string | undefined },
+  ): void {
+    const meta = { 'mcp-bridge/clientId': session.clientId };
+    session.answer(idText, bridgeHello({ ...says, protocolVersion, version: this.#context.version, meta }));
+  }
+
+  #answer(session: Session, hello: Hello, idText: string, greeting: Greeting): void {
+    if (greeting.of === 'bridge') return this.#answerAsBridge(session, hello, idText, greeting);
     const { outbox } = session.link;
+    const { instanceId } = greeting;
     outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
     writeServerHello(outbox, splice, {
-      result: upstream.hello,
+      result: greeting.hello,
       protocolVersion: hello.protocolVersion,
-      meta: { 'mcp-bridge/clientId': session.clientId, 'mcp-bridge/instanceId': upstream.instanceId },
+      meta: { 'mcp-bridge/clientId': session.clientId, 'mcp-bridge/instanceId': instanceId },
     });
     outbox.latin1('}');
     outbox.endFrame();
@@ -89,6 +107,8 @@ export class Handshake {
 
   #fail(session: Session, idText: string, error: unknown): void {
     if (!session.isOpen) return;
+    session.view?.leave();
+    session.view = undefined;
     session.state = 'connecting';
     if (error instanceof BridgeError) return session.answerError(idText, rpcErrorOf(error));
     this.#context.logger.error('initialize failed', { error: messageOf(error) });

@@ -4,6 +4,7 @@
 // What needs it is learnt: a tool is unknown until it has ended a few times without asking, then quiet, and conversational
 // once it did ask. Quiet tools need no lane. A server that was offered nothing to ask for has no lane at all.
 
+import type { KnownServer, ToolHabits } from './known-server.ts';
 import type { Session } from './session.ts';
 import type { Slot } from './slot.ts';
 
@@ -14,17 +15,33 @@ const CONVERSATIONAL = -1;
 export class Lane {
   /** Whether the server was offered anything to ask for. */
   isOpen = false;
-  readonly #known = new Map<string, number>();
+  readonly #known: Pick<KnownServer, 'habits' | 'changed'>;
+  readonly #habits: ToolHabits;
   #owner: Session | undefined;
   #calls = 0;
 
+  constructor(known: Pick<KnownServer, 'habits' | 'changed'>) {
+    this.#known = known;
+    this.#habits = known.habits;
+  }
+
   #isQuiet(call: string): boolean {
-    return (this.#known.get(call) ?? 0) >= QUIET_AFTER;
+    return (this.#habits.get(call) ?? 0) >= QUIET_AFTER;
+  }
+
+  /** Whether someone has it. */
+  get isTaken(): boolean {
+    return this.#owner !== undefined;
   }
 
   /** Whether a call may be sent now. `call` names what is called. */
   admits(session: Session, call: string): boolean {
     return !this.isOpen || this.#owner === undefined || this.#owner === session || this.#isQuiet(call);
+  }
+
+  /** Whether it would have to wait for another client's conversation, which may take as long as a person does. */
+  isContended(session: Session, call: string): boolean {
+    return !this.admits(session, call) && this.#habits.get(call) === CONVERSATIONAL;
   }
 
   enter(slot: Slot): void {
@@ -44,8 +61,14 @@ export class Lane {
   /** The call was answered: one more that is known of it. */
   learn(slot: Slot): void {
     if (!this.isOpen) return;
-    const before = this.#known.get(slot.call) ?? 0;
-    if (slot.wasAskedBack) this.#known.set(slot.call, CONVERSATIONAL);
-    else if (before !== CONVERSATIONAL && before < QUIET_AFTER) this.#known.set(slot.call, before + 1);
+    const before = this.#habits.get(slot.call) ?? 0;
+    const after = slot.wasAskedBack ? CONVERSATIONAL : oneMore(before);
+    if (after === before) return;
+    this.#habits.set(slot.call, after);
+    if (after === CONVERSATIONAL || after === QUIET_AFTER) this.#known.changed();
   }
+}
+
+function oneMore(before: number): number {
+  return before === CONVERSATIONAL || before >= QUIET_AFTER ? before : before + 1;
 }

@@ -92,7 +92,7 @@ export class Router {
   #onResponse(session: Session, bytes: Buffer, start: number, end: number): void {
     const id = envelope.id(bytes, Field.id);
     const question = id === undefined ? undefined : session.questions.get(id);
-    if (question !== undefined) return question.callBacks.answer(question, { b: bytes, start, end }, envelope);
+    if (question !== undefined) return question.answer({ b: bytes, start, end }, envelope);
     if (id !== undefined && session.unansweredPings.delete(id)) {
       session.unansweredPings.clear();
       session.hasAnsweredPing = true;
@@ -109,17 +109,19 @@ export class Router {
       return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);
     switch (method.role) {
       case 'initialized':
-        session.state = 'ready';
-        return;
+        return session.becomeReady();
       case 'cancelled':
         return this.#onCancelled(session, bytes, start, end);
       case 'progress':
         // It can only be about a question of the server's.
-        if (session.questions.size > 0) session.backend?.notify(session, bytes, start, end);
+        if (session.questions.size > 0) session.view?.notify({ b: bytes, start, end });
         else this.#context.counters.strayProgress++;
         return;
+      case 'roots-changed':
+        session.roots.changed();
+        return session.view?.rootsChanged({ b: bytes, start, end });
       default:
-        session.backend?.notify(session, bytes, start, end);
+        session.view?.notify({ b: bytes, start, end });
     }
   }
 
@@ -127,7 +129,7 @@ export class Router {
     const id = envelope.id(b, Field.requestId);
     const slot = id === undefined ? undefined : session.slots.get(id);
     if (slot === undefined) this.#context.counters.strayCancels++;
-    else slot.backend.cancel(slot, { b, start, end }, envelope);
+    else slot.owner.cancel(slot, { b, start, end }, envelope);
   }
 
   // --- requests ---
@@ -139,10 +141,10 @@ export class Router {
     const method = methodOf(bytes, envelope);
     if (this.#refusesFields(session, method, bytes)) return;
     if (method.role === 'ping') return session.answer(envelope.raw(bytes, Field.id), '{}');
-    if (isCall(method.role) && session.isServed && session.backend !== undefined) {
-      session.state = 'ready';
+    if (isCall(method) && session.isServed && session.view !== undefined) {
+      session.becomeReady();
       if (this.#connections.isDraining) return session.answerError(envelope.raw(bytes, Field.id), SHUTTING_DOWN);
-      return session.backend.submit(session, { id, role: method.role, frame: { b: bytes, start, end } }, envelope);
+      return session.view.submit({ id, role: method.role, frame: { b: bytes, start, end } }, envelope);
     }
     if (session.held !== undefined)
       return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);

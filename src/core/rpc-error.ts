@@ -1,18 +1,23 @@
 // Where the house's error codes become JSON-RPC errors, and nowhere else.
 
-import type { BridgeError, BridgeErrorCode } from '../util/bridge-error.ts';
+import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
+/** MCP's own. */
+const NO_SUCH_RESOURCE = -32002;
 
 function rpcCodeOf(code: BridgeErrorCode): number {
   switch (code) {
     case 'SERVER_NOT_FOUND':
+    case 'TOOL_NOT_FOUND':
+    case 'PROMPT_NOT_FOUND':
       return METHOD_NOT_FOUND;
-    case 'SERVER_NOT_CHOSEN':
+    case 'RESOURCE_NOT_FOUND':
+      return NO_SUCH_RESOURCE;
     case 'VIEW_UNKNOWN':
       return INVALID_PARAMS;
     case 'REQUEST_REFUSED':
@@ -26,6 +31,11 @@ function rpcCodeOf(code: BridgeErrorCode): number {
 export function rpcErrorOf(error: BridgeError): string {
   const data = { code: error.code, server: error.server, hint: error.hint };
   return JSON.stringify({ code: rpcCodeOf(error.code), message: error.message, data });
+}
+
+/** The same for whatever was thrown; of what nobody expected nothing is shown. */
+export function failureOf(thrown: unknown): string {
+  return thrown instanceof BridgeError ? rpcErrorOf(thrown) : rpcError(INTERNAL_ERROR, 'The bridge has failed');
 }
 
 export function rpcError(code: number, message: string, data?: Readonly<Record<string, unknown>>): string {

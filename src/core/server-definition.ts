@@ -5,6 +5,10 @@ interface AnyServer {
   readonly description: string;
   /** How long a call may take; undefined for the default. */
   readonly timeoutMs: number | undefined;
+  /** Who may share an instance: whoever can, everybody, or nobody. */
+  readonly sharing: 'auto' | 'shared' | 'dedicated';
+  /** Whether what it says of its tools (`readOnlyHint`, `idempotentHint`) is believed. */
+  readonly trustHints: boolean;
   /** How long it may run with no client; undefined for the default. */
   readonly idleMs: number | undefined;
 }
@@ -15,8 +19,10 @@ export interface StdioServer extends AnyServer {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute, or undefined for the daemon's own. */
+  /** Absolute, if the definition has one. */
   readonly cwd: string | undefined;
+  /** Where it was defined: the directory to run in without a cwd, and for clients that do not say where they work. */
+  readonly dir: string | undefined;
 }
 
 /** One at a URL. `auto` tries Streamable HTTP, then the older SSE. */

@@ -10,14 +10,17 @@ import { OPEN_ARRAY } from '../wire/json-grammar.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
+import type { Backend } from './backend.ts';
 import type { CallBacks } from './call-backs.ts';
 import type { Counters } from './counters.ts';
 import { extend } from './deadline.ts';
-import { methodOf, unbatch } from './era/era-2025.ts';
+import { type ListKind, methodOf, URL_ELICITATION_REQUIRED, unbatch } from './era/era-2025.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import type { SharedState } from './shared-state.ts';
+import type { Slot } from './slot.ts';
 import type { SlotTable } from './slot-table.ts';
+import type { Tasks } from './tasks.ts';
 
 export interface BackendContext {
   readonly limits: Limits;
@@ -33,6 +36,11 @@ export interface ServerMessagesPorts {
   readonly sessions: ReadonlySet<Session>;
   readonly shared: SharedState;
   readonly callBacks: CallBacks;
+  readonly tasks: Tasks;
+  /** The backend that it is all about. */
+  readonly backend: Backend;
+  /** The server says that these are others now. */
+  readonly listsChanged: (kinds: readonly ListKind[]) => void;
   readonly outbox: () => Outbox | undefined;
 }
 
@@ -117,17 +125,35 @@ export class ServerMessages implements FrameSink {
     const id = this.#ourIdAt(b, Field.id);
     const slot = this.#slots.takeSent(id);
     if (slot === undefined) {
-      if (!this.#slots.takeOwn(id)) this.#context.counters.strayResponses++;
+      if (!this.#slots.takeOwn(id, { b, start, end }, envelope)) this.#context.counters.strayResponses++;
       return;
     }
-    slot.onEnd?.(envelope.has(Field.result));
+    const hasResult = envelope.has(Field.result);
+    slot.onEnd?.(hasResult);
+    if (!hasResult) this.#noteElicitations(slot, b);
+    if (hasResult || slot.onRefusal === undefined) this.#answer(slot, b, start, end);
+    else this.#slots.askElsewhere(slot, slot.onRefusal);
+    this.#ports.callBacks.callEnded();
+  }
+
+  #answer(slot: Slot, b: Buffer, start: number, end: number): void {
+    if (slot.onAnswer !== undefined) {
+      const answer = slot.onAnswer({ b, start, end }, envelope);
+      ({ b, start, end } = answer);
+      envelope.scan(b, start, end, this.#context.limits.maxDepth);
+    }
     const { session } = slot;
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), slot.idText);
     splice.send(session.link.outbox, b, start, end);
     this.#context.counters.responses++;
     session.close(slot);
     this.#checkQueue(session);
-    this.#ports.callBacks.callEnded();
+  }
+
+  /** An error may ask for visits to pages, of whose end the client is told. */
+  #noteElicitations({ session }: Slot, b: Buffer): void {
+    for (const id of elicitationsIn(envelope.decode(b, Field.error)))
+      this.#ports.callBacks.noteElicitation(id, session);
   }
 
   /** Our own ids are numbers; a server that answers with "7" for 7 has answered nothing. */
@@ -137,7 +163,7 @@ export class ServerMessages implements FrameSink {
   }
 
   #onNotification(b: Buffer, start: number, end: number): void {
-    const { role, reads } = methodOf(b, envelope);
+    const { role, reads, lists } = methodOf(b, envelope);
     if ((envelope.ambiguous & reads) !== 0) {
       this.#context.counters.serverNoise++;
       return;
@@ -152,21 +178,51 @@ export class ServerMessages implements FrameSink {
         return this.#onUpdated({ b, start, end });
       case 'log':
         return this.#onLog({ b, start, end });
+      case 'list-changed':
+        this.#ports.listsChanged(lists);
+        return this.#broadcast(this.#transparentSessions(), { b, start, end }, true);
+      case 'elicited':
+        return this.#onElicited({ b, start, end });
+      case 'task-status':
+        return this.#onTaskStatus({ b, start, end });
       default:
-        return this.#broadcast(this.#ports.sessions, { b, start, end }, role === 'refreshable');
+        return this.#broadcast(this.#ports.sessions, { b, start, end }, false);
     }
   }
 
   #onProgress(b: Buffer, start: number, end: number): void {
-    const slot = this.#slots.peekSent(this.#ourIdAt(b, Field.progressToken));
-    if (slot === undefined || slot.tokenText === '') {
+    const token = this.#ourIdAt(b, Field.progressToken);
+    const slot = this.#slots.peekSent(token);
+    if (slot !== undefined && this.#context.limits.progressExtendsTimeout) extend(slot);
+    const { session, tokenText } = slot ?? this.#ports.tasks.byToken(token) ?? NOBODY;
+    if (session === undefined || tokenText === '') {
       this.#context.counters.strayProgress++;
       return;
     }
-    if (this.#context.limits.progressExtendsTimeout) extend(slot);
-    if (this.#isCrowded(slot.session)) return;
-    splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), slot.tokenText);
-    splice.send(slot.session.link.outbox, b, start, end);
+    if (this.#isCrowded(session)) return;
+    splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), tokenText);
+    splice.send(session.link.outbox, b, start, end);
+  }
+
+  /** Clients of joined views hear of it when the list was read again. */
+  #transparentSessions(): Session[] {
+    return [...this.#ports.sessions].filter(({ view }) => view?.isTransparent === true);
+  }
+
+  /** Only who was shown the page is told that the visit has ended. */
+  #onElicited(frame: Frame): void {
+    const params = envelope.decode(frame.b, Field.params);
+    const id = isRecord(params) ? String(params.elicitationId) : '';
+    this.#tellOne(this.#ports.callBacks.elicitedFrom(id), frame);
+  }
+
+  #onTaskStatus(frame: Frame): void {
+    this.#tellOne(this.#ports.tasks.ownerOf(String(envelope.decode(frame.b, Field.taskId))), frame);
+  }
+
+  #tellOne(session: Session | undefined, frame: Frame): void {
+    if (session === undefined) this.#context.counters.notificationsDropped++;
+    else this.#broadcast([session], frame, false);
   }
 
   #onUpdated(frame: Frame): void {
@@ -174,14 +230,25 @@ export class ServerMessages implements FrameSink {
     const uri = String(envelope.decode(frame.b, Field.uri));
     const subscribers = this.#ports.shared.subscribersOf(uri);
     if (subscribers.size === 0) this.#context.counters.notificationsDropped++;
-    this.#broadcast(subscribers, frame, false);
+    for (const session of subscribers) this.#tellUpdated(session, uri, frame);
+  }
+
+  /** In a joined view it may go by another URI. */
+  #tellUpdated(session: Session, uri: string, { b, start, end }: Frame): void {
+    const outward = session.view?.outwardUri(this.#ports.backend, uri) ?? '';
+    if (outward === '') return this.#broadcast([session], { b, start, end }, false);
+    const from = envelope.from(Field.uri) - start;
+    const to = envelope.to(Field.uri) - start;
+    const frame = b.subarray(start, end);
+    const bytes = Buffer.concat([frame.subarray(0, from), Buffer.from(JSON.stringify(outward)), frame.subarray(to)]);
+    this.#broadcast([session], { b: bytes, start: 0, end: bytes.length }, false);
   }
 
   #onLog(frame: Frame): void {
     const { shared, sessions } = this.#ports;
     if (!shared.hasLevels || !envelope.has(Field.params)) return this.#broadcast(sessions, frame, true);
     const params = envelope.decode(frame.b, Field.params);
-    const level = typeof params === 'object' && params !== null && 'level' in params ? String(params.level) : '';
+    const level = isRecord(params) ? String(params.level) : '';
     const readers = [...sessions].filter((session) => shared.admitsLog(session, level));
     this.#broadcast(readers, frame, true);
   }
@@ -222,6 +289,20 @@ export class ServerMessages implements FrameSink {
     if (session.link.outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient * CUT_OFF_FACTOR)
       this.#context.cutOff(session, 'it does not take what is meant for it');
   }
+}
+
+const NOBODY = { session: undefined, tokenText: '' };
+
+/** The pages that an error asks for visits to. */
+function elicitationsIn(error: unknown): string[] {
+  if (!isRecord(error) || error.code !== URL_ELICITATION_REQUIRED || !isRecord(error.data)) return [];
+  const { elicitations } = error.data;
+  if (!Array.isArray(elicitations)) return [];
+  return elicitations.flatMap((one: unknown) => (isRecord(one) ? String(one.elicitationId) : []));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 /** The one id at the top of a message, also if that is nested too deeply for the envelope's scan. */

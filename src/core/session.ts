@@ -2,16 +2,18 @@
 // It knows nothing of methods; what a frame means is the router's business.
 
 import { invariant } from '../util/invariant.ts';
+import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { Backend } from './backend.ts';
-import type { PendingQuestion } from './call-backs.ts';
+import { ClientRoots } from './client-roots.ts';
 import type { Counters } from './counters.ts';
 import { BATCH_VERSION, type CallBackRole } from './era/era-2025.ts';
 import type { ClientRole, Hello, Offers } from './era/hello.ts';
 import type { Slot } from './slot.ts';
+import type { View } from './view.ts';
 
 /** `closing` is final: whatever still comes is dropped. */
 export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
@@ -19,6 +21,13 @@ export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
 /** Reasons not to read from a client, as bits. */
 export const Pause = { held: 1, waiting: 2, unread: 4, congested: 8 } as const;
 export type Pause = (typeof Pause)[keyof typeof Pause];
+
+/** What the client has been asked, and has not answered. */
+export interface ClientQuestion {
+  answer(answer: Frame, read: Envelope): void;
+  /** The client has gone. */
+  abandon(): void;
+}
 
 /** Frames that came behind an unanswered `initialize`, before its client is no longer read. */
 const MOST_HELD = 64;
@@ -43,13 +52,19 @@ export class Session {
   role: ClientRole = 'client';
   /** Whether it may send several messages in one array. */
   mayBatch = false;
-  /** What the client sees, as text; '' before it has said so. */
-  view = '';
-  backend: Backend | undefined;
+  /** What the client sees; undefined before it has said so. */
+  view: View | undefined;
+  /** The directory that it works in, if it has said so. */
+  cwd: string | undefined;
 
-  /** What servers have asked it and it has not answered, by our id towards it. */
-  readonly questions = new Map<RequestId, PendingQuestion>();
-  #offers: Offers = {};
+  /** By our id towards it. */
+  readonly questions = new Map<RequestId, ClientQuestion>();
+  /** What of its capabilities servers may be offered. */
+  offers: Offers = {};
+  readonly roots = new ClientRoots(this);
+  /** Its tasks, by their ids, and where they are worked on. */
+  readonly tasks = new Map<string, Backend>();
+  #whenReady: (() => void)[] = [];
 
   /** Its unanswered requests, sent and waiting. */
   readonly slots = new Map<RequestId, Slot>();
@@ -89,6 +104,12 @@ export class Session {
     this.lastHeardMs = now.ms;
   }
 
+  /** From here on it may be bound to servers. */
+  introduce({ offers, cwd }: Hello): void {
+    this.offers = offers;
+    this.cwd = cwd;
+  }
+
   greet(hello: Hello, clientId: string): void {
     invariant(this.state === 'initializing', 'a client is greeted while it initialises');
     this.clientId = clientId;
@@ -96,11 +117,23 @@ export class Session {
     this.version = hello.version;
     this.role = hello.role;
     this.mayBatch = hello.protocolVersion === BATCH_VERSION;
-    this.#offers = hello.offers;
   }
 
   canBeAsked(role: CallBackRole): boolean {
-    return this.#offers[role] !== undefined;
+    return this.offers[role] !== undefined;
+  }
+
+  /** Has said that it is ready, or behaves as if. */
+  becomeReady(): void {
+    if (this.state !== 'initializing') return;
+    this.state = 'ready';
+    for (const task of this.#whenReady.splice(0)) task();
+  }
+
+  /** Calls back when it may be asked something, be it at once. */
+  whenReady(task: () => void): void {
+    if (this.state === 'ready') task();
+    else this.#whenReady.push(task);
   }
 
   get isOpen(): boolean {
@@ -147,6 +180,41 @@ export class Session {
     this.link.outbox.endFrame();
     this.#counters.errorsAnswered++;
     this.#checkUnread();
+  }
+
+  /** `result` is JSON's bytes, with a newline behind them. */
+  answerBytes(idText: string, result: Buffer): void {
+    const { outbox } = this.link;
+    outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
+    outbox.bytes(result, 0, result.length - 1);
+    outbox.latin1('}');
+    outbox.endFrame();
+    this.#counters.responses++;
+    this.#checkUnread();
+  }
+
+  /** A page of a joined list, put together from the bytes of several servers. */
+  answerList(
+    idText: string,
+    member: string,
+    page: { items: readonly { bytes: Buffer }[]; nextCursor: string | undefined },
+  ): void {
+    const { outbox } = this.link;
+    outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":{"${member}":[`);
+    for (const [i, { bytes }] of page.items.entries()) {
+      if (i > 0) outbox.latin1(',');
+      outbox.bytes(bytes, 0, bytes.length);
+    }
+    outbox.latin1(page.nextCursor === undefined ? ']}}' : `],"nextCursor":"${page.nextCursor}"}}`);
+    outbox.endFrame();
+    this.#counters.responses++;
+    this.#checkUnread();
+  }
+
+  /** Sends a notification of the bridge's own. */
+  tell(notice: string): void {
+    this.link.outbox.utf8(notice);
+    this.link.outbox.endFrame();
   }
 
   addWaiting(bytes: number, most: number): void {

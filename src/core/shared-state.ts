@@ -7,6 +7,10 @@ import type { Session } from './session.ts';
 
 /** Least verbose last. */
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+export function isLevel(level: string): boolean {
+  return LEVELS.includes(level);
+}
+
 /** For clients that have not asked for a level, while others have. */
 const DEFAULT_LEVEL = LEVELS.indexOf('info');
 
@@ -54,8 +58,16 @@ export class SharedState {
     return LEVELS[Math.min(asked, ...others)];
   }
 
-  setLevel(session: Session, level: string): void {
-    this.#levels.set(session, LEVELS.indexOf(level));
+  /** Returns what the server is to be told for it. */
+  setLevel(session: Session, level: string): OwnRequest[] {
+    return this.#changingLevel(() => this.#levels.set(session, LEVELS.indexOf(level)));
+  }
+
+  #changingLevel(change: () => void): OwnRequest[] {
+    const before = this.#level();
+    change();
+    const after = this.#level();
+    return after === undefined || after === before ? [] : [{ method: 'logging/setLevel', params: { level: after } }];
   }
 
   get hasLevels(): boolean {
@@ -77,12 +89,17 @@ export class SharedState {
       if (sessions.has(session) && !this.unsubscribe(session, uri))
         requests.push({ method: 'resources/unsubscribe', params: { uri } });
     }
-    const before = this.#level();
-    this.#levels.delete(session);
-    const after = this.#level();
-    if (after !== undefined && after !== before)
-      requests.push({ method: 'logging/setLevel', params: { level: after } });
-    return requests;
+    return [...requests, ...this.#changingLevel(() => this.#levels.delete(session))];
+  }
+
+  /** What one client wishes, for another instance to be told. */
+  wishesOf(session: Session): OwnRequest[] {
+    const level = LEVELS[this.#levels.get(session) ?? -1];
+    const uris = [...this.#subscribers].flatMap(([uri, sessions]) => (sessions.has(session) ? [uri] : []));
+    return [
+      ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
+      ...uris.map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
+    ];
   }
 
   /** What a server that was started again has to be told. */

@@ -11,6 +11,7 @@ import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
 import { cancelNotice } from './era/era-2025.ts';
 import { FairQueue } from './fair-queue.ts';
+import type { KnownServer } from './known-server.ts';
 import { Lane } from './lane.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Session } from './session.ts';
@@ -24,6 +25,18 @@ const splice = new Splice();
 /** Of frames that have waited: what was read of them when they came is not kept, it is read again. */
 const readAgain = new Envelope();
 
+/** An answer to the bridge itself; undefined when the server has gone before it gave one. */
+export type OwnAnswer = (answer: Frame | undefined, read: Envelope) => void;
+
+export interface SlotTableOptions {
+  readonly server: string;
+  readonly limits: Limits;
+  readonly counters: Counters;
+  readonly known: KnownServer;
+  /** A client waits for the end of another one's conversation. */
+  readonly contended: (session: Session) => void;
+}
+
 export class SlotTable {
   readonly #server: string;
   readonly #limits: Limits;
@@ -33,18 +46,21 @@ export class SlotTable {
   readonly #sent = new Map<number, Slot>();
   readonly #waiting = new FairQueue<Session, Slot>();
   #waitingBytes = 0;
-  /** Ids of requests of the bridge's own. */
-  readonly #own = new Set<number>();
+  /** Requests of the bridge's own, by their ids. */
+  readonly #own = new Map<number, OwnAnswer | undefined>();
+  readonly #contended: (session: Session) => void;
   /** Requests that were sent, ever. */
   sentInAll = 0;
   /** Nothing is sent while a question of the server's waits for calls to end. */
   isHeld = false;
-  readonly lane = new Lane();
+  readonly lane: Lane;
 
-  constructor(server: string, limits: Limits, counters: Counters) {
+  constructor({ server, limits, counters, known, contended }: SlotTableOptions) {
     this.#server = server;
     this.#limits = limits;
     this.#counters = counters;
+    this.#contended = contended;
+    this.lane = new Lane(known);
   }
 
   get size(): number {
@@ -62,18 +78,27 @@ export class SlotTable {
     this.pump();
   }
 
-  /** Asks for the bridge itself; whatever the answer is, nobody waits for it. */
-  ask(method: string, params: object): void {
-    if (this.#outbox === undefined) return;
+  /** Asks for the bridge itself. Without `onAnswer`, whatever the answer is, nobody waits for it. */
+  ask(method: string, params: object, onAnswer?: OwnAnswer): void {
+    if (this.#outbox === undefined) return onAnswer?.(undefined, readAgain);
     const id = this.#nextId++;
-    this.#own.add(id);
+    this.#own.set(id, onAnswer);
     this.#outbox.utf8(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${JSON.stringify(params)}}`);
     this.#outbox.endFrame();
   }
 
-  /** Whether an answer is one to the bridge itself. */
-  takeOwn(downId: number): boolean {
-    return this.#own.delete(downId);
+  /** Takes an answer to the bridge itself; whether it was one. */
+  takeOwn(downId: number, answer: Frame, read: Envelope): boolean {
+    const onAnswer = this.#own.get(downId);
+    const isOurs = this.#own.delete(downId);
+    onAnswer?.(answer, read);
+    return isOurs;
+  }
+
+  /** Tells the server; nobody answers. */
+  tell(notice: string): void {
+    this.#outbox?.utf8(notice);
+    this.#outbox?.endFrame();
   }
 
   /** Takes a request in. It is sent, or it waits, or it is answered with an error. */
@@ -82,6 +107,26 @@ export class SlotTable {
       return this.#send(this.#outbox, slot, frame, read);
     this.#wait(slot, frame);
     this.pump(); // those before it may be held up by what does not concern it
+    if (slot.unsent !== undefined && this.lane.isContended(slot.session, slot.call)) this.#contended(slot.session);
+  }
+
+  /** The server has refused it: someone else may be asked. */
+  askElsewhere(slot: Slot, ask: () => void): void {
+    slot.downId = 0;
+    slot.session.sentCount--;
+    slot.onEnd = undefined;
+    ask();
+  }
+
+  /** One that has waited elsewhere. */
+  resubmit(slot: Slot, frame: Frame): void {
+    this.#wait(slot, frame);
+    this.pump();
+  }
+
+  /** Gives away what a client has waiting here, in order. */
+  takeWaitingOf(session: Session): { readonly slot: Slot; readonly frame: Frame }[] {
+    return this.#waiting.takeAll(session).map((slot) => ({ slot, frame: this.#takeUnsent(slot) }));
   }
 
   /** The sent request that an answer is for; it is not sent any more. */
@@ -103,7 +148,13 @@ export class SlotTable {
 
   /** Any of the client's calls may be the one during which the server asks. */
   markAskedBack(session: Session): void {
-    for (const slot of this.#sent.values()) if (slot.session === session) slot.wasAskedBack = true;
+    for (const slot of this.#sent.values()) {
+      if (slot.session !== session) continue;
+      slot.wasAskedBack = true;
+      this.lane.learn(slot); // now: its answer may be minutes away
+    }
+    for (const [waiting, next] of this.#waiting.heads())
+      if (this.lane.isContended(waiting, next.call)) this.#contended(waiting);
   }
 
   peekSent(downId: number): Slot | undefined {
@@ -136,9 +187,7 @@ export class SlotTable {
       this.#forget(slot);
       this.fail(slot, error);
     }
-    if (!wasSent || this.#outbox === undefined) return;
-    this.#outbox.utf8(cancelNotice(String(slot.downId), reason));
-    this.#outbox.endFrame();
+    if (wasSent) this.tell(cancelNotice(String(slot.downId), reason));
   }
 
   #forget(slot: Slot): void {
@@ -163,13 +212,24 @@ export class SlotTable {
   /** The instance is gone: what it was sent has no certain outcome; what waits waits for the next one. */
   failSent(error: BridgeError): void {
     this.#outbox = undefined;
+    const own = [...this.#own.values()];
     this.#own.clear();
+    for (const onAnswer of own) onAnswer?.(undefined, readAgain);
     const lost = [...this.#sent.values()];
     this.#sent.clear();
     for (const slot of lost) {
       this.lane.leave(slot);
-      this.fail(slot, error);
+      if (slot.again === undefined) this.fail(slot, error);
+      else this.#unsend(slot, slot.again);
     }
+  }
+
+  /** What does no harm twice waits to be sent once more. */
+  #unsend(slot: Slot, frame: Frame): void {
+    slot.again = undefined;
+    slot.downId = 0;
+    slot.session.sentCount--;
+    this.#wait(slot, frame);
   }
 
   failWaiting(error: BridgeError): void {
@@ -208,6 +268,7 @@ export class SlotTable {
     splice.clear().replace(read.from(Field.id), read.to(Field.id), ours);
     if (read.has(Field.metaProgressToken))
       splice.replace(read.from(Field.metaProgressToken), read.to(Field.metaProgressToken), ours);
+    if (slot.nameText !== '') splice.replace(read.from(Field.name), read.to(Field.name), slot.nameText);
     splice.send(outbox, b, start, end);
   }
 

@@ -1,20 +1,42 @@
-// One unanswered request: who asked, under which id, whom we asked, under which id. The session and the backend both
+// One unanswered request: who asked, under which id, whom we asked, under which id. The session and its owner both
 // hold it, so that whichever goes first finds it and sees to its answer. It is closed exactly once.
 
+import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
-import type { Backend } from './backend.ts';
+import type { CallRole } from './era/era-2025.ts';
 import type { Session } from './session.ts';
+
+/** A client's request on its way to a server. The frame's envelope says where its parts stand. */
+export interface ClientRequest {
+  readonly id: RequestId;
+  readonly role: CallRole;
+  readonly frame: Frame;
+}
+
+/** Whoever sees to a slot's answer: the backend that it was given to, or a view that does not know yet which. */
+export interface SlotOwner {
+  /** The client does not want this answer any more: it gets none, as from the server itself. */
+  cancel(slot: Slot, notice: Frame, read: Envelope): void;
+  /** The client has gone. */
+  abandon(slot: Slot): void;
+  checkTime(slot: Slot, nowMs: number): void;
+}
 
 export class Slot {
   readonly session: Session;
-  readonly backend: Backend;
+  /** Changes hands while it waits. */
+  owner: SlotOwner;
   readonly id: RequestId;
   /** The id and the progress token as the client spelled them; '' without a token. */
   readonly idText: string;
   readonly tokenText: string;
+  /** What the server is told instead of the name that the client has used, with its quotes; '' for the same. */
+  nameText = '';
   /** Gone once it was sent. */
   unsent: Frame | undefined;
+  /** Kept if it may be sent once more when the server dies over it. */
+  again: Frame | undefined;
   /** Our own id towards the server; 0 until it was sent. It is the progress token too. */
   downId = 0;
   /** What is called, where that matters: see lane.ts. */
@@ -23,13 +45,17 @@ export class Slot {
   wasAskedBack = false;
   /** Told how it ended; rare. */
   onEnd: ((hasResult: boolean) => void) | undefined;
+  /** Told its answer before that goes out, and may give another one for it; rare. */
+  onAnswer: ((answer: Frame, read: Envelope) => Frame) | undefined;
+  /** The server's answer is an error, and someone else may be asked instead; rare. */
+  onRefusal: (() => void) | undefined;
   /** When its time is up, and when at the very last; 0 until the first look at it. See deadline.ts. */
   deadlineMs = 0;
   lastDeadlineMs = 0;
 
-  constructor(session: Session, backend: Backend, id: RequestId, idText: string, tokenText: string) {
+  constructor(session: Session, owner: SlotOwner, id: RequestId, idText: string, tokenText: string) {
     this.session = session;
-    this.backend = backend;
+    this.owner = owner;
     this.id = id;
     this.idText = idText;
     this.tokenText = tokenText;

@@ -1,46 +1,106 @@
-// What a client sees of the servers. So far there is one kind: `server:NAME`, the server itself.
+// What a client sees of the servers, and where what it sends goes.
 
 import { BridgeError } from '../util/bridge-error.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
 import type { Backend } from './backend.ts';
+import type { Hello } from './era/hello.ts';
+import { rpcErrorOf } from './rpc-error.ts';
+import type { Server } from './server.ts';
+import type { Session } from './session.ts';
+import { type ClientRequest, Slot, type SlotOwner } from './slot.ts';
+
+/** The answer to `initialize`: a server's own, or the bridge's. */
+export type Greeting =
+  | { readonly of: 'server'; readonly hello: Buffer; readonly instanceId: string | undefined }
+  | { readonly of: 'bridge'; readonly capabilities: object; readonly instructions: string | undefined };
+
+export interface View {
+  /** As clients ask for it. */
+  readonly name: string;
+  /** Whether the client sees one server as it is, with its own names and notices. */
+  readonly isTransparent: boolean;
+  greeting(): Promise<Greeting>;
+  /** Sees to the one answer that a request gets. */
+  submit(request: ClientRequest, read: Envelope): void;
+  /** A notification that is not the router's business. */
+  notify(frame: Frame): void;
+  /** The client's roots are others now. */
+  rootsChanged(frame: Frame): void;
+  /** The instances that it uses. */
+  backends(): Iterable<Backend>;
+  /** The URI by which the client knows a server's resource, as it is spelled in JSON; '' for the server's own. */
+  outwardUri(backend: Backend, uri: string): string;
+  /** Looked at once a second. */
+  tidy(nowMs: number): void;
+  /** The client goes. What it had under way was seen to before. */
+  leave(): void;
+}
 
 /** The servers that clients may see. */
 export interface ServerDirectory {
   names(): readonly string[];
-  backend(name: string): Backend | undefined;
+  /** The server by that name, for a client that works in that directory. */
+  find(name: string, cwd: string | undefined): Server | undefined;
+  /** All that have been asked for so far. */
+  servers(): Iterable<Server>;
+  /** What clients see that do not say what. */
+  readonly defaultView: string | undefined;
   /** Where they are defined, and which definitions were left out and why; for messages. */
   readonly origin: string;
 }
 
+export type ViewChoice =
+  | { readonly kind: 'server'; readonly server: Server }
+  | { readonly kind: 'all'; readonly servers: readonly Server[] };
+
 const SERVER_PREFIX = 'server:';
 
-/** The backend behind a view; without a view the only server there is. Throws a BridgeError that says what to ask for. */
-export function resolveView(view: string | undefined, servers: ServerDirectory): { view: string; backend: Backend } {
-  const name = view === undefined ? onlyServer(servers) : serverOf(view, servers);
-  const backend = servers.backend(name);
-  if (backend !== undefined) return { view: SERVER_PREFIX + name, backend };
+/** What `wanted` names; without it the default, else the only server there is, else all. Throws what to ask for instead. */
+export function chooseView({ view, cwd }: Pick<Hello, 'view' | 'cwd'>, servers: ServerDirectory): ViewChoice {
+  const names = servers.names();
+  const [first] = names;
+  const wanted = view ?? servers.defaultView ?? (names.length === 1 ? `${SERVER_PREFIX}${first}` : 'all');
+  if (wanted === 'all') return { kind: 'all', servers: names.flatMap((name) => servers.find(name, cwd) ?? []) };
+  if (!wanted.startsWith(SERVER_PREFIX))
+    throw new BridgeError('VIEW_UNKNOWN', `There is no view ${JSON.stringify(wanted.slice(0, 64))}`, {
+      hint: `A view is "all" or "server:NAME". ${known(servers)}`,
+    });
+  const name = wanted.slice(SERVER_PREFIX.length);
+  const server = servers.find(name, cwd);
+  if (server !== undefined) return { kind: 'server', server };
   throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${JSON.stringify(name.slice(0, 64))}`, {
     hint: known(servers),
-  });
-}
-
-function serverOf(view: string, servers: ServerDirectory): string {
-  if (view.startsWith(SERVER_PREFIX)) return view.slice(SERVER_PREFIX.length);
-  throw new BridgeError('VIEW_UNKNOWN', `There is no view ${JSON.stringify(view.slice(0, 64))}`, {
-    hint: `A view is "server:NAME". ${known(servers)}`,
-  });
-}
-
-function onlyServer(servers: ServerDirectory): string {
-  const names = servers.names();
-  const only = names.length === 1 ? names[0] : undefined;
-  if (only !== undefined) return only;
-  if (names.length === 0) throw new BridgeError('SERVER_NOT_FOUND', 'There is no server', { hint: servers.origin });
-  throw new BridgeError('SERVER_NOT_CHOSEN', 'There is more than one server, so initialize must name one', {
-    hint: `With connect, give --server NAME; else send _meta {"mcp-bridge/view": "server:NAME"}. ${known(servers)}`,
   });
 }
 
 function known(servers: ServerDirectory): string {
   const names = servers.names();
   return `${names.length === 0 ? 'There is none' : `Known servers: ${names.join(', ')}`}. ${servers.origin}`;
+}
+
+/** Takes a request in under its id; undefined if that is still in use, which is answered. */
+export function openSlot(
+  session: Session,
+  { id, frame }: ClientRequest,
+  read: Envelope,
+  owner: SlotOwner,
+): Slot | undefined {
+  const idText = read.raw(frame.b, Field.id);
+  const tokenText = read.has(Field.metaProgressToken) ? read.raw(frame.b, Field.metaProgressToken) : '';
+  const slot = new Slot(session, owner, id, idText, tokenText);
+  if (session.open(slot)) return slot;
+  const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
+  session.answerError(idText, rpcErrorOf(refusal));
+  return undefined;
+}
+
+export function paramsOf({ b }: Frame, read: Envelope): Readonly<Record<string, unknown>> {
+  const params = read.decode(b, Field.params);
+  return typeof params === 'object' && params !== null ? (params as Record<string, unknown>) : {};
+}
+
+/** An empty text is a cursor too. */
+export function cursorIn(frame: Frame, read: Envelope): unknown {
+  return paramsOf(frame, read).cursor;
 }

@@ -1,14 +1,14 @@
 // The composition root: wires the socket, the core and the instances together, and takes them apart again.
 
 import type { Duplex } from 'node:stream';
+import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/schema.ts';
-import { Backend } from '../core/backend.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import type { Session } from '../core/session.ts';
-import { Instance, type InstanceContext } from '../downstream/instance.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
+import { StartGate } from '../downstream/start-gate.ts';
 import { Listener } from '../local/listener.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
@@ -17,6 +17,7 @@ import type { ClientReport, StatusReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
+import { ServerPool } from './server-pool.ts';
 
 export interface DaemonOptions {
   readonly socketPath: string;
@@ -28,6 +29,8 @@ export interface DaemonOptions {
   readonly configFaults: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Where what servers say is kept; undefined to keep nothing. */
+  readonly catalogDir: string | undefined;
   readonly logger: Logger;
   readonly version: string;
   readonly pid: number;
@@ -45,7 +48,7 @@ export class Daemon {
   readonly #counters = new Counters();
   readonly #turn = new FlushTurn();
   readonly #guard = new OrphanGuard();
-  readonly #instances = new Map<string, Instance>();
+  readonly #pool: ServerPool;
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
   #isStopping = false;
@@ -54,16 +57,12 @@ export class Daemon {
   constructor(options: DaemonOptions) {
     this.#options = options;
     const { logger, limits, config, version } = options;
-    for (const definition of options.servers) this.#instances.set(definition.name, this.#makeInstance(definition));
+    this.#pool = this.#makePool();
     this.#connections = new ConnectionManager({
       limits,
       counters: this.#counters,
       logger,
-      servers: {
-        names: () => [...this.#instances.keys()],
-        backend: (name) => this.#instances.get(name)?.backend,
-        origin: originOf(options),
-      },
+      servers: this.#pool,
       control: (request, answer) => void this.#control(request, answer),
       version,
       clock: systemClock,
@@ -107,7 +106,7 @@ export class Daemon {
     this.#listener?.stopAccepting();
     await this.#connections.drain();
     await this.#connections.close();
-    await Promise.all([...this.#instances.values()].map((instance) => instance.stop()));
+    await this.#pool.stop();
     this.#guard.close();
     this.#listener?.release();
   }
@@ -124,15 +123,7 @@ export class Daemon {
       socketPath,
       uptimeMs: Math.round(systemClock.now() - this.#startedMs),
       clients: this.#connections.clients().length,
-      instances: [...this.#instances.values()].map((instance) => ({
-        server: instance.definition.name,
-        pid: instance.pid ?? null,
-        state: instance.state,
-        sessions: instance.backend.sessions.size,
-        restarts: instance.restarts,
-        calls: instance.backend.calls,
-        lastError: instance.lastError ?? null,
-      })),
+      instances: this.#pool.report(),
       counters: { ...this.#counters },
       configFile: this.#options.configFile ?? null,
       configFaults: this.#options.configFaults,
@@ -144,40 +135,46 @@ export class Daemon {
       clientId: session.clientId,
       name: session.name,
       version: session.version,
-      view: session.view,
+      view: session.role === 'control' ? 'control' : (session.view?.name ?? ''),
       state: session.state,
       connectedAt: session.connectedAt.toISOString(),
       inFlight: session.slots.size,
     }));
   }
 
-  #makeInstance(definition: ServerDefinition): Instance {
-    const { logger, limits, version, environment, cwd } = this.#options;
-    const ports = {
-      start: () => instance.start(),
-      usersChanged: (users: number) => instance.usersChanged(users),
-    };
-    const backend = new Backend(definition, ports, {
-      limits,
-      counters: this.#counters,
-      logger,
-      cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
+  #makePool(): ServerPool {
+    const { logger, limits, version, environment, cwd, config, servers, catalogDir } = this.#options;
+    const counters = this.#counters;
+    const clock = systemClock;
+    return new ServerPool({
+      definitions: servers,
+      defaultView: config.view,
+      origin: originOf(this.#options),
+      catalog: new Catalog({ dir: catalogDir, ttlMs: config.cache.ttlMs, date: Date.now, clock, logger }),
+      backendContext: {
+        limits,
+        counters,
+        logger,
+        cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
+      },
+      instanceContext: {
+        limits,
+        counters,
+        logger,
+        version,
+        environment,
+        cwd,
+        guard: this.#guard,
+        clock,
+        random: Math.random,
+        turn: this.#turn,
+        maxFrameBytes: limits.maxMessageBytes,
+        gates: {
+          local: new StartGate(limits.maxLocalStarts, clock),
+          remote: new StartGate(limits.maxRemoteStarts, clock),
+        },
+      },
     });
-    const context: InstanceContext = {
-      limits,
-      counters: this.#counters,
-      logger,
-      version,
-      environment,
-      cwd,
-      guard: this.#guard,
-      clock: systemClock,
-      random: Math.random,
-      turn: this.#turn,
-      maxFrameBytes: limits.maxMessageBytes,
-    };
-    const instance = new Instance(definition, backend, context);
-    return instance;
   }
 
   /** The control methods come in with the first who asks for them. */

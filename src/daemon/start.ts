@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import { jsonLogger, openLogFile } from '../local/log-sink.ts';
@@ -53,6 +54,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     configFaults: loaded.faults,
     environment: process.env,
     cwd: process.cwd(),
+    catalogDir: loaded.config.cache.isKept ? catalogDir(process.env.XDG_CACHE_HOME) : undefined,
     logger,
     version: options.version,
     pid: process.pid,
@@ -69,6 +71,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   sink?.close();
 }
 
+function catalogDir(xdgCacheHome: string | undefined): string {
+  return join(xdgCacheHome || join(homedir(), '.cache'), 'mcp-bridge', 'catalog');
+}
+
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** The first signal drains; a second one, whichever it is, ends the process at once. */
@@ -82,7 +88,7 @@ function untilSignal(): Promise<string> {
   });
 }
 
-const DEFAULT_TIMES = { timeoutMs: undefined, idleMs: undefined };
+const DEFAULTS = { timeoutMs: undefined, idleMs: undefined, sharing: 'auto', trustHints: false } as const;
 
 /** What is configured, else the example. */
 function serversOf({ config, file }: LoadedConfig, program: string): readonly ServerDefinition[] {
@@ -96,8 +102,9 @@ function serversOf({ config, file }: LoadedConfig, program: string): readonly Se
       args: [program],
       env: {},
       cwd: undefined,
+      dir: undefined,
       description,
-      ...DEFAULT_TIMES,
+      ...DEFAULTS,
     },
   ];
 }

@@ -54,7 +54,7 @@ export class ServerProcess implements ServerConnection {
     this.#definition = definition;
     this.#context = context;
     this.#child = spawn(definition.command, definition.args, {
-      cwd: definition.cwd ?? context.cwd,
+      cwd: definition.cwd ?? definition.dir ?? context.cwd,
       env: childEnvironment(context.environment, definition.env),
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,

@@ -15,6 +15,7 @@ import type { ServerConnection } from './connection.ts';
 import { BROKEN_MS, type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
 import { connectRemote } from './remote-server.ts';
 import { ServerHandshake } from './server-handshake.ts';
+import type { StartGate } from './start-gate.ts';
 
 export interface InstanceContext extends LaunchContext {
   readonly limits: Limits;
@@ -24,6 +25,10 @@ export interface InstanceContext extends LaunchContext {
   readonly random: () => number;
   /** The bridge's own version. */
   readonly version: string;
+  /** It has ended because nobody used it. */
+  readonly stopped?: () => void;
+  /** Where processes, and connections, wait for their turn to be started. */
+  readonly gates: { readonly local: StartGate; readonly remote: StartGate };
 }
 
 export class Instance {
@@ -34,6 +39,7 @@ export class Instance {
   #child: ServerConnection | undefined;
   #starts = 0;
   #vacancy: Timer | undefined;
+  #leaveGate: () => void = () => undefined;
   /** Why it could not be started, or has gone, when that happened last. */
   lastError: string | undefined;
 
@@ -72,6 +78,7 @@ export class Instance {
 
   #vacate(): void {
     if (this.state !== 'ready') return;
+    if (this.backend.openSlots > 0) return this.usersChanged(0); // of clients that use another instance now
     this.#context.logger.info('server stopping, nobody uses it', { server: this.definition.name });
     this.#happen('vacant');
     this.backend.closed(this.#crashError('was stopped'));
@@ -108,6 +115,16 @@ export class Instance {
   }
 
   #launch(): void {
+    const { local, remote } = this.#context.gates;
+    const gate = this.definition.transport === 'stdio' ? local : remote;
+    gate.enter((leave) => {
+      this.#leaveGate = leave;
+      if (this.state === 'starting') this.#launchNow();
+      else leave(); // the daemon has been told to stop meanwhile
+    });
+  }
+
+  #launchNow(): void {
     const { counters, logger } = this.#context;
     this.#starts++;
     counters.serverStarts++;
@@ -141,7 +158,7 @@ export class Instance {
       closed: () => void child.stop(),
       drained: () => this.backend.drained(),
     });
-    handshake.begin(version, this.backend.offers);
+    handshake.begin(version, this.backend.key.offers);
     void child.ended.then((how) => {
       timeout.cancel();
       this.#onEnded(child, how);
@@ -177,6 +194,7 @@ export class Instance {
       return this.#failStart(child, error);
     }
     if (hello === undefined) return;
+    this.#leaveGate();
     this.#happen('opened');
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
     this.backend.opened({ outbox: child.link.outbox, instanceId: randomBytes(8).toString('hex'), hello });
@@ -186,6 +204,7 @@ export class Instance {
   /** All who wait are told; whoever comes next makes it start again. */
   #failStart(child: ServerConnection | undefined, error: BridgeError): void {
     if (this.state !== 'starting' || child !== this.#child) return;
+    this.#leaveGate();
     this.#child = undefined;
     this.lastError = error.message;
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
@@ -206,6 +225,7 @@ export class Instance {
     if (before === 'ready') this.#recordCrash(how);
     this.#happen(before === 'ready' ? 'died' : 'gone');
     this.backend.closed(this.#crashError(how));
+    if (before === 'stopping') this.#context.stopped?.();
   }
 
   #recordCrash(how: string): void {
@@ -241,7 +261,7 @@ export class Instance {
 
   #remedy(how: string): string {
     if (this.definition.transport !== 'stdio') return `Check its url: ${this.definition.url}`;
-    const { command, cwd } = this.definition;
+    const { command, cwd = this.definition.dir } = this.definition;
     // The system call says ENOENT for both.
     if (how.includes('ENOENT') && cwd !== undefined && !existsSync(cwd)) return `Its directory does not exist: ${cwd}`;
     return `Check its command: ${command}`;

@@ -1,12 +1,14 @@
 // What the control methods answer: the daemon writes it, the command and scripts read it. `--json` prints it as it is.
 
-interface InstanceReport {
+export interface InstanceReport {
   readonly server: string;
   readonly pid: number | null;
   readonly state: string;
   readonly sessions: number;
   readonly restarts: number;
   readonly calls: number;
+  /** Whether joined lists were made without it, because it has not answered. */
+  readonly leftOut: boolean;
   /** Why it could not be started, or has gone, when that happened last. */
   readonly lastError: string | null;
 }

@@ -35,9 +35,11 @@ export const Field = {
   requestId: 10,
   progressToken: 11,
   metaProgressToken: 12,
+  task: 13,
+  taskId: 14,
 } as const;
 export type Field = (typeof Field)[keyof typeof Field];
-const FIELD_COUNT = 13;
+const FIELD_COUNT = 15;
 
 export type FrameKind = 'request' | 'notification' | 'response';
 
@@ -73,6 +75,8 @@ const PARAMS: KeyTable = [
   spell(Field.uri, 'uri'),
   spell(Field.requestId, 'requestId'),
   spell(Field.progressToken, 'progressToken'),
+  spell(Field.task, 'task'),
+  spell(Field.taskId, 'taskId'),
 ];
 const META: KeyTable = [spell(Field.metaProgressToken, 'progressToken')];
 

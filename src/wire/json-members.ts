@@ -14,7 +14,7 @@ import {
   skipValue,
 } from './json-grammar.ts';
 
-interface Span {
+export interface Span {
   readonly from: number;
   readonly to: number;
 }

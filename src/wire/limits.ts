@@ -27,6 +27,11 @@ export interface Limits {
   readonly progressExtendsTimeout: boolean;
   /** How long a call may take in all, however much progress it makes. */
   readonly maxCallMs: number;
+  /** Instances of one server, before clients wait for each other's conversations with it. */
+  readonly maxInstancesPerServer: number;
+  /** Servers that are being started at the same time: processes, and connections to remote ones. */
+  readonly maxLocalStarts: number;
+  readonly maxRemoteStarts: number;
   /** How long a server may run without any client, where its definition does not say. */
   readonly idleMs: number;
   /** How long calls may go on after the daemon was told to stop. */
@@ -50,6 +55,9 @@ export const DEFAULT_LIMITS: Limits = {
   callTimeoutMs: 30_000,
   progressExtendsTimeout: true,
   maxCallMs: 600_000,
+  maxInstancesPerServer: 8,
+  maxLocalStarts: 4,
+  maxRemoteStarts: 32,
   idleMs: 600_000,
   drainTimeoutMs: 10_000,
 };

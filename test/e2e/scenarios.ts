@@ -352,13 +352,39 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    title: "roots are those of the only client, and nobody's where there are several",
+    title: 'a server that asks for roots runs once for each set of roots',
     async run(bridge) {
-      const one = await ready(bridge, { roots: { listChanged: true } });
-      one.answerQuestions(() => ({ result: { roots: [{ uri: 'file:///one' }] } }));
-      expect(textOf(await one.callTool(1, 'ask', { method: 'roots/list' }))).toContain('file:///one');
-      const other = await ready(bridge, { roots: {} });
-      other.answerQuestions(() => ({ result: { roots: [{ uri: 'file:///other' }] } }));
+      const rooted = async (uri: string) => {
+        const client = await ready(bridge, { roots: { listChanged: true } });
+        client.answerQuestions(() => ({ result: { roots: [{ uri, name: `as ${client.lines.length} has it` }] } }));
+        return client;
+      };
+      const rootsOf = async (client: RawClient, id: number) =>
+        textOf(await client.callTool(id, 'ask', { method: 'roots/list' })).match(/file:[^"]*/g);
+      const one = await rooted('file:///one');
+      expect(await rootsOf(one, 1)).toEqual(['file:///one']);
+      const other = await rooted('file:///other');
+      const same = await rooted('file:///one');
+      expect(await rootsOf(other, 1)).toEqual(['file:///other']);
+      expect(await rootsOf(same, 1)).toEqual(['file:///one']);
+      const { instances } = await bridge.status();
+      expect(instances.map(({ sessions }) => sessions)).toEqual([2, 1]);
+      // Who has others now is with those who have the same.
+      same.answerQuestions(() => ({ result: { roots: [{ uri: 'file:///other' }] } }));
+      same.send({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
+      expect(await rootsOf(same, 2)).toEqual(['file:///other']);
+      expect((await bridge.status()).instances.map(({ sessions }) => sessions)).toEqual([1, 2]);
+    },
+  },
+  {
+    title: 'before it is known that a server asks for roots, it gets those that all its clients agree on, else none',
+    async run(bridge) {
+      const clients = await Promise.all(['one', 'other'].map(() => ready(bridge, { roots: {} })));
+      for (const [n, client] of clients.entries()) {
+        client.answerQuestions(() => ({ result: { roots: [{ uri: `file:///${n}` }] } }));
+        await client.callTool(1, 'echo', { text: 'bound' });
+      }
+      const [one] = clients as [RawClient, RawClient];
       expect(textOf(await one.callTool(2, 'ask', { method: 'roots/list' }))).toBe('{"roots":[]}');
     },
   },
@@ -514,11 +540,8 @@ export const SCENARIOS: readonly Scenario[] = [
         (await chosen.initialize({ 'mcp-bridge/view': 'server:other', 'mcp-bridge/clientId': 'me' })).result,
       ).toMatchObject({ _meta: { 'mcp-bridge/clientId': 'me' } });
       const client = await bridge.connect();
-      const undecided = await client.initialize();
-      expect(undecided.error).toMatchObject({
-        code: -32602,
-        data: { code: 'SERVER_NOT_CHOSEN', hint: expect.stringContaining('one, other') },
-      });
+      const undecided = await bridge.connect();
+      expect((await undecided.initialize()).result).toMatchObject({ serverInfo: { name: 'mcp-bridge-server' } });
       const unknown = await client.initialize({ 'mcp-bridge/view': 'server:none' });
       expect(unknown.error).toMatchObject({
         code: -32601,

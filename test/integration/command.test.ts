@@ -56,6 +56,7 @@ describe('start, status, clients, stop', () => {
         sessions: 1,
         restarts: 0,
         calls: 1,
+        leftOut: false,
         lastError: null,
       },
     ]);

@@ -87,7 +87,10 @@ async function compare(command: string[], cwd: string, questions: readonly Asked
   const daemon = await TestDaemon.start({
     mcpServers: { real: { command: process.execPath, args: command, cwd, env: { EXTRA: 'kept' } } },
   });
-  const env = childEnvironment({ ...process.env, XDG_CONFIG_HOME: daemon.dir }, { EXTRA: 'kept' });
+  const env = childEnvironment(
+    { ...process.env, XDG_CONFIG_HOME: daemon.dir, XDG_CACHE_HOME: daemon.dir },
+    { EXTRA: 'kept' },
+  );
   const direct = spawn(process.execPath, command, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
   const [alone, bridged] = [new RawClient(direct.stdout, direct.stdin), await daemon.connect()];
   const [hello, bridgedHello] = [await alone.initialize(), await bridged.initialize()];

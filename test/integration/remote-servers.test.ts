@@ -73,6 +73,7 @@ test('headers hold variables of the environment, which are never shown', async (
 test('a server that has forgotten the session gets a new one with the next call', async () => {
   const daemon = await TestDaemon.start({ mcpServers: { remote: { type: 'http', url: await httpServer('http') } } });
   const client = await daemon.client();
+  await daemon.untilLogged('list read'); // or the bridge's own question would be the one that finds it out
   await client.callTool(1, 'forget');
   const lost = await client.callTool(2, 'echo', { text: 'a' });
   expect(lost.error).toEqual({

@@ -29,6 +29,7 @@ const inMemory: OpenBridge = (file) => {
     configFaults: [],
     environment: process.env,
     cwd: process.cwd(),
+    catalogDir: undefined,
     logger: jsonLogger('silent', () => undefined),
     version: '0.0.0-test',
     pid: process.pid,

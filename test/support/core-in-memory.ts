@@ -1,11 +1,14 @@
 // The core on links in memory, with a clock and a turn of the loop that the test moves, and servers that say what the
 // test tells them to. Nothing happens by itself: settle() lets happen what is due.
 
-import { Backend } from '../../src/core/backend.ts';
+import type { Backend } from '../../src/core/backend.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
+import { KnownServer } from '../../src/core/known-server.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/core/liveness.ts';
 import type { ControlHandler } from '../../src/core/router.ts';
+import { type InstancePorts, Server } from '../../src/core/server.ts';
+import type { BackendContext } from '../../src/core/server-messages.ts';
 import type { Session } from '../../src/core/session.ts';
 import { BridgeError } from '../../src/util/bridge-error.ts';
 import type { Logger } from '../../src/util/logger.ts';
@@ -186,39 +189,51 @@ export class TestClient {
   }
 }
 
-/** One server by name: its backend, and its one instance at a time. */
-export class TestServer {
+interface ServerSettings {
   readonly name: string;
+  readonly later: Later;
+  readonly newLink: () => TestLink;
+}
+
+/** One instance, which lives and dies as the test says. */
+export class TestInstance {
   readonly backend: Backend;
-  readonly #later: Later;
-  readonly #newLink: () => TestLink;
-  hello = '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"memory","version":"1"}}';
-  /** Whether it comes up by itself when asked to. */
-  opensByItself = true;
+  readonly #of: TestServer;
+  readonly #settings: ServerSettings;
   state: 'idle' | 'starting' | 'ready' = 'idle';
   starts = 0;
+  isRetired = false;
   /** How many used it, each time that this changed. */
   readonly users: number[] = [];
   link: TestLink | undefined;
 
-  constructor(name: string, later: Later, newLink: () => TestLink, context: ConstructorParameters<typeof Backend>[2]) {
-    this.name = name;
-    this.#later = later;
-    this.#newLink = newLink;
-    const ports = { start: () => this.#start(), usersChanged: (users: number) => this.users.push(users) };
-    this.backend = new Backend({ name, timeoutMs: undefined }, ports, context);
+  constructor(of: TestServer, backend: Backend, settings: ServerSettings) {
+    this.#of = of;
+    this.backend = backend;
+    this.#settings = settings;
+  }
+
+  get ports(): InstancePorts {
+    return {
+      start: () => this.#start(),
+      usersChanged: (users) => void this.users.push(users),
+      retire: () => {
+        this.isRetired = true;
+        this.crash();
+      },
+    };
   }
 
   #start(): void {
     if (this.state !== 'idle') return;
     this.state = 'starting';
     this.starts++;
-    if (this.opensByItself) this.#later(() => this.open());
+    if (this.#of.opensByItself) this.#settings.later(() => this.open());
   }
   open(): void {
     if (this.state !== 'starting') return;
     this.state = 'ready';
-    this.link = this.#newLink();
+    this.link = this.#settings.newLink();
     this.link.start({
       frame: () => undefined,
       overflowed: () => undefined,
@@ -229,24 +244,26 @@ export class TestServer {
     });
     this.backend.opened({
       outbox: this.link.outbox,
-      instanceId: `${this.name}-${this.starts}`,
-      hello: Buffer.from(`${this.hello}\n`),
+      instanceId: `${this.#settings.name}-${this.starts}`,
+      hello: Buffer.from(`${this.#of.hello}\n`),
     });
   }
   failToStart(): void {
     this.state = 'idle';
+    const { name } = this.#settings;
     this.backend.failed(
-      new BridgeError('SERVER_START_FAILED', `Server ${this.name} could not be started`, { server: this.name }),
+      new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started`, { server: name }),
     );
   }
   crash(): void {
     if (this.state !== 'ready') return;
     this.state = 'idle';
     this.link?.destroy();
-    this.backend.closed(new BridgeError('SERVER_CRASHED', `Server ${this.name} ended`, { server: this.name }));
+    const { name } = this.#settings;
+    this.backend.closed(new BridgeError('SERVER_CRASHED', `Server ${name} ended`, { server: name }));
   }
 
-  /** What the running instance was sent. */
+  /** What it was sent since it was started last. */
   get received(): Message[] {
     return (this.link?.lines ?? []).map((line) => JSON.parse(line) as Message);
   }
@@ -270,10 +287,96 @@ export class TestServer {
   }
 }
 
+/** One server by name, with its instances; what is asked of it is meant for the first of them. */
+export class TestServer {
+  readonly name: string;
+  readonly server: Server;
+  readonly instances: TestInstance[] = [];
+  /** It declares no lists, so that the bridge asks it for none. */
+  hello = '{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"memory","version":"1"}}';
+  /** Whether it comes up by itself when asked to. */
+  opensByItself = true;
+
+  constructor(settings: ServerSettings, context: BackendContext, definition: Partial<TestDefinition> = {}) {
+    this.name = settings.name;
+    this.server = new Server({
+      definition: {
+        name: settings.name,
+        description: '',
+        timeoutMs: undefined,
+        trustHints: false,
+        sharing: 'auto',
+        ...definition,
+      },
+      known: new KnownServer({ date: Date.now, ttlMs: 0, changed: () => undefined }),
+      context,
+      makeInstance: (backend) => {
+        const instance = new TestInstance(this, backend, settings);
+        this.instances.push(instance);
+        return instance.ports;
+      },
+    });
+  }
+
+  get first(): TestInstance {
+    const [first] = this.instances;
+    if (first === undefined) throw new Error('nobody has needed it yet');
+    return first;
+  }
+  get backend(): Backend {
+    return this.first.backend;
+  }
+  get state(): TestInstance['state'] {
+    return this.instances[0]?.state ?? 'idle';
+  }
+  get starts(): number {
+    return this.instances.reduce((sum, { starts }) => sum + starts, 0);
+  }
+  get users(): readonly number[] {
+    return this.first.users;
+  }
+  get link(): TestLink | undefined {
+    return this.instances[0]?.link;
+  }
+  get received(): Message[] {
+    return this.instances[0]?.received ?? [];
+  }
+  get requests(): Message[] {
+    return this.instances[0]?.requests ?? [];
+  }
+  get cancelled(): unknown[] {
+    return this.instances[0]?.cancelled ?? [];
+  }
+  get openSlots(): number {
+    return this.instances.reduce((sum, { backend }) => sum + backend.openSlots, 0);
+  }
+  open(): void {
+    this.instances[0]?.open();
+  }
+  failToStart(): void {
+    this.first.failToStart();
+  }
+  crash(): void {
+    this.instances[0]?.crash();
+  }
+  say(line: string | object): void {
+    this.instances[0]?.say(line);
+  }
+  answer(request: Message | undefined): void {
+    this.first.answer(request);
+  }
+}
+
+export interface TestDefinition {
+  readonly sharing: 'auto' | 'shared' | 'dedicated';
+  readonly trustHints: boolean;
+}
+
 export interface CoreOptions {
   readonly limits?: Partial<Limits>;
   readonly liveness?: Partial<LivenessSettings>;
   readonly servers?: readonly string[];
+  readonly definition?: Partial<TestDefinition>;
   readonly control?: ControlHandler;
 }
 
@@ -300,12 +403,21 @@ export class CoreInMemory {
       cutOff: (session: Session, reason: string) => this.manager.cutOff(session, reason),
     };
     const names = options.servers ?? ['memory'];
-    this.#servers = new Map(names.map((name) => [name, new TestServer(name, later, () => this.#newLink(), context)]));
+    const newLink = (): TestLink => this.#newLink();
+    this.#servers = new Map(
+      names.map((name) => [name, new TestServer({ name, later, newLink }, context, options.definition)]),
+    );
     this.manager = new ConnectionManager({
       limits,
       counters,
       logger: silent,
-      servers: { names: () => names, backend: (name) => this.#servers.get(name)?.backend, origin: 'In a test.' },
+      servers: {
+        names: () => names,
+        find: (name) => this.#servers.get(name)?.server,
+        servers: () => [...this.#servers.values()].map(({ server }) => server),
+        defaultView: undefined,
+        origin: 'In a test.',
+      },
       control: options.control ?? (() => undefined),
       version: '0.0.0-test',
       clock: this.clock,
@@ -366,7 +478,7 @@ export class CoreInMemory {
 
   /** What the core still holds for requests that are not answered. */
   get openSlots(): number {
-    const atServers = [...this.#servers.values()].reduce((sum, { backend }) => sum + backend.openSlots, 0);
+    const atServers = [...this.#servers.values()].reduce((sum, { openSlots }) => sum + openSlots, 0);
     return this.manager.clients().reduce((sum, session) => sum + session.slots.size, atServers);
   }
 }

@@ -12,35 +12,76 @@ export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '202
 export const BATCH_VERSION: string = '2025-03-26';
 export const LATEST_PROTOCOL_VERSION: string = PROTOCOL_VERSIONS[0];
 
+/** The lists that a server gives of what it offers. */
+export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates';
+
+/** What a server may ask a client, named as the client's capability is. */
+export type CallBackRole = 'sampling' | 'elicitation' | 'roots';
+
+/** The requests that go to a server. */
+export type CallRole =
+  | 'call'
+  | 'get-prompt'
+  | 'read'
+  | 'list'
+  | 'subscribe'
+  | 'unsubscribe'
+  | 'set-level'
+  | 'complete'
+  | 'task'
+  | 'list-tasks'
+  | 'other';
+
 export type MethodRole =
+  | CallRole
+  | CallBackRole
   | 'initialize'
   | 'initialized'
   | 'ping'
   | 'discover'
   | 'cancelled'
   | 'progress'
-  | 'refreshable'
+  | 'list-changed'
   | 'log'
   | 'updated'
-  | 'subscribe'
-  | 'unsubscribe'
-  | 'set-level'
-  | CallBackRole
-  | 'other';
-
-/** What a server may ask a client, named as the client's capability is. */
-export type CallBackRole = 'sampling' | 'elicitation' | 'roots';
-
-export type CallRole = 'other' | 'subscribe' | 'unsubscribe' | 'set-level';
+  | 'elicited'
+  | 'task-status'
+  | 'roots-changed';
 
 export interface Method {
   readonly role: MethodRole;
   /** The members of `params` by which the router, or a policy, decides: none of them may be ambiguous. */
   readonly reads: number;
+  /** The lists that it is about. */
+  readonly lists: readonly ListKind[];
+  readonly isCall: boolean;
 }
 
+export interface Call extends Method {
+  readonly role: CallRole;
+}
+
+const CALLS: ReadonlySet<MethodRole> = new Set<CallRole>([
+  'call',
+  'get-prompt',
+  'read',
+  'list',
+  'subscribe',
+  'unsubscribe',
+  'set-level',
+  'complete',
+  'task',
+  'list-tasks',
+  'other',
+]);
+
 const TOKEN = [Field.meta, Field.metaProgressToken];
-const method = (role: MethodRole, ...reads: Field[]): Method => ({ role, reads: bitsOf(reads) });
+function method(role: MethodRole, ...reads: Field[]): Method {
+  return { role, reads: bitsOf(reads), lists: [], isCall: CALLS.has(role) };
+}
+
+const list = (kind: ListKind): Method => ({ ...method('list', ...TOKEN), lists: [kind] });
+const changed = (...lists: ListKind[]): Method => ({ ...method('list-changed'), lists });
 
 const OTHER = method('other', ...TOKEN);
 const METHODS = new ByteTable<Method>([
@@ -50,22 +91,56 @@ const METHODS = new ByteTable<Method>([
   ['elicitation/create', method('elicitation')],
   ['roots/list', method('roots')],
   ['server/discover', method('discover')],
-  ['tools/call', method('other', Field.name, ...TOKEN)],
-  ['prompts/get', method('other', Field.name, ...TOKEN)],
-  ['resources/read', method('other', Field.uri, ...TOKEN)],
+  ['tools/call', method('call', Field.name, Field.task, ...TOKEN)],
+  ['tools/list', list('tools')],
+  ['prompts/get', method('get-prompt', Field.name, ...TOKEN)],
+  ['prompts/list', list('prompts')],
+  ['resources/read', method('read', Field.uri, ...TOKEN)],
+  ['resources/list', list('resources')],
+  ['resources/templates/list', list('templates')],
   ['resources/subscribe', method('subscribe', Field.uri, ...TOKEN)],
   ['resources/unsubscribe', method('unsubscribe', Field.uri, ...TOKEN)],
+  ['completion/complete', method('complete', ...TOKEN)],
   ['logging/setLevel', method('set-level', ...TOKEN)],
+  ['tasks/get', method('task', Field.taskId, ...TOKEN)],
+  ['tasks/result', method('task', Field.taskId, ...TOKEN)],
+  ['tasks/cancel', method('task', Field.taskId, ...TOKEN)],
+  ['tasks/list', method('list-tasks', ...TOKEN)],
   ['notifications/initialized', method('initialized')],
   ['notifications/cancelled', method('cancelled', Field.requestId)],
   ['notifications/progress', method('progress', Field.progressToken)],
+  ['notifications/elicitation/complete', method('elicited')],
+  ['notifications/tasks/status', method('task-status', Field.taskId)],
+  ['notifications/roots/list_changed', method('roots-changed')],
   // A later one makes an earlier one worthless, so these may be dropped for a client that does not keep up.
   ['notifications/message', method('log')],
   ['notifications/resources/updated', method('updated', Field.uri)],
-  ['notifications/tools/list_changed', method('refreshable')],
-  ['notifications/prompts/list_changed', method('refreshable')],
-  ['notifications/resources/list_changed', method('refreshable')],
+  ['notifications/tools/list_changed', changed('tools')],
+  ['notifications/prompts/list_changed', changed('prompts')],
+  ['notifications/resources/list_changed', changed('resources', 'templates')],
 ]);
+
+interface ListTerms {
+  readonly method: string;
+  /** The member of its result that has the items, and the member of an item by which it is known. */
+  readonly member: string;
+  readonly key: string;
+  /** The capability of a server that has such a list. */
+  readonly capability: string;
+  readonly changedNotice: string;
+}
+
+export const LISTS: Readonly<Record<ListKind, ListTerms>> = {
+  tools: terms('tools', 'tools', 'name', 'tools'),
+  prompts: terms('prompts', 'prompts', 'name', 'prompts'),
+  resources: terms('resources', 'resources', 'uri', 'resources'),
+  templates: terms('resources/templates', 'resourceTemplates', 'uriTemplate', 'resources'),
+};
+
+function terms(path: string, member: string, key: string, capability: string): ListTerms {
+  const changedNotice = `{"jsonrpc":"2.0","method":"notifications/${capability}/list_changed"}`;
+  return { method: `${path}/list`, member, key, capability, changedNotice };
+}
 
 export function methodOf(b: Buffer, envelope: Envelope): Method {
   const from = envelope.from(Field.method);
@@ -94,12 +169,17 @@ export function unbatch(b: Buffer, start: number, end: number): Frame[] {
   });
 }
 
-/** The requests that go to a server; the others are the bridge's own business. */
-export function isCall(role: MethodRole): role is CallRole {
-  return role === 'other' || role === 'subscribe' || role === 'unsubscribe' || role === 'set-level';
+/** Whether it goes to a server; the others are the bridge's own business. */
+export function isCall(method: Method): method is Call {
+  return method.isCall;
 }
 
 /** The version that an answer to a client names: the one it asked for if it is known here, else the latest. */
 export function negotiateVersion(asked: string): string {
   return PROTOCOL_VERSIONS.find((version) => version === asked) ?? LATEST_PROTOCOL_VERSION;
 }
+
+/** The member of `_meta` by which a message says which task it belongs to. */
+export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+/** The error that asks for visits to pages before a call can be made. */
+export const URL_ELICITATION_REQUIRED = -32042;

@@ -18,6 +18,8 @@ export interface Hello {
   readonly role: ClientRole;
   readonly view: string | undefined;
   readonly clientId: string | undefined;
+  /** The directory that it works in, absolute; undefined if it has not said so. */
+  readonly cwd: string | undefined;
   /** What of its capabilities a server may be offered. */
   readonly offers: Offers;
 }
@@ -27,6 +29,8 @@ export type Offers = Readonly<Partial<Record<CallBackRole, object>>>;
 
 const OFFERABLE: readonly CallBackRole[] = ['roots', 'sampling', 'elicitation'];
 
+/** No longer than any file system takes. */
+const CWD = /^\/[^\0]{0,4095}$/;
 const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** Reads `params` of an `initialize`; a text says what is wrong with it. */
@@ -42,6 +46,9 @@ export function readHello(params: unknown): Hello | string {
     return '_meta["mcp-bridge/clientId"] is a string of 1 to 128 printable ASCII characters';
   const view = meta['mcp-bridge/view'];
   if (view !== undefined && typeof view !== 'string') return '_meta["mcp-bridge/view"] is a string';
+  const cwd = meta['mcp-bridge/cwd'];
+  if (cwd !== undefined && (typeof cwd !== 'string' || !CWD.test(cwd)))
+    return '_meta["mcp-bridge/cwd"] is an absolute path';
   const asked = params.protocolVersion;
   return {
     name: textOr(info.name, 'unknown'),
@@ -50,16 +57,28 @@ export function readHello(params: unknown): Hello | string {
     role,
     view,
     clientId,
+    cwd,
     offers: offersOf(params.capabilities),
   };
 }
 
+export interface BridgeHello {
+  readonly protocolVersion: string;
+  /** The bridge's own. */
+  readonly version: string;
+  /** Beside the routing of messages. */
+  readonly capabilities?: object;
+  readonly instructions?: string | undefined;
+  readonly meta: object;
+}
+
 /** The bridge's own answer, where no single server speaks. */
-export function bridgeHello(protocolVersion: string, version: string, meta: object): string {
+export function bridgeHello({ protocolVersion, version, capabilities, instructions, meta }: BridgeHello): string {
   return JSON.stringify({
     protocolVersion,
-    capabilities: { supportsMessageRouting: true },
+    capabilities: { ...capabilities, supportsMessageRouting: true },
     serverInfo: { name: 'mcp-bridge-server', version, protocols: ['mcp/1.0'] },
+    instructions,
     _meta: meta,
   });
 }
@@ -95,6 +114,36 @@ function offersOf(capabilities: unknown): Offers {
   return Object.fromEntries(
     OFFERABLE.flatMap((role) => (isRecord(capabilities[role]) ? [[role, capabilities[role]]] : [])),
   );
+}
+
+/** What a server declares in its answer to `initialize`. */
+export function capabilitiesOf(hello: Buffer): Readonly<Record<string, unknown>> {
+  const { capabilities } = readServerHello(hello);
+  return isRecord(capabilities) ? capabilities : {};
+}
+
+export function instructionsOf(hello: Buffer): string {
+  const { instructions } = readServerHello(hello);
+  return typeof instructions === 'string' ? instructions : '';
+}
+
+function readServerHello(hello: Buffer): Record<string, unknown> {
+  const content: unknown = JSON.parse(hello.toString());
+  return isRecord(content) ? content : {};
+}
+
+/** Whether all that `offers` has is in `started` too, with its details. */
+export function offersCover(started: Offers, offers: Offers): boolean {
+  return contains(started, offers);
+}
+
+export function sameOffers(a: Offers, b: Offers): boolean {
+  return contains(a, b) && contains(b, a);
+}
+
+function contains(whole: unknown, part: unknown): boolean {
+  if (!isRecord(part)) return JSON.stringify(whole) === JSON.stringify(part);
+  return isRecord(whole) && Object.entries(part).every(([key, value]) => contains(whole[key], value));
 }
 
 function textOr(value: unknown, otherwise: string): string {

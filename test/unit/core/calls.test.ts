@@ -231,7 +231,7 @@ describe('progress', () => {
 
 describe('a notification of the server', () => {
   const notice = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
-  const update = '{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"uri":"x:y"}}';
+  const update = '{"jsonrpc":"2.0","method":"notifications/x/status","params":{"uri":"x:y"}}';
 
   test('reaches the sessions that are ready, and no others', async () => {
     const core = new CoreInMemory({ servers: ['memory', 'elsewhere'] });
@@ -269,7 +269,7 @@ describe('a notification of the server', () => {
     await core.settle();
     expect(slow.received.map(({ method }) => method)).toEqual([
       undefined,
-      'notifications/tasks/status',
+      'notifications/x/status',
       'notifications/tools/list_changed',
     ]);
     expect(quick.received).toHaveLength(4);

@@ -118,7 +118,7 @@ class World {
     for (const model of this.clients) this.#checkClient(model);
     const staying = this.clients.filter(({ isGone, hasEnded }) => !isGone && !hasEnded);
     expect(this.core.manager.clients().map(({ link }) => link)).toEqual(staying.map(({ client }) => client.link));
-    expect(this.core.server().backend.sessions.size).toBe(staying.length);
+    expect(this.core.server().instances[0]?.backend.sessions.size ?? 0).toBe(staying.length);
     for (const { client } of staying) expect(client.link.isPaused).toBe(false);
     for (const { client } of this.clients) expect(client.link.writesAfterEnd).toBe(0);
   }
@@ -183,7 +183,7 @@ test('each request gets exactly one answer, its own, whatever clients and server
           else if (what === 'settle') await world.core.settle();
           else if (what === 'crash') server.crash();
           else if (what === 'slow') server.opensByItself = !server.opensByItself;
-          else if (what === 'open') server.open();
+          else if (what === 'open') server.instances[0]?.open();
           else if (what === 'fail') world.failToStart();
           else if (what === 'second') await world.core.pass(1000);
           else if (of === undefined) continue;

@@ -4,7 +4,8 @@ import { BridgeError, type BridgeErrorCode } from '../../../src/util/bridge-erro
 
 test.each<[BridgeErrorCode, number]>([
   ['SERVER_NOT_FOUND', -32601],
-  ['SERVER_NOT_CHOSEN', -32602],
+  ['TOOL_NOT_FOUND', -32601],
+  ['RESOURCE_NOT_FOUND', -32002],
   ['VIEW_UNKNOWN', -32602],
   ['REQUEST_REFUSED', -32600],
   ['SERVER_CRASHED', -32603],

@@ -1,17 +1,27 @@
 import { describe, expect, test } from 'vitest';
-import { resolveView } from '../../../src/core/view.ts';
+import { chooseView, type ServerDirectory, type ViewChoice } from '../../../src/core/view.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 
-function directory(...names: string[]): Parameters<typeof resolveView>[1] {
+function directory(names: readonly string[], defaultView?: string): ServerDirectory {
   const core = new CoreInMemory({ servers: names });
-  const backend = (name: string) => (names.includes(name) ? core.server(name).backend : undefined);
-  return { names: () => names, backend, origin: 'They are defined here.' };
+  return {
+    names: () => names,
+    find: (name) => (names.includes(name) ? core.server(name).server : undefined),
+    servers: () => [],
+    defaultView,
+    origin: 'They are defined here.',
+  };
+}
+
+function chosen(view: string | undefined, names: readonly string[], defaultView?: string): string[] {
+  const choice: ViewChoice = chooseView({ view, cwd: undefined }, directory(names, defaultView));
+  return [choice.kind, ...(choice.kind === 'server' ? [choice.server] : choice.servers).map(({ name }) => name)];
 }
 
 function refusal(view: string | undefined, ...names: string[]): BridgeError {
   try {
-    resolveView(view, directory(...names));
+    chosen(view, names);
   } catch (error) {
     if (error instanceof BridgeError) return error;
     throw error;
@@ -21,26 +31,35 @@ function refusal(view: string | undefined, ...names: string[]): BridgeError {
 
 describe('a view', () => {
   test('of a server by name is that server', () => {
-    const resolved = resolveView('server:b', directory('a', 'b'));
-    expect([resolved.view, resolved.backend.server]).toEqual(['server:b', 'b']);
+    expect(chosen('server:b', ['a', 'b'])).toEqual(['server', 'b']);
   });
 
-  test('may be left out where there is one server', () => {
-    expect(resolveView(undefined, directory('a')).view).toBe('server:a');
+  test('of all is all of them, in their order', () => {
+    expect(chosen('all', ['b', 'a'])).toEqual(['all', 'b', 'a']);
+  });
+
+  test('that is left out is the default of the config', () => {
+    expect(chosen(undefined, ['a', 'b'], 'server:b')).toEqual(['server', 'b']);
+    expect(chosen(undefined, ['a'], 'all')).toEqual(['all', 'a']);
+  });
+
+  test('that is left out everywhere is the only server there is, else all', () => {
+    expect(chosen(undefined, ['a'])).toEqual(['server', 'a']);
+    expect(chosen(undefined, ['a', 'b'])).toEqual(['all', 'a', 'b']);
+    expect(chosen(undefined, [])).toEqual(['all']);
   });
 
   test('may hold a colon in its name', () => {
-    expect(resolveView('server:a:b', directory('a:b')).backend.server).toBe('a:b');
+    expect(chosen('server:a:b', ['a:b'])).toEqual(['server', 'a:b']);
   });
 
   test.each([
     ['server:c', 'SERVER_NOT_FOUND'],
     ['server:', 'SERVER_NOT_FOUND'],
     ['server:toString', 'SERVER_NOT_FOUND'],
-    ['all', 'VIEW_UNKNOWN'],
+    ['sideways', 'VIEW_UNKNOWN'],
     ['', 'VIEW_UNKNOWN'],
     ['Server:a', 'VIEW_UNKNOWN'],
-    [undefined, 'SERVER_NOT_CHOSEN'],
   ])('%j is refused with %s, and the servers there are', (view, code) => {
     const error = refusal(view, 'a', 'b');
     expect([error.code, error.hint]).toEqual([code, expect.stringContaining('a, b')]);
@@ -52,9 +71,5 @@ describe('a view', () => {
 
   test('of a server with a long name is not repeated as a whole', () => {
     expect(refusal(`server:${'x'.repeat(100_000)}`, 'a', 'b').message.length).toBeLessThan(1000);
-  });
-
-  test('that is left out where there is no server says so', () => {
-    expect(refusal(undefined)).toMatchObject({ message: 'There is no server', hint: 'They are defined here.' });
   });
 });

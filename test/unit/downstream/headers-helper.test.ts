@@ -15,6 +15,8 @@ function serverWith(command: string): RemoteServer {
     description: '',
     timeoutMs: undefined,
     idleMs: undefined,
+    sharing: 'auto',
+    trustHints: false,
     transport: 'http',
     url: 'https://weather.example/mcp',
     headers: {},

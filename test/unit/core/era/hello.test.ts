@@ -85,7 +85,7 @@ describe("a server's hello", () => {
 
 describe("the bridge's own hello", () => {
   test('says what the client-discovery document asks for', () => {
-    expect(JSON.parse(bridgeHello('2025-06-18', '1.2.3', OURS))).toEqual({
+    expect(JSON.parse(bridgeHello({ protocolVersion: '2025-06-18', version: '1.2.3', meta: OURS }))).toEqual({
       protocolVersion: '2025-06-18',
       capabilities: { supportsMessageRouting: true },
       serverInfo: { name: 'mcp-bridge-server', version: '1.2.3', protocols: ['mcp/1.0'] },

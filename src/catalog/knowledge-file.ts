@@ -1,0 +1,77 @@
+// What is known of a server, as it stands in a file: written whole, read with suspicion. A file that cannot be used is
+// as good as none.
+
+import { LISTS, type ListKind } from '../core/era/era-2025.ts';
+import { Face, type KnownServer, type ListPage } from '../core/known-server.ts';
+
+/** Another one means that the rest is to be read in another way. */
+const FORMAT = 1;
+
+interface SavedFace {
+  readonly offers: object;
+  readonly learnedMs: number;
+  readonly hello: unknown;
+  readonly lists: Readonly<Record<string, readonly { readonly cursor?: string; readonly result: unknown }[]>>;
+}
+
+interface SavedServer {
+  readonly format: number;
+  readonly name: string;
+  readonly asksForRoots: boolean;
+  readonly asksBack: boolean;
+  readonly habits: Readonly<Record<string, number>>;
+  readonly faces: readonly SavedFace[];
+}
+
+export function encodeKnown(name: string, known: KnownServer): Buffer {
+  const { asksForRoots, asksBack, habits, faces } = known;
+  const head = { format: FORMAT, name, asksForRoots, asksBack, habits: Object.fromEntries(habits) };
+  const parts = faces.map(encodeFace).join(',\n');
+  return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"faces":[${parts}]}\n`);
+}
+
+/** What a server has said goes in as it was, so that it comes out as it was. */
+function encodeFace({ offers, learnedMs, hello, lists }: Face): string {
+  const kinds = [...lists].map(([kind, pages]) => `${JSON.stringify(kind)}:[${pages.map(encodePage).join(',')}]`);
+  const head = JSON.stringify({ offers, learnedMs }).slice(0, -1);
+  return `${head},"hello":${JSON.stringify(textOf(hello))},"lists":{${kinds.join(',')}}}`;
+}
+
+function encodePage({ cursor, result }: ListPage): string {
+  return JSON.stringify({ cursor, result: textOf(result) });
+}
+
+const textOf = (bytes: Buffer): string => bytes.toString('utf8', 0, bytes.length - 1);
+
+/** Adds what the file says; whether it could be used. */
+export function decodeKnown(content: string, known: KnownServer): boolean {
+  const saved = parse(content);
+  if (saved?.format !== FORMAT) return false;
+  const faces = saved.faces.map(decodeFace);
+  known.restore({ ...saved, habits: Object.entries(saved.habits), faces });
+  return true;
+}
+
+function parse(content: string): SavedServer | undefined {
+  try {
+    return JSON.parse(content) as SavedServer;
+  } catch {
+    return undefined; // Torn, or not ours: it is learnt anew.
+  }
+}
+
+function decodeFace({ offers, learnedMs, hello, lists }: SavedFace): Face {
+  const face = new Face(offers, bytesOf(hello), learnedMs);
+  for (const kind of Object.keys(LISTS) as ListKind[]) {
+    const pages = lists[kind]?.map(({ cursor, result }) => ({ cursor, result: bytesOf(result) }));
+    if (pages !== undefined) face.lists.set(kind, pages);
+  }
+  return face;
+}
+
+/** The text of an object; anything else is not what was written. */
+function bytesOf(text: unknown): Buffer {
+  const value: unknown = JSON.parse(String(text));
+  if (typeof value !== 'object' || value === null) throw new TypeError('not an object');
+  return Buffer.from(`${String(text)}\n`);
+}

@@ -1,0 +1,95 @@
+// What one client says its roots are. It is asked once, when a server first wants to know, and again when it says that
+// they have changed.
+
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Session } from './session.ts';
+
+/** A client that takes longer has none that could be shown to anybody. */
+const ANSWER_MS = 10_000;
+/** Of clients that have no roots to show. */
+export const NO_ROOTS = '{"roots":[]}';
+
+let asked = 0;
+
+export class ClientRoots {
+  readonly #session: Session;
+  /** The same for all who have the same; undefined until they are known. */
+  key: string | undefined;
+  /** The result of `roots/list`, as JSON. */
+  result = NO_ROOTS;
+  #waiting: (() => void)[] = [];
+  #askedId: string | undefined;
+  #deadlineMs = 0;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** Calls back when they are known, be it at once. */
+  whenKnown(then: () => void): void {
+    if (this.key === undefined && !this.#session.canBeAsked('roots')) this.#learn(NO_ROOTS);
+    if (this.key !== undefined) return then();
+    this.#waiting.push(then);
+    if (this.#waiting.length === 1) this.#session.whenReady(() => this.#ask());
+  }
+
+  #ask(): void {
+    const { link, questions, isOpen } = this.#session;
+    if (!isOpen) return;
+    const id = `mcp-bridge/roots-${++asked}`;
+    this.#askedId = id;
+    this.#deadlineMs = 0;
+    questions.set(id, { answer: (answer, read) => this.#answered(id, answer, read), abandon: () => this.abandon() });
+    link.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"roots/list"}`);
+    link.outbox.endFrame();
+  }
+
+  #answered(id: string, answer: Frame, read: Envelope): void {
+    this.#session.questions.delete(id);
+    this.#askedId = undefined;
+    this.learnFrom(answer, read);
+  }
+
+  /** An answer to `roots/list` says what they are; an error, that there are none to show. */
+  learnFrom({ b }: Frame, read: Envelope): void {
+    this.#learn(read.has(Field.result) ? b.toString('utf8', read.from(Field.result), read.to(Field.result)) : NO_ROOTS);
+  }
+
+  #learn(result: string): void {
+    this.result = result;
+    this.key = keyOf(result);
+    for (const then of this.#waiting.splice(0)) then();
+  }
+
+  /** The client goes: nobody shall wait for its roots. */
+  abandon(): void {
+    this.#askedId = undefined;
+    if (this.#waiting.length > 0) this.#learn(NO_ROOTS);
+  }
+
+  /** The client says that they are others now. */
+  changed(): void {
+    this.key = undefined;
+  }
+
+  checkTime(nowMs: number): void {
+    if (this.#askedId === undefined) return;
+    if (this.#deadlineMs === 0) this.#deadlineMs = nowMs + ANSWER_MS;
+    if (nowMs < this.#deadlineMs) return;
+    this.#session.questions.delete(this.#askedId);
+    this.#askedId = undefined;
+    this.#learn(NO_ROOTS);
+  }
+}
+
+/** Whatever order they come in, and whatever they are called. */
+function keyOf(result: string): string {
+  const { roots } = JSON.parse(result) as { roots?: unknown };
+  const uris = Array.isArray(roots) ? roots.map((root: unknown) => JSON.stringify(uriOf(root))) : [];
+  return uris.sort().join(' ');
+}
+
+function uriOf(root: unknown): unknown {
+  return typeof root === 'object' && root !== null && 'uri' in root ? root.uri : root;
+}

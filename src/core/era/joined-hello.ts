@@ -1,0 +1,40 @@
+// What a joined view says in answer to `initialize`: the capabilities of all its servers together, as far as they are
+// known, and their instructions under a heading for each.
+
+import type { Face } from '../known-server.ts';
+import { capabilitiesOf, instructionsOf } from './hello.ts';
+
+/** What is assumed of a server that has not run yet. The bridge can honour it whatever the server turns out to have. */
+const ASSUMED = { tools: {}, prompts: {}, resources: { subscribe: true }, logging: {}, completions: {} };
+
+/** `faces` are undefined for servers that are not known yet. */
+export function joinedCapabilities(faces: readonly (Face | undefined)[]): Record<string, object> {
+  const declared = faces.map(
+    (face): Readonly<Record<string, unknown>> => (face === undefined ? ASSUMED : capabilitiesOf(face.hello)),
+  );
+  const has = (name: string): boolean => declared.some((capabilities) => capabilities[name] !== undefined);
+  const subscribe = declared.some(({ resources }) => isRecord(resources) && resources.subscribe === true);
+  return {
+    // Its lists may always become longer: a server that was slow joins them when it comes.
+    tools: { listChanged: true },
+    ...(has('prompts') && { prompts: { listChanged: true } }),
+    ...(has('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
+    ...(has('logging') && { logging: {} }),
+    ...(has('completions') && { completions: {} }),
+    ...(has('tasks') && { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }),
+  };
+}
+
+export function joinedInstructions(
+  servers: readonly { readonly alias: string; readonly face: Face | undefined }[],
+): string | undefined {
+  const parts = servers.flatMap(({ alias, face }) => {
+    const text = face === undefined ? '' : instructionsOf(face.hello).trim();
+    return text === '' ? [] : [`# ${alias}\n\n${text}`];
+  });
+  return parts.length === 0 ? undefined : parts.join('\n\n');
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,81 @@
+// One server's lists as they stand in a joined one: its items with their joined names, cut out of the bytes of its own
+// answers. Made once for each answer, however many clients ask.
+
+import { findItems } from '../wire/json-items.ts';
+import { findMembers } from '../wire/json-members.ts';
+import { LISTS, type ListKind } from './era/era-2025.ts';
+import { joinedName } from './joined-names.ts';
+import type { ListPage } from './known-server.ts';
+
+export interface JoinedItem {
+  readonly bytes: Buffer;
+  /** Where in them the name or URI stands, and what it is. */
+  readonly keyFrom: number;
+  readonly keyTo: number;
+  readonly key: string;
+}
+
+export interface JoinedPart {
+  readonly items: readonly JoinedItem[];
+  /** By what the client says, what the server calls it, as JSON of which each character is one byte. */
+  readonly ownKeys: ReadonlyMap<string, string>;
+}
+
+/** By alias, since several clients may see one server under different ones. */
+const parts = new WeakMap<readonly ListPage[], Map<string, JoinedPart>>();
+
+export function joinedPart(kind: ListKind, pages: readonly ListPage[], alias: string): JoinedPart {
+  const made = parts.get(pages) ?? new Map<string, JoinedPart>();
+  parts.set(pages, made);
+  const part = made.get(alias) ?? makePart(kind, pages, alias);
+  made.set(alias, part);
+  return part;
+}
+
+function makePart(kind: ListKind, pages: readonly ListPage[], alias: string): JoinedPart {
+  const items: JoinedItem[] = [];
+  const ownKeys = new Map<string, string>();
+  for (const { result } of pages)
+    for (const item of itemsOf(kind, result)) {
+      const own = item.bytes.latin1Slice(item.keyFrom, item.keyTo);
+      const joined = hasNames(kind) ? renamed(item, freeName(alias, item.key, ownKeys)) : item;
+      if (ownKeys.has(joined.key)) continue; // the same URI twice
+      ownKeys.set(joined.key, own);
+      items.push(joined);
+    }
+  return { items, ownKeys };
+}
+
+/** Prompts and tools go by names, resources and templates by URIs, which are nobody's to change. */
+function hasNames(kind: ListKind): boolean {
+  return LISTS[kind].key === 'name';
+}
+
+/** Items that have no name, or are no objects, cannot be asked for. */
+function* itemsOf(kind: ListKind, result: Buffer): Generator<JoinedItem> {
+  const { member, key } = LISTS[kind];
+  const list = findMembers(result, 0, [member])?.spans.get(member);
+  for (const { from, to } of (list && findItems(result, list.from)) ?? []) {
+    const name = findMembers(result, from, [key])?.spans.get(key);
+    const text: unknown = name === undefined ? undefined : JSON.parse(result.toString('utf8', name.from, name.to));
+    if (name === undefined || typeof text !== 'string') continue;
+    yield { bytes: result.subarray(from, to), keyFrom: name.from - from, keyTo: name.to - from, key: text };
+  }
+}
+
+function freeName(alias: string, own: string, taken: ReadonlyMap<string, string>): string {
+  let name = joinedName(alias, own);
+  for (let n = 2; taken.has(name); n++) name = joinedName(alias, `${own}#${n}`);
+  return name;
+}
+
+/** The item under another name or URI. */
+export function renamed({ bytes, keyFrom, keyTo }: JoinedItem, key: string): JoinedItem {
+  const text = Buffer.from(JSON.stringify(key));
+  return {
+    bytes: Buffer.concat([bytes.subarray(0, keyFrom), text, bytes.subarray(keyTo)]),
+    keyFrom,
+    keyTo: keyFrom + text.length,
+    key,
+  };
+}

@@ -1,0 +1,157 @@
+// The lists of a joined view: waits for what is not known yet, puts the parts together in pages, and finds out whose a
+// name is.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import { nearest } from '../util/nearest.ts';
+import { LISTS, type ListKind } from './era/era-2025.ts';
+import { type JoinedItem, type JoinedPart, joinedPart, renamed } from './joined-list.ts';
+import { aliasIn } from './joined-names.ts';
+import type { Leg } from './leg.ts';
+import { waitForLists } from './list-wait.ts';
+
+/** One server of a joined view. */
+export interface JoinedLeg {
+  readonly alias: string;
+  readonly leg: Leg;
+}
+
+export interface Target {
+  readonly leg: Leg;
+  /** What the server calls it, as JSON of which each character is one byte. */
+  readonly ownKey: string;
+}
+
+/** One answer should not fill a client's memory, nor exceed what it takes in a message. */
+const PAGE_BYTES = 1024 * 1024;
+const OUTWARD = 'mcp-bridge://';
+
+export class JoinedLists {
+  readonly legs: readonly JoinedLeg[];
+  readonly #byAlias: ReadonlyMap<string, JoinedLeg>;
+  readonly #clock: Clock;
+
+  constructor(legs: readonly JoinedLeg[], clock: Clock) {
+    this.legs = legs;
+    this.#byAlias = new Map(legs.map((leg) => [leg.alias, leg]));
+    this.#clock = clock;
+  }
+
+  partOf({ alias, leg }: JoinedLeg, kind: ListKind): JoinedPart | undefined {
+    const pages = leg.face?.pagesOf(kind);
+    return pages === undefined ? undefined : joinedPart(kind, pages, alias);
+  }
+
+  isKnown(kind: ListKind): boolean {
+    return this.legs.every((leg) => this.partOf(leg, kind) !== undefined);
+  }
+
+  /** Has all servers asked that are not known, and waits for them as long as is fair to the others. */
+  async whenListed(kind: ListKind): Promise<void> {
+    const missing = this.legs.filter((leg) => this.partOf(leg, kind) === undefined);
+    const awaited = missing.filter(({ leg }) => !leg.server.isLeftOut); // one that is late is waited for once
+    const learning = new Map(missing.map((leg) => [leg, this.learn(leg, kind)]));
+    for (const promise of learning.values()) promise.catch(() => undefined); // its error stands in `status`
+    await waitForLists({
+      servers: this.legs.length,
+      missing: awaited.flatMap((leg) => learning.get(leg) ?? []),
+      clock: this.#clock,
+    });
+    for (const joined of missing) joined.leg.server.isLeftOut = this.partOf(joined, kind) === undefined;
+  }
+
+  /** Has one server asked; rejects with why it cannot say. */
+  async learn(joined: JoinedLeg, kind: ListKind): Promise<void> {
+    const { leg } = joined;
+    const { lists } = await leg.whenOpen();
+    await lists.whenRead(kind);
+    if (this.partOf(joined, kind) !== undefined) return;
+    const { name } = leg.server;
+    throw new BridgeError('SERVER_CRASHED', `Server ${name} has not said what it has`, { server: name });
+  }
+
+  // --- names ---
+
+  /** Whose tool or prompt this is; a server whose list decides it and is not known; or undefined. */
+  find(kind: ListKind, name: string): Target | JoinedLeg | undefined {
+    const joined = this.#byAlias.get(aliasIn(name) ?? '');
+    if (joined === undefined) return undefined;
+    const part = this.partOf(joined, kind);
+    if (part === undefined) return joined;
+    const ownKey = part.ownKeys.get(name);
+    return ownKey === undefined ? undefined : { leg: joined.leg, ownKey };
+  }
+
+  notFound(kind: ListKind, name: string): BridgeError {
+    const names = this.legs.flatMap((leg) => [...(this.partOf(leg, kind)?.ownKeys.keys() ?? [])]);
+    const similar = nearest(name, names);
+    const thing = kind === 'tools' ? 'tool' : 'prompt';
+    const hint = similar.length === 0 ? `See ${LISTS[kind].method}.` : `Did you mean ${similar.join(', ')}?`;
+    const code = kind === 'tools' ? 'TOOL_NOT_FOUND' : 'PROMPT_NOT_FOUND';
+    return new BridgeError(code, `There is no ${thing} ${JSON.stringify(name.slice(0, 128))}`, { hint });
+  }
+
+  noSuchResource(): BridgeError {
+    return new BridgeError('RESOURCE_NOT_FOUND', 'No server has such a resource', {
+      hint: `${OUTWARD}ALIAS/URI asks one server for it. Aliases: ${this.legs.map(({ alias }) => alias).join(', ')}.`,
+    });
+  }
+
+  // --- URIs ---
+
+  /** A URI that an earlier server has too says whose it is. */
+  outward({ alias }: JoinedLeg, uri: string): string {
+    return `${OUTWARD}${alias}/${uri}`;
+  }
+
+  /** The server that such a URI names, and its own URI there. */
+  inward(uri: string): { readonly joined: JoinedLeg; readonly uri: string } | undefined {
+    if (!uri.startsWith(OUTWARD)) return undefined;
+    const slash = uri.indexOf('/', OUTWARD.length);
+    const joined = this.#byAlias.get(uri.slice(OUTWARD.length, slash));
+    return slash < 0 || joined === undefined ? undefined : { joined, uri: uri.slice(slash + 1) };
+  }
+
+  /** The first server that lists it. */
+  ownerOf(kind: ListKind, key: string): JoinedLeg | undefined {
+    return this.legs.find((leg) => this.partOf(leg, kind)?.ownKeys.has(key));
+  }
+
+  // --- pages ---
+
+  /** A page of the list and where the next one begins; undefined for a cursor that is none of ours. */
+  page(kind: ListKind, cursor: unknown): { items: JoinedItem[]; nextCursor: string | undefined } | undefined {
+    const from = cursor === undefined ? { leg: 0, item: 0 } : this.#placeOf(cursor);
+    if (from === undefined) return undefined;
+    const items: JoinedItem[] = [];
+    let bytes = 0;
+    for (const [n, joined] of this.legs.entries()) {
+      if (n < from.leg) continue;
+      const part = this.partOf(joined, kind)?.items ?? [];
+      for (let i = n === from.leg ? from.item : 0; i < part.length; i++) {
+        const item = this.#shown(kind, joined, part[i] as JoinedItem);
+        if (bytes > 0 && bytes + item.bytes.length > PAGE_BYTES)
+          return { items, nextCursor: cursorAt(joined.alias, i) };
+        items.push(item);
+        bytes += item.bytes.length;
+      }
+    }
+    return { items, nextCursor: undefined };
+  }
+
+  #shown(kind: ListKind, joined: JoinedLeg, item: JoinedItem): JoinedItem {
+    if (LISTS[kind].key === 'name' || this.ownerOf(kind, item.key) === joined) return item;
+    return renamed(item, this.outward(joined, item.key));
+  }
+
+  #placeOf(cursor: unknown): { leg: number; item: number } | undefined {
+    const [, alias, item] = /^([^:]+):(\d{1,9})$/.exec(Buffer.from(String(cursor), 'base64url').toString()) ?? [];
+    const leg = this.legs.findIndex((joined) => joined.alias === alias);
+    return leg < 0 ? undefined : { leg, item: Number(item) };
+  }
+}
+
+/** Opaque to clients: a server, and how many of its items came before. */
+function cursorAt(alias: string, item: number): string {
+  return Buffer.from(`${alias}:${item}`).toString('base64url');
+}

@@ -1,0 +1,348 @@
+// The view `all`: every server's tools and prompts under joined names, its resources under their own URIs. A call goes to
+// the server that its name begins with; what no server could answer alone is answered here.
+
+import type { Clock } from '../util/clock.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { findMembers, type Span } from '../wire/json-members.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { Backend } from './backend.ts';
+import { isOverdue } from './deadline.ts';
+import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
+import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
+import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
+import { aliasesOf } from './joined-names.ts';
+import { candidatesFor, type Place } from './joined-resources.ts';
+import { tasksOf } from './joined-tasks.ts';
+import { Leg } from './leg.ts';
+import { failureOf, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from './rpc-error.ts';
+import type { Server } from './server.ts';
+import type { Session } from './session.ts';
+import { isLevel } from './shared-state.ts';
+import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
+import { cursorIn, type Greeting, openSlot, paramsOf, type ServerDirectory, type View } from './view.ts';
+
+export interface JoinedViewContext {
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly servers: Pick<ServerDirectory, 'origin'>;
+}
+
+/** Legs that were only looked at are let go after so long. */
+const LOOK_MS = 30_000;
+
+/** Of frames that have waited, or that were changed on the way. */
+const readAgain = new Envelope();
+
+export class JoinedView implements View, SlotOwner {
+  readonly name = 'all';
+  readonly isTransparent = false;
+  readonly #session: Session;
+  readonly #context: JoinedViewContext;
+  readonly #legs: readonly JoinedLeg[];
+  readonly #lists: JoinedLists;
+  /** Names as clients spell them, with their quotes, and whose they are; filled as they are used. */
+  readonly #targets = { tools: new Map<string, Target>(), prompts: new Map<string, Target>() };
+  /** What the client has listed, and was not told since that it is another list now. */
+  readonly #listed = new Set<ListKind>();
+  #lookedMs = 0;
+
+  constructor(session: Session, servers: readonly Server[], context: JoinedViewContext) {
+    this.#session = session;
+    this.#context = context;
+    const aliases = aliasesOf(servers.map(({ name }) => name));
+    this.#legs = servers.map((server) => ({
+      alias: aliases.get(server.name) ?? server.name,
+      leg: new Leg(session, server, (kind) => this.#listChanged(kind)),
+    }));
+    this.#lists = new JoinedLists(this.#legs, context.clock);
+  }
+
+  greeting(): Promise<Greeting> {
+    const servers = this.#legs.map(({ alias, leg }) => ({ alias, face: leg.face }));
+    return Promise.resolve({
+      of: 'bridge',
+      capabilities: joinedCapabilities(servers.map(({ face }) => face)),
+      instructions:
+        servers.length === 0 ? `There is no server yet. ${this.#context.servers.origin}` : joinedInstructions(servers),
+    });
+  }
+
+  submit(request: ClientRequest, read: Envelope): void {
+    switch (request.role) {
+      case 'call':
+        return this.#call('tools', request, read);
+      case 'get-prompt':
+        return this.#call('prompts', request, read);
+      case 'list':
+        return this.#list(request, read);
+      case 'read':
+      case 'subscribe':
+      case 'unsubscribe':
+        return this.#ofResource(request, read);
+      case 'complete':
+        return this.#complete(request, read);
+      case 'set-level':
+        return this.#setLevel(request, read);
+      case 'task':
+        return this.#ofTask(request, read);
+      case 'list-tasks':
+        return this.#listTasks(request, read);
+      case 'other':
+        return this.#refuse(request, read, rpcError(METHOD_NOT_FOUND, 'Method not found'));
+    }
+  }
+
+  #refuse({ frame }: ClientRequest, read: Envelope, error: string): void {
+    this.#session.answerError(read.raw(frame.b, Field.id), error);
+  }
+
+  // --- by name ---
+
+  #call(kind: 'tools' | 'prompts', request: ClientRequest, read: Envelope): void {
+    const { b } = request.frame;
+    const text = read.has(Field.name) ? read.raw(b, Field.name) : '';
+    const target = this.#targets[kind].get(text);
+    if (target === undefined) return this.#callAnew(kind, request, read);
+    const backend = target.leg.use();
+    const slot = openSlot(this.#session, request, read, backend);
+    if (slot !== undefined) give(slot, request, read, { backend, nameText: target.ownKey });
+  }
+
+  #callAnew(kind: 'tools' | 'prompts', request: ClientRequest, read: Envelope): void {
+    const name = read.decode(request.frame.b, Field.name);
+    if (typeof name !== 'string')
+      return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.name is missing'));
+    const found = this.#lists.find(kind, name);
+    if (found === undefined) return this.#refuse(request, read, rpcErrorOf(this.#lists.notFound(kind, name)));
+    if (!('alias' in found)) {
+      this.#targets[kind].set(read.raw(request.frame.b, Field.name), found);
+      return this.#call(kind, request, read);
+    }
+    const slot = openSlot(this.#session, request, read, this);
+    if (slot === undefined) return;
+    this.#later(slot, this.#lists.learn(found, kind), () => {
+      const target = this.#lists.find(kind, name);
+      if (target === undefined || 'alias' in target) throw this.#lists.notFound(kind, name);
+      give(slot, request, this.#again(request), { backend: target.leg.use(), nameText: target.ownKey });
+    });
+  }
+
+  /** The view sees to a slot's answer until it is known who will, or what it is. */
+  #later(slot: Slot, known: Promise<unknown>, then: () => void | Promise<void>): void {
+    known
+      .then(() => (this.#stillWaits(slot) ? then() : undefined))
+      .catch((error: unknown) => {
+        if (this.#stillWaits(slot)) this.#answer(slot, () => this.#session.answerError(slot.idText, failureOf(error)));
+      });
+  }
+
+  #stillWaits(slot: Slot): boolean {
+    return slot.owner === this && this.#session.slots.get(slot.id) === slot;
+  }
+
+  #answer(slot: Slot, write: () => void): void {
+    write();
+    this.#session.close(slot);
+  }
+
+  #again({ frame: { b, start, end } }: Pick<ClientRequest, 'frame'>): Envelope {
+    readAgain.scan(b, start, end, this.#context.limits.maxDepth);
+    return readAgain;
+  }
+
+  // --- lists ---
+
+  #list(request: ClientRequest, read: Envelope): void {
+    const [kind] = methodOf(request.frame.b, read).lists;
+    const slot = openSlot(this.#session, request, read, this);
+    if (slot === undefined || kind === undefined) return;
+    const cursor = cursorIn(request.frame, read);
+    if (this.#lists.isKnown(kind)) return this.#answerList(slot, kind, cursor);
+    this.#lookedMs = this.#context.clock.now();
+    this.#later(slot, this.#lists.whenListed(kind), () => this.#answerList(slot, kind, cursor));
+  }
+
+  #answerList(slot: Slot, kind: ListKind, cursor: unknown): void {
+    const page = this.#lists.page(kind, cursor);
+    if (page === undefined)
+      return this.#answer(slot, () =>
+        this.#session.answerError(slot.idText, rpcError(INVALID_PARAMS, 'There is no such cursor')),
+      );
+    this.#listed.add(kind);
+    this.#answer(slot, () => this.#session.answerList(slot.idText, LISTS[kind].member, page));
+  }
+
+  #listChanged(kind: ListKind): void {
+    if (kind === 'tools' || kind === 'prompts') this.#targets[kind].clear();
+    if (this.#session.state === 'ready' && this.#listed.delete(kind)) this.#session.tell(LISTS[kind].changedNotice);
+  }
+
+  // --- resources ---
+
+  #ofResource(request: ClientRequest, read: Envelope): void {
+    const uri = read.decode(request.frame.b, Field.uri);
+    if (typeof uri !== 'string') return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.uri is missing'));
+    const slot = openSlot(this.#session, request, read, this);
+    if (slot === undefined) return;
+    const places = candidatesFor(uri, this.#lists);
+    if (places.isCertain || this.#areResourcesKnown()) return this.#tryEach(slot, request, places.found);
+    const known = this.#lists.whenListed('resources').then(() => this.#lists.whenListed('templates'));
+    this.#later(slot, known, () => this.#tryEach(slot, request, candidatesFor(uri, this.#lists).found));
+  }
+
+  #areResourcesKnown(): boolean {
+    return this.#lists.isKnown('resources') && this.#lists.isKnown('templates');
+  }
+
+  /** Asks the first; if that refuses, the next. A server that lists it is the only one asked. */
+  #tryEach(slot: Slot, request: ClientRequest, [place, ...others]: readonly Place[]): void {
+    if (place === undefined)
+      return this.#answer(slot, () => this.#session.answerError(slot.idText, rpcErrorOf(this.#lists.noSuchResource())));
+    const read = this.#again(request);
+    const frame = replaced(request.frame, { from: read.from(Field.uri), to: read.to(Field.uri) }, place.uri);
+    slot.onRefusal =
+      others.length === 0
+        ? undefined
+        : () => {
+            slot.owner = this;
+            this.#later(slot, Promise.resolve(), () => this.#tryEach(slot, request, others));
+          };
+    give(slot, { ...request, frame }, this.#again({ frame }), { backend: place.leg.use(), nameText: '' });
+  }
+
+  outwardUri(backend: Backend, uri: string): string {
+    const joined = this.#legs.find(({ leg }) => leg.backend === backend);
+    if (joined === undefined) return '';
+    const owner = this.#lists.ownerOf('resources', uri);
+    return owner === undefined || owner === joined ? '' : this.#lists.outward(joined, uri);
+  }
+
+  // --- the rest ---
+
+  /** `ref` names a prompt, or the URI of a resource or template. */
+  #complete(request: ClientRequest, read: Envelope): void {
+    const ref = refIn(request.frame, read);
+    const target = ref === undefined ? undefined : this.#targetOf(ref);
+    if (ref === undefined || target === undefined)
+      return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.ref names nothing that is known'));
+    const frame = replaced(request.frame, ref.span, target.key);
+    const backend = target.leg.use();
+    const slot = openSlot(this.#session, request, read, backend);
+    if (slot !== undefined) give(slot, { ...request, frame }, this.#again({ frame }), { backend, nameText: '' });
+  }
+
+  #targetOf({ kind, key }: { kind: 'prompt' | 'resource'; key: string }): { leg: Leg; key: string } | undefined {
+    if (kind === 'resource') {
+      const [place] = candidatesFor(key, this.#lists).found;
+      return place === undefined ? undefined : { leg: place.leg, key: place.uri };
+    }
+    const found = this.#lists.find('prompts', key);
+    if (found === undefined || 'alias' in found) return undefined;
+    return { leg: found.leg, key: JSON.parse(Buffer.from(found.ownKey, 'latin1').toString()) as string };
+  }
+
+  #setLevel(request: ClientRequest, read: Envelope): void {
+    const { level } = paramsOf(request.frame, read);
+    if (typeof level !== 'string' || !isLevel(level))
+      return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.level is none of the protocol’s'));
+    for (const { leg } of this.#legs) leg.setLevel(level);
+    this.#session.answer(read.raw(request.frame.b, Field.id), '{}');
+  }
+
+  #ofTask(request: ClientRequest, read: Envelope): void {
+    const backend = this.#session.tasks.get(String(read.decode(request.frame.b, Field.taskId)));
+    if (backend === undefined)
+      return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
+    const slot = openSlot(this.#session, request, read, backend);
+    if (slot !== undefined) backend.submit(slot, request, read);
+  }
+
+  #listTasks(request: ClientRequest, read: Envelope): void {
+    const slot = openSlot(this.#session, request, read, this);
+    if (slot === undefined) return;
+    const tasks = tasksOf(this.#session);
+    this.#later(slot, tasks, async () => {
+      const result = `{"tasks":[${(await tasks).join(',')}]}`;
+      this.#answer(slot, () => this.#session.answer(slot.idText, result));
+    });
+  }
+
+  notify({ b, start, end }: Frame): void {
+    for (const backend of this.backends()) backend.notify(this.#session, b, start, end);
+  }
+
+  rootsChanged(frame: Frame): void {
+    for (const { leg } of this.#legs) leg.rootsChanged(frame);
+  }
+
+  backends(): Iterable<Backend> {
+    return this.#legs.flatMap(({ leg }) => leg.backend ?? []);
+  }
+
+  /** Servers that were only looked at need not be kept for this client. */
+  tidy(nowMs: number): void {
+    if (this.#lookedMs === 0 || nowMs - this.#lookedMs < LOOK_MS) return;
+    this.#lookedMs = 0;
+    for (const { leg } of this.#legs) if (!leg.isUsed) leg.unbind();
+  }
+
+  leave(): void {
+    for (const { leg } of this.#legs) leg.leave();
+  }
+
+  // --- the owner of slots that are not given to anyone yet ---
+
+  cancel(slot: Slot): void {
+    this.#session.close(slot);
+  }
+
+  abandon(slot: Slot): void {
+    this.#session.close(slot);
+  }
+
+  checkTime(slot: Slot, nowMs: number): void {
+    const { limits } = this.#context;
+    if (!isOverdue(slot, nowMs, limits.callTimeoutMs, limits)) return;
+    const error = rpcError(INTERNAL_ERROR, 'The servers have not answered in time', { code: 'CALL_TIMED_OUT' });
+    this.#answer(slot, () => this.#session.answerError(slot.idText, error));
+  }
+}
+
+/** From here on a backend sees to the slot's answer. */
+function give(
+  slot: Slot,
+  request: ClientRequest,
+  read: Envelope,
+  { backend, nameText }: { readonly backend: Backend; readonly nameText: string },
+): void {
+  slot.nameText = nameText;
+  backend.submit(slot, request, read);
+}
+
+function refIn({ b }: Frame, read: Envelope): { kind: 'prompt' | 'resource'; key: string; span: Span } | undefined {
+  const ref = findMembers(b, read.from(Field.params), ['ref'])?.spans.get('ref');
+  const members = ref === undefined ? undefined : findMembers(b, ref.from, ['type', 'name', 'uri'])?.spans;
+  const text = (name: string): unknown => {
+    const span = members?.get(name);
+    return span === undefined ? undefined : JSON.parse(b.toString('utf8', span.from, span.to));
+  };
+  const kind = text('type') === 'ref/prompt' ? 'prompt' : 'resource';
+  const member = kind === 'prompt' ? 'name' : 'uri';
+  const span = members?.get(member);
+  const key = text(member);
+  return span === undefined || typeof key !== 'string' ? undefined : { kind, key, span };
+}
+
+/** The frame with another text in one place. */
+function replaced({ b, start, end }: Frame, { from, to }: Span, text: string): Frame {
+  const bytes = Buffer.concat([
+    b.subarray(start, from),
+    Buffer.from(JSON.stringify(text)),
+    b.subarray(to, end),
+    NEWLINE,
+  ]);
+  return { b: bytes, start: 0, end: bytes.length - 1 };
+}
+
+const NEWLINE = Buffer.from('\n');

@@ -1,0 +1,197 @@
+// What is known of a server, also while it does not run: how it answers `initialize` and what it lists, by what it was
+// offered; whether it asks back, and which of its tools do. One for each definition, shared by all of its instances.
+
+import { LISTS, type ListKind } from './era/era-2025.ts';
+import { capabilitiesOf, type Offers, offersCover, sameOffers } from './era/hello.ts';
+
+/** One answer to a list method, as the server gave it: an object's bytes, with a newline behind them. */
+export interface ListPage {
+  /** What was asked with. */
+  readonly cursor: string | undefined;
+  readonly result: Buffer;
+}
+
+/** How a server shows itself to those who offer it the same. */
+export class Face {
+  readonly offers: Offers;
+  /** The result of its `initialize`: an object's bytes, with a newline behind them. */
+  hello: Buffer;
+  /** On the calendar's clock, because it outlives the process. */
+  learnedMs: number;
+  /** Instances that run and keep it up to date. */
+  live = 0;
+  readonly lists = new Map<ListKind, readonly ListPage[]>();
+  #capabilities: ReadonlySet<string> | undefined;
+
+  constructor(offers: Offers, hello: Buffer, learnedMs: number) {
+    this.offers = offers;
+    this.hello = hello;
+    this.learnedMs = learnedMs;
+  }
+
+  renew(hello: Buffer, learnedMs: number): void {
+    this.hello = hello;
+    this.learnedMs = learnedMs;
+    this.#capabilities = undefined;
+  }
+
+  /** Whether the server says that it has this: `tools`, `logging`, … */
+  declares(capability: string): boolean {
+    this.#capabilities ??= new Set(Object.keys(capabilitiesOf(this.hello)));
+    return this.#capabilities.has(capability);
+  }
+
+  /** Whether a tool does no harm twice, as the server says. The name is JSON, of which each character is one byte. */
+  isSafe(nameText: string): boolean {
+    const pages = this.lists.get('tools');
+    return pages !== undefined && safeTools(pages).has(nameText);
+  }
+
+  /** Its answers to a list method; undefined while they are not known. */
+  pagesOf(kind: ListKind): readonly ListPage[] | undefined {
+    return this.declares(LISTS[kind].capability) ? this.lists.get(kind) : [];
+  }
+}
+
+const MOST_FACES = 16;
+
+const safe = new WeakMap<readonly ListPage[], ReadonlySet<string>>();
+
+function safeTools(pages: readonly ListPage[]): ReadonlySet<string> {
+  const found = safe.get(pages) ?? new Set(pages.flatMap(({ result }) => safeToolsIn(result)));
+  safe.set(pages, found);
+  return found;
+}
+
+interface ToolHints {
+  readonly name?: unknown;
+  readonly annotations?: { readonly readOnlyHint?: unknown; readonly idempotentHint?: unknown };
+}
+
+function safeToolsIn(result: Buffer): string[] {
+  const { tools } = JSON.parse(result.toString()) as { tools?: readonly (ToolHints | null)[] };
+  return (Array.isArray(tools) ? tools : []).flatMap((tool: ToolHints | null) => {
+    const hints = tool?.annotations;
+    const isSafe = hints?.readOnlyHint === true || hints?.idempotentHint === true;
+    return isSafe ? [Buffer.from(JSON.stringify(tool?.name)).toString('latin1')] : [];
+  });
+}
+
+/** How many times a tool has ended without asking back; CONVERSATIONAL once it did ask. */
+export type ToolHabits = Map<string, number>;
+
+export interface KnowledgeContext {
+  /** Milliseconds of the calendar. */
+  readonly date: () => number;
+  /** How long what a server said holds while it does not run. */
+  readonly ttlMs: number;
+  /** Something was learnt that is worth keeping. */
+  readonly changed: () => void;
+}
+
+export class KnownServer {
+  readonly #context: KnowledgeContext;
+  readonly faces: Face[] = [];
+  #asksForRoots = false;
+  #asksBack = false;
+  readonly habits: ToolHabits = new Map();
+
+  constructor(context: KnowledgeContext) {
+    this.#context = context;
+  }
+
+  get asksForRoots(): boolean {
+    return this.#asksForRoots;
+  }
+
+  /** Whether it has ever asked for sampling or elicitation. */
+  get asksBack(): boolean {
+    return this.#asksBack;
+  }
+
+  /** Takes what was known before. */
+  restore(before: {
+    readonly asksForRoots: boolean;
+    readonly asksBack: boolean;
+    readonly habits: Iterable<readonly [string, number]>;
+    readonly faces: readonly Face[];
+  }): void {
+    this.#asksForRoots = before.asksForRoots;
+    this.#asksBack = before.asksBack;
+    for (const [tool, habit] of before.habits) this.habits.set(tool, habit);
+    this.faces.push(...before.faces);
+  }
+
+  noteAsksForRoots(): void {
+    if (this.#asksForRoots) return;
+    this.#asksForRoots = true;
+    this.changed();
+  }
+
+  noteAsksBack(): void {
+    if (this.#asksBack) return;
+    this.#asksBack = true;
+    this.changed();
+  }
+
+  changed(): void {
+    this.#context.changed();
+  }
+
+  /** What a client that offers this would see, if that is known. */
+  faceFor(offers: Offers): Face | undefined {
+    const current = this.faces.filter((face) => this.#holds(face));
+    return (
+      current.find((face) => sameOffers(face.offers, offers)) ?? current.find((face) => this.suits(face.offers, offers))
+    );
+  }
+
+  /** Whether a client that offers `offers` may use what was started with `started`. */
+  suits(started: Offers, offers: Offers): boolean {
+    if (!offersCover(started, offers)) return false;
+    return !this.#asksBack || offersCover(offers, started);
+  }
+
+  /** An instance has come up. */
+  opened(offers: Offers, hello: Buffer): Face {
+    const now = this.#context.date();
+    let face = this.faces.find((known) => sameOffers(known.offers, offers));
+    if (face === undefined) {
+      face = new Face(offers, hello, now);
+      this.#add(face);
+    } else face.renew(hello, now);
+    face.live++;
+    this.changed();
+    return face;
+  }
+
+  /** A list was read; whether it is another one than before. */
+  learnList(face: Face, kind: ListKind, pages: readonly ListPage[]): boolean {
+    const before = face.lists.get(kind);
+    face.lists.set(kind, pages);
+    face.learnedMs = this.#context.date();
+    const isNew = before === undefined || !samePages(before, pages);
+    if (isNew) this.changed();
+    return isNew;
+  }
+
+  /** Clients may offer what they like; what nobody uses any more makes room. */
+  #add(face: Face): void {
+    if (this.faces.length >= MOST_FACES) {
+      const unused = this.faces.findIndex(({ live }) => live === 0);
+      if (unused >= 0) this.faces.splice(unused, 1);
+    }
+    this.faces.push(face);
+  }
+
+  #holds(face: Face): boolean {
+    return face.live > 0 || this.#context.date() - face.learnedMs < this.#context.ttlMs;
+  }
+}
+
+function samePages(a: readonly ListPage[], b: readonly ListPage[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every((page, i) => page.cursor === b[i]?.cursor && b[i] !== undefined && page.result.equals(b[i].result))
+  );
+}

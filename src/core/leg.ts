@@ -1,0 +1,116 @@
+// One client's side of one server: which of the server's instances it uses. It is bound to one when it first needs it,
+// and to another one when that turns out to be the right one.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Backend } from './backend.ts';
+import type { ListKind } from './era/era-2025.ts';
+import type { Face } from './known-server.ts';
+import type { Server } from './server.ts';
+import type { Session } from './session.ts';
+
+export class Leg {
+  readonly session: Session;
+  readonly server: Server;
+  readonly #listChanged: (kind: ListKind, isFirst: boolean) => void;
+  backend: Backend | undefined;
+  /** The log level that the client wishes of every server. */
+  #level: string | undefined;
+  #hasLeft = false;
+  isUsed = false;
+
+  constructor(session: Session, server: Server, listChanged: (kind: ListKind, isFirst: boolean) => void) {
+    this.session = session;
+    this.server = server;
+    this.#listChanged = listChanged;
+    server.legs.add(this);
+  }
+
+  /** What the client sees of the server, if that is known. */
+  get face(): Face | undefined {
+    return this.backend?.face ?? this.server.known.faceFor(this.session.offers);
+  }
+
+  /** The instance that the client uses. It need not run, unless it must be started at once. */
+  bind(mustStart = false): Backend {
+    if (this.#hasLeft) throw new BridgeError('REQUEST_REFUSED', 'The client has gone');
+    if (this.backend !== undefined) return this.backend;
+    const backend = this.server.backendFor(this.session, undefined, mustStart);
+    this.backend = backend;
+    backend.attach(this.session);
+    this.#tellLevel();
+    this.#leaveLobby(backend);
+    return backend;
+  }
+
+  #leaveLobby(backend: Backend): void {
+    if (this.server.isLobby(backend)) this.session.roots.whenKnown(() => this.#rebind());
+  }
+
+  /** The instance, running; started if need be. */
+  async whenOpen(): Promise<Backend> {
+    const { session, server } = this;
+    if (server.isLobby(this.bind())) await new Promise<void>((resolve) => session.roots.whenKnown(resolve));
+    const backend = this.bind();
+    await backend.whenOpen();
+    return backend;
+  }
+
+  /** The client calls it: it may remember things for the client from now on. */
+  use(): Backend {
+    this.isUsed = true;
+    return this.backend ?? this.bind();
+  }
+
+  /** The client has only looked at the server, and does not use it. */
+  unbind(): void {
+    this.backend?.detach(this.session);
+    this.backend = undefined;
+  }
+
+  /** What the client is has changed, or is better known: another instance may be the right one. */
+  #rebind(): void {
+    if (this.backend === undefined || this.#hasLeft) return;
+    const better = this.server.backendFor(this.session, this.backend);
+    if (better === this.backend) return;
+    this.moveTo(better);
+    this.#leaveLobby(better);
+  }
+
+  /** The client's roots are others now. */
+  rootsChanged({ b, start, end }: Frame): void {
+    const { backend, session } = this;
+    if (backend === undefined) return;
+    const isShared = this.server.known.asksForRoots && backend.sessions.size > 1;
+    if (isShared) return this.#rebind();
+    // The server asks for the new ones itself; until then nobody else may come to it.
+    backend.key.rootsKey = undefined;
+    backend.notify(session, b, start, end);
+  }
+
+  moveTo(backend: Backend): void {
+    const before = this.backend;
+    this.backend = backend;
+    before?.handOver(this.session, backend);
+  }
+
+  setLevel(level: string): void {
+    this.#level = level;
+    this.#tellLevel();
+  }
+
+  #tellLevel(): void {
+    if (this.#level !== undefined && this.face?.declares('logging') !== false)
+      this.backend?.setLevel(this.session, this.#level);
+  }
+
+  listChanged(kind: ListKind, isFirst: boolean): void {
+    this.#listChanged(kind, isFirst);
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+    this.server.legs.delete(this);
+    this.unbind();
+  }
+}

@@ -1,0 +1,85 @@
+// Reads a running server's lists for the bridge itself, page by page, one reading of a kind at a time.
+
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { findMembers } from '../wire/json-members.ts';
+import { LISTS, type ListKind } from './era/era-2025.ts';
+import type { Face, ListPage } from './known-server.ts';
+import type { OwnAnswer } from './slot-table.ts';
+
+/** A server that goes on for ever is left after so many. */
+const MOST_PAGES = 1000;
+/** So many times what one message may have. */
+const MOST_MESSAGES = 4;
+
+interface Reading {
+  readonly pages: ListPage[];
+  bytes: number;
+  /** The list has changed meanwhile. */
+  isStale: boolean;
+  readonly done: (pages: readonly ListPage[]) => void;
+}
+
+export class ListReader {
+  readonly #mostBytes: number;
+  readonly #ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
+  readonly #readings = new Map<ListKind, Reading>();
+  readonly #waiting = new Map<ListKind, (() => void)[]>();
+
+  constructor(maxMessageBytes: number, ask: (method: string, params: object, onAnswer: OwnAnswer) => void) {
+    this.#mostBytes = maxMessageBytes * MOST_MESSAGES;
+    this.#ask = ask;
+  }
+
+  /** `done` is not called if the server goes before it has answered. */
+  read(kind: ListKind, face: Face, done: Reading['done']): void {
+    if (!face.declares(LISTS[kind].capability)) return;
+    const current = this.#readings.get(kind);
+    if (current !== undefined) current.isStale = true;
+    else this.#begin(kind, done);
+  }
+
+  /** Resolves when no list of this kind is being read: it was, or the server has gone. */
+  whenRead(kind: ListKind): Promise<void> {
+    if (!this.#readings.has(kind)) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.set(kind, [...(this.#waiting.get(kind) ?? []), resolve]));
+  }
+
+  #begin(kind: ListKind, done: Reading['done']): void {
+    const reading = { pages: [], bytes: 0, isStale: false, done };
+    this.#readings.set(kind, reading);
+    this.#askFor(kind, reading, undefined);
+  }
+
+  #askFor(kind: ListKind, reading: Reading, cursor: string | undefined): void {
+    this.#ask(LISTS[kind].method, cursor === undefined ? {} : { cursor }, (answer, read) => {
+      if (answer === undefined) return this.#end(kind);
+      const next = take(reading, cursor, answer, read);
+      if (next !== undefined && reading.pages.length < MOST_PAGES && reading.bytes < this.#mostBytes)
+        return this.#askFor(kind, reading, next);
+      if (reading.isStale) return this.#begin(kind, reading.done);
+      reading.done(reading.pages);
+      this.#end(kind);
+    });
+  }
+
+  #end(kind: ListKind): void {
+    this.#readings.delete(kind);
+    const waiting = this.#waiting.get(kind) ?? [];
+    this.#waiting.delete(kind);
+    for (const resolve of waiting) resolve();
+  }
+}
+
+/** Keeps a page, and says where the next one begins. A server that refuses has no such list. */
+function take(reading: Reading, cursor: string | undefined, { b }: Frame, read: Envelope): string | undefined {
+  if (!read.has(Field.result)) return undefined;
+  const result = Buffer.concat([b.subarray(read.from(Field.result), read.to(Field.result)), NEWLINE]);
+  reading.pages.push({ cursor, result });
+  reading.bytes += result.length;
+  const span = findMembers(result, 0, ['nextCursor'])?.spans.get('nextCursor');
+  const next: unknown = span === undefined ? undefined : JSON.parse(result.toString('utf8', span.from, span.to));
+  return typeof next === 'string' ? next : undefined;
+}
+
+const NEWLINE = Buffer.from('\n');

@@ -1,0 +1,99 @@
+// The view `server:NAME`: the server itself, with its own names, capabilities and bytes. What it lists is answered from
+// what is known while it does not run, so that a client which only looks starts nothing.
+
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Backend } from './backend.ts';
+import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
+import { Leg } from './leg.ts';
+import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
+import type { Server } from './server.ts';
+import type { Session } from './session.ts';
+import type { ClientRequest } from './slot.ts';
+import { cursorIn, type Greeting, openSlot, type View } from './view.ts';
+
+export class ServerView implements View {
+  readonly name: string;
+  readonly isTransparent = true;
+  readonly #session: Session;
+  readonly #leg: Leg;
+  /** Lists that it was given while the server did not run. */
+  readonly #givenFromKnown = new Set<ListKind>();
+
+  constructor(session: Session, server: Server) {
+    this.name = `server:${server.name}`;
+    this.#session = session;
+    this.#leg = new Leg(session, server, (kind) => this.#listChanged(kind));
+  }
+
+  async greeting(): Promise<Greeting> {
+    const { face } = this.#leg;
+    if (face !== undefined) return { of: 'server', hello: face.hello, instanceId: this.#runningId() };
+    const { hello, instanceId } = await this.#leg.bind(true).whenOpen();
+    return { of: 'server', hello, instanceId };
+  }
+
+  /** Of the instance that it will use, if that runs already. */
+  #runningId(): string | undefined {
+    return this.#leg.bind().instanceId;
+  }
+
+  submit(request: ClientRequest, read: Envelope): void {
+    const { role } = request;
+    if (role === 'list' && this.#answersFromKnown(request, read)) return;
+    const backend = role === 'task' ? this.#backendOfTask(request.frame.b, read) : this.#leg.bind();
+    if (backend === undefined) {
+      const refusal = rpcError(INVALID_PARAMS, 'There is no such task of this client');
+      return this.#session.answerError(read.raw(request.frame.b, Field.id), refusal);
+    }
+    const slot = openSlot(this.#session, request, read, backend);
+    if (slot !== undefined) backend.submit(slot, request, read);
+  }
+
+  #backendOfTask(b: Buffer, read: Envelope): Backend | undefined {
+    return this.#session.tasks.get(String(read.decode(b, Field.taskId)));
+  }
+
+  #answersFromKnown({ id, frame }: ClientRequest, read: Envelope): boolean {
+    const { face, backend } = this.#leg;
+    if (backend?.isOpen === true || face === undefined || this.#session.slots.has(id)) return false;
+    const [kind] = methodOf(frame.b, read).lists;
+    if (kind === undefined || !face.declares(LISTS[kind].capability)) return false;
+    const cursor = cursorIn(frame, read);
+    const page = face.pagesOf(kind)?.find((known) => known.cursor === cursor);
+    if (page === undefined) return false;
+    this.#givenFromKnown.add(kind);
+    this.#session.answerBytes(read.raw(frame.b, Field.id), page.result);
+    return true;
+  }
+
+  /** What the client has seen of a server that did not run was not so any more. */
+  #listChanged(kind: ListKind): void {
+    if (this.#session.state !== 'ready' || !this.#givenFromKnown.delete(kind)) return;
+    this.#session.tell(LISTS[kind].changedNotice);
+  }
+
+  notify({ b, start, end }: Frame): void {
+    this.#leg.backend?.notify(this.#session, b, start, end);
+  }
+
+  rootsChanged(frame: Frame): void {
+    this.#leg.rootsChanged(frame);
+  }
+
+  backends(): Iterable<Backend> {
+    return this.#leg.backend === undefined ? [] : [this.#leg.backend];
+  }
+
+  outwardUri(): string {
+    return '';
+  }
+
+  tidy(): void {
+    // It has one server, and keeps it.
+  }
+
+  leave(): void {
+    this.#leg.leave();
+  }
+}

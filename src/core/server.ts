@@ -1,0 +1,192 @@
+// A server that the bridge knows by name, and its instances: which client uses which of them, and when there has to be
+// another one. What an instance is, and how one is started, is the business of whoever makes them.
+
+import { Backend, type BackendPorts, type InstanceKey } from './backend.ts';
+import type { ListKind } from './era/era-2025.ts';
+import type { KnownServer } from './known-server.ts';
+import type { Leg } from './leg.ts';
+import type { ServerDefinition } from './server-definition.ts';
+import type { BackendContext } from './server-messages.ts';
+import type { Session } from './session.ts';
+
+export interface ServerOptions {
+  readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints' | 'sharing'>;
+  readonly known: KnownServer;
+  readonly context: BackendContext;
+  /** Makes the instance behind a backend. */
+  readonly makeInstance: (backend: Backend) => InstancePorts;
+}
+
+export interface InstancePorts {
+  readonly start: () => void;
+  readonly usersChanged: (users: number) => void;
+  /** Nobody will use it any more. */
+  readonly retire: () => void;
+}
+
+export class Server {
+  readonly name: string;
+  readonly known: KnownServer;
+  readonly #options: ServerOptions;
+  readonly #instances = new Map<Backend, InstancePorts>();
+  /** Where clients wait whose roots are not known yet. */
+  readonly #lobbies = new WeakSet<Backend>();
+  readonly legs = new Set<Leg>();
+  /** A joined list was made without it, because it had not answered. */
+  isLeftOut = false;
+
+  constructor(options: ServerOptions) {
+    this.name = options.definition.name;
+    this.known = options.known;
+    this.#options = options;
+  }
+
+  get description(): string {
+    return this.#options.definition.description;
+  }
+
+  get backends(): IterableIterator<Backend> {
+    return this.#instances.keys();
+  }
+
+  /**
+   * The instance for a client: the one that it has, if that still fits; one that it may share; one that nobody uses; or a
+   * new one. Where it depends on roots that are not known yet, it is a lobby to wait in, or one that asks for them itself.
+   */
+  backendFor(session: Session, current?: Backend, mustStart = false): Backend {
+    const { sharing } = this.#options.definition;
+    const owner = sharing === 'dedicated' ? session : undefined;
+    const { offers, roots } = session;
+    if (!this.known.asksForRoots || sharing === 'shared')
+      return this.#backendWith({ offers, rootsKey: undefined, owner }, current);
+    if (roots.key !== undefined) return this.#backendWith({ offers, rootsKey: roots.key, owner }, current);
+    if (!session.canBeAsked('roots')) return this.#backendWith({ offers, rootsKey: '', owner }, current);
+    if (!mustStart) return this.#lobby();
+    const key = { offers, rootsKey: undefined, owner };
+    return this.#vacant(key) ?? this.#make(key);
+  }
+
+  #backendWith(wanted: InstanceKey, current: Backend | undefined): Backend {
+    if (current !== undefined && this.#fits(current, wanted)) return current;
+    for (const backend of this.backends) if (this.#fits(backend, wanted)) return backend;
+    return this.#vacant(wanted) ?? this.#make(wanted);
+  }
+
+  #fits(backend: Backend, wanted: InstanceKey): boolean {
+    const { key } = backend;
+    if (!this.#instances.has(backend) || key.owner !== wanted.owner) return false;
+    if (this.#options.definition.sharing === 'shared') return true;
+    if (!this.known.suits(key.offers, wanted.offers)) return false;
+    return wanted.rootsKey === undefined || this.#sameRoots(backend, wanted.rootsKey);
+  }
+
+  /** One that has not asked yet, and is used by nobody else, gets the roots of the one who comes. */
+  #sameRoots(backend: Backend, rootsKey: string): boolean {
+    const { key } = backend;
+    if (key.rootsKey === rootsKey) return true;
+    if (key.rootsKey !== undefined || backend.sessions.size > 0) return false;
+    key.rootsKey = rootsKey;
+    return true;
+  }
+
+  #vacant(wanted: InstanceKey): Backend | undefined {
+    for (const backend of this.backends) {
+      if (!backend.isVacant) continue;
+      Object.assign(backend.key, wanted);
+      return backend;
+    }
+    return undefined;
+  }
+
+  #make(key: InstanceKey): Backend {
+    const { definition, known, context, makeInstance } = this.#options;
+    let instance: InstancePorts | undefined;
+    const backend: Backend = new Backend({
+      definition,
+      known,
+      key,
+      context,
+      ports: {
+        start: () => instance?.start(),
+        usersChanged: (users) => this.#usersChanged(backend, users),
+        contended: (session) => this.#contended(backend, session),
+        listLearnt: (kind, isFirst) => this.#listLearnt(kind, isFirst),
+      },
+    });
+    instance = makeInstance(backend);
+    this.#instances.set(backend, instance);
+    return backend;
+  }
+
+  #lobby(): Backend {
+    const nothing = (): void => undefined;
+    const ports: BackendPorts = { start: nothing, usersChanged: nothing, contended: nothing, listLearnt: nothing };
+    const { definition, known, context } = this.#options;
+    const key = { offers: {}, rootsKey: undefined, owner: undefined };
+    const lobby = new Backend({ definition, known, key, ports, context });
+    this.#lobbies.add(lobby);
+    return lobby;
+  }
+
+  isLobby(backend: Backend): boolean {
+    return this.#lobbies.has(backend);
+  }
+
+  #usersChanged(backend: Backend, users: number): void {
+    if (users === 0 && backend.key.owner !== undefined) return this.#retire(backend);
+    this.#instances.get(backend)?.usersChanged(users);
+  }
+
+  #retire(backend: Backend): void {
+    const instance = this.#instances.get(backend);
+    this.#instances.delete(backend);
+    instance?.retire();
+  }
+
+  /** Whether nobody would notice if it were forgotten. */
+  get isUnused(): boolean {
+    return this.legs.size === 0 && [...this.backends].every((backend) => backend.isVacant);
+  }
+
+  /** An instance has stopped for want of clients: one is enough to remember. */
+  stopped(backend: Backend): void {
+    if (this.#instances.size > 1 && backend.isVacant) this.#retire(backend);
+  }
+
+  // --- conversations ---
+
+  /** Rather than let one client wait for another's conversation, it gets an instance of its own, within the limit. */
+  #contended(backend: Backend, session: Session): void {
+    if (this.#options.definition.sharing !== 'auto') return;
+    const leg = this.#legOf(session, backend);
+    if (leg === undefined) return;
+    const other = this.#free(backend, session) ?? this.#another(backend.key, session);
+    if (other !== undefined) leg.moveTo(other);
+  }
+
+  #legOf(session: Session, backend: Backend): Leg | undefined {
+    for (const leg of this.legs) if (leg.session === session && leg.backend === backend) return leg;
+    return undefined;
+  }
+
+  #free(busy: Backend, session: Session): Backend | undefined {
+    for (const backend of this.backends) {
+      if (backend === busy || backend.isEngaged || backend.key.owner !== undefined) continue;
+      if (backend.key.rootsKey === busy.key.rootsKey && this.known.suits(backend.key.offers, session.offers))
+        return backend;
+    }
+    return undefined;
+  }
+
+  #another({ rootsKey }: InstanceKey, { offers }: Session): Backend | undefined {
+    if (this.#instances.size >= this.#options.context.limits.maxInstancesPerServer) return undefined;
+    return this.#make({ offers, rootsKey, owner: undefined });
+  }
+
+  // --- what clients are told ---
+
+  #listLearnt(kind: ListKind, isFirst: boolean): void {
+    this.isLeftOut = false;
+    for (const leg of [...this.legs]) leg.listChanged(kind, isFirst);
+  }
+}

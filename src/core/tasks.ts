@@ -1,0 +1,109 @@
+// Tasks that a server works on after it has answered the call that began them. Each belongs to the client whose call it
+// was: nobody else may ask for it, cancel it, or hear of it.
+
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { findItems } from '../wire/json-items.ts';
+import { findMembers, type Span } from '../wire/json-members.ts';
+import type { Backend } from './backend.ts';
+import type { Session } from './session.ts';
+import type { Slot } from './slot.ts';
+
+/** Of one server; beyond it the oldest are forgotten. */
+const MOST_TASKS = 10_000;
+
+interface Task {
+  readonly session: Session;
+  /** The progress token of its call, as the server and as the client know it. */
+  readonly downId: number;
+  readonly tokenText: string;
+}
+
+export class Tasks {
+  readonly #backend: Backend;
+  readonly #tell: (method: string, params: object) => void;
+  readonly #byId = new Map<string, Task>();
+  readonly #byToken = new Map<number, Task>();
+
+  constructor(backend: Backend, tell: (method: string, params: object) => void) {
+    this.#backend = backend;
+    this.#tell = tell;
+  }
+
+  /** Reads the answer to a call that was to become a task. */
+  learn(slot: Slot, answer: Frame, read: Envelope): Frame {
+    const id = read.has(Field.result) ? taskIdIn(read.decode(answer.b, Field.result)) : undefined;
+    if (id === undefined) return answer;
+    const { session, downId, tokenText } = slot;
+    const task = { session, downId, tokenText };
+    this.#byId.set(id, task);
+    if (tokenText !== '') this.#byToken.set(downId, task);
+    session.tasks.set(id, this.#backend);
+    const [oldest] = this.#byId.keys();
+    if (this.#byId.size > MOST_TASKS && oldest !== undefined) this.#drop(oldest);
+    return answer;
+  }
+
+  ownerOf(taskId: string): Session | undefined {
+    return this.#byId.get(taskId)?.session;
+  }
+
+  /** Whose progress it is, when its call was answered long ago. */
+  byToken(token: number): Task | undefined {
+    return this.#byToken.get(token);
+  }
+
+  /** The client goes: nobody waits for its tasks any more. */
+  abandon(session: Session): void {
+    for (const [taskId, task] of this.#byId) {
+      if (task.session !== session) continue;
+      this.#tell('tasks/cancel', { taskId });
+      this.#drop(taskId);
+    }
+  }
+
+  /** The server has gone, and they with it. */
+  closed(): void {
+    for (const taskId of [...this.#byId.keys()]) this.#drop(taskId);
+  }
+
+  /** The client's own tasks, out of a server's list of all. */
+  filterList(session: Session, answer: Frame, read: Envelope): Frame {
+    const { b, start, end } = answer;
+    if (!read.has(Field.result)) return answer;
+    const span = findMembers(b, read.from(Field.result), ['tasks'])?.spans.get('tasks');
+    const items = span === undefined ? undefined : findItems(b, span.from);
+    if (span === undefined || items === undefined) return answer;
+    const own = this.#ownItems(session, b, items);
+    const frame = Buffer.concat([
+      b.subarray(start, span.from),
+      Buffer.from(`[${own.join(',')}]`),
+      b.subarray(span.to, end),
+      Buffer.from('\n'),
+    ]);
+    return { b: frame, start: 0, end: frame.length - 1 };
+  }
+
+  #ownItems(session: Session, b: Buffer, items: readonly Span[]): string[] {
+    const texts = items.map(({ from, to }) => b.toString('utf8', from, to));
+    return texts.filter((text) => {
+      const { taskId } = JSON.parse(text) as { taskId?: unknown };
+      return typeof taskId === 'string' && this.ownerOf(taskId) === session;
+    });
+  }
+
+  #drop(taskId: string): void {
+    const task = this.#byId.get(taskId);
+    this.#byId.delete(taskId);
+    if (task === undefined) return;
+    this.#byToken.delete(task.downId);
+    if (task.session.tasks.get(taskId) === this.#backend) task.session.tasks.delete(taskId);
+  }
+}
+
+function taskIdIn(result: unknown): string | undefined {
+  if (typeof result !== 'object' || result === null || !('task' in result)) return undefined;
+  const { task } = result;
+  if (typeof task !== 'object' || task === null || !('taskId' in task)) return undefined;
+  return typeof task.taskId === 'string' ? task.taskId : undefined;
+}

@@ -1,0 +1,38 @@
+// How many servers are started at the same time: few processes, because each of them keeps a core busy while it loads;
+// many connections, because they only wait. Who takes long gives its turn away, so that one that hangs holds up nobody.
+
+import type { Clock } from '../util/clock.ts';
+
+/** A turn lasts no longer. */
+const TURN_MS = 3_000;
+
+export class StartGate {
+  readonly #most: number;
+  readonly #clock: Clock;
+  #taken = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(most: number, clock: Clock) {
+    this.#most = most;
+    this.#clock = clock;
+  }
+
+  /** Calls `start` when it may, with what is to be called once it has started, or could not be. */
+  enter(start: (leave: () => void) => void): void {
+    if (this.#taken >= this.#most) {
+      this.#waiting.push(() => this.enter(start));
+      return;
+    }
+    this.#taken++;
+    let isInside = true;
+    const leave = (): void => {
+      if (!isInside) return;
+      isInside = false;
+      timer.cancel();
+      this.#taken--;
+      this.#waiting.shift()?.();
+    };
+    const timer = this.#clock.after(TURN_MS, leave);
+    start(leave);
+  }
+}
