@@ -1,10 +1,10 @@
 # The commands of this project. Each installs what it needs.
 
-.PHONY: help setup build wasm check test coverage bench run clean
+.PHONY: help setup build wasm check test coverage conformance bench run clean
 .DEFAULT_GOAL := help
 
 help: ## Show this help
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
 
 node_modules: package.json package-lock.json
 	npm ci
@@ -31,6 +31,9 @@ test: build check ## Install, build and run everything
 
 coverage: build ## Run everything and show what was run
 	npx vitest run --coverage
+
+conformance: build ## The official conformance suite and inspector, against a server and through the bridge
+	node test/conformance/run.mjs
 
 bench: build ## Measure: the bridge against direct stdio and against its limit, in one run
 	node bench/run.mjs

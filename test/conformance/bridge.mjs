@@ -1,0 +1,45 @@
+// A bridge of the run's own, as it was built. It ends with the run.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../../dist/mcp-bridge.cjs', import.meta.url));
+const STATUS_TIMEOUT_MS = 10_000;
+
+export class Bridge {
+  #workspace;
+  socket;
+
+  constructor(workspace) {
+    this.#workspace = workspace;
+    this.socket = join(workspace.dir, 'b.sock');
+  }
+
+  /** Resolves when it accepts clients. */
+  start(mcpServers) {
+    const config = join(this.#workspace.dir, 'config.json');
+    writeFileSync(config, JSON.stringify({ mcpServers }));
+    const args = [PROGRAM, 'serve', '--config', config, '--mcp-bridge-socket', this.socket];
+    const daemon = this.#workspace.start(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    return new Promise((resolve, reject) => {
+      let log = '';
+      daemon.stderr.setEncoding('utf8').on('data', (chunk) => {
+        log += chunk;
+        if (log.includes('listening on')) resolve();
+      });
+      daemon.once('exit', (code) => reject(new Error(`The daemon exited with ${code}: ${log}`)));
+    });
+  }
+
+  /** The arguments with which Node is a client of this bridge. */
+  connectArgs(server) {
+    return [PROGRAM, 'connect', '--server', server, '--mcp-bridge-socket', this.socket];
+  }
+
+  /** What it says of itself. */
+  async status() {
+    const args = [PROGRAM, 'status', '--json', '--mcp-bridge-socket', this.socket];
+    const { stdout } = await this.#workspace.run(process.execPath, args, STATUS_TIMEOUT_MS);
+    return JSON.parse(stdout);
+  }
+}

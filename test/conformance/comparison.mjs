@@ -1,0 +1,60 @@
+// Compares what the suite found in two places, check by check: which there are, how they ended, and their details but
+// for what differs between any two runs.
+
+const OF_THE_MOMENT = new Set(['timestamp', 'date']);
+/** Whose log messages reach whom is not said by the protocol, so a neighbour's may be among what a client gets. */
+const OF_NEIGHBOURS = new Set(['logs', 'logCount', 'messagesValidated', 'results']);
+
+const withoutNames = (text) =>
+  text
+    .replace(/127\.0\.0\.1:\d+/g, 'HOST')
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'SESSION');
+
+/** What is stable of a check, as text. */
+function stable(check, hasNeighbours) {
+  if (check === undefined) return 'no such check';
+  const { status, errorMessage, details } = check;
+  const isLeftOut = (key) => OF_THE_MOMENT.has(key) || (hasNeighbours && OF_NEIGHBOURS.has(key));
+  const kept = (key, value) => (isLeftOut(key) ? undefined : value);
+  return withoutNames(JSON.stringify({ status, errorMessage, details }, kept));
+}
+
+/** By id and, as an id may come more than once, how many of it came before. */
+function keyed(checks) {
+  const seen = new Map();
+  const keyOf = ({ id }) => {
+    const before = seen.get(id) ?? 0;
+    seen.set(id, before + 1);
+    return before === 0 ? id : `${id} (${before + 1})`;
+  };
+  return new Map(checks.map((check) => [keyOf(check), check]));
+}
+
+/** The checks of one scenario that differ: `{ check, wanted, found }`. */
+export function differences(wantedChecks, foundChecks, { hasNeighbours }) {
+  const [wanted, found] = [keyed(wantedChecks), keyed(foundChecks)];
+  return [...new Set([...wanted.keys(), ...found.keys()])]
+    .map((check) => ({
+      check,
+      wanted: stable(wanted.get(check), hasNeighbours),
+      found: stable(found.get(check), hasNeighbours),
+    }))
+    .filter((pair) => pair.wanted !== pair.found);
+}
+
+/** In a word: how a scenario ended. */
+export function outcome(checks) {
+  if (checks.length === 0) return 'none';
+  const statuses = new Set(checks.map(({ status }) => status));
+  if (statuses.has('FAILURE')) return 'fail';
+  return statuses.has('WARNING') ? 'warn' : 'pass';
+}
+
+/** What the suite has to say against a scenario. */
+export function complaints(checks) {
+  if (checks.length === 0) return 'it was not run';
+  return checks
+    .filter(({ errorMessage }) => errorMessage !== undefined)
+    .map(({ id, errorMessage }) => `${id}: ${errorMessage}`)
+    .join('; ');
+}

@@ -1,0 +1,76 @@
+// What a run prints: a row for each scenario, each difference in full, and one last line.
+import { complaints, differences, outcome } from './comparison.mjs';
+
+/**
+ * A column is a place where the suite was run, once or several times at once: `{ name, runs, hasNeighbours }`. The
+ * first is what the others are compared with. What the suite runs but does not require is left out where clients have
+ * neighbours: it counts every message that a client gets.
+ */
+export class Report {
+  #columns;
+  #required;
+  #scenarios;
+  #differences;
+
+  constructor(columns, required) {
+    this.#columns = columns;
+    this.#required = required;
+    this.#scenarios = [...new Set([...required, ...columns.flatMap(({ runs }) => [...runs[0].keys()])])];
+    this.#differences = this.#scenarios.flatMap((scenario) => this.#differencesOf(scenario));
+  }
+
+  get isGood() {
+    return this.#failures.length + this.#differences.length === 0;
+  }
+
+  print() {
+    const names = this.#columns.map(({ name }) => name);
+    printTable([['scenario', ...names, 'same'], ...this.#scenarios.map((scenario) => this.#row(scenario))]);
+    for (const { scenario, column, check, wanted, found } of this.#differences)
+      console.log(`\n${scenario}, ${check}\n  ${names[0]}: ${wanted}\n  ${column}: ${found}`);
+    for (const scenario of this.#failures)
+      console.log(`\n${scenario} does not pass ${names[0]}: ${complaints(this.#wanted(scenario))}`);
+  }
+
+  printSummary() {
+    const checks = this.#scenarios.reduce((sum, scenario) => sum + this.#wanted(scenario).length, 0);
+    console.log(`${this.#scenarios.length} scenarios, ${checks} checks, ${this.#differences.length} differences`);
+  }
+
+  /** The required scenarios that do not pass in the first column: nothing can be said of the others then. */
+  get #failures() {
+    return this.#required.filter((scenario) => outcome(this.#wanted(scenario)) !== 'pass');
+  }
+
+  #wanted(scenario) {
+    return this.#columns[0].runs[0].get(scenario) ?? [];
+  }
+
+  #row(scenario) {
+    const cells = this.#columns.map(({ runs }) => {
+      const outcomes = new Set(runs.map((run) => outcome(run.get(scenario) ?? [])));
+      return [...outcomes].join(', ');
+    });
+    const isSame = this.#differences.every((difference) => difference.scenario !== scenario);
+    return [scenario, ...cells, isSame ? 'yes' : 'NO'];
+  }
+
+  #differencesOf(scenario) {
+    const isRequired = this.#required.includes(scenario);
+    return this.#columns
+      .slice(1)
+      .filter(({ hasNeighbours }) => isRequired || !hasNeighbours)
+      .flatMap((column) => column.runs.flatMap((run) => this.#differencesIn(scenario, column, run)));
+  }
+
+  #differencesIn(scenario, { name, hasNeighbours }, run) {
+    const found = differences(this.#wanted(scenario), run.get(scenario) ?? [], { hasNeighbours });
+    return found.map((difference) => ({ scenario, column: name, ...difference }));
+  }
+}
+
+function printTable(rows) {
+  const widths = rows[0].map((_, index) => Math.max(...rows.map((row) => row[index].length)));
+  const lineOf = (row) => row.map((cell, index) => cell.padEnd(widths[index])).join(' | ');
+  for (const row of rows) console.log(lineOf(row).trimEnd());
+}

@@ -1,0 +1,125 @@
+// The tools of the server, by name. Each `run` gets its arguments and what came with the call, and returns content.
+import { setTimeout as delay } from 'node:timers/promises';
+import { audio, image, resource, text } from './content.mjs';
+import { defaultsForm, enumsForm, userForm } from './forms.mjs';
+
+const STEP_MS = 50;
+const NO_ARGUMENTS = { type: 'object', properties: {} };
+
+const oneText = (name, description) => ({
+  type: 'object',
+  properties: { [name]: { type: 'string', description } },
+  required: [name],
+});
+
+const answers = (description, ...content) => ({ description, inputSchema: NO_ARGUMENTS, run: () => content });
+
+async function log(_args, { server }) {
+  const say = (data) => server.sendLoggingMessage({ level: 'info', data });
+  await say('Tool execution started');
+  await delay(STEP_MS);
+  await say('Tool processing data');
+  await delay(STEP_MS);
+  await say('Tool execution completed');
+  return [text('Logged three messages.')];
+}
+
+async function progress(_args, { _meta, sendNotification }) {
+  const progressToken = _meta?.progressToken;
+  for (const done of [0, 50, 100]) {
+    if (done > 0) await delay(STEP_MS);
+    if (progressToken === undefined) continue;
+    const params = { progressToken, progress: done, total: 100 };
+    await sendNotification({ method: 'notifications/progress', params });
+  }
+  return [text('Made progress.')];
+}
+
+async function sample({ prompt }, { server }) {
+  const messages = [{ role: 'user', content: { type: 'text', text: prompt } }];
+  const { content } = await server.createMessage({ messages, maxTokens: 100 });
+  return [text(`LLM response: ${content.text}`)];
+}
+
+async function elicit({ message }, { server }) {
+  const { action, content } = await server.elicitInput({ message, requestedSchema: userForm });
+  return [text(`User response: action=${action}, content=${JSON.stringify(content)}`)];
+}
+
+const elicits = (description, message, requestedSchema) => ({
+  description,
+  inputSchema: NO_ARGUMENTS,
+  run: async (_args, { server }) => {
+    const { action, content } = await server.elicitInput({ message, requestedSchema });
+    return [text(`Elicitation completed: action=${action}, content=${JSON.stringify(content)}`)];
+  },
+});
+
+function fail() {
+  throw new Error('This tool intentionally returns an error for testing');
+}
+
+const contactSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  $defs: {
+    address: {
+      $anchor: 'addressDef',
+      type: 'object',
+      properties: { street: { type: 'string' }, city: { type: 'string' } },
+    },
+  },
+  properties: {
+    name: { type: 'string' },
+    address: { $ref: '#/$defs/address' },
+    contactMethod: { type: 'string', enum: ['phone', 'email'] },
+    phone: { type: 'string' },
+    email: { type: 'string' },
+  },
+  allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+  if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+  // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema
+  then: { required: ['phone'] },
+  else: { required: ['email'] },
+  additionalProperties: false,
+};
+
+export const tools = {
+  test_simple_text: answers('Answers with text', text('This is a simple text response for testing.')),
+  test_image_content: answers('Answers with an image', image),
+  test_audio_content: answers('Answers with sound', audio),
+  test_embedded_resource: answers(
+    'Answers with a resource',
+    resource('test://embedded-resource', 'text/plain', 'This is an embedded resource content.'),
+  ),
+  test_multiple_content_types: answers(
+    'Answers with text, an image and a resource',
+    text('Multiple content types test:'),
+    image,
+    resource('test://mixed-content-resource', 'application/json', '{"test":"data","value":123}'),
+  ),
+  test_tool_with_logging: { description: 'Logs while it runs', inputSchema: NO_ARGUMENTS, run: log },
+  test_error_handling: { description: 'Always fails', inputSchema: NO_ARGUMENTS, run: fail },
+  test_tool_with_progress: { description: 'Tells of its progress', inputSchema: NO_ARGUMENTS, run: progress },
+  test_sampling: {
+    description: 'Asks the client to sample',
+    inputSchema: oneText('prompt', 'The prompt to send to the LLM'),
+    run: sample,
+  },
+  test_elicitation: {
+    description: 'Asks the user',
+    inputSchema: oneText('message', 'The message to show the user'),
+    run: elicit,
+  },
+  test_elicitation_sep1034_defaults: elicits(
+    'Asks the user with defaults of all primitive types',
+    'Please review these values',
+    defaultsForm,
+  ),
+  test_elicitation_sep1330_enums: elicits('Asks the user with all kinds of enums', 'Please choose', enumsForm),
+  json_schema_2020_12_tool: {
+    description: 'Tool with JSON Schema 2020-12 features',
+    inputSchema: contactSchema,
+    run: () => [text('Accepted.')],
+  },
+};

@@ -1,0 +1,56 @@
+// The official conformance suite: runs all server scenarios of one revision against a URL, and reads what they found.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const REVISION = '2025-11-25';
+const SUITE_TIMEOUT_MS = 170_000;
+const SCENARIO_TIMEOUT_MS = 20_000;
+const LIST_TIMEOUT_MS = 30_000;
+
+export class Suite {
+  #workspace;
+  #node;
+  #program;
+
+  constructor(workspace, { node, suite }) {
+    this.#workspace = workspace;
+    this.#node = node;
+    this.#program = suite;
+  }
+
+  /** The names of the scenarios that a server must pass. */
+  async required() {
+    const { stdout } = await this.#run(['list', '--requirements', REVISION], LIST_TIMEOUT_MS);
+    const [, ofServers] = /^Server scenarios.*\n((?: {2}- .*\n)+)/m.exec(stdout) ?? [];
+    if (ofServers === undefined) throw new Error(`The suite lists no scenarios: ${stdout}`);
+    return ofServers
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.replace('  - ', ''));
+  }
+
+  /** Runs all of them, and those that are not scored. Resolves to the checks of each scenario. */
+  async run(url) {
+    const dir = this.#workspace.newDir('checks');
+    const wanted = ['--url', url, '--requirements', REVISION, '--timeout', String(SCENARIO_TIMEOUT_MS)];
+    // Its exit code says whether it is content, which is for the comparison to say.
+    const { stderr } = await this.#run(['server', ...wanted, '--output-dir', dir], SUITE_TIMEOUT_MS);
+    const found = resultsIn(dir);
+    if (found.size === 0) throw new Error(`The suite has run nothing. ${stderr}`);
+    return found;
+  }
+
+  #run(args, timeoutMs) {
+    return this.#workspace.run(this.#node, [this.#program, ...args], timeoutMs);
+  }
+}
+
+/** Each scenario has a directory, `server-NAME-TIME`. */
+function resultsIn(dir) {
+  const found = new Map();
+  for (const entry of readdirSync(dir)) {
+    const name = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(entry)?.[1];
+    if (name !== undefined) found.set(name, JSON.parse(readFileSync(join(dir, entry, 'checks.json'), 'utf8')));
+  }
+  return found;
+}
