@@ -75,11 +75,11 @@ function parentOf(pid) {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }
 
-/** Those that are the bench's server themselves, and not a shell that has it as a child. */
-export const echoServersAmong = (pids) =>
-  pids.filter((pid) => argumentsOf(pid)[1]?.endsWith('echo-server.mjs') === true);
+/** The program that Node, or another interpreter, was started with. */
+export const programOf = (pid) => contentsOf(`/proc/${pid}/cmdline`)?.split('\0')[1];
 
-const argumentsOf = (pid) => (contentsOf(`/proc/${pid}/cmdline`) ?? '').split('\0');
+/** Those that are the bench's server themselves, and not a shell that has it as a child. */
+export const echoServersAmong = (pids) => pids.filter((pid) => programOf(pid)?.endsWith('echo-server.mjs') === true);
 
 /** The proportional memory of all of them, in MiB. */
 export const pssMib = (pids) => pids.reduce((sum, pid) => sum + (memoryKib(pid).pss ?? Number.NaN), 0) / 1024;
