@@ -1,5 +1,5 @@
-// How a client of the bench reaches the other side: a Unix socket, a command's stdio, Streamable HTTP, or SSE.
-// It carries messages and knows nothing of what they say but their ids.
+// How a client of the bench reaches the other side: a Unix socket, a command's stdio, Streamable HTTP, SSE, or a
+// WebSocket. It carries messages and knows nothing of what they say but their ids.
 //   on: { message(object), lost(reason), failed(id, reason) }: lost once and for all, or only this one request
 //   returns { send(line, id), close(), pid? }
 import { spawn } from 'node:child_process';
@@ -7,12 +7,14 @@ import { connect } from 'node:net';
 import { openHttp, openSse } from './http-connection.mjs';
 import { lineReader } from './line-reader.mjs';
 import { turnWriter } from './turn-writer.mjs';
+import { openWebSocket } from './websocket-connection.mjs';
 
-/** `target` is one of { unix: path }, { command: [program, ...args] }, { http: url }, { sse: url }. */
+const OPENERS = { unix: openSocket, command: openCommand, http: openHttp, sse: openSse, webSocket: openWebSocket };
+
+/** `target` is one of { unix: path }, { command: [program, ...args] }, { http: url }, { sse: url }, { webSocket: url }. */
 export function openConnection(target, on) {
-  if (target.unix !== undefined) return openSocket(target.unix, on);
-  if (target.command !== undefined) return openCommand(target.command, on);
-  return target.http !== undefined ? openHttp(target.http, on) : openSse(target.sse, on);
+  const [[kind, where]] = Object.entries(target);
+  return OPENERS[kind](where, on);
 }
 
 function openSocket(path, on) {

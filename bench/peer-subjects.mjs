@@ -22,20 +22,31 @@ const PEERS = {
   supergateway: ({ port, options }) => ['--stdio', ECHO.join(' '), '--port', port, '--logLevel', 'none', ...options],
 };
 const STATEFUL = ['--outputTransport', 'streamableHttp', '--stateful'];
+const WS = ['--outputTransport', 'ws'];
 
-/** Name -> how it is started; `width` is how many calls it is given in the wide measurement. */
+/** Name -> how it is started; `calls` is how many it is given in the wide measurement. */
 export const SUBJECTS = {
-  'mcp-bridge, socket': { start: (workspace) => startBridge(workspace, 'socket'), width: 40_000 },
-  'mcp-bridge, connect': { start: (workspace) => startBridge(workspace, 'connect'), width: 40_000 },
-  [`${titleOf('mcp-proxy')}, Streamable HTTP`]: peer('mcp-proxy', { http: '/mcp' }),
-  [`${titleOf('mcp-proxy')}, SSE`]: peer('mcp-proxy', { sse: '/sse' }),
-  [`${titleOf('mcp-hub')}, SSE`]: peer('mcp-hub', { sse: '/mcp', tool: 'echo__echo' }),
-  [`${titleOf('supergateway')}, Streamable HTTP`]: peer('supergateway', { http: '/mcp', options: STATEFUL }),
-  [`${titleOf('supergateway')}, SSE`]: peer('supergateway', { sse: '/sse' }),
+  'mcp-bridge, socket': { start: (workspace) => startBridge(workspace, 'socket'), calls: 40_000 },
+  'mcp-bridge, connect': { start: (workspace) => startBridge(workspace, 'connect'), calls: 40_000 },
+  [`${titleOf('mcp-proxy')}, Streamable HTTP`]: peer('mcp-proxy', { kind: 'http', path: '/mcp' }),
+  [`${titleOf('mcp-proxy')}, SSE`]: peer('mcp-proxy', { kind: 'sse', path: '/sse' }),
+  [`${titleOf('mcp-hub')}, SSE`]: peer('mcp-hub', { kind: 'sse', path: '/mcp', tool: 'echo__echo' }),
+  [`${titleOf('supergateway')}, Streamable HTTP`]: peer('supergateway', {
+    kind: 'http',
+    path: '/mcp',
+    options: STATEFUL,
+  }),
+  [`${titleOf('supergateway')}, SSE`]: peer('supergateway', { kind: 'sse', path: '/sse' }),
+  [`${titleOf('supergateway')}, WebSocket`]: peer('supergateway', {
+    kind: 'webSocket',
+    path: '/message',
+    options: WS,
+    calls: 20_000,
+  }),
 };
 
-function peer(name, endpoint) {
-  return { start: (workspace) => startPeer(workspace, name, endpoint), width: 3000 };
+function peer(name, { calls = 3000, ...endpoint }) {
+  return { start: (workspace) => startPeer(workspace, name, endpoint), calls };
 }
 
 async function startBridge(workspace, way) {
@@ -47,14 +58,13 @@ async function startBridge(workspace, way) {
   return { order: { ...order, root: pid }, child };
 }
 
-async function startPeer(workspace, name, { http, sse, tool = 'echo', options = [] }) {
+async function startPeer(workspace, name, { kind, path, tool = 'echo', options = [] }) {
   const port = await freePort();
   const config = workspace.write({ mcpServers: { echo: { command: ECHO[0], args: ECHO.slice(1) } } });
   const args = PEERS[name]({ port: String(port), config, options });
   const child = workspace.spawn(process.execPath, [peerProgram(name), ...args], { stdio: 'ignore' });
   await untilAccepting({ host: HOST, port }, child);
-  const target =
-    http === undefined ? { sse: `http://${HOST}:${port}${sse}` } : { http: `http://${HOST}:${port}${http}` };
+  const target = { [kind]: `http://${HOST}:${port}${path}` };
   await untilServing(target, tool);
   return { order: { target, profile: PROFILE, tool, root: child.pid }, child };
 }
@@ -73,7 +83,7 @@ function freePort() {
 async function untilServing(target, tool) {
   const deadline = performance.now() + LONGEST_START_MS;
   while (!(await offers(target, tool))) {
-    if (performance.now() > deadline) throw new Error(`no tool ${tool} at ${target.http ?? target.sse}`);
+    if (performance.now() > deadline) throw new Error(`no tool ${tool} at ${JSON.stringify(target)}`);
     await delay(STEP_MS);
   }
 }

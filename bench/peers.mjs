@@ -35,7 +35,7 @@ async function measureSpeed(workspace) {
   const results = Object.fromEntries(names.map((name) => [name, { alone: [], wide: [] }]));
   for (let round = -1; round < rounds; round++) {
     for (const name of shuffled(names)) {
-      const measured = await measureOne(load, { ...started[name].order, calls: SUBJECTS[name].width });
+      const measured = await measureOne(load, { ...started[name].order, calls: SUBJECTS[name].calls });
       if (round < 0) continue;
       results[name].alone.push(measured.alone);
       results[name].wide.push(measured.wide);
