@@ -5,12 +5,12 @@ import { program } from './workspace.mjs';
 
 export const VIEW = { 'mcp-bridge/view': 'server:echo' };
 const ECHO = [process.execPath, program('echo-server.mjs')];
+const ECHO_CONFIG = { command: ECHO[0], args: ECHO.slice(1) };
 
-/** Starts a daemon with one server; resolves to { pid, path, child } when it accepts. */
-export async function startDaemon(workspace, { prefix = [], settings = {} } = {}) {
+/** Starts a daemon, with one server if no others are named; resolves to { pid, path, child } when it accepts. */
+export async function startDaemon(workspace, { prefix = [], settings = {}, servers = { echo: ECHO_CONFIG } } = {}) {
   const path = workspace.newPath('sock');
-  const [command, ...args] = ECHO;
-  const config = workspace.write({ ...settings, mcpServers: { echo: { command, args } } });
+  const config = workspace.write({ ...settings, mcpServers: servers });
   const serve = [workspace.bridge, 'serve', '--mcp-bridge-socket', path, '--config', config, '--log-level', 'warn'];
   const child = start(workspace, [...prefix, process.execPath, ...serve], 'ignore');
   await untilAccepting(path, child);
@@ -18,9 +18,9 @@ export async function startDaemon(workspace, { prefix = [], settings = {} } = {}
 }
 
 /** A command for a client that wants to reach a daemon by stdio. */
-export const connectCommand = (workspace, path) => [
+export const connectCommand = (workspace, path, view = VIEW['mcp-bridge/view']) => [
   ...[process.execPath, workspace.bridge, 'connect', '--no-autostart'],
-  ...['--mcp-bridge-socket', path, '--server', 'echo'],
+  ...['--mcp-bridge-socket', path, '--view', view],
 ];
 
 function start(workspace, [command, ...args], stderr = 'inherit') {
