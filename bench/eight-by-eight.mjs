@@ -13,10 +13,8 @@ const SETTLE_MS = 2000;
 /** The daemon, and the shell that ends the servers if the daemon is killed. */
 const BRIDGE_PROCESSES = 2;
 
-const agents = Array.from({ length: AGENTS }, (_, index) => index);
+const agents = Array.from({ length: AGENTS });
 const viewOf = (name) => `server:${name}`;
-/** What the only `connect` of an agent shows: to each agent another server, so that all of them run. */
-const viewOfAgent = (names, agent) => viewOf(names[agent]);
 
 // How one agent has its servers: the connections that it makes.
 const WAYS = {
@@ -29,8 +27,8 @@ const WAYS = {
     connections: ({ servers, daemon }) => Object.keys(servers).map((name) => overSocket(daemon, viewOf(name))),
   },
   connect: {
-    title: 'bridge, one `connect` per agent',
-    connections: ({ servers, daemon, agent }) => [overConnect(daemon, viewOfAgent(Object.keys(servers), agent))],
+    title: 'bridge, one `connect` per agent, view all',
+    connections: ({ daemon }) => [overConnect(daemon, 'all')],
   },
   connects: {
     title: 'bridge, a `connect` per server',
@@ -53,7 +51,7 @@ export async function measureEightByEight(workspace) {
 async function measureWay(workspace, { way, servers, folder }) {
   const daemon = way === 'direct' ? undefined : await startBridge(workspace, servers);
   const worker = new Worker(workspace, 'agents.mjs');
-  const connections = agents.flatMap((agent) => WAYS[way].connections({ servers, daemon, agent }));
+  const connections = agents.flatMap(() => WAYS[way].connections({ servers, daemon }));
   const opened = await worker.order({ open: connections, folder });
   await delay(SETTLE_MS);
   const result = { ...opened, connections: connections.length, ...figuresOf({ daemon, servers, opened }) };

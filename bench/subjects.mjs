@@ -4,13 +4,16 @@ import { untilAccepting } from './accepting.mjs';
 import { program } from './workspace.mjs';
 
 export const VIEW = { 'mcp-bridge/view': 'server:echo' };
+const VIEW_OF_ALL = { 'mcp-bridge/view': 'all' };
 const ECHO = [process.execPath, program('echo-server.mjs')];
 const ECHO_CONFIG = { command: ECHO[0], args: ECHO.slice(1) };
 
 /** Starts a daemon, with one server if no others are named; resolves to { pid, path, child } when it accepts. */
 export async function startDaemon(workspace, { prefix = [], settings = {}, servers = { echo: ECHO_CONFIG } } = {}) {
   const path = workspace.newPath('sock');
-  const config = workspace.write({ ...settings, mcpServers: servers });
+  // What an earlier run has learnt would have servers not start that are to be measured.
+  const discovery = { cache: { enabled: false } };
+  const config = workspace.write({ discovery, ...settings, mcpServers: servers });
   const serve = [workspace.bridge, 'serve', '--mcp-bridge-socket', path, '--config', config, '--log-level', 'warn'];
   const child = start(workspace, [...prefix, process.execPath, ...serve], 'ignore');
   await untilAccepting(path, child);
@@ -42,6 +45,7 @@ export async function startSubjects(workspace, prefix = []) {
     relay: await startOnSocket(workspace, prefix, 'relay.mjs'),
     limit: await startOnSocket(workspace, prefix, 'limit-mux.mjs'),
     socket: { target: { unix: daemon.path }, watch: [daemon.pid], meta: VIEW },
+    all: { target: { unix: daemon.path }, watch: [daemon.pid], meta: VIEW_OF_ALL, tool: 'echo__echo' },
     connect: {
       target: { command: connectCommand(workspace, daemon.path) },
       watch: [daemon.pid],
@@ -55,5 +59,6 @@ export const SUBJECT_TITLES = {
   relay: 'relay',
   limit: 'limit-mux',
   socket: 'bridge, socket',
+  all: 'bridge, view all',
   connect: 'bridge, connect',
 };
