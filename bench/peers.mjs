@@ -1,7 +1,7 @@
 // The bridge beside other gateways, in one run and before the same server: speed, memory, processes, and what is left
 // when the server is killed.
 //   node bench/peers.mjs [--rounds N] [--build DIR] [--json FILE]
-// It fails when the bridge gave a wrong answer, and never because of what another gateway did.
+// It fails when the bridge gave a wrong answer or did not survive, and never because of what another gateway did.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { installPeers } from './peer-packages.mjs';
@@ -36,9 +36,8 @@ async function measureSpeed(workspace) {
   for (let round = -1; round < rounds; round++) {
     for (const name of shuffled(names)) {
       const measured = await measureOne(load, { ...started[name].order, calls: SUBJECTS[name].calls });
-      if (round < 0) continue;
-      results[name].alone.push(measured.alone);
-      results[name].wide.push(measured.wide);
+      for (const kind of ['alone', 'wide'])
+        if (round >= 0 || measured[kind].faults > 0) results[name][kind].push(measured[kind]);
     }
   }
   await load.end(workspace);
@@ -97,9 +96,10 @@ function speedRow(results, name) {
   ];
 }
 
+const ourNames = names.filter((name) => name.startsWith('mcp-bridge'));
+
 function faultsOf(results) {
-  const ours = names.filter((name) => name.startsWith('mcp-bridge'));
-  const all = ours.flatMap((name) => [...results[name].alone, ...results[name].wide]);
+  const all = ourNames.flatMap((name) => [...results[name].alone, ...results[name].wide]);
   return all.filter(({ faults }) => faults > 0).map(({ firstFault }) => `mcp-bridge: ${firstFault}`);
 }
 
@@ -110,10 +110,14 @@ function crashTheme(results) {
     columns: ['gateway', 'killed', 'error', 'cut off', 'wrong', 'nothing in 5 s', 'later calls'],
     rows: names.map((name) => crashRow(name, results[name])),
     targets: [],
-    faults: [],
+    faults: ourNames.filter((name) => !isSurvived(results[name])).map((name) => `${name}: see the table`),
     raw: results,
   };
 }
+
+/** Every call got an error, and later ones work again. */
+const isSurvived = ({ fault, underWay, backMs }) =>
+  fault === undefined && underWay.refused === CRASH.clients * CRASH.window && backMs !== null;
 
 function crashRow(name, { fault, killed, underWay, ...after }) {
   if (fault !== undefined) return [name, '–', '–', '–', '–', '–', `not measured: ${fault}`];
@@ -135,7 +139,7 @@ async function measureAll(workspace) {
   const crash = crashTheme(crashes);
   printTheme(crash);
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify([speed, crash], undefined, 2)}\n`);
-  return speed.faults.length === 0 ? 0 : 1;
+  return speed.faults.length + crash.faults.length === 0 ? 0 : 1;
 }
 
 installPeers();
