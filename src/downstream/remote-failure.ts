@@ -84,7 +84,7 @@ function innerOf(error: Error): unknown {
 
 /** From an answer that is none; `isOpen` says that the server has answered better ones before. */
 export function statusFailure(status: number, isOpen: boolean): RemoteFailure {
-  if (status === 401) return new RemoteFailure('wants you to sign in', { status, isFinal: true });
+  if (status === 401) return new RemoteFailure(`does not accept us (HTTP ${status})`, { status, isFinal: true });
   if (status === 404 && isOpen) return new RemoteFailure('has ended the session', { status, isFinal: true });
   return new RemoteFailure(`${sentenceFor(status)} (HTTP ${status})`, { status });
 }

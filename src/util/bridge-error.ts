@@ -2,6 +2,7 @@
 // and never hold environment values, headers or stack traces.
 
 export type BridgeErrorCode =
+  | 'AUTH_FAILED'
   | 'CALL_TIMED_OUT'
   | 'CONFIG_INVALID'
   | 'CONFIG_NOT_FOUND'
@@ -9,8 +10,10 @@ export type BridgeErrorCode =
   | 'DAEMON_NOT_RUNNING'
   | 'DAEMON_START_FAILED'
   | 'DAEMON_UNRESPONSIVE'
+  | 'FILE_UNUSABLE'
   | 'REQUEST_REFUSED'
   | 'SERVER_ANSWER_REFUSED'
+  | 'SERVER_AUTH_REQUIRED'
   | 'SERVER_BROKEN'
   | 'SERVER_BUSY'
   | 'SERVER_CRASHED'
