@@ -2,6 +2,7 @@
 // need it. It never asks a person.
 
 import type { RemoteServer } from '../core/server-definition.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { RefreshProvider } from './providers.ts';
 import { patientFetch, settingsOf } from './sign-in-request.ts';
 import { type SignedIn, TokenFile } from './token-file.ts';
@@ -67,14 +68,19 @@ export class TokenKeeper {
     const provider = new RefreshProvider(settingsOf(this.#definition, this.#options.environment), signedIn);
     const { resourceMetadataUrl } = extractWWWAuthenticateParams(response);
     const serverUrl = this.#definition.url;
-    // Whatever fails, the answer to it is the same: someone has to sign in.
-    await auth(provider, {
-      serverUrl,
-      fetchFn: patientFetch,
-      ...(resourceMetadataUrl && { resourceMetadataUrl }),
-    }).catch(() => undefined);
-    if (provider.signedIn === signedIn) return undefined;
+    const told = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl };
+    // What the server does not accept any more, the provider has dropped by then.
+    await auth(provider, { serverUrl, fetchFn: patientFetch, ...told }).catch(() => undefined);
+    if (provider.signedIn === signedIn) throw notNow(this.#definition.name);
     this.#file.write(provider.signedIn);
     return this.#take(provider.signedIn).tokens?.access_token;
   }
+}
+
+/** The sign-in may still be good. */
+function notNow(server: string): BridgeError {
+  return new BridgeError('SERVER_UNREACHABLE', `The sign-in to server ${server} could not be renewed now`, {
+    server,
+    hint: 'Its authorization server does not answer as it should. The next call tries it again.',
+  });
 }

@@ -14,6 +14,8 @@ import { configuredHeaders, mergedHeaders } from './remote-headers.ts';
 /** From here on a word of a header counts as a secret of its own, such as the token behind `Bearer`. */
 const SECRET_WORD = 8;
 
+const SIGN_IN_NEEDED = 'wants you to sign in';
+
 export class RemoteEnd {
   readonly definition: RemoteServer;
   readonly ended: Promise<string>;
@@ -79,7 +81,7 @@ export class RemoteEnd {
     const failure = failureOf(error);
     if (failure.isUncertain && code === 'SERVER_UNREACHABLE') return this.lostCall(failure.message);
     const { name } = this.definition;
-    if (failure.status === 401 && this.keeper !== undefined) return signInNeeded(name);
+    if (this.#isSignInNeeded(failure)) return signInNeeded(name);
     const options = { server: name, hint: this.#hintFor(failure), cause: error };
     return new BridgeError(code, `Server ${name} ${failure.message}`, options);
   }
@@ -106,6 +108,15 @@ export class RemoteEnd {
     this.over(this.failure.message);
   }
 
+  /** Nothing can be asked over it any more. */
+  lose(failure: RemoteFailure): void {
+    this.over(this.#isSignInNeeded(failure) ? SIGN_IN_NEEDED : failure.message);
+  }
+
+  #isSignInNeeded({ status }: RemoteFailure): boolean {
+    return status === 401 && this.keeper !== undefined;
+  }
+
   over(how: string): void {
     this.#end.resolve(how);
     this.#abort.abort();
@@ -114,7 +125,7 @@ export class RemoteEnd {
 
 function signInNeeded(name: string): BridgeError {
   const word = /^[\w.@/-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`;
-  return new BridgeError('SERVER_AUTH_REQUIRED', `Server ${name} wants you to sign in`, {
+  return new BridgeError('SERVER_AUTH_REQUIRED', `Server ${name} ${SIGN_IN_NEEDED}`, {
     server: name,
     hint: `Run: mcp-bridge auth ${word}`,
   });

@@ -66,8 +66,8 @@ export class RemoteFetch {
     if (response.status < 400) return this.#contentFailureIn(response, method);
     if (response.status === 405 && method === 'GET') return undefined;
     // What a server says to GET is about the stream and not about the session, unless the stream was there before.
-    const isKnown = method === 'POST' || new Headers(headers).has('last-event-id');
-    return statusFailure(response.status, this.#isOpen && isKnown);
+    const isOfSession = method === 'POST' || new Headers(headers).has('last-event-id');
+    return statusFailure(response.status, this.#isOpen && isOfSession);
   }
 
   #contentFailureIn(response: Response, method: string): RemoteFailure | undefined {

@@ -139,7 +139,7 @@ class RemoteConnection implements ServerConnection {
     this.#lastError = this.#end.errorOf(this.#causeOf(error)).message;
     if (error.message.startsWith(GAVE_UP)) this.link.gaveUp();
     // Once the one whose message it was has been told.
-    if (error instanceof RemoteFailure && error.isFinal) setImmediate(() => this.#end.over(error.message));
+    if (error instanceof RemoteFailure && error.isFinal) setImmediate(() => this.#end.lose(error));
   }
 
   #onStreamError(error: Error): void {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { textOf } from '../support/raw-client.ts';
+import { type RawClient, textOf } from '../support/raw-client.ts';
 import { endFixtures, startFixture } from '../support/remote-fixture.ts';
 import { PROGRAM, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
@@ -111,6 +111,13 @@ class SignIn {
   }
 }
 
+/** One whose server has got all that comes before a call, too. */
+async function readyClient(daemon: TestDaemon): Promise<RawClient> {
+  const client = await daemon.client();
+  await client.callTool('first', 'echo');
+  return client;
+}
+
 const SIGN_IN = {
   code: -32603,
   message: 'Server guarded wants you to sign in',
@@ -175,7 +182,7 @@ test('a sign-in that was revoked is asked for anew, in the call that finds out a
   const guarded = await Guarded.start();
   await guarded.signIn();
   const daemon = await guarded.daemon();
-  const client = await daemon.client();
+  const client = await readyClient(daemon);
   await guarded.post('/revoke');
   for (const id of [1, 2]) {
     const answer = await client.callTool(id, 'echo', { text: 'a' });
@@ -187,6 +194,24 @@ test('a sign-in that was revoked is asked for anew, in the call that finds out a
   guarded.told += JSON.stringify([await daemon.status(), daemon.log]);
   await daemon.stop();
   expect(guarded.told).not.toContain('s3cret');
+});
+
+test('a sign-in that cannot be renewed for a moment is kept', async () => {
+  const guarded = await Guarded.start('sse', { type: 'sse' }); // whose only GET is over by then
+  await guarded.signIn();
+  const daemon = await guarded.daemon();
+  const client = await readyClient(daemon);
+  await guarded.post('/expire');
+  await guarded.post('/fail');
+  const answer = await client.callTool(1, 'echo', { text: 'a' });
+  expect(answer.error).toMatchObject({
+    message: 'The sign-in to server guarded could not be renewed now',
+    data: { code: 'SERVER_UNREACHABLE', server: 'guarded' },
+  });
+  expect(textOf(await client.callTool(2, 'echo', { text: 'b' }))).toBe('b');
+  expect(await guarded.counts()).toMatchObject({ exchanges: 1, refreshes: 1 });
+  expect(JSON.stringify([answer, await daemon.status(), daemon.log])).not.toContain('s3cret');
+  await daemon.stop();
 });
 
 test('signing out forgets the tokens', async () => {
