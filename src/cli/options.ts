@@ -36,6 +36,12 @@ export const CONNECT = {
   'no-autostart': { type: 'boolean', describe: 'Fail instead of starting a daemon' },
 } as const satisfies Options;
 
+export const AUTH = {
+  config: WHERE.config,
+  'no-browser': { type: 'boolean', describe: 'Only print the page to sign in at' },
+  logout: { type: 'boolean', describe: 'Forget the sign-in' },
+} as const satisfies Options;
+
 export const LISTING = {
   ...WHERE,
   json: { type: 'boolean', describe: 'Print JSON, for scripts' },
