@@ -159,10 +159,21 @@ export class KnownServer {
     if (face === undefined) {
       face = new Face(offers, hello, now);
       this.#add(face);
-    } else face.renew(hello, now);
+    } else {
+      // Clients that did not count on it any more are told when it is read, also if it is what it was.
+      if (!this.#holds(face)) face.lists.clear();
+      face.renew(hello, now);
+    }
     face.live++;
     this.changed();
     return face;
+  }
+
+  /** An instance has gone: what it has kept up to date until now holds from now on as long as it may. */
+  closed(face: Face): void {
+    face.live--;
+    face.learnedMs = this.#context.date();
+    this.changed();
   }
 
   /** A list was read; whether it is another one than before. */
