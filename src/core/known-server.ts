@@ -73,7 +73,7 @@ function safeToolsIn(result: Buffer): string[] {
   return (Array.isArray(tools) ? tools : []).flatMap((tool: ToolHints | null) => {
     const hints = tool?.annotations;
     const isSafe = hints?.readOnlyHint === true || hints?.idempotentHint === true;
-    return isSafe ? [Buffer.from(JSON.stringify(tool?.name)).toString('latin1')] : [];
+    return isSafe && typeof tool?.name === 'string' ? [Buffer.from(JSON.stringify(tool.name)).toString('latin1')] : [];
   });
 }
 
