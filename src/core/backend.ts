@@ -367,7 +367,7 @@ export class Backend implements SlotOwner {
   /** It is gone. What was not sent yet waits for the next one. */
   closed(error: BridgeError): void {
     this.#upstream = undefined;
-    if (this.#face !== undefined) this.#face.live--;
+    if (this.#face !== undefined) this.#known.closed(this.#face);
     this.#face = undefined;
     this.#resumeSenders();
     this.callBacks.closed();

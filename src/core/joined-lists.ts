@@ -57,7 +57,12 @@ export class JoinedLists {
       missing: awaited.flatMap((leg) => learning.get(leg) ?? []),
       clock: this.#clock,
     });
-    for (const joined of missing) joined.leg.server.isLeftOut = this.partOf(joined, kind) === undefined;
+    for (const joined of missing) if (joined.leg.session.isOpen) this.#noteLeftOut(joined, kind);
+  }
+
+  /** Of a client that has gone meanwhile nothing follows for the others. */
+  #noteLeftOut(joined: JoinedLeg, kind: ListKind): void {
+    joined.leg.server.isLeftOut = this.partOf(joined, kind) === undefined;
   }
 
   /** Has one server asked; rejects with why it cannot say. */

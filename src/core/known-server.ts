@@ -73,7 +73,7 @@ function safeToolsIn(result: Buffer): string[] {
   return (Array.isArray(tools) ? tools : []).flatMap((tool: ToolHints | null) => {
     const hints = tool?.annotations;
     const isSafe = hints?.readOnlyHint === true || hints?.idempotentHint === true;
-    return isSafe ? [Buffer.from(JSON.stringify(tool?.name)).toString('latin1')] : [];
+    return isSafe && typeof tool?.name === 'string' ? [Buffer.from(JSON.stringify(tool.name)).toString('latin1')] : [];
   });
 }
 
@@ -159,10 +159,21 @@ export class KnownServer {
     if (face === undefined) {
       face = new Face(offers, hello, now);
       this.#add(face);
-    } else face.renew(hello, now);
+    } else {
+      // Clients that did not count on it any more are told when it is read, also if it is what it was.
+      if (!this.#holds(face)) face.lists.clear();
+      face.renew(hello, now);
+    }
     face.live++;
     this.changed();
     return face;
+  }
+
+  /** An instance has gone: what it has kept up to date until now holds from now on as long as it may. */
+  closed(face: Face): void {
+    face.live--;
+    face.learnedMs = this.#context.date();
+    this.changed();
   }
 
   /** A list was read; whether it is another one than before. */

@@ -2,6 +2,7 @@
 
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
 import { findMembers } from '../wire/json-members.ts';
 import { LISTS, type ListKind } from './era/era-2025.ts';
 import type { Face, ListPage } from './known-server.ts';
@@ -71,9 +72,9 @@ export class ListReader {
   }
 }
 
-/** Keeps a page, and says where the next one begins. A server that refuses has no such list. */
+/** Keeps a page, and says where the next one begins. A server that refuses, or says what is no list, has none. */
 function take(reading: Reading, cursor: string | undefined, { b }: Frame, read: Envelope): string | undefined {
-  if (!read.has(Field.result)) return undefined;
+  if (!read.has(Field.result) || byteAt(b, read.from(Field.result)) !== OPEN_OBJECT) return undefined;
   const result = Buffer.concat([b.subarray(read.from(Field.result), read.to(Field.result)), NEWLINE]);
   reading.pages.push({ cursor, result });
   reading.bytes += result.length;

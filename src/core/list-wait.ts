@@ -21,12 +21,15 @@ export function waitForLists({ servers, missing, clock }: ListWaitOptions): Prom
   const startedMs = clock.now();
   let open = missing.length;
   let timer: Timer | undefined;
+  let isOver = false;
   return new Promise((resolve) => {
     const done = (): void => {
+      isOver = true;
       timer?.cancel();
       resolve();
     };
     const look = (): void => {
+      if (isOver) return;
       if (open === 0) return done();
       const passedMs = clock.now() - startedMs;
       const isMinority = open * 2 < servers;

@@ -55,12 +55,18 @@ export class TestLink implements Link, ByteSink {
   clingsOn = false;
   /** On a socket this is an error that destroys it, and loses what is still queued. */
   writesAfterEnd = 0;
+  /** Told each line that the peer takes. */
+  onLine: ((line: string) => void) | undefined;
 
   constructor(later: Later, turn: FlushTurn, maxFrameBytes: number) {
     this.#later = later;
     this.outbox = new Outbox(this, turn);
     this.#reader = new FrameSplitter(1 << 30, {
-      frame: (b, start, end) => this.lines.push(b.toString('utf8', start, end)),
+      frame: (b, start, end) => {
+        const line = b.toString('utf8', start, end);
+        this.lines.push(line);
+        this.onLine?.(line);
+      },
       overflowed: () => undefined,
       badFrame: (reason) => this.lines.push(reason),
     });
@@ -193,6 +199,9 @@ interface ServerSettings {
   readonly name: string;
   readonly later: Later;
   readonly newLink: () => TestLink;
+  readonly clock: FakeClock;
+  /** How long what it says holds while it does not run. */
+  readonly ttlMs: number;
 }
 
 /** One instance, which lives and dies as the test says. */
@@ -203,6 +212,8 @@ export class TestInstance {
   state: 'idle' | 'starting' | 'ready' = 'idle';
   starts = 0;
   isRetired = false;
+  /** What it was offered when it was started last. */
+  offered: object = {};
   /** How many used it, each time that this changed. */
   readonly users: number[] = [];
   link: TestLink | undefined;
@@ -219,6 +230,7 @@ export class TestInstance {
       usersChanged: (users) => void this.users.push(users),
       retire: () => {
         this.isRetired = true;
+        if (this.state === 'starting') this.failToStart();
         this.crash();
       },
     };
@@ -228,12 +240,15 @@ export class TestInstance {
     if (this.state !== 'idle') return;
     this.state = 'starting';
     this.starts++;
+    this.offered = this.backend.key.offers;
     if (this.#of.opensByItself) this.#settings.later(() => this.open());
   }
   open(): void {
     if (this.state !== 'starting') return;
     this.state = 'ready';
-    this.link = this.#settings.newLink();
+    const link = this.#settings.newLink();
+    this.link = link;
+    link.onLine = (line) => this.#settings.later(() => this.#answerByItself(link, JSON.parse(line) as Message));
     this.link.start({
       frame: () => undefined,
       overflowed: () => undefined,
@@ -247,6 +262,11 @@ export class TestInstance {
       instanceId: `${this.#settings.name}-${this.starts}`,
       hello: Buffer.from(`${this.#of.hello}\n`),
     });
+  }
+  #answerByItself(link: TestLink, request: Message): void {
+    if (link !== this.link || request.method === undefined || request.id === undefined) return;
+    const answer = this.#of.answers(request, this);
+    if (answer !== undefined) this.say({ jsonrpc: '2.0', id: request.id, ...answer });
   }
   failToStart(): void {
     this.state = 'idle';
@@ -287,6 +307,14 @@ export class TestInstance {
   }
 }
 
+const LIST_MEMBERS: Readonly<Record<string, string>> = {
+  tools: 'tools/list',
+  prompts: 'prompts/list',
+  resources: 'resources/list',
+  resourceTemplates: 'resources/templates/list',
+};
+const capabilityOf = (member: string): string => (member === 'resourceTemplates' ? 'resources' : member);
+
 /** One server by name, with its instances; what is asked of it is meant for the first of them. */
 export class TestServer {
   readonly name: string;
@@ -296,8 +324,11 @@ export class TestServer {
   hello = '{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"memory","version":"1"}}';
   /** Whether it comes up by itself when asked to. */
   opensByItself = true;
+  /** What it says by itself to a request: the `result` or the `error`; undefined leaves that to the test. */
+  answers: (request: Message, instance: TestInstance) => object | undefined = () => undefined;
 
   constructor(settings: ServerSettings, context: BackendContext, definition: Partial<TestDefinition> = {}) {
+    const { clock, ttlMs } = settings;
     this.name = settings.name;
     this.server = new Server({
       definition: {
@@ -308,7 +339,7 @@ export class TestServer {
         sharing: 'auto',
         ...definition,
       },
-      known: new KnownServer({ date: Date.now, ttlMs: 0, changed: () => undefined }),
+      known: new KnownServer({ date: () => clock.now(), ttlMs, changed: () => undefined }),
       context,
       makeInstance: (backend) => {
         const instance = new TestInstance(this, backend, settings);
@@ -350,6 +381,20 @@ export class TestServer {
   get openSlots(): number {
     return this.instances.reduce((sum, { backend }) => sum + backend.openSlots, 0);
   }
+  /** It has these, and says so whenever it is asked. */
+  has(lists: Readonly<Record<string, readonly object[]>>): void {
+    const capabilities = Object.fromEntries(Object.keys(lists).map((member) => [capabilityOf(member), {}]));
+    this.declare(capabilities);
+    this.answers = ({ method }) => {
+      const member = Object.keys(LIST_MEMBERS).find((name) => LIST_MEMBERS[name] === method);
+      return member === undefined ? undefined : { result: { [member]: lists[member] ?? [] } };
+    };
+  }
+  /** What it says to `initialize` from its next start on. */
+  declare(capabilities: object, instructions?: string): void {
+    const serverInfo = { name: this.name, version: '1' };
+    this.hello = JSON.stringify({ protocolVersion: '2025-11-25', capabilities, serverInfo, instructions });
+  }
   open(): void {
     this.instances[0]?.open();
   }
@@ -377,6 +422,8 @@ export interface CoreOptions {
   readonly liveness?: Partial<LivenessSettings>;
   readonly servers?: readonly string[];
   readonly definition?: Partial<TestDefinition>;
+  /** How long what servers say holds while they do not run. */
+  readonly ttlMs?: number;
   readonly control?: ControlHandler;
 }
 
@@ -404,8 +451,10 @@ export class CoreInMemory {
     };
     const names = options.servers ?? ['memory'];
     const newLink = (): TestLink => this.#newLink();
+    const { clock } = this;
+    const ttlMs = options.ttlMs ?? 0;
     this.#servers = new Map(
-      names.map((name) => [name, new TestServer({ name, later, newLink }, context, options.definition)]),
+      names.map((name) => [name, new TestServer({ name, later, newLink, clock, ttlMs }, context, options.definition)]),
     );
     this.manager = new ConnectionManager({
       limits,

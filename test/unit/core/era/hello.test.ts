@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bridgeHello, readHello, writeServerHello } from '../../../../src/core/era/hello.ts';
+import {
+  bridgeHello,
+  type Offers,
+  offersCover,
+  readHello,
+  sameOffers,
+  writeServerHello,
+} from '../../../../src/core/era/hello.ts';
 import { FlushTurn, Outbox } from '../../../../src/wire/outbox.ts';
 import { Splice } from '../../../../src/wire/splice.ts';
 import { jsonText, membersOf } from '../../../support/json-text.ts';
@@ -161,5 +168,57 @@ describe("a client's hello", () => {
     expect(readHello({ _meta: { 'mcp-bridge/clientId': '~'.repeat(128) } })).toMatchObject({
       clientId: '~'.repeat(128),
     });
+  });
+});
+
+describe('what clients offer', () => {
+  const offers = (capabilities: unknown): Offers => {
+    const hello = readHello({ capabilities });
+    if (typeof hello === 'string') throw new Error(hello);
+    return hello.offers;
+  };
+  const detail = fc.dictionary(fc.constantFrom('url', 'form', 'tools'), fc.constantFrom({}, { a: 1 }, true), {
+    maxKeys: 3,
+    noNullPrototype: true,
+  });
+  const someOffers = fc
+    .dictionary(fc.constantFrom('roots', 'sampling', 'elicitation'), detail, { maxKeys: 3, noNullPrototype: true })
+    .map((capabilities) => offers(capabilities));
+
+  test('is what a server can ask for, with its details, and nothing else', () => {
+    expect(offers({ sampling: { tools: {} }, roots: { listChanged: true }, tasks: {}, experimental: {} })).toEqual({
+      sampling: { tools: {} },
+      roots: { listChanged: true },
+    });
+    expect(offers({ sampling: true, elicitation: null, roots: [] })).toEqual({});
+    for (const odd of [undefined, null, 7, 'x', []]) expect(offers(odd)).toEqual({});
+  });
+
+  test.each<[Offers, Offers, boolean]>([
+    [{ sampling: {} }, {}, true],
+    [{}, { sampling: {} }, false],
+    [{ sampling: {}, elicitation: {} }, { sampling: {} }, true],
+    [{ elicitation: { form: {}, url: {} } }, { elicitation: { url: {} } }, true],
+    [{ elicitation: { form: {} } }, { elicitation: { url: {} } }, false],
+    [{ roots: { listChanged: true } }, { roots: {} }, true],
+    [{ roots: { listChanged: false } }, { roots: { listChanged: true } }, false],
+    [{ sampling: {} }, { sampling: { tools: {} } }, false],
+  ])('%j covers %j: %s', (started, wanted, covers) => {
+    expect(offersCover(started, wanted)).toBe(covers);
+  });
+
+  test('covers itself and nothing, and is the same as another when each covers the other', () => {
+    fc.assert(
+      fc.property(someOffers, someOffers, someOffers, (a, b, c) => {
+        expect(offersCover(a, a)).toBe(true);
+        expect(offersCover(a, {})).toBe(true);
+        expect(sameOffers(a, b)).toBe(offersCover(a, b) && offersCover(b, a));
+        expect(sameOffers(a, b)).toBe(sameOffers(b, a));
+        if (offersCover(a, b) && offersCover(b, c)) expect(offersCover(a, c)).toBe(true);
+        const swapped = Object.fromEntries(Object.entries(a).reverse()) as Offers;
+        expect(sameOffers(a, swapped)).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
   });
 });

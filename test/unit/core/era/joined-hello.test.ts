@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { joinedCapabilities, joinedInstructions } from '../../../../src/core/era/joined-hello.ts';
+import { Face } from '../../../../src/core/known-server.ts';
+
+const faceOf = (capabilities: unknown, instructions?: unknown): Face =>
+  new Face({}, Buffer.from(`${JSON.stringify({ capabilities, instructions })}\n`), 0);
+
+describe('what a joined view can do', () => {
+  test('is what any of its servers can, with lists that may change, and nothing that the bridge does not know', () => {
+    const faces = [
+      faceOf({ tools: {}, resources: {}, experimental: { x: {} } }),
+      faceOf({ resources: { subscribe: true }, logging: {} }),
+    ];
+    expect(joinedCapabilities(faces)).toEqual({
+      tools: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+      logging: {},
+    });
+    expect(joinedCapabilities([faceOf({ resources: {} })])).toEqual({
+      tools: { listChanged: true },
+      resources: { listChanged: true },
+    });
+    expect(joinedCapabilities([faceOf({ tasks: {}, prompts: {}, completions: {} })])).toMatchObject({
+      prompts: { listChanged: true },
+      completions: {},
+      tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+    });
+  });
+
+  test('leaves room for servers that are not known yet, also where there are none', () => {
+    expect(Object.keys(joinedCapabilities([faceOf({}), undefined])).sort()).toEqual(
+      ['completions', 'logging', 'prompts', 'resources', 'tools'].sort(),
+    );
+    expect(joinedCapabilities([])).toEqual({ tools: { listChanged: true } });
+  });
+
+  test('is understood also where a server says what makes no sense', () => {
+    for (const odd of [undefined, null, 7, 'tools', []]) expect(joinedCapabilities([faceOf(odd)])).toBeDefined();
+    expect(joinedCapabilities([faceOf({ resources: null })])).toEqual({
+      tools: { listChanged: true },
+      resources: { listChanged: true },
+    });
+  });
+});
+
+describe('the instructions of a joined view', () => {
+  test('are those of its servers, each under its alias; servers that have none get no heading', () => {
+    const servers = [
+      { alias: 'a', face: faceOf({}, ' Ask politely.\n') },
+      { alias: 'b', face: faceOf({}) },
+      { alias: 'c', face: undefined },
+      { alias: 'd', face: faceOf({}, 7) },
+      { alias: 'e', face: faceOf({}, 'Be brief.') },
+    ];
+    expect(joinedInstructions(servers)).toBe('# a\n\nAsk politely.\n\n# e\n\nBe brief.');
+    expect(joinedInstructions(servers.slice(1, 4))).toBeUndefined();
+  });
+});

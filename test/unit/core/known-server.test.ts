@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import type { Offers } from '../../../src/core/era/hello.ts';
+import { type Face, KnownServer, type ListPage } from '../../../src/core/known-server.ts';
+
+const TTL_MS = 1000;
+const HELLO = Buffer.from('{"capabilities":{"tools":{},"resources":{}}}\n');
+
+class World {
+  nowMs = 0;
+  changes = 0;
+  readonly known = new KnownServer({ date: () => this.nowMs, ttlMs: TTL_MS, changed: () => void this.changes++ });
+
+  /** What an instance that was offered this has shown, and has gone since. */
+  seen(offers: Offers, hello = HELLO): Face {
+    const face = this.known.opened(offers, hello);
+    this.known.closed(face);
+    return face;
+  }
+}
+
+const pages = (...tools: object[]): ListPage[] => [
+  { cursor: undefined, result: Buffer.from(`${JSON.stringify({ tools })}\n`) },
+];
+
+describe('what is known of a server', () => {
+  test('is nothing at first', () => {
+    const { known } = new World();
+    expect([known.faceFor({}), known.asksBack, known.asksForRoots]).toEqual([undefined, false, false]);
+  });
+
+  test('holds while it runs, and so long after it has gone', () => {
+    const world = new World();
+    const face = world.known.opened({}, HELLO);
+    world.nowMs = 50 * TTL_MS;
+    expect(world.known.faceFor({})).toBe(face);
+    world.known.closed(face);
+    world.nowMs += TTL_MS - 1;
+    expect(world.known.faceFor({})).toBe(face);
+    world.nowMs += 1;
+    expect(world.known.faceFor({})).toBeUndefined();
+  });
+
+  test('holds while one of several instances runs', () => {
+    const world = new World();
+    const face = world.known.opened({}, HELLO);
+    expect(world.known.opened({}, HELLO)).toBe(face);
+    world.known.closed(face);
+    world.nowMs = 5 * TTL_MS;
+    expect(world.known.faceFor({})).toBe(face);
+  });
+
+  test('is, for a client, what those saw who offer the same, else what those saw who offer more', () => {
+    const world = new World();
+    const able = world.seen({ sampling: {}, roots: {} });
+    expect(world.known.faceFor({ sampling: {} })).toBe(able);
+    expect(world.known.faceFor({})).toBe(able);
+    expect(world.known.faceFor({ elicitation: {} })).toBeUndefined();
+    const same = world.seen({ sampling: {} });
+    expect(world.known.faceFor({ sampling: {} })).toBe(same);
+    expect(world.known.faceFor({ roots: {}, sampling: {} })).toBe(able);
+  });
+
+  test('of a server that asks back is what those saw who offer just the same', () => {
+    const world = new World();
+    world.seen({ sampling: {} });
+    world.known.noteAsksBack();
+    expect(world.known.faceFor({})).toBeUndefined();
+    expect(world.known.suits({ sampling: {} }, {})).toBe(false);
+    expect(world.known.suits({ sampling: {} }, { sampling: {} })).toBe(true);
+    expect(world.known.faceFor({ sampling: {} })).toBeDefined();
+  });
+
+  test('becomes what it says when it is started again; its old lists are forgotten if nobody counted on them', () => {
+    const world = new World();
+    const face = world.seen({});
+    world.known.learnList(face, 'tools', pages({ name: 'a' }));
+    const hello = Buffer.from('{"capabilities":{"prompts":{}}}\n');
+    expect(world.seen({}, hello)).toBe(face);
+    expect([face.declares('tools'), face.declares('prompts'), face.lists.has('tools')]).toEqual([false, true, true]);
+    world.nowMs = 10 * TTL_MS;
+    world.seen({}, HELLO);
+    expect(face.pagesOf('tools')).toBeUndefined();
+    expect(world.known.learnList(face, 'tools', pages({ name: 'a' }))).toBe(true);
+  });
+
+  test('is new when a list differs in any byte, in its cursors or in the number of its pages', () => {
+    const world = new World();
+    const face = world.known.opened({}, HELLO);
+    const [page] = pages({ name: 'a' }) as [ListPage];
+    const learn = (list: ListPage[]) => world.known.learnList(face, 'tools', list);
+    expect([learn([page]), learn([page]), learn(pages({ name: 'a' }))]).toEqual([true, false, false]);
+    expect([learn(pages({ name: 'b' })), learn([page]), learn([page, { ...page, cursor: '1' }])]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([learn([page, { ...page, cursor: '2' }]), learn([])]).toEqual([true, true]);
+  });
+
+  test('says of a list that is not declared that it is empty, and of one that was not read nothing', () => {
+    const face = new World().known.opened({}, HELLO);
+    expect([face.pagesOf('prompts'), face.pagesOf('tools'), face.pagesOf('templates')]).toEqual([
+      [],
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test('is told to be kept when something is learnt, and not when it was known', () => {
+    const world = new World();
+    const told = (learn: () => void): number => {
+      const before = world.changes;
+      learn();
+      return world.changes - before;
+    };
+    expect([told(() => world.known.noteAsksBack()), told(() => world.known.noteAsksBack())]).toEqual([1, 0]);
+    expect([told(() => world.known.noteAsksForRoots()), told(() => world.known.noteAsksForRoots())]).toEqual([1, 0]);
+  });
+
+  test('is kept for 16 kinds of clients; those of which something runs do not make room', () => {
+    const world = new World();
+    const offersOf = (n: number): Offers => ({ sampling: { [`x${n}`]: {} } });
+    const running = world.known.opened(offersOf(0), HELLO);
+    for (let n = 1; n < 100; n++) world.seen(offersOf(n));
+    expect(world.known.faces.length).toBe(16);
+    expect(world.known.faceFor(offersOf(0))).toBe(running);
+    expect(world.known.faceFor(offersOf(99))).toBeDefined();
+    expect(world.known.faceFor(offersOf(1))).toBeUndefined();
+  });
+});
+
+describe('a tool that does no harm twice', () => {
+  const isSafe = (nameText: string, ...tools: object[]): boolean => {
+    const world = new World();
+    const face = world.known.opened({}, HELLO);
+    world.known.learnList(face, 'tools', pages(...tools));
+    return face.isSafe(Buffer.from(nameText).toString('latin1'));
+  };
+
+  test('is one that the server says so of', () => {
+    expect(isSafe('"a"', { name: 'a', annotations: { readOnlyHint: true } })).toBe(true);
+    expect(isSafe('"é"', { name: 'é', annotations: { idempotentHint: true, readOnlyHint: false } })).toBe(true);
+  });
+
+  test.each([
+    [{ name: 'a' }],
+    [{ name: 'a', annotations: null }],
+    [{ name: 'a', annotations: { readOnlyHint: 'true', idempotentHint: 1 } }],
+    [{ name: 'b', annotations: { readOnlyHint: true } }],
+    [{ annotations: { readOnlyHint: true } }],
+    [{ name: 'a', annotations: { destructiveHint: false } }],
+  ])('is none of which it does not: %j', (tool) => {
+    expect(isSafe('"a"', tool)).toBe(false);
+  });
+
+  test('is none while the list is not known, or is no list', () => {
+    const world = new World();
+    const face = world.known.opened({}, HELLO);
+    expect(face.isSafe('"a"')).toBe(false);
+    for (const odd of ['{"tools":{}}', '{"tools":[null,7]}', '{}']) {
+      world.known.learnList(face, 'tools', [{ cursor: undefined, result: Buffer.from(`${odd}\n`) }]);
+      expect(face.isSafe('"a"')).toBe(false);
+    }
+  });
+});

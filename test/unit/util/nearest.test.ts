@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { nearest } from '../../../src/util/nearest.ts';
+
+const NAMES = ['weather__get_forecast', 'weather__get_alerts', 'github__create_issue', 'github__list_issues', 'x'];
+
+describe('the names that are most like another', () => {
+  test.each([
+    ['weather__get_forcast', 'weather__get_forecast'],
+    ['GITHUB__CREATE_ISSUE', 'github__create_issue'],
+    ['get_forecast', 'weather__get_forecast'],
+    ['github__issue_create', 'github__create_issue'],
+  ])('for %s begin with %s', (wanted, likely) => {
+    expect(nearest(wanted, NAMES)[0]).toBe(likely);
+  });
+
+  test('are none where nothing is like it', () => {
+    expect(nearest('zzzzzz', NAMES)).toEqual([]);
+    expect(nearest('', NAMES)).toEqual([]);
+    expect(nearest('x', [])).toEqual([]);
+  });
+
+  test('are three at most, all of them names there are, the name itself first', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 1 }),
+        fc.nat(),
+        (names, i) => {
+          const wanted = names[i % names.length] as string;
+          const found = nearest(wanted, names);
+          expect(found.length).toBeGreaterThan(0);
+          expect(found.length).toBeLessThanOrEqual(3);
+          expect(new Set(found).size).toBe(found.length);
+          for (const name of found) expect(names).toContain(name);
+          expect(found.map((name) => name.toLowerCase())).toContain(wanted.toLowerCase());
+        },
+      ),
+    );
+  });
+
+  test('of a name without end are found all the same', () => {
+    expect(nearest('weather__get_forecast'.repeat(100_000), NAMES).length).toBeLessThanOrEqual(3);
+  });
+});
