@@ -77,6 +77,8 @@ export class Backend implements SlotOwner {
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   #waiters: Waiter[] = [];
+  #hasBegun = false;
+  readonly #whenBegun: (() => void)[] = [];
   readonly sessions = new Set<Session>();
   readonly #shared = new SharedState();
   /** Clients that are not read because this server does not take what they send. */
@@ -191,6 +193,12 @@ export class Backend implements SlotOwner {
     const opened = new Promise<Upstream>((resolve, reject) => this.#waiters.push({ resolve, reject }));
     this.#ports.start();
     return opened;
+  }
+
+  /** Resolves when an instance is being started, or runs. */
+  whenBegun(): Promise<void> {
+    if (this.#hasBegun) return Promise.resolve();
+    return new Promise((resolve) => this.#whenBegun.push(resolve));
   }
 
   // --- the owner of slots ---
@@ -331,7 +339,14 @@ export class Backend implements SlotOwner {
 
   // --- the instance's life, as told from outside ---
 
+  /** It is its turn to be started. */
+  begun(): void {
+    this.#hasBegun = true;
+    for (const resolve of this.#whenBegun.splice(0)) resolve();
+  }
+
   opened(upstream: Upstream): void {
+    this.begun();
     this.#upstream = upstream;
     this.#face = this.#known.opened(this.key.offers, upstream.hello);
     const waiters = this.#waiters;
@@ -358,6 +373,7 @@ export class Backend implements SlotOwner {
 
   /** It could not be started: all who wait are told. */
   failed(error: BridgeError): void {
+    this.#hasBegun = false;
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { reject } of waiters) reject(error);
@@ -366,6 +382,7 @@ export class Backend implements SlotOwner {
 
   /** It is gone. What was not sent yet waits for the next one. */
   closed(error: BridgeError): void {
+    this.#hasBegun = false;
     this.#upstream = undefined;
     if (this.#face !== undefined) this.#known.closed(this.#face);
     this.#face = undefined;
