@@ -31,6 +31,8 @@ export interface JoinedViewContext {
 /** Legs that were only looked at are let go after so long. */
 const LOOK_MS = 30_000;
 
+const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor');
+
 /** Of frames that have waited, or that were changed on the way. */
 const readAgain = new Envelope();
 
@@ -172,9 +174,7 @@ export class JoinedView implements View, SlotOwner {
   #answerList(slot: Slot, kind: ListKind, cursor: unknown): void {
     const page = this.#lists.page(kind, cursor);
     if (page === undefined)
-      return this.#answer(slot, () =>
-        this.#session.answerError(slot.idText, rpcError(INVALID_PARAMS, 'There is no such cursor')),
-      );
+      return this.#answer(slot, () => this.#session.answerError(slot.idText, NO_SUCH_CURSOR));
     this.#listed.add(kind);
     this.#answer(slot, () => this.#session.answerList(slot.idText, LISTS[kind].member, page));
   }
@@ -265,6 +265,7 @@ export class JoinedView implements View, SlotOwner {
   }
 
   #listTasks(request: ClientRequest, read: Envelope): void {
+    if (cursorIn(request.frame, read) !== undefined) return this.#refuse(request, read, NO_SUCH_CURSOR);
     const slot = openSlot(this.#session, request, read, this);
     if (slot === undefined) return;
     const tasks = tasksOf(this.#session);
