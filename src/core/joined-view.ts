@@ -13,7 +13,7 @@ import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
 import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
-import { candidatesFor, type Place } from './joined-resources.ts';
+import { candidatesFor, type Place, subscribedOf } from './joined-resources.ts';
 import { tasksOf } from './joined-tasks.ts';
 import { Leg } from './leg.ts';
 import { failureOf, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from './rpc-error.ts';
@@ -192,10 +192,15 @@ export class JoinedView implements View, SlotOwner {
     if (typeof uri !== 'string') return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.uri is missing'));
     const slot = openSlot(this.#session, request, read, this);
     if (slot === undefined) return;
-    const places = candidatesFor(uri, this.#lists);
-    const learning = places.isCertain ? undefined : this.#learnResources();
-    if (learning === undefined) return this.#tryEach(slot, request, places.found);
-    this.#later(slot, learning, () => this.#tryEach(slot, request, candidatesFor(uri, this.#lists).found));
+    const { isCertain } = candidatesFor(uri, this.#lists);
+    const learning = isCertain ? undefined : this.#learnResources();
+    if (learning === undefined) return this.#tryEach(slot, request, this.#placesFor(uri, request));
+    this.#later(slot, learning, () => this.#tryEach(slot, request, this.#placesFor(uri, request)));
+  }
+
+  #placesFor(uri: string, { role }: ClientRequest): readonly Place[] {
+    const { found } = candidatesFor(uri, this.#lists);
+    return role === 'unsubscribe' ? subscribedOf(found) : found;
   }
 
   /** Has all servers asked whose resources are not known; undefined if all are. */
