@@ -292,6 +292,10 @@ export class Backend implements SlotOwner {
     this.#submitSlot(slot, frame, read);
   }
 
+  hasSubscribed(session: Session, uri: string): boolean {
+    return this.#shared.hasSubscribed(session, uri);
+  }
+
   #submitLevel(slot: Slot, frame: Frame, read: Envelope): void {
     const { session } = slot;
     const asked = levelIn(frame, read);
