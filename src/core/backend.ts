@@ -11,6 +11,7 @@ import { extend, isOverdue } from './deadline.ts';
 import type { CallRole, ListKind } from './era/era-2025.ts';
 import type { Offers } from './era/hello.ts';
 import type { Face, KnownServer } from './known-server.ts';
+import { NEEDS_NO_LANE } from './lane.ts';
 import { ListReader } from './list-reader.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { type BackendContext, ServerMessages } from './server-messages.ts';
@@ -248,12 +249,22 @@ export class Backend implements SlotOwner {
         return this.#submitSubscription(slot, role, frame, read);
       case 'set-level':
         return this.#submitLevel(slot, frame, read);
+      case 'task':
+        return this.#submitOfTask(slot, NEEDS_NO_LANE, frame, read);
+      case 'task-result':
+        return this.#submitOfTask(slot, '', frame, read);
       case 'list-tasks':
         slot.onAnswer = (answer, said) => this.tasks.filterList(slot.session, answer, said);
-        return this.#submitSlot(slot, frame, read);
+        return this.#submitOfTask(slot, NEEDS_NO_LANE, frame, read);
       default:
         return this.#submitSlot(slot, frame, read);
     }
+  }
+
+  #submitOfTask(slot: Slot, call: string, frame: Frame, read: Envelope): void {
+    slot.isBound = true;
+    slot.call = call;
+    this.#submitSlot(slot, frame, read);
   }
 
   #submitCall(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
