@@ -1,0 +1,190 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Catalog } from '../../../src/catalog/catalog.ts';
+import type { RemoteServer, ServerDefinition, StdioServer } from '../../../src/core/server-definition.ts';
+import type { Logger } from '../../../src/util/logger.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
+
+const COMMON = {
+  name: 'x',
+  description: '',
+  timeoutMs: undefined,
+  idleMs: undefined,
+  sharing: 'auto',
+  trustHints: false,
+} as const;
+const LOCAL: StdioServer = {
+  ...COMMON,
+  transport: 'stdio',
+  command: 'node',
+  args: ['a'],
+  env: { B: '1', A: '2' },
+  cwd: undefined,
+  dir: '/d',
+};
+const REMOTE: RemoteServer = {
+  ...COMMON,
+  transport: 'http',
+  url: 'https://a.example/',
+  headers: { B: '1', A: '2' },
+  headersHelper: undefined,
+};
+
+interface TestCatalog {
+  readonly catalog: Catalog;
+  readonly clock: FakeClock;
+  readonly warnings: string[];
+}
+
+function catalogIn(dir: string | undefined): TestCatalog {
+  const clock = new FakeClock();
+  const warnings: string[] = [];
+  const silent = (): void => undefined;
+  const logger: Logger = {
+    debug: silent,
+    info: silent,
+    error: silent,
+    warn: (_, fields) => warnings.push(String(fields?.reason)),
+  };
+  return { catalog: new Catalog({ dir, ttlMs: 1000, date: () => clock.now(), clock, logger }), clock, warnings };
+}
+
+/** The file that is kept for a definition. */
+function fileFor(definition: ServerDefinition): string {
+  const dir = temporaryDir();
+  const { catalog } = catalogIn(dir);
+  catalog.knownOf(definition).noteAsksBack();
+  catalog.flush();
+  const [file, ...others] = readdirSync(dir);
+  expect(others).toEqual([]);
+  return file ?? '';
+}
+
+describe('the catalog', () => {
+  test('keeps what was learnt from one run to the next, for its owner alone', () => {
+    const dir = join(temporaryDir(), 'made', 'for-it');
+    const { catalog, clock } = catalogIn(dir);
+    const known = catalog.knownOf(LOCAL);
+    known.opened({ sampling: {} }, Buffer.from('{"capabilities":{}}\n'));
+    known.noteAsksForRoots();
+    clock.advance(1000);
+    const [file] = readdirSync(dir);
+    expect(statSync(join(dir, file as string)).mode & 0o777).toBe(0o600);
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    const again = catalogIn(dir).catalog.knownOf({ ...LOCAL, name: 'another' });
+    expect([again.asksForRoots, again.faces.map(({ offers }) => offers)]).toEqual([true, [{ sampling: {} }]]);
+  });
+
+  test('writes once for all that is learnt within a moment, and at the end what is due', () => {
+    const dir = temporaryDir();
+    const { catalog, clock } = catalogIn(dir);
+    const known = catalog.knownOf(LOCAL);
+    known.noteAsksBack();
+    known.noteAsksForRoots();
+    expect([readdirSync(dir), clock.pending]).toEqual([[], 1]);
+    catalog.flush();
+    expect([readdirSync(dir).length, clock.pending]).toEqual([1, 0]);
+    const [file] = readdirSync(dir);
+    expect(JSON.parse(readFileSync(join(dir, file as string), 'utf8'))).toMatchObject({
+      asksBack: true,
+      asksForRoots: true,
+    });
+  });
+
+  test('without a directory keeps nothing, and sets no timer', () => {
+    const { catalog, clock, warnings } = catalogIn(undefined);
+    catalog.knownOf(LOCAL).noteAsksBack();
+    catalog.flush();
+    expect([clock.pending, warnings]).toEqual([0, []]);
+  });
+
+  test('begins with nothing where there is no file, and says nothing of it', () => {
+    const { catalog, warnings } = catalogIn(join(temporaryDir(), 'none'));
+    expect([catalog.knownOf(LOCAL).faces, warnings]).toEqual([[], []]);
+  });
+
+  test.each([
+    ['is torn', '{"format":1,"na'],
+    ['has another format', '{"format":2,"faces":[]}'],
+    ['lacks what belongs in it', '{"format":1}'],
+  ])('begins with nothing where the file %s, says so, and writes it anew', (_, content) => {
+    const dir = temporaryDir();
+    const path = join(dir, fileFor(LOCAL));
+    writeFileSync(path, content);
+    const { catalog, warnings } = catalogIn(dir);
+    const known = catalog.knownOf(LOCAL);
+    expect([known.faces, known.asksBack, warnings.length]).toEqual([[], false, 1]);
+    known.noteAsksBack();
+    catalog.flush();
+    expect(catalogIn(dir).catalog.knownOf(LOCAL).asksBack).toBe(true);
+  });
+
+  test('goes on where it may not write, and where its place is taken by something else', () => {
+    const dir = temporaryDir();
+    const place = join(dir, 'file');
+    writeFileSync(place, '');
+    const { catalog, warnings } = catalogIn(join(place, 'below'));
+    catalog.knownOf(LOCAL).noteAsksBack();
+    catalog.flush();
+    expect(warnings.length).toBeGreaterThan(0);
+    const taken = join(dir, fileFor(LOCAL));
+    mkdirSync(taken);
+    const other = catalogIn(dir);
+    other.catalog.knownOf(LOCAL).noteAsksBack();
+    other.catalog.flush();
+    expect(other.warnings).toHaveLength(2);
+    expect(existsSync(taken)).toBe(true);
+  });
+
+  test.skipIf(process.getuid?.() === 0)('goes on where its directory is read-only', () => {
+    const dir = temporaryDir();
+    chmodSync(dir, 0o500);
+    const { catalog, warnings } = catalogIn(dir);
+    catalog.knownOf(LOCAL).noteAsksBack();
+    catalog.flush();
+    chmodSync(dir, 0o700);
+    expect([warnings.length, readdirSync(dir)]).toEqual([1, []]);
+  });
+});
+
+describe('a server’s file', () => {
+  test.each<[string, Partial<StdioServer>]>([
+    ['command', { command: 'deno' }],
+    ['arguments', { args: ['b'] }],
+    ['arguments', { args: ['a', ''] }],
+    ['environment', { env: { A: '2' } }],
+    ['environment', { env: { B: '2', A: '1' } }],
+    ['directory', { cwd: '/e' }],
+  ])('is another one for another %s: %j', (_, change) => {
+    expect(fileFor({ ...LOCAL, ...change })).not.toBe(fileFor(LOCAL));
+  });
+
+  test.each<[string, Partial<RemoteServer>]>([
+    ['URL', { url: 'https://b.example/' }],
+    ['transport', { transport: 'sse' }],
+    ['header', { headers: { B: '1', A: '3' } }],
+  ])('is another one for another %s: %j', (_, change) => {
+    expect(fileFor({ ...REMOTE, ...change })).not.toBe(fileFor(REMOTE));
+  });
+
+  test('is the same for another name, another order, and what does not change what it is', () => {
+    expect(fileFor({ ...LOCAL, name: 'y', description: 'z', timeoutMs: 7, idleMs: 7, trustHints: true })).toBe(
+      fileFor(LOCAL),
+    );
+    expect(fileFor({ ...LOCAL, env: { A: '2', B: '1' } })).toBe(fileFor(LOCAL));
+    expect(fileFor({ ...REMOTE, name: 'y', headers: { A: '2', B: '1' } })).toBe(fileFor(REMOTE));
+    expect(fileFor(REMOTE)).not.toBe(fileFor(LOCAL));
+  });
+
+  test('has a name and content that show no value of the definition', () => {
+    const dir = temporaryDir();
+    const { catalog } = catalogIn(dir);
+    catalog.knownOf({ ...LOCAL, env: { KEY: 'hunter2' }, args: ['hunter3'] }).noteAsksBack();
+    catalog.flush();
+    const [file] = readdirSync(dir) as [string];
+    expect(file).toMatch(/^[0-9a-f]{32}\.json$/);
+    expect(readFileSync(join(dir, file), 'utf8')).not.toMatch(/hunter/);
+  });
+});

@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeKnown, encodeKnown } from '../../../src/catalog/knowledge-file.ts';
+import type { ListKind } from '../../../src/core/era/era-2025.ts';
+import { Face, KnownServer } from '../../../src/core/known-server.ts';
+import { jsonText, mutate, mutations } from '../../support/json-text.ts';
+
+const nothing = (): KnownServer => new KnownServer({ date: () => 0, ttlMs: 1000, changed: () => undefined });
+
+interface Says {
+  readonly asksBack: boolean;
+  readonly asksForRoots: boolean;
+  readonly habits: readonly (readonly [string, number])[];
+  readonly faces: readonly {
+    readonly offers: object;
+    readonly learnedMs: number;
+    readonly hello: string;
+    readonly lists: readonly (readonly [ListKind, readonly { cursor: string | undefined; result: string }[]])[];
+  }[];
+}
+
+function knownThat({ faces, ...rest }: Says): KnownServer {
+  const known = nothing();
+  const made = faces.map(({ offers, learnedMs, hello, lists }) => {
+    const face = new Face(offers, Buffer.from(`${hello}\n`), learnedMs);
+    for (const [kind, pages] of lists)
+      face.lists.set(
+        kind,
+        pages.map(({ cursor, result }) => ({ cursor, result: Buffer.from(`${result}\n`) })),
+      );
+    return face;
+  });
+  known.restore({ ...rest, faces: made });
+  return known;
+}
+
+/** All that is known, to be compared. */
+const saidBy = (known: KnownServer): unknown => ({
+  asksBack: known.asksBack,
+  asksForRoots: known.asksForRoots,
+  habits: [...known.habits],
+  faces: known.faces.map(({ offers, learnedMs, hello, lists }) => ({
+    offers,
+    learnedMs,
+    hello: hello.toString(),
+    lists: [...lists].map(([kind, pages]) => [kind, pages.map(({ cursor, result }) => [cursor, result.toString()])]),
+  })),
+});
+
+const objectText = fc
+  .array(jsonText, { maxLength: 3 })
+  .map((texts) => `{${texts.map((t, n) => `"k${n}" :${t}`).join(',')}}`);
+const kinds = fc
+  .uniqueArray(fc.constantFrom<ListKind>('tools', 'prompts', 'resources', 'templates'))
+  .map((some) => some.sort(inOrder));
+const inOrder = (a: ListKind, b: ListKind): number => ORDER.indexOf(a) - ORDER.indexOf(b);
+const ORDER: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
+const page = fc.record({ cursor: fc.option(fc.string(), { nil: undefined }), result: objectText });
+const says: fc.Arbitrary<Says> = fc.record({
+  asksBack: fc.boolean(),
+  asksForRoots: fc.boolean(),
+  habits: fc.uniqueArray(fc.tuple(fc.stringMatching(/^"[a-zé\\]{1,8}"$/), fc.integer({ min: -1, max: 3 })), {
+    selector: ([k]) => k,
+  }),
+  faces: fc.array(
+    fc.record({
+      offers: fc.constantFrom({}, { sampling: {} }, { elicitation: { url: {} }, roots: { listChanged: true } }),
+      learnedMs: fc.nat(),
+      hello: objectText,
+      lists: kinds.chain((some) =>
+        fc.tuple(...some.map((kind) => fc.tuple(fc.constant(kind), fc.array(page, { maxLength: 3 })))),
+      ),
+    }),
+    { maxLength: 3 },
+  ),
+});
+
+describe('what is known of a server', () => {
+  test('comes out of its file as it went in, to the byte', () => {
+    fc.assert(
+      fc.property(says, fc.string(), (what, name) => {
+        const known = knownThat(what);
+        const content = encodeKnown(name, known).toString();
+        const again = nothing();
+        expect(decodeKnown(content, again)).toBe(true);
+        expect(saidBy(again)).toEqual(saidBy(known));
+        expect(JSON.parse(content)).toMatchObject({ format: 1, name });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  const known = knownThat({
+    asksBack: true,
+    asksForRoots: true,
+    habits: [['"a"', -1]],
+    faces: [
+      {
+        offers: {},
+        learnedMs: 7,
+        hello: '{"capabilities":{}}',
+        lists: [['tools', [{ cursor: undefined, result: '{"tools":[{"name":"é"}]}' }]]],
+      },
+    ],
+  });
+  const whole = encodeKnown('é', known);
+
+  /** Whether it was of use; if it was not, it has left nothing behind. */
+  function isOfUse(content: string): boolean {
+    const into = nothing();
+    let wasUsed = false;
+    try {
+      wasUsed = decodeKnown(content, into);
+    } catch {
+      wasUsed = false; // as good as none, and whoever reads it says why
+    }
+    if (!wasUsed) expect(saidBy(into)).toEqual(saidBy(nothing()));
+    return wasUsed;
+  }
+
+  test('is nothing in a file that is torn, at whatever byte', () => {
+    for (let length = 0; length < whole.length - 1; length++)
+      expect(isOfUse(whole.subarray(0, length).toString())).toBe(false);
+    expect(isOfUse(whole.subarray(0, whole.length - 1).toString())).toBe(true);
+  });
+
+  test.each([
+    '',
+    'null',
+    '7',
+    '[]',
+    '{}',
+    '{"format":2,"faces":[]}',
+    '{"format":"1"}',
+    '{"format":1}',
+    '{"format":1,"faces":{}}',
+    '{"format":1,"faces":[null],"habits":{}}',
+    '{"format":1,"faces":[{"hello":"7","lists":{}}],"habits":{}}',
+    '{"format":1,"faces":[{"hello":"{","lists":{}}],"habits":{}}',
+    '{"format":1,"faces":[],"habits":null}',
+    '{"format":1,"faces":[{"hello":"{}","lists":{"tools":[{"result":"null"}]}}],"habits":{}}',
+  ])('is nothing in %s', (content) => {
+    expect(isOfUse(content)).toBe(false);
+  });
+
+  test('does no harm however its file was changed', () => {
+    fc.assert(
+      fc.property(mutations, (steps) => {
+        const bytes = mutate(whole.toString('utf8', 0, whole.length - 1), steps);
+        if (bytes === undefined || !isOfUse(bytes.toString())) return;
+        const into = nothing();
+        decodeKnown(bytes.toString(), into);
+        for (const face of into.faces) {
+          expect(JSON.parse(face.hello.toString())).toBeTypeOf('object');
+          into.suits(face.offers, { sampling: {} });
+          for (const kind of ORDER) face.pagesOf(kind);
+          face.isSafe('"a"');
+        }
+        into.faceFor({});
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});
