@@ -5,10 +5,11 @@ const mayUse = {
   core: ['util', 'wire'],
   local: ['util', 'wire'],
   config: ['util', 'wire', 'core', 'local'],
-  downstream: ['util', 'wire', 'core', 'local'],
+  auth: ['util', 'core', 'local'],
+  downstream: ['util', 'wire', 'core', 'local', 'auth'],
   client: ['util', 'wire', 'local', 'config'],
   shim: ['util', 'client'],
-  cli: ['util', 'client', 'config', 'local', 'shim'],
+  cli: ['util', 'client', 'config', 'local', 'auth', 'shim'],
   catalog: ['util', 'wire', 'core', 'local'],
   daemon: ['util', 'wire', 'core', 'local', 'config', 'downstream', 'catalog'],
 };

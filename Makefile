@@ -1,10 +1,10 @@
 # The commands of this project. Each installs what it needs.
 
-.PHONY: help setup build wasm check test coverage conformance bench run clean
+.PHONY: help setup build wasm check test coverage conformance bench bench-peers run clean
 .DEFAULT_GOAL := help
 
 help: ## Show this help
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 node_modules: package.json package-lock.json
 	npm ci
@@ -37,6 +37,9 @@ conformance: build ## The official conformance suite and inspector, against a se
 
 bench: build ## Measure: the bridge against direct stdio and against its limit, in one run
 	node bench/run.mjs
+
+bench-peers: build ## Measure: the bridge beside other gateways, which are fetched first
+	node bench/peers.mjs
 
 run: build ## Start the bridge on the default socket, with an example server if none is configured
 	@node scripts/run.mjs

@@ -1,8 +1,9 @@
 // The clients of a measurement, in a process of their own, so that their CPU time is not that of what is measured.
 // Takes one order at a time over IPC and answers it with the figures; ends when its parent does.
-//   order: { target, meta?, clients, window, calls, warmUpCalls?, bytes, kind?, watch: [pid], watchSpawned?, deadlineMs }
+//   order: { target, profile?, meta?, tool?, clients, window, calls, warmUpCalls?, bytes, kind?, deadlineMs,
+//            watch: [pid], watchSpawned?, or root: pid of a gateway, whose tree is watched but for the servers in it }
 import { setTimeout as delay } from 'node:timers/promises';
-import { cpuNs } from './process-figures.mjs';
+import { cpuNs, echoServersAmong, pssMib, treeOf } from './process-figures.mjs';
 import { RawClient, Tally } from './raw-client.mjs';
 import { sampleTexts } from './sample-text.mjs';
 import { quantile } from './statistics.mjs';
@@ -22,11 +23,12 @@ function run(clients, order, { textOf, latenciesUs }) {
       if (sent === total) return;
       const text = textOf(`${index}:${sent++}:`);
       const sentMs = performance.now();
-      client.echo(text, () => {
+      const onAnswer = () => {
         latenciesUs[answered++] = (performance.now() - sentMs) * 1000;
         if (answered === total) resolve();
         else next(client, index);
-      });
+      };
+      client.echo(text, onAnswer, order.tool);
     };
     for (let i = 0; i < order.window; i++) clients.forEach(next);
   });
@@ -37,12 +39,20 @@ function watchedNs(pids) {
   return each.every((ns) => ns !== undefined) ? each.reduce((sum, ns) => sum + ns, 0) : Number.NaN;
 }
 
+/** What stands in the middle, and the servers behind it if the order names the root of both. */
+function processesOf(clients, { watch = [], watchSpawned, root }) {
+  // Of a command, what it started counts.
+  const spawned = watchSpawned ? clients.map((client) => client.pid) : [];
+  const tree = root === undefined ? watch : treeOf(root);
+  const servers = echoServersAmong(tree);
+  return { middle: [...tree.filter((pid) => !servers.includes(pid)), ...spawned], servers };
+}
+
 async function measure(clients, order) {
   const textOf = sampleTexts(order.kind ?? 'code', order.bytes);
   const warmUpCalls = order.warmUpCalls ?? Math.ceil(order.calls * WARM_UP);
   await run(clients, order, { textOf, latenciesUs: new Float64Array(warmUpCalls) });
-  // Of a command, what it started counts: that is what stands in the middle.
-  const watched = [...order.watch, ...(order.watchSpawned ? clients.map((client) => client.pid) : [])];
+  const { middle: watched, servers } = processesOf(clients, order);
   const latenciesUs = new Float64Array(order.calls);
   const cpuBefore = watchedNs(watched);
   const startMs = performance.now();
@@ -50,14 +60,15 @@ async function measure(clients, order) {
   const seconds = (performance.now() - startMs) / 1000;
   const cpuUsPerCall = watched.length === 0 ? null : (watchedNs(watched) - cpuBefore) / 1000 / order.calls;
   const [p50, p99] = [0.5, 0.99].map((q) => quantile(latenciesUs, q));
-  return { callsPerSecond: order.calls / seconds, p50, p99, cpuUsPerCall };
+  const memory = order.root === undefined ? {} : { servers: servers.length, pssMib: pssMib([...watched, ...servers]) };
+  return { callsPerSecond: order.calls / seconds, p50, p99, cpuUsPerCall, ...memory };
 }
 
 async function carryOut(order) {
   const tally = new Tally();
   const clients = [];
   try {
-    while (clients.length < order.clients) clients.push(new RawClient(order.target, tally));
+    while (clients.length < order.clients) clients.push(new RawClient(order.target, tally, order.profile));
     await Promise.all(clients.map((client) => client.initialize(order.meta)));
     const late = delay(order.deadlineMs, undefined, { ref: false }).then(() => {
       throw new Error(`not done within ${order.deadlineMs} ms`);

@@ -1,4 +1,4 @@
-// What the kernel says of a process: CPU time on the scheduler's clock, and memory.
+// What the kernel says of a process: CPU time on the scheduler's clock, memory, and what it started.
 // Linux only; elsewhere the figures are undefined, and the bench says so instead of guessing.
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -50,6 +50,39 @@ export function openDescriptorLimit() {
   const line = /^Max open files\s+(\d+)/m.exec(contentsOf('/proc/self/limits') ?? '');
   return line === null ? undefined : Number(line[1]);
 }
+
+/** A process and all that it started, directly or not. */
+export function treeOf(root) {
+  const childrenOf = childrenByParent();
+  const tree = [root];
+  for (const pid of tree) tree.push(...(childrenOf.get(pid) ?? []));
+  return tree;
+}
+
+function childrenByParent() {
+  const children = new Map();
+  for (const pid of runningPids()) {
+    const parent = parentOf(pid);
+    children.set(parent, [...(children.get(parent) ?? []), pid]);
+  }
+  return children;
+}
+
+const runningPids = () => readdirSync('/proc').map(Number).filter(Number.isInteger);
+
+function parentOf(pid) {
+  const stat = contentsOf(`/proc/${pid}/stat`) ?? '';
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}
+
+/** The program that Node, or another interpreter, was started with. */
+export const programOf = (pid) => contentsOf(`/proc/${pid}/cmdline`)?.split('\0')[1];
+
+/** Those that are the bench's server themselves, and not a shell that has it as a child. */
+export const echoServersAmong = (pids) => pids.filter((pid) => programOf(pid)?.endsWith('echo-server.mjs') === true);
+
+/** The proportional memory of all of them, in MiB. */
+export const pssMib = (pids) => pids.reduce((sum, pid) => sum + (memoryKib(pid).pss ?? Number.NaN), 0) / 1024;
 
 function kibOf(text, key) {
   const line = new RegExp(`^${key}:\\s+(\\d+)`, 'm').exec(text ?? '');

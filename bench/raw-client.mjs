@@ -1,9 +1,6 @@
-// One MCP client in raw JSON-RPC, over a Unix socket or a command's stdio. Each call sends a text of its own, and the
-// answer must hold exactly that one; whatever else comes is counted in the tally and never overlooked.
-import { spawn } from 'node:child_process';
-import { connect } from 'node:net';
-import { lineReader } from './line-reader.mjs';
-import { turnWriter } from './turn-writer.mjs';
+// One MCP client in raw JSON-RPC. Each call sends a text of its own, and the answer must hold exactly that one;
+// whatever else comes is counted in the tally and never overlooked.
+import { openConnection } from './connection.mjs';
 
 const PROTOCOL = '2025-06-18';
 const EXCERPT = 200;
@@ -24,54 +21,42 @@ export class Tally {
   }
 }
 
-/** Where a client connects to: { unix } or { command: [program, ...args] }. */
-function open(target) {
-  if (target.unix !== undefined) {
-    const socket = connect(target.unix);
-    return { input: socket, output: socket, close: () => socket.destroy(), pid: undefined };
-  }
-  const [command, ...args] = target.command;
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] });
-  const close = () => {
-    child.stdin.end();
-    child.kill();
-  };
-  child.stdin.on('error', () => child.kill());
-  child.on('error', () => child.stdout.destroy());
-  return { input: child.stdout, output: child.stdin, close, pid: child.pid };
-}
+/** Declares nothing, answers pings, and expects no notifications. */
+const PLAIN = { capabilities: {}, answers: { ping: {} }, takesNotifications: false };
 
 export class RawClient {
-  #peer;
-  #write;
+  #connection;
   #tally;
+  #profile;
   #pending = new Map();
   #nextId = 1;
   #isClosing = false;
+  #lostTo;
   /** How often the other side pinged it. */
   pingsAnswered = 0;
 
-  constructor(target, tally) {
+  /** `profile` is what kind of client this is: { capabilities, answers: method -> result, takesNotifications }. */
+  constructor(target, tally, profile = {}) {
     this.#tally = tally;
-    this.#peer = open(target);
-    this.#write = turnWriter(this.#peer.output);
-    this.#peer.input.on(
-      'data',
-      lineReader((line) => this.#onLine(line)),
-    );
-    this.#peer.input.on('error', (error) => this.#onGone(error.message)).on('close', () => this.#onGone('closed'));
+    this.#profile = { ...PLAIN, ...profile };
+    this.#connection = openConnection(target, {
+      message: (message) => this.#onMessage(message),
+      lost: (reason) => this.#onLost(reason),
+      failed: (id, reason) => this.#take(id)?.(undefined, reason),
+    });
   }
 
   /** Of the process in between, if this client started one. */
   get pid() {
-    return this.#peer.pid;
+    return this.#connection.pid;
   }
 
   async initialize(meta) {
     const clientInfo = { name: 'bench', version: '1.0.0' };
-    const params = { protocolVersion: PROTOCOL, capabilities: {}, clientInfo, ...(meta && { _meta: meta }) };
+    const { capabilities } = this.#profile;
+    const params = { protocolVersion: PROTOCOL, capabilities, clientInfo, ...(meta && { _meta: meta }) };
     const result = await this.request('initialize', params);
-    this.#write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
+    this.#connection.send('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
     return result;
   }
 
@@ -85,47 +70,68 @@ export class RawClient {
     });
   }
 
-  /** Calls `echo` with a text of its own and checks the answer; done() follows in any case. */
-  echo(text, done) {
-    this.#send('tools/call', `{"name":"echo","arguments":{"text":${text.json}}}`, (message, fault) => {
-      if (fault !== undefined) this.#tally.note('errors', fault);
-      else if (message.error || message.result?.isError) this.#tally.note('errors', JSON.stringify(message));
-      else if (!text.isIn(message.result)) this.#tally.note('mismatches', JSON.stringify(message));
-      done();
+  /**
+   * Calls `echo`, or the `tool` that it is here, with a text of its own and checks the answer. done(outcome) follows in
+   * any case: 'right', 'wrong', 'refused' by an answer that says so, or 'lost' with the connection or the response.
+   */
+  echo(text, done, tool = 'echo') {
+    this.#send('tools/call', `{"name":"${tool}","arguments":{"text":${text.json}}}`, (message, fault) => {
+      done(this.#judge(text, message, fault));
     });
   }
 
   close() {
     this.#isClosing = true;
-    this.#peer.close();
+    this.#connection.close();
+  }
+
+  #judge(text, message, fault) {
+    if (fault !== undefined) return this.#note('errors', fault, 'lost');
+    if (message.error || message.result?.isError) return this.#note('errors', JSON.stringify(message), 'refused');
+    if (!text.isIn(message.result)) return this.#note('mismatches', JSON.stringify(message), 'wrong');
+    return 'right';
+  }
+
+  #note(kind, what, outcome) {
+    this.#tally.note(kind, what);
+    return outcome;
   }
 
   #send(method, paramsJson, onAnswer) {
+    if (this.#lostTo !== undefined) return void setImmediate(onAnswer, undefined, this.#lostTo);
     const id = this.#nextId++;
     this.#pending.set(id, onAnswer);
-    this.#write(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${paramsJson}}\n`);
+    this.#connection.send(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${paramsJson}}\n`, id);
   }
 
-  #onLine(line) {
-    const message = JSON.parse(line.toString());
+  /** Who waits for this answer, if anybody does; nobody does any more. */
+  #take(id) {
+    const onAnswer = this.#pending.get(id);
+    this.#pending.delete(id);
+    return onAnswer;
+  }
+
+  #onMessage(message) {
     if (message.method !== undefined) return this.#onAsked(message);
-    const onAnswer = this.#pending.get(message.id);
-    if (onAnswer === undefined) return this.#tally.note('strays', line);
-    this.#pending.delete(message.id);
+    const onAnswer = this.#take(message.id);
+    if (onAnswer === undefined) return this.#tally.note('strays', JSON.stringify(message));
     onAnswer(message);
   }
 
   #onAsked({ id, method }) {
-    if (method !== 'ping') return this.#tally.note('strays', method);
-    this.pingsAnswered++;
-    this.#write(`${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n`);
+    const { answers, takesNotifications } = this.#profile;
+    if (id === undefined && takesNotifications) return;
+    if (answers[method] === undefined) return this.#tally.note('strays', method);
+    if (method === 'ping') this.pingsAnswered++;
+    this.#connection.send(`${JSON.stringify({ jsonrpc: '2.0', id, result: answers[method] })}\n`);
   }
 
-  #onGone(reason) {
+  #onLost(reason) {
     if (!this.#isClosing && this.#pending.size === 0) this.#tally.note('errors', `connection lost: ${reason}`);
     this.#isClosing = true;
+    this.#lostTo ??= `connection lost: ${reason}`;
     const unanswered = [...this.#pending.values()];
     this.#pending.clear();
-    for (const onAnswer of unanswered) onAnswer(undefined, `connection lost: ${reason}`);
+    for (const onAnswer of unanswered) onAnswer(undefined, this.#lostTo);
   }
 }

@@ -12,6 +12,7 @@ export function printTheme({ title, notes, columns, rows, targets, faults }) {
 }
 
 function printTargets(targets) {
+  if (targets.length === 0) return;
   const rows = targets.map((target) => [
     target.what,
     withUnit(target.value, target.unit),

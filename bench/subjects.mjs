@@ -4,13 +4,16 @@ import { untilAccepting } from './accepting.mjs';
 import { program } from './workspace.mjs';
 
 export const VIEW = { 'mcp-bridge/view': 'server:echo' };
+const VIEW_OF_ALL = { 'mcp-bridge/view': 'all' };
 const ECHO = [process.execPath, program('echo-server.mjs')];
+const ECHO_CONFIG = { command: ECHO[0], args: ECHO.slice(1) };
 
-/** Starts a daemon with one server; resolves to { pid, path, child } when it accepts. */
-export async function startDaemon(workspace, { prefix = [], settings = {} } = {}) {
+/** Starts a daemon, with one server if no others are named; resolves to { pid, path, child } when it accepts. */
+export async function startDaemon(workspace, { prefix = [], settings = {}, servers = { echo: ECHO_CONFIG } } = {}) {
   const path = workspace.newPath('sock');
-  const [command, ...args] = ECHO;
-  const config = workspace.write({ ...settings, mcpServers: { echo: { command, args } } });
+  // What an earlier run has learnt would have servers not start that are to be measured.
+  const discovery = { cache: { enabled: false } };
+  const config = workspace.write({ discovery, ...settings, mcpServers: servers });
   const serve = [workspace.bridge, 'serve', '--mcp-bridge-socket', path, '--config', config, '--log-level', 'warn'];
   const child = start(workspace, [...prefix, process.execPath, ...serve], 'ignore');
   await untilAccepting(path, child);
@@ -18,9 +21,9 @@ export async function startDaemon(workspace, { prefix = [], settings = {} } = {}
 }
 
 /** A command for a client that wants to reach a daemon by stdio. */
-export const connectCommand = (workspace, path) => [
+export const connectCommand = (workspace, path, view = VIEW['mcp-bridge/view']) => [
   ...[process.execPath, workspace.bridge, 'connect', '--no-autostart'],
-  ...['--mcp-bridge-socket', path, '--server', 'echo'],
+  ...['--mcp-bridge-socket', path, '--view', view],
 ];
 
 function start(workspace, [command, ...args], stderr = 'inherit') {
@@ -42,6 +45,7 @@ export async function startSubjects(workspace, prefix = []) {
     relay: await startOnSocket(workspace, prefix, 'relay.mjs'),
     limit: await startOnSocket(workspace, prefix, 'limit-mux.mjs'),
     socket: { target: { unix: daemon.path }, watch: [daemon.pid], meta: VIEW },
+    all: { target: { unix: daemon.path }, watch: [daemon.pid], meta: VIEW_OF_ALL, tool: 'echo__echo' },
     connect: {
       target: { command: connectCommand(workspace, daemon.path) },
       watch: [daemon.pid],
@@ -55,5 +59,6 @@ export const SUBJECT_TITLES = {
   relay: 'relay',
   limit: 'limit-mux',
   socket: 'bridge, socket',
+  all: 'bridge, view all',
   connect: 'bridge, connect',
 };

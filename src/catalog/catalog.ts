@@ -2,12 +2,11 @@
 // hash, so that another command or URL begins with nothing.
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { KnownServer } from '../core/known-server.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
-import { writeAtomically } from '../local/atomic-file.ts';
-import { messageOf, systemCode } from '../util/bridge-error.ts';
+import { ensurePrivateTree, readPrivate, writePrivate } from '../local/private-file.ts';
+import { messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { decodeKnown, encodeKnown } from './knowledge-file.ts';
@@ -46,15 +45,20 @@ export class Catalog {
 
   #load(path: string, known: KnownServer): void {
     try {
-      if (!decodeKnown(readFileSync(path, 'utf8'), known)) this.#warn(path, 'it is not in the form that is expected');
+      const content = readPrivate(path);
+      if (content !== undefined && !decodeKnown(content, known))
+        this.#warn(path, 'it is not in the form that is expected');
     } catch (error) {
-      if (systemCode(error) !== 'ENOENT') this.#warn(path, messageOf(error));
+      this.#warn(path, messageOf(error));
     }
   }
 
   #save(path: string | undefined, name: string, known: KnownServer): void {
     if (path === undefined) return;
-    this.#due.set(path, () => writeAtomically(path, encodeKnown(name, known)));
+    this.#due.set(path, () => {
+      ensurePrivateTree(dirname(path));
+      writePrivate(path, encodeKnown(name, known));
+    });
     this.#timer ??= this.#options.clock.after(SETTLE_MS, () => this.flush());
   }
 
@@ -83,7 +87,7 @@ function hashOf(definition: ServerDefinition): string {
   const decisive =
     definition.transport === 'stdio'
       ? [definition.transport, definition.command, definition.args, sorted(definition.env), definition.cwd]
-      : [definition.transport, definition.url, sorted(definition.headers)];
+      : [definition.transport, definition.url, sorted(definition.headers), definition.headersHelper, definition.oauth];
   return createHash('sha256').update(JSON.stringify(decisive)).digest('hex').slice(0, 32);
 }
 

@@ -23,11 +23,11 @@ interface SavedServer {
   readonly faces: readonly SavedFace[];
 }
 
-export function encodeKnown(name: string, known: KnownServer): Buffer {
+export function encodeKnown(name: string, known: KnownServer): string {
   const { asksForRoots, asksBack, habits, faces } = known;
   const head = { format: FORMAT, name, asksForRoots, asksBack, habits: Object.fromEntries(habits) };
   const parts = faces.map(encodeFace).join(',\n');
-  return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"faces":[${parts}]}\n`);
+  return `${JSON.stringify(head).slice(0, -1)},"faces":[${parts}]}\n`;
 }
 
 /** What a server has said goes in as it was, so that it comes out as it was. */

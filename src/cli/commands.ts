@@ -2,10 +2,11 @@
 
 import yargs, { type Argv } from 'yargs';
 import { BridgeError } from '../util/bridge-error.ts';
+import type { AuthValues } from './auth.ts';
 import { clients, start, status, stop } from './daemon-verbs.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { CONNECT, LISTING, LOGGING, SERVE, WHERE } from './options.ts';
+import { AUTH, CONNECT, LISTING, LOGGING, SERVE, WHERE } from './options.ts';
 
 /** Runs the verb that `args` begin with; resolves to the exit code. */
 export async function runCommand(args: readonly string[], host: CliHost): Promise<number> {
@@ -29,6 +30,12 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
     .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(WHERE), does(stop))
     .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
     .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
+    .command(
+      'auth <name>',
+      'Sign in to a server at a URL',
+      (y) => y.positional('name', { type: 'string', describe: 'The server' }).options(AUTH),
+      does(async (values: AuthValues, host) => (await import('./auth.ts')).auth(values, host)),
+    )
     .command(
       'connect',
       'Be a stdio MCP server which is the bridge, for the config of any client',

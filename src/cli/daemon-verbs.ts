@@ -69,7 +69,10 @@ export async function status(values: WhereValues & { json?: boolean | undefined 
   ]);
   host.stdout.write(table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows));
   const failures = instances.flatMap(({ state, lastError }) => (state === 'idle' && lastError ? [lastError] : []));
-  for (const note of [...configFaults, ...failures]) host.stdout.write(`! ${printable(note)}\n`);
+  const late = instances.flatMap(({ server, leftOut }) =>
+    leftOut ? [`${server} has not said what it has, so lists of all servers are made without it`] : [],
+  );
+  for (const note of [...configFaults, ...failures, ...new Set(late)]) host.stdout.write(`! ${printable(note)}\n`);
   return DONE;
 }
 

@@ -28,12 +28,18 @@ export const SERVE = { ...WHERE, ...LOGGING } as const satisfies Options;
 export const CONNECT = {
   ...WHERE,
   server: { type: 'string', describe: 'The server to show, the same as --view server:NAME' },
-  view: { type: 'string', describe: 'What to show of the servers, such as server:NAME' },
+  view: { type: 'string', describe: 'What to show of the servers: all, or server:NAME' },
   'mcp-client-id': {
     type: 'string',
     describe: 'The id to be known by; else MCP_CLIENT_ID, or client.id of the config file',
   },
   'no-autostart': { type: 'boolean', describe: 'Fail instead of starting a daemon' },
+} as const satisfies Options;
+
+export const AUTH = {
+  config: WHERE.config,
+  'no-browser': { type: 'boolean', describe: 'Only print the page to sign in at' },
+  logout: { type: 'boolean', describe: 'Forget the sign-in' },
 } as const satisfies Options;
 
 export const LISTING = {

@@ -6,6 +6,7 @@ import { closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import pRetry from 'p-retry';
+import { stateDir } from '../local/state-dir.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
 
@@ -25,13 +26,9 @@ const CONNECT_RETRIES = { retries: 24, minTimeout: 20, maxTimeout: 1000, factor:
 const START_RETRIES = { retries: 60, minTimeout: 100, maxTimeout: 500, factor: 1.5, maxRetryTime: 30_000 };
 const TAIL_BYTES = 4000;
 
-function stateDir(options: Pick<StartOptions, 'environment' | 'homedir'>): string {
-  return join(options.environment.XDG_STATE_HOME || join(options.homedir, '.local', 'state'), 'mcp-bridge');
-}
-
 /** A connection to the daemon that now runs, and where that one logs. */
 export async function startDaemon(options: StartOptions): Promise<{ socket: Socket; logFile: string }> {
-  const logFile = join(stateDir(options), 'daemon.log');
+  const logFile = join(stateDir(options.environment, options.homedir), 'daemon.log');
   const socket = await pRetry(() => startOnce(options, logFile), {
     ...START_RETRIES,
     shouldRetry: ({ error }) => error instanceof BridgeError && error.code === 'DAEMON_ALREADY_RUNNING',

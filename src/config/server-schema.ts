@@ -1,6 +1,6 @@
 // What the definition of one server may say in a config file. Any fault leaves that server out.
 
-import type { RemoteServer, ServerDefinition, StdioServer } from '../core/server-definition.ts';
+import type { OAuthSettings, RemoteServer, ServerDefinition, StdioServer } from '../core/server-definition.ts';
 import type { Reader } from './reader.ts';
 
 const SERVER_KEYS = [
@@ -13,6 +13,7 @@ const SERVER_KEYS = [
   'url',
   'headers',
   'headersHelper',
+  'oauth',
   'timeoutMs',
   'idleMs',
   'sharing',
@@ -106,6 +107,22 @@ function remoteOf(
     url,
     headers: reader.textMap(fields.headers, `${place}.headers`),
     headersHelper: command === undefined ? undefined : { command, cwd: resolvePath(cwd) },
+    oauth: oauthOf(reader, `${place}.oauth`, fields.oauth),
+  };
+}
+
+function oauthOf(reader: Reader, place: string, value: unknown): OAuthSettings {
+  const fields = reader.section(value, place);
+  reader.keys(fields, place, ['clientId', 'clientSecret', 'scope', 'callbackPort']);
+  const clientId = reader.text(fields.clientId, `${place}.clientId`);
+  if (fields.clientSecret !== undefined && clientId === undefined)
+    reader.fault(`${place}.clientSecret`, 'needs a clientId');
+  const port = reader.count(fields.callbackPort, `${place}.callbackPort`, { otherwise: 0, least: 1, most: 65_535 });
+  return {
+    clientId,
+    clientSecret: reader.text(fields.clientSecret, `${place}.clientSecret`),
+    scope: reader.text(fields.scope, `${place}.scope`),
+    callbackPort: port === 0 ? undefined : port,
   };
 }
 

@@ -200,6 +200,7 @@ export class Backend implements SlotOwner {
       splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(slot.downId));
       splice.send(this.#upstream.outbox, notice.b, notice.start, notice.end);
     }
+    slot.onEnd?.(false);
     this.#slots.remove(slot);
     this.callBacks.callEnded();
   }
@@ -249,11 +250,15 @@ export class Backend implements SlotOwner {
 
   #submitCall(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
     const name = slot.nameText || read.raw(frame.b, read.has(Field.name) ? Field.name : Field.method);
-    if (this.#definition.trustHints === true && role === 'call' && this.#face?.isSafe(name) === true)
-      slot.again = frame;
+    if (this.#definition.trustHints === true && role === 'call' && this.#isSafe(name)) slot.again = frame;
     if (read.has(Field.task)) slot.onAnswer = (answer, said) => this.tasks.learn(slot, answer, said);
     if (this.#slots.lane.isOpen) slot.call = name;
     this.#submitSlot(slot, frame, read);
+  }
+
+  #isSafe(name: string): boolean {
+    const face = this.#face ?? this.#known.faceFor(this.key.offers);
+    return face?.isSafe(name) === true;
   }
 
   #submitSlot(slot: Slot, frame: Frame, read: Envelope): void {

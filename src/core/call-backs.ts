@@ -29,6 +29,10 @@ interface Question extends Frame {
   readonly idText: string;
   readonly idFrom: number;
   readonly idTo: number;
+  /** The token under which it wants to hear how far the client is, likewise; '' without one. */
+  readonly tokenText: string;
+  readonly tokenFrom: number;
+  readonly tokenTo: number;
   readonly params: Readonly<Record<string, unknown>>;
   deadlineMs: number;
 }
@@ -40,6 +44,7 @@ interface PendingQuestion extends ClientQuestion {
   /** Towards the client. */
   readonly id: string;
   readonly serverIdText: string;
+  readonly serverTokenText: string;
   deadlineMs: number;
 }
 
@@ -68,10 +73,15 @@ export class CallBacks {
 
   /** A question has come; `read` says where its parts stand. */
   ask(role: CallBackRole, { b, start, end }: Frame, read: Envelope): void {
-    const idFrom = read.from(Field.id);
-    const idTo = read.to(Field.id);
-    const params = recordOf(read.decode(b, Field.params));
-    const question = { role, b, start, end, idFrom, idTo, idText: read.raw(b, Field.id), params, deadlineMs: 0 };
+    const question: Question = {
+      ...{ role, b, start, end, deadlineMs: 0 },
+      ...{ idText: read.raw(b, Field.id), idFrom: read.from(Field.id), idTo: read.to(Field.id) },
+      tokenText: read.has(Field.metaProgressToken) ? read.raw(b, Field.metaProgressToken) : '',
+      tokenFrom: read.from(Field.metaProgressToken),
+      tokenTo: read.to(Field.metaProgressToken),
+      params: recordOf(read.decode(b, Field.params)),
+    };
+    const { params } = question;
     if (role === 'roots') return this.#askForRoots(question);
     this.#ports.known.noteAsksBack();
     const taskId = relatedTask(params);
@@ -146,13 +156,17 @@ export class CallBacks {
       role: question.role,
       id,
       serverIdText: question.idText,
+      serverTokenText: question.tokenText,
       deadlineMs: 0,
+      progress: (notice, read) => this.#passProgress(pending, notice, read),
       answer: (answer, read) => this.#answered(pending, answer, read),
       abandon: () => this.#abandoned(pending),
     };
     this.#pending.set(question.idText, pending);
     session.questions.set(id, pending);
     splice.clear().replace(question.idFrom, question.idTo, JSON.stringify(id));
+    // Two servers may use the same token towards one client.
+    if (question.tokenText !== '') splice.replace(question.tokenFrom, question.tokenTo, JSON.stringify(id));
     splice.send(session.link.outbox, question.b, question.start, question.end);
   }
 
@@ -169,6 +183,13 @@ export class CallBacks {
     splice.send(outbox, answer.b, answer.start, answer.end);
   }
 
+  #passProgress({ serverTokenText }: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
+    const outbox = this.#ports.outbox();
+    if (outbox === undefined || serverTokenText === '') return;
+    splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), serverTokenText);
+    splice.send(outbox, b, start, end);
+  }
+
   /** So that the server goes on. */
   #abandoned(pending: PendingQuestion): void {
     this.#forget(pending);
@@ -177,11 +198,22 @@ export class CallBacks {
 
   /** The server does not want to know any more. Returns whether it was a question of its own. */
   cancel({ b, start, end }: Frame, read: Envelope): boolean {
-    const pending = read.has(Field.requestId) ? this.#pending.get(read.raw(b, Field.requestId)) : undefined;
-    if (pending === undefined) return false;
+    const idText = read.has(Field.requestId) ? read.raw(b, Field.requestId) : '';
+    const pending = this.#pending.get(idText);
+    if (pending === undefined) return this.#dropHeld(idText);
     this.#forget(pending);
     splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), JSON.stringify(pending.id));
     splice.send(pending.session.link.outbox, b, start, end);
+    return true;
+  }
+
+  /** Nobody was asked yet. */
+  #dropHeld(idText: string): boolean {
+    const others = this.#held.filter((question) => question.idText !== idText);
+    if (others.length === this.#held.length) return false;
+    this.#held = others;
+    if (others.length === 0) this.#ports.slots.isHeld = false;
+    this.callEnded();
     return true;
   }
 

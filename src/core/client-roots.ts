@@ -21,6 +21,8 @@ export class ClientRoots {
   #waiting: (() => void)[] = [];
   #askedId: string | undefined;
   #deadlineMs = 0;
+  /** They have changed since they were asked for. */
+  #isStale = false;
 
   constructor(session: Session) {
     this.#session = session;
@@ -40,7 +42,12 @@ export class ClientRoots {
     const id = `mcp-bridge/roots-${++asked}`;
     this.#askedId = id;
     this.#deadlineMs = 0;
-    questions.set(id, { answer: (answer, read) => this.#answered(id, answer, read), abandon: () => this.abandon() });
+    this.#isStale = false;
+    questions.set(id, {
+      answer: (answer, read) => this.#answered(id, answer, read),
+      progress: () => undefined,
+      abandon: () => this.abandon(),
+    });
     link.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"roots/list"}`);
     link.outbox.endFrame();
   }
@@ -48,6 +55,7 @@ export class ClientRoots {
   #answered(id: string, answer: Frame, read: Envelope): void {
     this.#session.questions.delete(id);
     this.#askedId = undefined;
+    if (this.#isStale) return this.#ask();
     this.learnFrom(answer, read);
   }
 
@@ -71,6 +79,7 @@ export class ClientRoots {
   /** The client says that they are others now. */
   changed(): void {
     this.key = undefined;
+    this.#isStale = true;
   }
 
   checkTime(nowMs: number): void {

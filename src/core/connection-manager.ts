@@ -130,12 +130,12 @@ export class ConnectionManager {
     session.state = 'closing';
     this.#openCount--;
     session.held = undefined;
-    session.roots.abandon();
     // What waits goes first, or it would be sent in the place of what is given up.
     const slots = [...session.slots.values()].sort((a, b) => Number(a.downId !== 0) - Number(b.downId !== 0));
     for (const slot of slots) slot.owner.abandon(slot);
-    for (const question of [...session.questions.values()]) question.abandon();
     session.view?.leave();
+    for (const question of [...session.questions.values()]) question.abandon();
+    session.roots.abandon();
     if (this.#byId.get(session.clientId) === session) this.#byId.delete(session.clientId);
   }
 

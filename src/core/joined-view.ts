@@ -103,7 +103,11 @@ export class JoinedView implements View, SlotOwner {
     const { b } = request.frame;
     const text = read.has(Field.name) ? read.raw(b, Field.name) : '';
     const target = this.#targets[kind].get(text);
-    if (target === undefined) return this.#callAnew(kind, request, read);
+    if (target === undefined) this.#callAnew(kind, request, read);
+    else this.#callTarget(target, request, read);
+  }
+
+  #callTarget(target: Target, request: ClientRequest, read: Envelope): void {
     const backend = target.leg.use();
     const slot = openSlot(this.#session, request, read, backend);
     if (slot !== undefined) give(slot, request, read, { backend, nameText: target.ownKey });
@@ -116,8 +120,10 @@ export class JoinedView implements View, SlotOwner {
     const found = this.#lists.find(kind, name);
     if (found === undefined) return this.#refuse(request, read, rpcErrorOf(this.#lists.notFound(kind, name)));
     if (!('alias' in found)) {
-      this.#targets[kind].set(read.raw(request.frame.b, Field.name), found);
-      return this.#call(kind, request, read);
+      const text = read.raw(request.frame.b, Field.name);
+      // There are too many spellings with escapes to keep them.
+      if (!text.includes('\\')) this.#targets[kind].set(text, found);
+      return this.#callTarget(found, request, read);
     }
     const slot = openSlot(this.#session, request, read, this);
     if (slot === undefined) return;

@@ -23,7 +23,7 @@ export class Leg {
     this.session = session;
     this.server = server;
     this.#listChanged = listChanged;
-    server.legs.add(this);
+    server.legs.set(session, this);
   }
 
   /** What the client sees of the server, if that is known. */
@@ -110,7 +110,7 @@ export class Leg {
 
   leave(): void {
     this.#hasLeft = true;
-    this.server.legs.delete(this);
+    this.server.legs.delete(this.session);
     this.unbind();
   }
 }

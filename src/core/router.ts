@@ -113,16 +113,21 @@ export class Router {
       case 'cancelled':
         return this.#onCancelled(session, bytes, start, end);
       case 'progress':
-        // It can only be about a question of the server's.
-        if (session.questions.size > 0) session.view?.notify({ b: bytes, start, end });
-        else this.#context.counters.strayProgress++;
-        return;
+        return this.#onProgress(session, { b: bytes, start, end });
       case 'roots-changed':
         session.roots.changed();
         return session.view?.rootsChanged({ b: bytes, start, end });
       default:
         session.view?.notify({ b: bytes, start, end });
     }
+  }
+
+  /** It can only be about a question that the client was asked. */
+  #onProgress(session: Session, frame: Frame): void {
+    const token = envelope.id(frame.b, Field.progressToken);
+    const question = token === undefined ? undefined : session.questions.get(token);
+    if (question === undefined) this.#context.counters.strayProgress++;
+    else question.progress(frame, envelope);
   }
 
   #onCancelled(session: Session, b: Buffer, start: number, end: number): void {

@@ -32,6 +32,7 @@ export interface RemoteServer extends AnyServer {
   /** Values may name variables of the environment: ${NAME}, or ${NAME:-otherwise}. */
   readonly headers: Readonly<Record<string, string>>;
   readonly headersHelper: HeadersHelper | undefined;
+  readonly oauth: OAuthSettings;
 }
 
 /** A command for the shell that prints more headers, as JSON, for each connection. */
@@ -39,6 +40,16 @@ export interface HeadersHelper {
   readonly command: string;
   /** Absolute, or undefined for the daemon's own. */
   readonly cwd: string | undefined;
+}
+
+/** How to sign in, where the server does not tell or would not let us in. */
+export interface OAuthSettings {
+  /** Of a client that is known there; without it we register one. */
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+  readonly scope: string | undefined;
+  /** Where the browser is sent back to; without it, any port that is free. */
+  readonly callbackPort: number | undefined;
 }
 
 export type ServerDefinition = StdioServer | RemoteServer;

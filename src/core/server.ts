@@ -31,7 +31,8 @@ export class Server {
   readonly #instances = new Map<Backend, InstancePorts>();
   /** Where clients wait whose roots are not known yet. */
   readonly #lobbies = new WeakSet<Backend>();
-  readonly legs = new Set<Leg>();
+  /** One for each client that sees it. */
+  readonly legs = new Map<Session, Leg>();
   /** A joined list was made without it, because it had not answered. */
   isLeftOut = false;
 
@@ -158,15 +159,10 @@ export class Server {
   /** Rather than let one client wait for another's conversation, it gets an instance of its own, within the limit. */
   #contended(backend: Backend, session: Session): void {
     if (this.#options.definition.sharing !== 'auto') return;
-    const leg = this.#legOf(session, backend);
-    if (leg === undefined) return;
+    const leg = this.legs.get(session);
+    if (leg?.backend !== backend) return;
     const other = this.#free(backend, session) ?? this.#another(backend.key, session);
     if (other !== undefined) leg.moveTo(other);
-  }
-
-  #legOf(session: Session, backend: Backend): Leg | undefined {
-    for (const leg of this.legs) if (leg.session === session && leg.backend === backend) return leg;
-    return undefined;
   }
 
   #free(busy: Backend, session: Session): Backend | undefined {
@@ -187,6 +183,6 @@ export class Server {
 
   #listLearnt(kind: ListKind, isFirst: boolean): void {
     this.isLeftOut = false;
-    for (const leg of [...this.legs]) leg.listChanged(kind, isFirst);
+    for (const leg of [...this.legs.values()]) leg.listChanged(kind, isFirst);
   }
 }

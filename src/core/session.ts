@@ -25,6 +25,8 @@ export type Pause = (typeof Pause)[keyof typeof Pause];
 /** What the client has been asked, and has not answered. */
 export interface ClientQuestion {
   answer(answer: Frame, read: Envelope): void;
+  /** The client says how far it is. */
+  progress(notice: Frame, read: Envelope): void;
   /** The client has gone. */
   abandon(): void;
 }
@@ -57,7 +59,7 @@ export class Session {
   /** The directory that it works in, if it has said so. */
   cwd: string | undefined;
 
-  /** By our id towards it. */
+  /** By our id towards it, which is the progress token too. */
   readonly questions = new Map<RequestId, ClientQuestion>();
   /** What of its capabilities servers may be offered. */
   offers: Offers = {};

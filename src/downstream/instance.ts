@@ -209,7 +209,7 @@ export class Instance {
     this.lastError = error.message;
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
     void child?.stop();
-    this.#happen('died');
+    this.#happen(error.code === 'SERVER_AUTH_REQUIRED' ? 'refused' : 'died');
     this.backend.failed(error);
   }
 

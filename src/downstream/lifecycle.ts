@@ -9,7 +9,7 @@
 //
 // One that dies is started again when it is needed: at once after its first death, after a growing, random pause if it
 // has died before within a minute. After five deaths in a minute it is broken: who needs it is told so at once, until a
-// pause is over; the start after that decides.
+// pause is over; the start after that decides. One that refuses to start until a person signs in is idle again.
 
 import { invariant } from '../util/invariant.ts';
 
@@ -32,7 +32,7 @@ export interface Life {
   readonly deathsMs: readonly number[];
 }
 
-export type LifeEvent = 'needed' | 'opened' | 'died' | 'timer' | 'vacant' | 'gone' | 'shutdown';
+export type LifeEvent = 'needed' | 'opened' | 'refused' | 'died' | 'timer' | 'vacant' | 'gone' | 'shutdown';
 
 /** What is to be done. `refuse` fails all who wait: it is broken. */
 export type LifeEffect = 'launch' | 'end' | 'refuse' | { readonly waitMs: number } | undefined;
@@ -63,6 +63,8 @@ export function transition(
       return event === 'needed' ? whenNeeded(recent, now) : stay(recent);
     case 'starting':
       if (event === 'opened') return become(recent, { kind: 'ready' });
+      // It is there, and wants something that only a person can give: that is no death.
+      if (event === 'refused') return become(recent, { kind: 'idle' });
       return event === 'died' ? whenDead(recent, now) : stay(recent);
     case 'ready':
       if (event === 'vacant') return become(recent, { kind: 'stopping', isNeeded: false }, 'end');

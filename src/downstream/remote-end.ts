@@ -1,6 +1,7 @@
 // What all connections to servers at a URL share: the headers that they are made with, what is secret about them, and
 // how they end.
 
+import { TokenKeeper } from '../auth/token-keeper.ts';
 import type { RemoteServer } from '../core/server-definition.ts';
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import { deferred } from '../util/deferred.ts';
@@ -13,11 +14,15 @@ import { configuredHeaders, mergedHeaders } from './remote-headers.ts';
 /** From here on a word of a header counts as a secret of its own, such as the token behind `Bearer`. */
 const SECRET_WORD = 8;
 
+const SIGN_IN_NEEDED = 'wants you to sign in';
+
 export class RemoteEnd {
   readonly definition: RemoteServer;
   readonly ended: Promise<string>;
   /** Why it could not be opened. */
   failure: BridgeError | undefined;
+  /** For a server that we can sign in to. */
+  keeper: TokenKeeper | undefined;
   readonly #context: LaunchContext;
   readonly #configured: Readonly<Record<string, string>>;
   readonly #secrets: [name: string, value: string][] = [];
@@ -44,7 +49,14 @@ export class RemoteEnd {
   async headers(): Promise<Readonly<Record<string, string>>> {
     const helped = await helperHeaders(this.definition, this.#context, this.signal);
     this.#hideHeaders(helped);
-    return mergedHeaders(this.#configured, helped);
+    const headers = mergedHeaders(this.#configured, helped);
+    if (this.definition.transport !== 'ws' && headers.authorization === undefined) this.#keepTokens();
+    return headers;
+  }
+
+  #keepTokens(): void {
+    const { environment } = this.#context;
+    this.keeper = new TokenKeeper(this.definition, { environment, hide: (name, value) => this.hide(name, value) });
   }
 
   /** From here on this value is taken out of what anyone is told. */
@@ -69,6 +81,7 @@ export class RemoteEnd {
     const failure = failureOf(error);
     if (failure.isUncertain && code === 'SERVER_UNREACHABLE') return this.lostCall(failure.message);
     const { name } = this.definition;
+    if (this.#isSignInNeeded(failure)) return signInNeeded(name);
     const options = { server: name, hint: this.#hintFor(failure), cause: error };
     return new BridgeError(code, `Server ${name} ${failure.message}`, options);
   }
@@ -82,7 +95,8 @@ export class RemoteEnd {
     });
   }
 
-  #hintFor({ isFinal }: RemoteFailure): string {
+  #hintFor({ status, isFinal }: RemoteFailure): string {
+    if (status === 401) return 'Check its headers, or their helper.';
     if (isFinal) return 'The next call begins a new session.';
     const { origin, pathname } = new URL(this.definition.url);
     return `Check its url: ${origin === 'null' ? '' : origin}${pathname}`;
@@ -94,8 +108,25 @@ export class RemoteEnd {
     this.over(this.failure.message);
   }
 
+  /** Nothing can be asked over it any more. */
+  lose(failure: RemoteFailure): void {
+    this.over(this.#isSignInNeeded(failure) ? SIGN_IN_NEEDED : failure.message);
+  }
+
+  #isSignInNeeded({ status }: RemoteFailure): boolean {
+    return status === 401 && this.keeper !== undefined;
+  }
+
   over(how: string): void {
     this.#end.resolve(how);
     this.#abort.abort();
   }
+}
+
+function signInNeeded(name: string): BridgeError {
+  const word = /^[\w.@/-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`;
+  return new BridgeError('SERVER_AUTH_REQUIRED', `Server ${name} ${SIGN_IN_NEEDED}`, {
+    server: name,
+    hint: `Run: mcp-bridge auth ${word}`,
+  });
 }

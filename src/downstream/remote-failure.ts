@@ -82,10 +82,10 @@ function innerOf(error: Error): unknown {
   return error instanceof AggregateError ? error.errors[0] : error.cause;
 }
 
-/** From an answer that is none; `isOpen` says that the server has answered better ones before. */
-export function statusFailure(status: number, isOpen: boolean): RemoteFailure {
-  if (status === 401) return new RemoteFailure('wants you to sign in', { status, isFinal: true });
-  if (status === 404 && isOpen) return new RemoteFailure('has ended the session', { status, isFinal: true });
+/** From an answer that is none; `isOfSession` says that it was asked for in a session that the server has known. */
+export function statusFailure(status: number, isOfSession: boolean): RemoteFailure {
+  if (status === 401) return new RemoteFailure(`does not accept us (HTTP ${status})`, { status, isFinal: isOfSession });
+  if (status === 404 && isOfSession) return new RemoteFailure('has ended the session', { status, isFinal: true });
   return new RemoteFailure(`${sentenceFor(status)} (HTTP ${status})`, { status });
 }
 
@@ -111,6 +111,7 @@ export function failureOf(error: unknown): RemoteFailure {
   if (error instanceof SyntaxError) return new RemoteFailure('answered with something that is not JSON');
   if (error instanceof Error && error.name === 'ZodError')
     return new RemoteFailure('answered with something that is not JSON-RPC');
+  if (error instanceof Error && error.message.includes('Unexpected content type')) return contentFailure(null);
   const status = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof status === 'number' && status >= 300 ? statusFailure(status, false) : networkFailure(error);
 }

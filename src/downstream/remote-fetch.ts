@@ -1,17 +1,21 @@
 // `fetch` for the SDK's transports to one server: what goes wrong is thrown as a RemoteFailure, before the transports
 // put the server's answer into their own errors.
 
+import type { TokenKeeper } from '../auth/token-keeper.ts';
 import { contentFailure, networkFailure, type RemoteFailure, statusFailure } from './remote-failure.ts';
 
 export interface RemoteFetchOptions {
+  /** Has tokens for this origin, if it is one that we can sign in to. */
+  readonly keeper: () => TokenKeeper | undefined;
+  readonly origin: string;
   /** The stream that a request's answer comes in has ended, with the answer or without it. */
   readonly streamEnded: (requestId: unknown) => void;
 }
 
 export class RemoteFetch {
   readonly #options: RemoteFetchOptions;
-  /** The last one: an EventSource hands on no more than a text of it. */
-  failure: RemoteFailure | undefined;
+  /** What it has thrown last: an EventSource hands on no more than a text of it. */
+  failure: unknown;
   #isOpen = false;
 
   constructor(options: RemoteFetchOptions) {
@@ -19,19 +23,41 @@ export class RemoteFetch {
   }
 
   readonly fetch = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
+    try {
+      return await this.#checked(url, init);
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
+  };
+
+  async #checked(url: string | URL, init: RequestInit): Promise<Response> {
     const response = await this.#send(url, init);
     const failure = this.#failureIn(response, init);
     if (failure === undefined) return this.#watched(response, init);
     await response.body?.cancel();
-    throw this.#note(failure);
-  };
+    throw failure;
+  }
 
   async #send(url: string | URL, init: RequestInit): Promise<Response> {
+    const keeper = new URL(url).origin === this.#options.origin ? this.#options.keeper() : undefined;
+    const token = keeper?.accessToken();
+    const response = await this.#ask(url, init, token);
+    if (response.status !== 401 || keeper === undefined) return response;
+    const renewed = await keeper.renewed(token, response);
+    if (renewed === undefined) return response;
+    await response.body?.cancel();
+    return this.#ask(url, init, renewed);
+  }
+
+  async #ask(url: string | URL, init: RequestInit, token: string | undefined): Promise<Response> {
+    const headers = new Headers(init.headers);
+    if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
     try {
-      return await fetch(url, init);
+      return await fetch(url, { ...init, headers });
     } catch (error) {
       if (error instanceof Error && error.name === 'AbortError') throw error;
-      throw this.#note(networkFailure(error));
+      throw networkFailure(error);
     }
   }
 
@@ -40,8 +66,8 @@ export class RemoteFetch {
     if (response.status < 400) return this.#contentFailureIn(response, method);
     if (response.status === 405 && method === 'GET') return undefined;
     // What a server says to GET is about the stream and not about the session, unless the stream was there before.
-    const isKnown = method === 'POST' || new Headers(headers).has('last-event-id');
-    return statusFailure(response.status, this.#isOpen && isKnown);
+    const isOfSession = method === 'POST' || new Headers(headers).has('last-event-id');
+    return statusFailure(response.status, this.#isOpen && isOfSession);
   }
 
   #contentFailureIn(response: Response, method: string): RemoteFailure | undefined {
@@ -59,11 +85,6 @@ export class RemoteFetch {
     const { id } = JSON.parse(body) as { id?: unknown };
     const watched = untilEnd(response.body, () => this.#options.streamEnded(id));
     return new Response(watched, response);
-  }
-
-  #note(failure: RemoteFailure): RemoteFailure {
-    this.failure = failure;
-    return failure;
   }
 }
 

@@ -112,13 +112,20 @@ export class RemoteLink implements Link, ByteSink {
 
   async #hand(message: JSONRPCMessage): Promise<void> {
     const transport = await this.#transport;
-    if (!('id' in message) || !('method' in message)) return transport.send(message);
+    if (!('id' in message) || !('method' in message)) return this.#handNotice(transport, message);
     const awaited = { isResumable: false, isBroken: false };
     this.#awaited.set(message.id, awaited);
     const onresumptiontoken = (): void => {
       awaited.isResumable = true;
     };
     await transport.send(message, { onresumptiontoken });
+  }
+
+  #handNotice(transport: Transport, message: JSONRPCMessage): Promise<void> {
+    // Nobody waits for what is cancelled, and it need not be answered.
+    if ('method' in message && message.method === 'notifications/cancelled')
+      this.#awaited.delete(message.params?.requestId);
+    return transport.send(message);
   }
 
   /** The one who waits for it is told; nobody else is concerned. */

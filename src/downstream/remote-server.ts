@@ -1,9 +1,12 @@
 // A connection to a server at a URL over HTTP, by the SDK's transports, which are loaded with the first of them.
 
+import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { RemoteServer } from '../core/server-definition.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import { deferred } from '../util/deferred.ts';
 import type { LaunchContext } from './child-process.ts';
 import type { ServerConnection } from './connection.ts';
 import { EitherTransport } from './either-transport.ts';
@@ -27,6 +30,8 @@ const RECONNECTION = {
   maxRetries: 7,
 };
 
+const GOODBYE_MS = 1000;
+
 /** How the SDK says that a stream could not be taken up again. */
 const GAVE_UP = 'Maximum reconnection attempts';
 
@@ -34,12 +39,19 @@ class RemoteConnection implements ServerConnection {
   readonly link: RemoteLink;
   readonly pid = undefined;
   readonly #end: RemoteEnd;
-  readonly #fetch = new RemoteFetch({ streamEnded: (id) => this.link.streamEnded(id) });
+  readonly #clock: Clock;
+  readonly #fetch: RemoteFetch;
   readonly #transports: Transport[] = [];
   #lastError = '';
 
   constructor(end: RemoteEnd, context: LaunchContext) {
     this.#end = end;
+    this.#clock = context.clock;
+    this.#fetch = new RemoteFetch({
+      keeper: () => end.keeper,
+      origin: new URL(end.definition.url).origin,
+      streamEnded: (id) => this.link.streamEnded(id),
+    });
     const transport = this.#open();
     transport.catch((error: unknown) => end.fail(this.#causeOf(error)));
     this.link = new RemoteLink(transport, {
@@ -68,8 +80,20 @@ class RemoteConnection implements ServerConnection {
   }
 
   async stop(): Promise<void> {
+    if (!this.#end.signal.aborted) await this.#sayGoodbye();
     this.#end.over('was stopped');
     await Promise.allSettled(this.#transports.map((transport) => transport.close())); // they are gone either way
+  }
+
+  /** The server may forget what it keeps for us; one that does not answer will find out by itself. */
+  async #sayGoodbye(): Promise<void> {
+    const late = deferred<void>();
+    const timer = this.#clock.after(GOODBYE_MS, () => late.resolve());
+    const goodbyes = this.#transports.map((transport) =>
+      'terminateSession' in transport ? (transport as StreamableHTTPClientTransport).terminateSession() : undefined,
+    );
+    await Promise.race([Promise.allSettled(goodbyes), late.promise]);
+    timer.cancel();
   }
 
   async #open(): Promise<Transport> {
@@ -115,7 +139,7 @@ class RemoteConnection implements ServerConnection {
     this.#lastError = this.#end.errorOf(this.#causeOf(error)).message;
     if (error.message.startsWith(GAVE_UP)) this.link.gaveUp();
     // Once the one whose message it was has been told.
-    if (error instanceof RemoteFailure && error.isFinal) setImmediate(() => this.#end.over(error.message));
+    if (error instanceof RemoteFailure && error.isFinal) setImmediate(() => this.#end.lose(error));
   }
 
   #onStreamError(error: Error): void {

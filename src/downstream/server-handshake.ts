@@ -1,6 +1,12 @@
 // The bridge's own handshake with a server, once for each process. Lines that are no answer to it are passed over.
 
-import { INITIALIZED_NOTICE, LATEST_PROTOCOL_VERSION, methodOf } from '../core/era/era-2025.ts';
+import {
+  INITIALIZED_NOTICE,
+  isSpoken,
+  LATEST_PROTOCOL_VERSION,
+  methodOf,
+  PROTOCOL_VERSIONS,
+} from '../core/era/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
@@ -45,9 +51,22 @@ export class ServerHandshake {
     if (envelope.kind !== 'response' || !this.#isOurs(b)) return undefined;
     const from = envelope.from(Field.result);
     if (from < 0 || byteAt(b, from) !== OPEN_OBJECT) throw this.#refused(b);
+    this.#checkVersion(envelope.decode(b, Field.result));
     this.#outbox.latin1(INITIALIZED_NOTICE);
     this.#outbox.endFrame();
     return Buffer.concat([b.subarray(from, envelope.to(Field.result)), Buffer.from('\n')]);
+  }
+
+  /** One that we do not speak is no basis; a server that names none is taken at its word that it answered. */
+  #checkVersion(result: unknown): void {
+    const { protocolVersion } = result as { protocolVersion?: unknown };
+    if (typeof protocolVersion !== 'string' || isSpoken(protocolVersion)) return;
+    const name = this.#server;
+    const safe = this.#connection.safe(protocolVersion).slice(0, 64);
+    throw new BridgeError('SERVER_START_FAILED', `Server ${name} speaks version ${JSON.stringify(safe)} of MCP`, {
+      server: name,
+      hint: `The bridge speaks ${PROTOCOL_VERSIONS.join(', ')}.`,
+    });
   }
 
   #isOurs(b: Buffer): boolean {

@@ -100,7 +100,6 @@ export class WebSocketConnection implements ServerConnection {
 }
 
 function upgradeFailure(status: number): RemoteFailure {
-  if (status === 401) return new RemoteFailure('does not accept us (HTTP 401)', { status });
   if (status >= 200 && status < 300) return new RemoteFailure(`is no WebSocket (HTTP ${status})`, { status });
   return statusFailure(status, false);
 }

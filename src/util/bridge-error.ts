@@ -2,6 +2,7 @@
 // and never hold environment values, headers or stack traces.
 
 export type BridgeErrorCode =
+  | 'AUTH_FAILED'
   | 'CALL_TIMED_OUT'
   | 'CONFIG_INVALID'
   | 'CONFIG_NOT_FOUND'
@@ -10,9 +11,11 @@ export type BridgeErrorCode =
   | 'DAEMON_START_FAILED'
   | 'DAEMON_UNRESPONSIVE'
   | 'PROMPT_NOT_FOUND'
+  | 'FILE_UNUSABLE'
   | 'REQUEST_REFUSED'
   | 'RESOURCE_NOT_FOUND'
   | 'SERVER_ANSWER_REFUSED'
+  | 'SERVER_AUTH_REQUIRED'
   | 'SERVER_BROKEN'
   | 'SERVER_BUSY'
   | 'SERVER_CRASHED'

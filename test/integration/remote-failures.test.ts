@@ -99,6 +99,11 @@ test.each<[string, RequestListener, string]>([
   ['JSON that is none', answering(200, '{"s3cret', JSON_TYPE), 'answered with something that is not JSON'],
   ['JSON that is no message', answering(200, '["s3cret"]', JSON_TYPE), 'answered with something that is not JSON-RPC'],
   [
+    'plain text',
+    answering(200, 's3cret', { 'content-type': 'text/plain' }),
+    'does not speak MCP at its url: it answered with something instead of JSON',
+  ],
+  [
     'a way to another host',
     answering(302, '', { location: 'http://example.invalid/s3cret' }),
     'sends us to another place, which is not followed (HTTP 302)',
@@ -137,7 +142,8 @@ describe('a server over ws', () => {
     const port = await listening(createServer(answering(status)));
     const { error, seen } = await refusalOf({ url: `ws://127.0.0.1:${port}/?key=s3cret` });
     expect(error?.message).toBe(`Server s ${sentence}`);
-    expect(error?.data).toMatchObject({ hint: `Check its url: ws://127.0.0.1:${port}/` });
+    const hint = status === 401 ? 'Check its headers, or their helper.' : `Check its url: ws://127.0.0.1:${port}/`;
+    expect(error?.data).toMatchObject({ hint });
     expect(seen).not.toContain('s3cret');
   });
 
@@ -192,5 +198,25 @@ test('a call that fails on its way is told so, and the next one may work', async
   expect((await client.request(2, 'tools/list')).result).toEqual({});
   expect((await daemon.status()).instances).toMatchObject([{ restarts: 0 }]);
   expect(JSON.stringify([answer, daemon.log])).not.toContain('s3cret');
+  await daemon.stop();
+});
+
+test('a call that is not let in any more ends the connection, and the next one runs the helper again', async () => {
+  let status = 200;
+  const url = `http://127.0.0.1:${await listening(createServer(smallServer(() => status)))}/mcp`;
+  const headersHelper = `echo run >> runs; echo '{"authorization":"Bearer s3cret"}'`;
+  const daemon = await TestDaemon.start({ mcpServers: { s: { url, headersHelper } } });
+  const client = await daemon.client();
+  status = 401;
+  const answer = await client.request(1, 'tools/list');
+  expect(answer.error).toMatchObject({
+    message: 'Server s does not accept us (HTTP 401)',
+    data: { code: 'SERVER_UNREACHABLE', hint: 'Check its headers, or their helper.' },
+  });
+  await daemon.until(({ instances }) => instances[0]?.state === 'idle');
+  status = 200;
+  expect((await client.request(2, 'tools/list')).result).toEqual({});
+  expect(readFileSync(join(daemon.dir, 'runs'), 'utf8')).toBe('run\nrun\n');
+  expect(JSON.stringify([answer, await daemon.status(), daemon.log])).not.toContain('s3cret');
   await daemon.stop();
 });

@@ -85,6 +85,16 @@ test('a server that has forgotten the session gets a new one with the next call'
   await daemon.stop();
 });
 
+test('a server is told when its session is not needed any more', async () => {
+  const url = await httpServer('http');
+  const sessions = async (): Promise<string> => (await fetch(new URL('/sessions', url))).text();
+  const daemon = await TestDaemon.start({ mcpServers: { remote: { url } } });
+  await daemon.client();
+  expect(await sessions()).toBe('1');
+  await daemon.stop();
+  expect(await sessions()).toBe('0');
+});
+
 const WAIT = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } };
 
 test('a stream that breaks in the middle of a call is taken up again where it broke', async () => {

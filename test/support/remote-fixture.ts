@@ -13,7 +13,7 @@ export function endFixtures(): void {
 }
 
 /** Starts a program of test/fixtures/servers; its port. */
-async function startFixture(program: string, ...args: string[]): Promise<number> {
+export async function startFixture(program: string, ...args: string[]): Promise<number> {
   const file = join(ROOT, 'test/fixtures/servers', program);
   const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   running.push(child);

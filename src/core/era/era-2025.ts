@@ -8,6 +8,8 @@ import { BACKSLASH, byteAt } from '../../wire/json-grammar.ts';
 
 /** Newest first. */
 export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+/** From before the first release. Nothing that matters here was different, and servers of it are still about. */
+const PRELIMINARY_VERSION = '2024-10-07';
 /** The only revision that has batches. */
 export const BATCH_VERSION: string = '2025-03-26';
 export const LATEST_PROTOCOL_VERSION: string = PROTOCOL_VERSIONS[0];
@@ -172,6 +174,11 @@ export function unbatch(b: Buffer, start: number, end: number): Frame[] {
 /** Whether it goes to a server; the others are the bridge's own business. */
 export function isCall(method: Method): method is Call {
   return method.isCall;
+}
+
+/** Whether a server that speaks this version is understood. */
+export function isSpoken(version: string): boolean {
+  return version === PRELIMINARY_VERSION || PROTOCOL_VERSIONS.some((known) => known === version);
 }
 
 /** The version that an answer to a client names: the one it asked for if it is known here, else the latest. */

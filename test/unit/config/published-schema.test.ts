@@ -12,7 +12,9 @@ interface Property {
   readonly default?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly enum?: readonly string[];
   readonly properties?: Readonly<Record<string, Property>>;
+  readonly additionalProperties?: Property;
 }
 
 const read = (name: string): string =>
@@ -50,6 +52,23 @@ describe('the JSON Schema', () => {
     expect(faultsOf(sections)).toEqual(['policy has no effect yet']);
     expect(faultsOf({ other: {} })).toEqual(['other is not known']);
   });
+});
+
+test('the JSON Schema knows the keys and types of a server that the code knows', () => {
+  const server = schema.properties.mcpServers?.additionalProperties?.properties ?? {};
+  for (const entry of [{ command: 'c' }, { url: 'https://x' }]) {
+    const fields = Object.fromEntries(Object.keys(server).map((key) => [key, 0]));
+    expect(faultsOf({ mcpServers: { s: { ...fields, ...entry } } }).filter((fault) => fault.endsWith('known'))).toEqual(
+      [],
+    );
+  }
+  const oauth = Object.keys(server.oauth?.properties ?? {});
+  const fields = Object.fromEntries(oauth.map((key) => [key, key === 'callbackPort' ? 1 : 'x']));
+  expect(faultsOf({ mcpServers: { s: { url: 'https://x', oauth: fields } } })).toEqual([]);
+  for (const type of server.type?.enum ?? []) {
+    const entry = type === 'stdio' ? { command: 'c' } : { url: type === 'ws' ? 'ws://x' : 'https://x' };
+    expect(faultsOf({ mcpServers: { s: { type, ...entry } } })).toEqual([]);
+  }
 });
 
 test('the example has no faults', () => {

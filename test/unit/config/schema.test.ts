@@ -181,6 +181,13 @@ describe('a server at a URL', () => {
     expect(remote(entry)).toMatchObject([{ name: 's', transport, url, headers: {}, headersHelper: undefined }]);
   });
 
+  test('may say how to sign in', () => {
+    const nothing = { clientId: undefined, clientSecret: undefined, scope: undefined, callbackPort: undefined };
+    expect(remote({})).toMatchObject([{ oauth: nothing }]);
+    const all = { clientId: 'a', clientSecret: 'b', scope: 'c d', callbackPort: 8080 };
+    expect(remote({ oauth: all })).toMatchObject([{ oauth: all }]);
+  });
+
   test('may have a helper for its headers, which runs in the directory of the file or another one', () => {
     expect(remote({ headersHelper: 'print it' })).toMatchObject([
       { headersHelper: { command: 'print it', cwd: '/base/.' } },
@@ -196,6 +203,11 @@ describe('a server at a URL', () => {
     [{ type: 'smtp' }, 'mcpServers.s.type is one of http, sse, ws, auto'],
     [{ type: 'toString' }, 'mcpServers.s.type is one of http, sse, ws, auto'],
     [{ type: 7 }, 'mcpServers.s.type is one of http, sse, ws, auto'],
+    [{ oauth: 'x' }, 'mcpServers.s.oauth must be an object'],
+    [{ oauth: { clientId: '' } }, 'mcpServers.s.oauth.clientId must be a string that is not empty'],
+    [{ oauth: { clientSecret: 's3cret' } }, 'mcpServers.s.oauth.clientSecret needs a clientId'],
+    [{ oauth: { callbackPort: 70_000 } }, 'mcpServers.s.oauth.callbackPort must be a whole number from 1 to 65535'],
+    [{ oauth: { scopes: 'x' } }, 'mcpServers.s.oauth.scopes is not known'],
     [{ headersHelper: ['x'] }, 'mcpServers.s.headersHelper must be a string that is not empty'],
     [{ headers: { A: 1 } }, 'mcpServers.s.headers.A must be a string'],
   ])('with %j is left out, with the reason', (entry, fault) => {

@@ -21,6 +21,7 @@ function serverWith(command: string): RemoteServer {
     url: 'https://weather.example/mcp',
     headers: {},
     headersHelper: { command, cwd: undefined },
+    oauth: { clientId: undefined, clientSecret: undefined, scope: undefined, callbackPort: undefined },
   };
 }
 

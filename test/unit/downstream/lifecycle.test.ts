@@ -54,6 +54,16 @@ describe('an instance', () => {
     expect(effects).toEqual(['launch', undefined, undefined, 'launch']);
   });
 
+  test('that wants a person to sign in has not died, however often it is asked', () => {
+    const asked = Array.from({ length: 10 }, (_, n): [LifeEvent, number][] => [
+      ['needed', n],
+      ['refused', n],
+    ]);
+    const { life, effects } = live([...asked.flat(), ['needed', 10]]);
+    expect(effects.filter((effect) => effect !== undefined)).toEqual(Array.from({ length: 11 }, () => 'launch'));
+    expect(life.deathsMs).toEqual([]);
+  });
+
   test('that dies again and again is started after pauses that grow', () => {
     const waits = [2, 3, 4].map((count) => live([...deaths(count), ['needed', 10]]).effects.at(-1));
     expect(waits).toEqual([{ waitMs: 499 }, { waitMs: 999 }, { waitMs: 1998 }]);
@@ -142,7 +152,7 @@ describe('an instance', () => {
   });
 
   test('never has two processes, and never forgets one who waits', () => {
-    const event = fc.constantFrom<LifeEvent>('needed', 'opened', 'died', 'timer', 'vacant', 'gone');
+    const event = fc.constantFrom<LifeEvent>('needed', 'opened', 'refused', 'died', 'timer', 'vacant', 'gone');
     fc.assert(
       fc.property(
         fc.array(fc.tuple(event, fc.nat(20_000)), { maxLength: 60 }),
@@ -156,12 +166,12 @@ describe('an instance', () => {
             ms += later;
             // Only what can happen to what is there.
             if ((what === 'opened' || what === 'died' || what === 'gone') && processes === 0) continue;
-            if (what === 'opened' && life.state.kind !== 'starting') continue;
+            if ((what === 'opened' || what === 'refused') && life.state.kind !== 'starting') continue;
             if (what === 'gone' && life.state.kind !== 'stopping') continue;
             if (what === 'died' && life.state.kind === 'stopping') continue;
             if (what === 'timer' && life.state.kind !== 'waiting') continue;
-            if (what === 'died' || what === 'gone') processes--;
-            if (what === 'opened' || what === 'died') isWaitedFor = false;
+            if (what === 'died' || what === 'refused' || what === 'gone') processes--;
+            if (what === 'opened' || what === 'refused' || what === 'died') isWaitedFor = false;
             const { life: next, effect } = transition(life, what, { ms, random });
             if (what === 'needed' && next.state.kind !== 'ready') isWaitedFor = true;
             if (effect === 'launch') processes++;

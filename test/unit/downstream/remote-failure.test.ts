@@ -28,7 +28,7 @@ describe('a failure on the way to a server at a URL', () => {
   });
 
   test.each([
-    [401, false, 'wants you to sign in'],
+    [401, false, 'does not accept us (HTTP 401)'],
     [403, false, 'denies access (HTTP 403)'],
     [404, false, 'is not at its url (HTTP 404)'],
     [404, true, 'has ended the session'],

@@ -68,6 +68,15 @@ test('a request whose stream can be taken up again waits, until that has failed'
   expect(arrived).toEqual([lost(1)]);
 });
 
+test('nothing is told of a request that was cancelled', async () => {
+  const { link, ask, clock, arrived } = linked(() => Promise.resolve());
+  await ask({ id: 1, method: 'a' });
+  await ask({ method: 'notifications/cancelled', params: { requestId: 1 } });
+  link.streamEnded(1);
+  clock.advance(100);
+  expect(arrived).toEqual([]);
+});
+
 test('a request that cannot be sent is told why; what is no request, nobody', async () => {
   const { ask, arrived } = linked(() => Promise.reject(new Error('no')));
   await ask({ id: 1, method: 'a' });

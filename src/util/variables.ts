@@ -1,7 +1,8 @@
 // Variables of the environment in a definition's texts: ${NAME}, or ${NAME:-what to take without it}.
 
-import { BridgeError } from '../util/bridge-error.ts';
-import type { Environment } from './child-env.ts';
+import { BridgeError } from './bridge-error.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 

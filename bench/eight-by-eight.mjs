@@ -1,0 +1,114 @@
+// Theme: the memory of eight agents that have eight servers each, directly and behind the bridge. The agents are this
+// bench's own and do not count; everything that they need to have running does.
+import { mkdirSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { programOf, pssMib, treeOf } from './process-figures.mjs';
+import { commandOf, realServers } from './real-servers.mjs';
+import { connectCommand, startDaemon } from './subjects.mjs';
+import { atMost } from './target.mjs';
+import { Worker } from './worker.mjs';
+
+const AGENTS = 8;
+const SETTLE_MS = 2000;
+/** The daemon, and the shell that ends the servers if the daemon is killed. */
+const BRIDGE_PROCESSES = 2;
+
+const agents = Array.from({ length: AGENTS });
+const viewOf = (name) => `server:${name}`;
+
+// How one agent has its servers: the connections that it makes.
+const WAYS = {
+  direct: {
+    title: 'direct stdio',
+    connections: ({ servers }) => Object.values(servers).map((server) => ({ target: { command: commandOf(server) } })),
+  },
+  sockets: {
+    title: 'bridge, a socket per server',
+    connections: ({ servers, daemon }) => Object.keys(servers).map((name) => overSocket(daemon, viewOf(name))),
+  },
+  connect: {
+    title: 'bridge, one `connect` per agent, view all',
+    connections: ({ daemon }) => [overConnect(daemon, 'all')],
+  },
+  connects: {
+    title: 'bridge, a `connect` per server',
+    connections: ({ servers, daemon }) => Object.keys(servers).map((name) => overConnect(daemon, viewOf(name))),
+  },
+};
+
+const overSocket = ({ path }, view) => ({ target: { unix: path }, meta: { 'mcp-bridge/view': view } });
+const overConnect = ({ commandOfView }, view) => ({ target: { command: commandOfView(view) } });
+
+export async function measureEightByEight(workspace) {
+  const servers = realServers(workspace);
+  const folder = workspace.newPath('folder');
+  mkdirSync(folder);
+  const results = {};
+  for (const way of Object.keys(WAYS)) results[way] = await measureWay(workspace, { way, servers, folder });
+  return theme(results, Object.keys(servers));
+}
+
+async function measureWay(workspace, { way, servers, folder }) {
+  const daemon = way === 'direct' ? undefined : await startBridge(workspace, servers);
+  const worker = new Worker(workspace, 'agents.mjs');
+  const connections = agents.flatMap(() => WAYS[way].connections({ servers, daemon }));
+  const opened = await worker.order({ open: connections, folder });
+  await delay(SETTLE_MS);
+  const result = { ...opened, connections: connections.length, ...figuresOf({ daemon, servers, opened }) };
+  await worker.order({ close: true });
+  await worker.end(workspace);
+  if (daemon !== undefined) await workspace.end(daemon.child);
+  return result;
+}
+
+async function startBridge(workspace, servers) {
+  const daemon = await startDaemon(workspace, { servers });
+  return { ...daemon, commandOfView: (view) => connectCommand(workspace, daemon.path, view) };
+}
+
+function figuresOf({ daemon, servers, opened: { pids = [] } }) {
+  const programs = new Set(Object.values(servers).map(({ args }) => args[0]));
+  const isServer = (pid) => programs.has(programOf(pid));
+  const all = [...pids, ...(daemon === undefined ? [] : [daemon.pid])].flatMap(treeOf);
+  const [own, rest] = [all.filter(isServer), all.filter((pid) => !isServer(pid))];
+  return { servers: own.length, rest: rest.length, serversMib: pssMib(own), restMib: pssMib(rest) };
+}
+
+const totalMib = ({ serversMib, restMib }) => serversMib + restMib;
+
+function theme(results, names) {
+  const toDirect = (way) => totalMib(results[way]) / totalMib(results.direct);
+  return {
+    title: 'Eight agents with eight servers each',
+    notes: [
+      `PSS, one run. The servers: ${names.join(', ')}. What stands between are the daemon, its guard, and each \`connect\`.`,
+    ],
+    columns: ['how', 'connections', 'servers', 'between', 'servers MiB', 'between MiB', 'all MiB', '/ direct'],
+    rows: Object.entries(results).map(([way, result]) => [
+      WAYS[way].title,
+      ...[result.connections, result.servers, result.rest].map(String),
+      ...[result.serversMib, result.restMib, totalMib(result), toDirect(way)],
+    ]),
+    targets: [atMost('eight agents with eight servers each, PSS, bridge / direct', toDirect('sockets'), 0.2)],
+    faults: faultsOf(results, names.length),
+    raw: results,
+  };
+}
+
+function faultsOf(results, serverCount) {
+  return Object.entries(results).flatMap(([way, result]) => {
+    const { servers, rest, connections, toolCounts = [], faults, firstFault } = result;
+    const wanted = processesWanted(way, { connections, serverCount });
+    const isWhole = toolCounts.length === connections && toolCounts.every((count) => count > 0);
+    return [
+      ...(faults > 0 ? [`${way}: ${firstFault}`] : []),
+      ...(servers === wanted.servers && rest === wanted.rest ? [] : [`${way}: ${servers} servers and ${rest} others`]),
+      ...(isWhole ? [] : [`${way}: tools are missing`]),
+    ];
+  });
+}
+
+function processesWanted(way, { connections, serverCount }) {
+  if (way === 'direct') return { servers: connections, rest: 0 };
+  return { servers: serverCount, rest: BRIDGE_PROCESSES + (way === 'sockets' ? 0 : connections) };
+}

@@ -1,0 +1,114 @@
+// Small files that nobody else may read, such as tokens. Written whole or not at all; nothing of another user's and no
+// link is ever read, followed or replaced.
+
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { ownUid, statOf } from './owned-path.ts';
+
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW;
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** Undefined if there is none. */
+export function readPrivate(path: string): string | undefined {
+  if (!isOurs(path)) return undefined;
+  return trying(`Cannot read ${path}`, () => {
+    const fd = openSync(path, READ);
+    try {
+      refuseUnless(isPrivateFile(fstatSync(fd)), path); // what was looked at may have been replaced meanwhile
+      return readFileSync(fd, 'utf8');
+    } finally {
+      closeSync(fd);
+    }
+  });
+}
+
+export function writePrivate(path: string, text: string): void {
+  isOurs(path);
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  trying(`Cannot write ${path}`, () => {
+    try {
+      writeSynced(temporary, text);
+      renameSync(temporary, path);
+      syncDir(dirname(path));
+    } finally {
+      rmSync(temporary, { force: true });
+    }
+  });
+}
+
+/** Whether there was one. */
+export function removePrivate(path: string): boolean {
+  if (!isOurs(path)) return false;
+  trying(`Cannot remove ${path}`, () => rmSync(path));
+  return true;
+}
+
+/** Makes the directory with its parents, or sees that the one there is this user's alone. */
+export function ensurePrivateTree(dir: string): void {
+  trying(`Cannot make the directory ${dir}`, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
+  const stat = statOf(dir);
+  refuseUnless(stat?.isDirectory() === true && isPrivate(stat), dir);
+}
+
+/** Whether it is there; throws if it is not this user's alone. */
+function isOurs(path: string): boolean {
+  const stat = statOf(path);
+  if (stat === undefined) return false;
+  refuseUnless(isPrivateFile(stat), path);
+  return true;
+}
+
+const isPrivate = ({ uid, mode }: Stats): boolean => uid === ownUid() && (mode & 0o077) === 0;
+const isPrivateFile = (stat: Stats): boolean => stat.isFile() && isPrivate(stat);
+
+function refuseUnless(holds: boolean, path: string): void {
+  if (holds) return;
+  throw new BridgeError('FILE_UNUSABLE', `${path} is not this user's alone, or is a link`, {
+    hint: 'Look at it, and remove it.',
+  });
+}
+
+function writeSynced(path: string, text: string): void {
+  const fd = openSync(path, CREATE, 0o600);
+  try {
+    const bytes = Buffer.from(text);
+    // A full disk may take a part of it, and say so only the next time.
+    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** So that the new name outlives a loss of power too. */
+function syncDir(dir: string): void {
+  const fd = openSync(dir, constants.O_RDONLY);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function trying<Result>(failure: string, task: () => Result): Result {
+  try {
+    return task();
+  } catch (error) {
+    if (error instanceof BridgeError) throw error;
+    throw new BridgeError('FILE_UNUSABLE', `${failure}: ${systemCode(error) ?? 'unknown error'}`, { cause: error });
+  }
+}

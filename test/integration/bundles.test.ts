@@ -1,0 +1,20 @@
+// What the bundles that start often load at once: nothing that only some servers need.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ROOT } from '../support/test-daemon.ts';
+
+const codeOf = (name: string): string => readFileSync(join(ROOT, 'dist', name), 'utf8');
+
+test.each([
+  ['mcp-bridge.cjs', ['fs-native-extensions']],
+  ['daemon.cjs', ['fs-native-extensions', 'json-rpc-2.0']],
+])('%s requires no package but %j', (name, allowed) => {
+  const required = [...codeOf(name).matchAll(/\brequire\d*\(["'`]([^."'`][^"'`]*)["'`]\)/g)].map(
+    ([, path]) => path ?? '',
+  );
+  const packages = required.filter((path) => !path.startsWith('node:')).map((path) => path.split('/')[0]);
+  expect(allowed).toEqual(expect.arrayContaining([...new Set(packages)]));
+  expect(required.filter((path) => /^node:(http|https|tls)$/.test(path))).toEqual([]);
+});
