@@ -77,6 +77,8 @@ export class Backend implements SlotOwner {
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   #waiters: Waiter[] = [];
+  /** It was asked for, and has neither come nor failed yet. */
+  #isAwaited = false;
   readonly sessions = new Set<Session>();
   readonly #shared = new SharedState();
   /** Clients that are not read because this server does not take what they send. */
@@ -131,7 +133,8 @@ export class Backend implements SlotOwner {
 
   /** Whether nobody would notice if it were for someone else from now on. */
   get isVacant(): boolean {
-    return !this.isOpen && this.sessions.size === 0 && this.#slots.size === 0 && this.#waiters.length === 0;
+    const isRunning = this.isOpen || this.#isAwaited; // what it was offered cannot be changed any more
+    return !isRunning && this.sessions.size === 0 && this.#slots.size === 0 && this.#waiters.length === 0;
   }
 
   /** Whether another client's conversation is going on. */
@@ -189,8 +192,13 @@ export class Backend implements SlotOwner {
   whenOpen(): Promise<Upstream> {
     if (this.#upstream !== undefined) return Promise.resolve(this.#upstream);
     const opened = new Promise<Upstream>((resolve, reject) => this.#waiters.push({ resolve, reject }));
-    this.#ports.start();
+    this.#start();
     return opened;
+  }
+
+  #start(): void {
+    this.#isAwaited = true;
+    this.#ports.start();
   }
 
   // --- the owner of slots ---
@@ -268,7 +276,7 @@ export class Backend implements SlotOwner {
   }
 
   #startIfWaiting(): void {
-    if (this.#upstream === undefined && this.#slots.hasWaiting) this.#ports.start();
+    if (this.#upstream === undefined && this.#slots.hasWaiting) this.#start();
   }
 
   /** What one client wishes to hear of, on a server that all of them share. */
@@ -333,6 +341,7 @@ export class Backend implements SlotOwner {
 
   opened(upstream: Upstream): void {
     this.#upstream = upstream;
+    this.#isAwaited = false;
     this.#face = this.#known.opened(this.key.offers, upstream.hello);
     const waiters = this.#waiters;
     this.#waiters = [];
@@ -358,6 +367,7 @@ export class Backend implements SlotOwner {
 
   /** It could not be started: all who wait are told. */
   failed(error: BridgeError): void {
+    this.#isAwaited = false;
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { reject } of waiters) reject(error);
@@ -367,6 +377,7 @@ export class Backend implements SlotOwner {
   /** It is gone. What was not sent yet waits for the next one. */
   closed(error: BridgeError): void {
     this.#upstream = undefined;
+    this.#isAwaited = false;
     if (this.#face !== undefined) this.#known.closed(this.#face);
     this.#face = undefined;
     this.#resumeSenders();
