@@ -2,13 +2,13 @@
 // How an instance comes to life and dies is the business of whoever calls opened(), failed() and closed().
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { type Envelope, Field } from '../wire/envelope.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import { CallBacks } from './call-backs.ts';
 import { extend, isOverdue } from './deadline.ts';
-import type { CallRole, ListKind } from './era/era-2025.ts';
+import { type CallRole, type ListKind, type MethodRole, methodOf } from './era/era-2025.ts';
 import type { Offers } from './era/hello.ts';
 import type { Face, KnownServer } from './known-server.ts';
 import { ListReader } from './list-reader.ts';
@@ -58,6 +58,8 @@ export interface BackendOptions {
 }
 
 const splice = new Splice();
+/** Of frames that have waited. */
+const readAgain = new Envelope();
 
 type Waiter = { resolve: (upstream: Upstream) => void; reject: (error: BridgeError) => void };
 
@@ -177,8 +179,13 @@ export class Backend implements SlotOwner {
     this.#slots.ask(method, params);
   }
 
+  /** It is not sent yet: what it is called here, and what follows from its answer, is this instance's business now. */
   #takeOver(slot: Slot, frame: Frame): void {
     slot.owner = this;
+    readAgain.scan(frame.b, frame.start, frame.end, this.#context.limits.maxDepth);
+    const { role } = methodOf(frame.b, readAgain);
+    this.#nameCall(slot, role, frame, readAgain);
+    this.#watch(slot, role, frame, readAgain);
     this.#slots.resubmit(slot, frame);
     this.#startIfWaiting();
   }
@@ -248,20 +255,37 @@ export class Backend implements SlotOwner {
         return this.#submitSubscription(slot, role, frame, read);
       case 'set-level':
         return this.#submitLevel(slot, frame, read);
-      case 'list-tasks':
-        slot.onAnswer = (answer, said) => this.tasks.filterList(slot.session, answer, said);
-        return this.#submitSlot(slot, frame, read);
       default:
-        return this.#submitSlot(slot, frame, read);
+        return this.#submitSlot(slot, role, frame, read);
+    }
+  }
+
+  /** Whether the server was, or is to be, offered anything to ask for. */
+  get #mayAskBack(): boolean {
+    return this.key.offers.sampling !== undefined || this.key.offers.elicitation !== undefined;
+  }
+
+  /** For the lane; a request may come before the server runs. */
+  #nameCall(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): void {
+    if (!this.#mayAskBack) return;
+    slot.call = hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
+  }
+
+  /** What follows from its answer. */
+  #watch(slot: Slot, role: MethodRole, { b }: Frame, read: Envelope): void {
+    const { session } = slot;
+    if (role === 'list-tasks') slot.onAnswer = (answer, said) => this.tasks.filterList(session, answer, said);
+    if (hasName(role) && read.has(Field.task)) slot.onAnswer = (answer, said) => this.tasks.learn(slot, answer, said);
+    if (role === 'subscribe') {
+      const uri = String(read.decode(b, Field.uri));
+      slot.onEnd = (hasResult) => void (hasResult || this.#shared.unsubscribe(session, uri));
     }
   }
 
   #submitCall(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
-    const name = slot.nameText || read.raw(frame.b, read.has(Field.name) ? Field.name : Field.method);
-    if (this.#definition.trustHints === true && role === 'call' && this.#isSafe(name)) slot.again = frame;
-    if (read.has(Field.task)) slot.onAnswer = (answer, said) => this.tasks.learn(slot, answer, said);
-    if (this.#slots.lane.isOpen) slot.call = name;
-    this.#submitSlot(slot, frame, read);
+    if (this.#definition.trustHints === true && role === 'call' && this.#isSafe(nameOf(slot, frame, read)))
+      slot.again = frame;
+    this.#submitSlot(slot, role, frame, read);
   }
 
   #isSafe(name: string): boolean {
@@ -269,8 +293,9 @@ export class Backend implements SlotOwner {
     return face?.isSafe(name) === true;
   }
 
-  #submitSlot(slot: Slot, frame: Frame, read: Envelope): void {
-    if (this.#slots.lane.isOpen && slot.call === '') slot.call = read.raw(frame.b, Field.method);
+  #submitSlot(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
+    this.#nameCall(slot, role, frame, read);
+    this.#watch(slot, role, frame, read);
     this.#slots.submit(slot, frame, read);
     this.#startIfWaiting();
   }
@@ -285,11 +310,10 @@ export class Backend implements SlotOwner {
     const uri = String(read.decode(frame.b, Field.uri));
     if (role === 'unsubscribe') {
       if (this.#shared.unsubscribe(session, uri)) return this.#slots.succeed(slot);
-      return this.#submitSlot(slot, frame, read);
+      return this.#submitSlot(slot, role, frame, read);
     }
     this.#shared.subscribed(session, uri); // at once: the first update may come before the answer
-    slot.onEnd = (hasResult) => void (hasResult || this.#shared.unsubscribe(session, uri));
-    this.#submitSlot(slot, frame, read);
+    this.#submitSlot(slot, role, frame, read);
   }
 
   #submitLevel(slot: Slot, frame: Frame, read: Envelope): void {
@@ -299,7 +323,7 @@ export class Backend implements SlotOwner {
     // A level that nobody knows is the server's to refuse.
     if (level === undefined || level === asked) {
       if (level !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#shared.setLevel(session, asked));
-      return this.#submitSlot(slot, frame, read);
+      return this.#submitSlot(slot, 'set-level', frame, read);
     }
     this.setLevel(session, asked); // others have the server say more already
     this.#slots.succeed(slot);
@@ -346,7 +370,7 @@ export class Backend implements SlotOwner {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { resolve } of waiters) resolve(upstream);
-    this.#slots.lane.isOpen = this.key.offers.sampling !== undefined || this.key.offers.elicitation !== undefined;
+    this.#slots.lane.isOpen = this.#mayAskBack;
     this.#slots.opened(upstream.outbox, this.#shared.wishes());
     this.#readLists(['tools', 'prompts', 'resources', 'templates'], true);
   }
@@ -386,6 +410,16 @@ export class Backend implements SlotOwner {
     this.#slots.failSent(error);
     this.#startIfWaiting();
   }
+}
+
+/** Whether the server keeps apart what is called by name. */
+function hasName(role: MethodRole): boolean {
+  return role === 'call' || role === 'get-prompt';
+}
+
+/** What is called, as the server knows it. */
+function nameOf({ nameText }: Slot, { b }: Frame, read: Envelope): string {
+  return nameText || read.raw(b, read.has(Field.name) ? Field.name : Field.method);
 }
 
 function levelIn({ b }: Frame, read: Envelope): string {
