@@ -2,13 +2,13 @@
 // How an instance comes to life and dies is the business of whoever calls opened(), failed() and closed().
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { type Envelope, Field } from '../wire/envelope.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import { CallBacks } from './call-backs.ts';
 import { extend, isOverdue } from './deadline.ts';
-import type { CallRole, ListKind } from './era/era-2025.ts';
+import { type CallRole, type ListKind, type MethodRole, methodOf } from './era/era-2025.ts';
 import type { Offers } from './era/hello.ts';
 import type { Face, KnownServer } from './known-server.ts';
 import { NEEDS_NO_LANE } from './lane.ts';
@@ -59,6 +59,8 @@ export interface BackendOptions {
 }
 
 const splice = new Splice();
+/** Of frames that have waited. */
+const readAgain = new Envelope();
 
 type Waiter = { resolve: (upstream: Upstream) => void; reject: (error: BridgeError) => void };
 
@@ -80,6 +82,8 @@ export class Backend implements SlotOwner {
   #waiters: Waiter[] = [];
   #hasBegun = false;
   readonly #whenBegun: (() => void)[] = [];
+  /** It was asked for, and has neither come nor failed yet. */
+  #isAwaited = false;
   readonly sessions = new Set<Session>();
   readonly #shared = new SharedState();
   /** Clients that are not read because this server does not take what they send. */
@@ -134,7 +138,8 @@ export class Backend implements SlotOwner {
 
   /** Whether nobody would notice if it were for someone else from now on. */
   get isVacant(): boolean {
-    return !this.isOpen && this.sessions.size === 0 && this.#slots.size === 0 && this.#waiters.length === 0;
+    const isRunning = this.isOpen || this.#isAwaited; // what it was offered cannot be changed any more
+    return !isRunning && this.sessions.size === 0 && this.#slots.size === 0 && this.#waiters.length === 0;
   }
 
   /** Whether another client's conversation is going on. */
@@ -177,8 +182,13 @@ export class Backend implements SlotOwner {
     this.#slots.ask(method, params);
   }
 
+  /** It is not sent yet: what it is called here, and what follows from its answer, is this instance's business now. */
   #takeOver(slot: Slot, frame: Frame): void {
     slot.owner = this;
+    readAgain.scan(frame.b, frame.start, frame.end, this.#context.limits.maxDepth);
+    const { role } = methodOf(frame.b, readAgain);
+    this.#nameCall(slot, role, frame, readAgain);
+    this.#watch(slot, role, frame, readAgain);
     this.#slots.resubmit(slot, frame);
     this.#startIfWaiting();
   }
@@ -192,7 +202,7 @@ export class Backend implements SlotOwner {
   whenOpen(): Promise<Upstream> {
     if (this.#upstream !== undefined) return Promise.resolve(this.#upstream);
     const opened = new Promise<Upstream>((resolve, reject) => this.#waiters.push({ resolve, reject }));
-    this.#ports.start();
+    this.#start();
     return opened;
   }
 
@@ -200,6 +210,11 @@ export class Backend implements SlotOwner {
   whenBegun(): Promise<void> {
     if (this.#hasBegun) return Promise.resolve();
     return new Promise((resolve) => this.#whenBegun.push(resolve));
+  }
+
+  #start(): void {
+    this.#isAwaited = true;
+    this.#ports.start();
   }
 
   // --- the owner of slots ---
@@ -249,30 +264,38 @@ export class Backend implements SlotOwner {
         return this.#submitSubscription(slot, role, frame, read);
       case 'set-level':
         return this.#submitLevel(slot, frame, read);
-      case 'task':
-        return this.#submitOfTask(slot, NEEDS_NO_LANE, frame, read);
-      case 'task-result':
-        return this.#submitOfTask(slot, '', frame, read);
-      case 'list-tasks':
-        slot.onAnswer = (answer, said) => this.tasks.filterList(slot.session, answer, said);
-        return this.#submitOfTask(slot, NEEDS_NO_LANE, frame, read);
       default:
-        return this.#submitSlot(slot, frame, read);
+        return this.#submitSlot(slot, role, frame, read);
     }
   }
 
-  #submitOfTask(slot: Slot, call: string, frame: Frame, read: Envelope): void {
-    slot.isBound = true;
-    slot.call = call;
-    this.#submitSlot(slot, frame, read);
+  /** Whether the server was, or is to be, offered anything to ask for. */
+  get #mayAskBack(): boolean {
+    return this.key.offers.sampling !== undefined || this.key.offers.elicitation !== undefined;
+  }
+
+  /** For the lane; a request may come before the server runs. */
+  #nameCall(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): void {
+    if (!this.#mayAskBack) return;
+    if (role === 'task' || role === 'list-tasks') slot.call = NEEDS_NO_LANE;
+    else slot.call = hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
+  }
+
+  /** What follows from its answer. */
+  #watch(slot: Slot, role: MethodRole, { b }: Frame, read: Envelope): void {
+    const { session } = slot;
+    if (role === 'list-tasks') slot.onAnswer = (answer, said) => this.tasks.filterList(session, answer, said);
+    if (hasName(role) && read.has(Field.task)) slot.onAnswer = (answer, said) => this.tasks.learn(slot, answer, said);
+    if (role === 'subscribe') {
+      const uri = String(read.decode(b, Field.uri));
+      slot.onEnd = (hasResult) => void (hasResult || this.#shared.unsubscribe(session, uri));
+    }
   }
 
   #submitCall(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
-    const name = slot.nameText || read.raw(frame.b, read.has(Field.name) ? Field.name : Field.method);
-    if (this.#definition.trustHints === true && role === 'call' && this.#isSafe(name)) slot.again = frame;
-    if (read.has(Field.task)) slot.onAnswer = (answer, said) => this.tasks.learn(slot, answer, said);
-    if (this.#slots.lane.isOpen) slot.call = name;
-    this.#submitSlot(slot, frame, read);
+    if (this.#definition.trustHints === true && role === 'call' && this.#isSafe(nameOf(slot, frame, read)))
+      slot.again = frame;
+    this.#submitSlot(slot, role, frame, read);
   }
 
   #isSafe(name: string): boolean {
@@ -280,14 +303,16 @@ export class Backend implements SlotOwner {
     return face?.isSafe(name) === true;
   }
 
-  #submitSlot(slot: Slot, frame: Frame, read: Envelope): void {
-    if (this.#slots.lane.isOpen && slot.call === '') slot.call = read.raw(frame.b, Field.method);
+  #submitSlot(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
+    slot.isBound = role === 'task' || role === 'task-result';
+    this.#nameCall(slot, role, frame, read);
+    this.#watch(slot, role, frame, read);
     this.#slots.submit(slot, frame, read);
     this.#startIfWaiting();
   }
 
   #startIfWaiting(): void {
-    if (this.#upstream === undefined && this.#slots.hasWaiting) this.#ports.start();
+    if (this.#upstream === undefined && this.#slots.hasWaiting) this.#start();
   }
 
   /** What one client wishes to hear of, on a server that all of them share. */
@@ -296,11 +321,10 @@ export class Backend implements SlotOwner {
     const uri = String(read.decode(frame.b, Field.uri));
     if (role === 'unsubscribe') {
       if (this.#shared.unsubscribe(session, uri)) return this.#slots.succeed(slot);
-      return this.#submitSlot(slot, frame, read);
+      return this.#submitSlot(slot, role, frame, read);
     }
     this.#shared.subscribed(session, uri); // at once: the first update may come before the answer
-    slot.onEnd = (hasResult) => void (hasResult || this.#shared.unsubscribe(session, uri));
-    this.#submitSlot(slot, frame, read);
+    this.#submitSlot(slot, role, frame, read);
   }
 
   hasSubscribed(session: Session, uri: string): boolean {
@@ -314,7 +338,7 @@ export class Backend implements SlotOwner {
     // A level that nobody knows is the server's to refuse.
     if (level === undefined || level === asked) {
       if (level !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#shared.setLevel(session, asked));
-      return this.#submitSlot(slot, frame, read);
+      return this.#submitSlot(slot, 'set-level', frame, read);
     }
     this.setLevel(session, asked); // others have the server say more already
     this.#slots.succeed(slot);
@@ -363,11 +387,12 @@ export class Backend implements SlotOwner {
   opened(upstream: Upstream): void {
     this.begun();
     this.#upstream = upstream;
+    this.#isAwaited = false;
     this.#face = this.#known.opened(this.key.offers, upstream.hello);
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { resolve } of waiters) resolve(upstream);
-    this.#slots.lane.isOpen = this.key.offers.sampling !== undefined || this.key.offers.elicitation !== undefined;
+    this.#slots.lane.isOpen = this.#mayAskBack;
     this.#slots.opened(upstream.outbox, this.#shared.wishes());
     this.#readLists(['tools', 'prompts', 'resources', 'templates'], true);
   }
@@ -389,6 +414,7 @@ export class Backend implements SlotOwner {
   /** It could not be started: all who wait are told. */
   failed(error: BridgeError): void {
     this.#hasBegun = false;
+    this.#isAwaited = false;
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { reject } of waiters) reject(error);
@@ -399,6 +425,7 @@ export class Backend implements SlotOwner {
   closed(error: BridgeError): void {
     this.#hasBegun = false;
     this.#upstream = undefined;
+    this.#isAwaited = false;
     if (this.#face !== undefined) this.#known.closed(this.#face);
     this.#face = undefined;
     this.#resumeSenders();
@@ -407,6 +434,16 @@ export class Backend implements SlotOwner {
     this.#slots.failSent(error);
     this.#startIfWaiting();
   }
+}
+
+/** Whether the server keeps apart what is called by name. */
+function hasName(role: MethodRole): boolean {
+  return role === 'call' || role === 'get-prompt';
+}
+
+/** What is called, as the server knows it. */
+function nameOf({ nameText }: Slot, { b }: Frame, read: Envelope): string {
+  return nameText || read.raw(b, read.has(Field.name) ? Field.name : Field.method);
 }
 
 function levelIn({ b }: Frame, read: Envelope): string {

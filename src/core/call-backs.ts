@@ -8,7 +8,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { InstanceKey } from './backend.ts';
-import { NO_ROOTS } from './client-roots.ts';
+import { NO_ROOTS, NO_ROOTS_KEY } from './client-roots.ts';
 import { type CallBackRole, RELATED_TASK } from './era/era-2025.ts';
 import type { KnownServer } from './known-server.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
@@ -146,7 +146,10 @@ export class CallBacks {
 
   #pass(session: Session, question: Question): void {
     const refusal = whyNot(session, question);
-    if (refusal !== undefined) return this.#reply(question.idText, `"error":${refusal}`);
+    if (refusal !== undefined) {
+      this.#noteNoRoots(question);
+      return this.#reply(question.idText, `"error":${refusal}`);
+    }
     if (question.role !== 'roots') this.#ports.slots.markAskedBack(session);
     const { elicitationId } = question.params;
     if (typeof elicitationId === 'string') this.noteElicitation(elicitationId, session);
@@ -193,7 +196,13 @@ export class CallBacks {
   /** So that the server goes on. */
   #abandoned(pending: PendingQuestion): void {
     this.#forget(pending);
+    this.#noteNoRoots(pending);
     this.#refuse(pending.serverIdText, 'The client that was asked has gone');
+  }
+
+  /** An error is what the server has been told of roots: whoever comes later shares it only if that is right for them. */
+  #noteNoRoots({ role }: Pick<Question, 'role'>): void {
+    if (role === 'roots') this.#ports.key.rootsKey = NO_ROOTS_KEY;
   }
 
   /** The server does not want to know any more. Returns whether it was a question of its own. */

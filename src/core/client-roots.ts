@@ -9,6 +9,7 @@ import type { Session } from './session.ts';
 const ANSWER_MS = 10_000;
 /** Of clients that have no roots to show. */
 export const NO_ROOTS = '{"roots":[]}';
+export const NO_ROOTS_KEY = '';
 
 let asked = 0;
 

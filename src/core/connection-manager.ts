@@ -133,6 +133,8 @@ export class ConnectionManager {
     // What waits goes first, or it would be sent in the place of what is given up.
     const slots = [...session.slots.values()].sort((a, b) => Number(a.downId !== 0) - Number(b.downId !== 0));
     for (const slot of slots) slot.owner.abandon(slot);
+    // Also on instances that it does not use any more.
+    for (const backend of new Set(session.tasks.values())) backend.tasks.abandon(session);
     session.view?.leave();
     for (const question of [...session.questions.values()]) question.abandon();
     session.roots.abandon();

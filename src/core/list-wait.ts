@@ -13,7 +13,7 @@ const MOST_MS = 5_000;
 /** However many wait for their turn. */
 const LONGEST_MS = 15_000;
 
-export interface AwaitedList {
+interface AwaitedList {
   /** Resolves when the server is being started, or runs; never if it cannot be. */
   readonly begun: Promise<unknown>;
   /** Settles when its list is known, or cannot be. */

@@ -2,6 +2,7 @@
 // another one. What an instance is, and how one is started, is the business of whoever makes them.
 
 import { Backend, type BackendPorts, type InstanceKey } from './backend.ts';
+import { NO_ROOTS_KEY } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
 import type { KnownServer } from './known-server.ts';
 import type { Leg } from './leg.ts';
@@ -61,7 +62,7 @@ export class Server {
     if (!this.known.asksForRoots || sharing === 'shared')
       return this.#backendWith({ offers, rootsKey: undefined, owner }, current);
     if (roots.key !== undefined) return this.#backendWith({ offers, rootsKey: roots.key, owner }, current);
-    if (!session.canBeAsked('roots')) return this.#backendWith({ offers, rootsKey: '', owner }, current);
+    if (!session.canBeAsked('roots')) return this.#backendWith({ offers, rootsKey: NO_ROOTS_KEY, owner }, current);
     if (!mustStart) return this.#lobby();
     const key = { offers, rootsKey: undefined, owner };
     return this.#vacant(key) ?? this.#make(key);
