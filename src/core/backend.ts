@@ -217,12 +217,12 @@ export class Backend implements SlotOwner {
     }
     slot.onEnd?.(false);
     this.#slots.remove(slot);
-    this.callBacks.callEnded();
+    this.#callGivenUp(slot);
   }
 
   abandon(slot: Slot): void {
     this.#slots.giveUp(slot, 'The client has gone');
-    this.callBacks.callEnded();
+    this.#callGivenUp(slot);
   }
 
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
@@ -238,7 +238,12 @@ export class Backend implements SlotOwner {
       hint,
     });
     this.#slots.giveUp(slot, 'The time for this call is up', error);
-    this.callBacks.callEnded();
+    this.#callGivenUp(slot);
+  }
+
+  #callGivenUp(slot: Slot): void {
+    if (slot.downId === 0) this.callBacks.callEnded();
+    else this.callBacks.callGivenUp(slot.session);
   }
 
   // --- towards the server ---

@@ -102,6 +102,15 @@ export class CallBacks {
     this.#ports.slots.pump();
   }
 
+  /** A call ends without an answer. If it was its client's last one, what is held may have been about it: nobody can tell. */
+  callGivenUp(session: Session): void {
+    if (!this.#ports.slots.askers().has(session)) {
+      for (const question of this.#held.splice(0)) this.#refuse(question.idText, 'The call was given up');
+      this.#ports.slots.isHeld = false;
+    }
+    this.callEnded();
+  }
+
   #passOnWhatIsCertain(): void {
     const askers = this.#ports.slots.askers();
     const [only] = askers;
@@ -289,6 +298,7 @@ const DISAGREED = 'disagreed';
 /** The error that this client would give, if it would give one. */
 function whyNot(session: Session, { role, params }: Question): string | undefined {
   const offered = recordOf(session.offers[role]);
+  if (session.hasEnded) return rpcError(INTERNAL_ERROR, 'The client has ended its side, so it cannot answer');
   if (!session.canBeAsked(role)) return rpcError(METHOD_NOT_FOUND, `The client does not support ${role}`);
   if (role === 'elicitation' && params.mode === 'url' && offered.url === undefined)
     return rpcError(INVALID_PARAMS, 'The client does not support elicitation by URL');
