@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureEightByEight } from './eight-by-eight.mjs';
+import { measureJoinedList } from './joined-list.mjs';
 import { measureLatency } from './latency.mjs';
 import { measureMemory } from './memory.mjs';
 import { printTheme } from './report.mjs';
@@ -19,6 +20,7 @@ const THEMES = {
   throughput: measureThroughput,
   memory: measureMemory,
   eight: measureEightByEight,
+  lists: measureJoinedList,
 };
 /** Takes as long as all else does in a quick run. */
 const NOT_QUICK = ['eight'];

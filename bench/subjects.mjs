@@ -6,7 +6,7 @@ import { program } from './workspace.mjs';
 export const VIEW = { 'mcp-bridge/view': 'server:echo' };
 const VIEW_OF_ALL = { 'mcp-bridge/view': 'all' };
 const ECHO = [process.execPath, program('echo-server.mjs')];
-const ECHO_CONFIG = { command: ECHO[0], args: ECHO.slice(1) };
+export const ECHO_CONFIG = { command: ECHO[0], args: ECHO.slice(1) };
 
 /** Starts a daemon, with one server if no others are named; resolves to { pid, path, child } when it accepts. */
 export async function startDaemon(workspace, { prefix = [], settings = {}, servers = { echo: ECHO_CONFIG } } = {}) {

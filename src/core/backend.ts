@@ -79,6 +79,8 @@ export class Backend implements SlotOwner {
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   #waiters: Waiter[] = [];
+  #hasBegun = false;
+  readonly #whenBegun: (() => void)[] = [];
   /** It was asked for, and has neither come nor failed yet. */
   #isAwaited = false;
   readonly sessions = new Set<Session>();
@@ -203,6 +205,12 @@ export class Backend implements SlotOwner {
     return opened;
   }
 
+  /** Resolves when an instance is being started, or runs. */
+  whenBegun(): Promise<void> {
+    if (this.#hasBegun) return Promise.resolve();
+    return new Promise((resolve) => this.#whenBegun.push(resolve));
+  }
+
   #start(): void {
     this.#isAwaited = true;
     this.#ports.start();
@@ -321,6 +329,10 @@ export class Backend implements SlotOwner {
     this.#submitSlot(slot, role, frame, read);
   }
 
+  hasSubscribed(session: Session, uri: string): boolean {
+    return this.#shared.hasSubscribed(session, uri);
+  }
+
   #submitLevel(slot: Slot, frame: Frame, read: Envelope): void {
     const { session } = slot;
     const asked = levelIn(frame, read);
@@ -368,7 +380,14 @@ export class Backend implements SlotOwner {
 
   // --- the instance's life, as told from outside ---
 
+  /** It is its turn to be started. */
+  begun(): void {
+    this.#hasBegun = true;
+    for (const resolve of this.#whenBegun.splice(0)) resolve();
+  }
+
   opened(upstream: Upstream): void {
+    this.begun();
     this.#upstream = upstream;
     this.#isAwaited = false;
     this.#face = this.#known.opened(this.key.offers, upstream.hello);
@@ -396,6 +415,7 @@ export class Backend implements SlotOwner {
 
   /** It could not be started: all who wait are told. */
   failed(error: BridgeError): void {
+    this.#hasBegun = false;
     this.#isAwaited = false;
     const waiters = this.#waiters;
     this.#waiters = [];
@@ -405,6 +425,7 @@ export class Backend implements SlotOwner {
 
   /** It is gone. What was not sent yet waits for the next one. */
   closed(error: BridgeError): void {
+    this.#hasBegun = false;
     this.#upstream = undefined;
     this.#isAwaited = false;
     if (this.#face !== undefined) this.#known.closed(this.#face);

@@ -54,7 +54,10 @@ export class JoinedLists {
     for (const promise of learning.values()) promise.catch(() => undefined); // its error stands in `status`
     await waitForLists({
       servers: this.legs.length,
-      missing: awaited.flatMap((leg) => learning.get(leg) ?? []),
+      missing: awaited.map((joined) => ({
+        begun: joined.leg.bind().whenBegun(),
+        done: learning.get(joined) ?? Promise.resolve(),
+      })),
       clock: this.#clock,
     });
     for (const joined of missing) if (joined.leg.session.isOpen) this.#noteLeftOut(joined, kind);

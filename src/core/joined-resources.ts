@@ -23,6 +23,15 @@ export function candidatesFor(uri: string, lists: JoinedLists): { found: readonl
   return { found: [...matching, ...others].map(({ leg }) => ({ leg, uri })), isCertain: false };
 }
 
+/**
+ * Where the client has subscribed to it, if anywhere: any server may say that the subscription has ended, also one that
+ * has never heard of it.
+ */
+export function subscribedOf(places: readonly Place[]): readonly Place[] {
+  const found = places.filter(({ leg, uri }) => leg.backend?.hasSubscribed(leg.session, uri) === true);
+  return found.length === 0 ? places : found;
+}
+
 function hasTemplateFor(uri: string, joined: JoinedLeg, lists: JoinedLists): boolean {
   const templates = lists.partOf(joined, 'templates')?.ownKeys.keys() ?? [];
   return [...templates].some((template) => matchesTemplate(template, uri));

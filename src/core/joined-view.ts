@@ -4,15 +4,16 @@
 import type { Clock } from '../util/clock.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { findMembers, type Span } from '../wire/json-members.ts';
+import type { Span } from '../wire/json-members.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Backend } from './backend.ts';
+import { type CompletionRef, refIn } from './completion-ref.ts';
 import { isOverdue } from './deadline.ts';
 import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
 import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
-import { candidatesFor, type Place } from './joined-resources.ts';
+import { candidatesFor, type Place, subscribedOf } from './joined-resources.ts';
 import { tasksOf } from './joined-tasks.ts';
 import { Leg } from './leg.ts';
 import { failureOf, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from './rpc-error.ts';
@@ -30,6 +31,9 @@ export interface JoinedViewContext {
 
 /** Legs that were only looked at are let go after so long. */
 const LOOK_MS = 30_000;
+
+const NO_SUCH_REF: string = rpcError(INVALID_PARAMS, 'params.ref names nothing that is known');
+const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor');
 
 /** Of frames that have waited, or that were changed on the way. */
 const readAgain = new Envelope();
@@ -171,10 +175,7 @@ export class JoinedView implements View, SlotOwner {
 
   #answerList(slot: Slot, kind: ListKind, cursor: unknown): void {
     const page = this.#lists.page(kind, cursor);
-    if (page === undefined)
-      return this.#answer(slot, () =>
-        this.#session.answerError(slot.idText, rpcError(INVALID_PARAMS, 'There is no such cursor')),
-      );
+    if (page === undefined) return this.#answer(slot, () => this.#session.answerError(slot.idText, NO_SUCH_CURSOR));
     this.#listed.add(kind);
     this.#answer(slot, () => this.#session.answerList(slot.idText, LISTS[kind].member, page));
   }
@@ -191,14 +192,21 @@ export class JoinedView implements View, SlotOwner {
     if (typeof uri !== 'string') return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.uri is missing'));
     const slot = openSlot(this.#session, request, read, this);
     if (slot === undefined) return;
-    const places = candidatesFor(uri, this.#lists);
-    if (places.isCertain || this.#areResourcesKnown()) return this.#tryEach(slot, request, places.found);
-    const known = this.#lists.whenListed('resources').then(() => this.#lists.whenListed('templates'));
-    this.#later(slot, known, () => this.#tryEach(slot, request, candidatesFor(uri, this.#lists).found));
+    const { isCertain } = candidatesFor(uri, this.#lists);
+    const learning = isCertain ? undefined : this.#learnResources();
+    if (learning === undefined) return this.#tryEach(slot, request, this.#placesFor(uri, request));
+    this.#later(slot, learning, () => this.#tryEach(slot, request, this.#placesFor(uri, request)));
   }
 
-  #areResourcesKnown(): boolean {
-    return this.#lists.isKnown('resources') && this.#lists.isKnown('templates');
+  #placesFor(uri: string, { role }: ClientRequest): readonly Place[] {
+    const { found } = candidatesFor(uri, this.#lists);
+    return role === 'unsubscribe' ? subscribedOf(found) : found;
+  }
+
+  /** Has all servers asked whose resources are not known; undefined if all are. */
+  #learnResources(): Promise<void> | undefined {
+    if (this.#lists.isKnown('resources') && this.#lists.isKnown('templates')) return undefined;
+    return this.#lists.whenListed('resources').then(() => this.#lists.whenListed('templates'));
   }
 
   /** Asks the first; if that refuses, the next. A server that lists it is the only one asked. */
@@ -229,16 +237,29 @@ export class JoinedView implements View, SlotOwner {
   /** `ref` names a prompt, or the URI of a resource or template. */
   #complete(request: ClientRequest, read: Envelope): void {
     const ref = refIn(request.frame, read);
-    const target = ref === undefined ? undefined : this.#targetOf(ref);
-    if (ref === undefined || target === undefined)
-      return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.ref names nothing that is known'));
-    const frame = replaced(request.frame, ref.span, target.key);
-    const backend = target.leg.use();
-    const slot = openSlot(this.#session, request, read, backend);
-    if (slot !== undefined) give(slot, { ...request, frame }, this.#again({ frame }), { backend, nameText: '' });
+    if (ref === undefined) return this.#refuse(request, read, NO_SUCH_REF);
+    const slot = openSlot(this.#session, request, read, this);
+    if (slot === undefined) return;
+    const learning = this.#learnRef(ref);
+    if (learning === undefined) this.#completeKnown(slot, request, ref);
+    else this.#later(slot, learning, () => this.#completeKnown(slot, request, ref));
   }
 
-  #targetOf({ kind, key }: { kind: 'prompt' | 'resource'; key: string }): { leg: Leg; key: string } | undefined {
+  /** Has the servers asked whose lists decide who is to complete it; undefined if they are known. */
+  #learnRef({ kind, key }: CompletionRef): Promise<void> | undefined {
+    if (kind === 'resource') return this.#learnResources();
+    const found = this.#lists.find('prompts', key);
+    return found !== undefined && 'alias' in found ? this.#lists.learn(found, 'prompts') : undefined;
+  }
+
+  #completeKnown(slot: Slot, request: ClientRequest, ref: CompletionRef): void {
+    const target = this.#targetOf(ref);
+    if (target === undefined) return this.#answer(slot, () => this.#session.answerError(slot.idText, NO_SUCH_REF));
+    const frame = replaced(request.frame, ref.span, target.key);
+    give(slot, { ...request, frame }, this.#again({ frame }), { backend: target.leg.use(), nameText: '' });
+  }
+
+  #targetOf({ kind, key }: CompletionRef): { leg: Leg; key: string } | undefined {
     if (kind === 'resource') {
       const [place] = candidatesFor(key, this.#lists).found;
       return place === undefined ? undefined : { leg: place.leg, key: place.uri };
@@ -265,6 +286,7 @@ export class JoinedView implements View, SlotOwner {
   }
 
   #listTasks(request: ClientRequest, read: Envelope): void {
+    if (cursorIn(request.frame, read) !== undefined) return this.#refuse(request, read, NO_SUCH_CURSOR);
     const slot = openSlot(this.#session, request, read, this);
     if (slot === undefined) return;
     const tasks = tasksOf(this.#session);
@@ -324,20 +346,6 @@ function give(
 ): void {
   slot.nameText = nameText;
   backend.submit(slot, request, read);
-}
-
-function refIn({ b }: Frame, read: Envelope): { kind: 'prompt' | 'resource'; key: string; span: Span } | undefined {
-  const ref = findMembers(b, read.from(Field.params), ['ref'])?.spans.get('ref');
-  const members = ref === undefined ? undefined : findMembers(b, ref.from, ['type', 'name', 'uri'])?.spans;
-  const text = (name: string): unknown => {
-    const span = members?.get(name);
-    return span === undefined ? undefined : JSON.parse(b.toString('utf8', span.from, span.to));
-  };
-  const kind = text('type') === 'ref/prompt' ? 'prompt' : 'resource';
-  const member = kind === 'prompt' ? 'name' : 'uri';
-  const span = members?.get(member);
-  const key = text(member);
-  return span === undefined || typeof key !== 'string' ? undefined : { kind, key, span };
 }
 
 /** The frame with another text in one place. */

@@ -1,47 +1,106 @@
 // How long a joined list waits for servers whose part of it is not known. One that is slow or broken must not hold up the
-// others: once more than half have answered, those that remain get a little more time than the slowest so far has taken.
+// others: once more than half have answered, each that remains gets as long as the slowest of them has taken, and a little
+// more. A server's time begins when it is started: those that wait for their turn to start are not slow.
 
 import type { Clock, Timer } from '../util/clock.ts';
 
-/** So much of the time that the slowest has taken, and at least so long. */
-const PATIENCE = 1.15;
+/** The little more, as a part of what has passed. */
+const GRACE = 0.12;
+/** Where all others were known, and none was waited for. */
 const LEAST_MS = 250;
 /** For the first half of them. */
 const MOST_MS = 5_000;
+/** However many wait for their turn. */
+const LONGEST_MS = 15_000;
+
+interface AwaitedList {
+  /** Resolves when the server is being started, or runs; never if it cannot be. */
+  readonly begun: Promise<unknown>;
+  /** Settles when its list is known, or cannot be. */
+  readonly done: Promise<unknown>;
+}
 
 export interface ListWaitOptions {
   /** All that the list is made of, and those of them that are waited for. */
   readonly servers: number;
-  readonly missing: readonly Promise<unknown>[];
+  readonly missing: readonly AwaitedList[];
   readonly clock: Clock;
 }
 
 /** Resolves when all that are missing have answered or failed, or have had their time. */
-export function waitForLists({ servers, missing, clock }: ListWaitOptions): Promise<void> {
-  const startedMs = clock.now();
-  let open = missing.length;
-  let timer: Timer | undefined;
-  let isOver = false;
-  return new Promise((resolve) => {
-    const done = (): void => {
-      isOver = true;
-      timer?.cancel();
-      resolve();
-    };
-    const look = (): void => {
-      if (isOver) return;
-      if (open === 0) return done();
-      const passedMs = clock.now() - startedMs;
-      const isMinority = open * 2 < servers;
-      const mostMs = isMinority ? Math.max(LEAST_MS, passedMs * PATIENCE) : MOST_MS;
-      timer?.cancel();
-      timer = clock.after(Math.max(0, Math.min(mostMs, MOST_MS) - passedMs), done);
-    };
-    const settled = (): void => {
-      open--;
-      look();
-    };
-    for (const one of missing) one.then(settled, settled);
-    look();
-  });
+export function waitForLists(options: ListWaitOptions): Promise<void> {
+  return new Promise((resolve) => new ListWait(options, resolve).look());
+}
+
+class ListWait {
+  readonly #servers: number;
+  readonly #clock: Clock;
+  readonly #resolve: () => void;
+  readonly #startedMs: number;
+  /** When each of those that are still missing was begun; undefined for those that wait for their turn. */
+  readonly #open = new Map<AwaitedList, number | undefined>();
+  /** What the slowest has taken; undefined before one has answered. */
+  #slowestMs: number | undefined;
+  #lastMs = 0;
+  #timer: Timer | undefined;
+  #isOver = false;
+
+  constructor({ servers, missing, clock }: ListWaitOptions, resolve: () => void) {
+    this.#servers = servers;
+    this.#clock = clock;
+    this.#resolve = resolve;
+    this.#startedMs = clock.now();
+    for (const one of missing) this.#await(one);
+  }
+
+  #await(one: AwaitedList): void {
+    this.#open.set(one, undefined);
+    void one.begun.then(() => this.#begun(one));
+    const settled = (): void => this.#settled(one);
+    one.done.then(settled, settled);
+  }
+
+  #begun(one: AwaitedList): void {
+    if (!this.#open.has(one)) return;
+    this.#open.set(one, this.#clock.now());
+    this.look();
+  }
+
+  #settled(one: AwaitedList): void {
+    const now = this.#clock.now();
+    const begunMs = this.#open.get(one);
+    if (begunMs !== undefined) this.#slowestMs = Math.max(this.#slowestMs ?? 0, now - begunMs);
+    this.#lastMs = now - this.#startedMs;
+    this.#open.delete(one);
+    this.look();
+  }
+
+  look(): void {
+    if (this.#isOver) return;
+    const untilMs = this.#open.size === 0 ? 0 : this.#untilMs();
+    const now = this.#clock.now();
+    this.#timer?.cancel();
+    if (untilMs <= now) return this.#end();
+    this.#timer = this.#clock.after(untilMs - now, () => this.#end());
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#resolve();
+  }
+
+  /** When all that are missing have had their time. */
+  #untilMs(): number {
+    const mostMs = this.#startedMs + LONGEST_MS;
+    const fairMs = this.#fairMs();
+    const ends = [...this.#open.values()].map((begunMs) => (begunMs === undefined ? mostMs : begunMs + fairMs));
+    return Math.min(mostMs, Math.max(...ends));
+  }
+
+  #fairMs(): number {
+    const isMinority = this.#open.size * 2 < this.#servers;
+    if (!isMinority) return MOST_MS;
+    if (this.#slowestMs === undefined) return LEAST_MS;
+    return Math.min(MOST_MS, this.#slowestMs + GRACE * Math.max(this.#slowestMs, this.#lastMs));
+  }
 }

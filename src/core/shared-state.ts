@@ -40,6 +40,10 @@ export class SharedState {
     return sessions.size > 0;
   }
 
+  hasSubscribed(session: Session, uri: string): boolean {
+    return this.#subscribers.get(uri)?.has(session) === true;
+  }
+
   /** Who is to hear of it: a server may name a part of what was subscribed to. */
   subscribersOf(uri: string): Set<Session> {
     const found = new Set<Session>();

@@ -126,6 +126,7 @@ export class Instance {
 
   #launchNow(): void {
     const { counters, logger } = this.#context;
+    this.backend.begun();
     this.#starts++;
     counters.serverStarts++;
     const child = this.#spawn();

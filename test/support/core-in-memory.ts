@@ -240,6 +240,7 @@ export class TestInstance {
     if (this.state !== 'idle') return;
     this.state = 'starting';
     this.starts++;
+    this.backend.begun();
     this.offered = this.backend.key.offers;
     if (this.#of.opensByItself) this.#settings.later(() => this.open());
   }

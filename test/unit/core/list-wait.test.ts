@@ -5,16 +5,19 @@ import { FakeClock } from '../../support/fake-clock.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
+function after(clock: FakeClock, ms: number, fails = false): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (ms !== NEVER) clock.after(ms, () => (fails ? reject(new Error('broken')) : resolve()));
+  });
+}
+
 /** When it is over for servers that answer after so long, or never; of `known` more nothing is missing. */
-async function msUntilOver(answersMs: readonly number[], known = 0): Promise<number> {
+async function msUntilOver(answersMs: readonly number[], known = 0, beginsMs: readonly number[] = []): Promise<number> {
   const clock = new FakeClock();
-  const missing = answersMs.map(
-    (ms, n) =>
-      new Promise<void>((resolve, reject) => {
-        const fails = n % 3 === 2; // a server that fails has answered too
-        if (ms !== NEVER) clock.after(ms, () => (fails ? reject(new Error('broken')) : resolve()));
-      }),
-  );
+  const missing = answersMs.map((ms, n) => ({
+    begun: beginsMs[n] === undefined ? Promise.resolve() : after(clock, beginsMs[n]),
+    done: after(clock, ms, n % 3 === 2), // a server that fails has answered too
+  }));
   let overMs: number | undefined;
   void waitForLists({ servers: missing.length + known, missing, clock }).then(() => {
     overMs = clock.now();
@@ -26,7 +29,8 @@ async function msUntilOver(answersMs: readonly number[], known = 0): Promise<num
     await Promise.resolve();
     await Promise.resolve();
   }
-  expect(clock.pending).toBe(answersMs.filter((ms) => ms !== NEVER && ms > clock.now()).length);
+  const due = [...answersMs, ...beginsMs].filter((ms) => ms !== NEVER && ms > clock.now());
+  expect(clock.pending).toBe(due.length);
   return overMs ?? NEVER;
 }
 
@@ -56,6 +60,25 @@ describe('the wait for lists', () => {
   test('gives a few that are missing among many that are known a moment', async () => {
     expect(await msUntilOver([NEVER], 19)).toBe(250);
     expect(await msUntilOver([200], 19)).toBe(200);
+  });
+
+  test('lets servers that are started in turns have the time that the others had', async () => {
+    // Four at a time, 40 ms each, and one that never answers among the first: the last come at 200 ms.
+    const begins = Array.from({ length: 20 }, (_, n) => 40 * Math.floor(n / 4));
+    const answers = begins.map((ms, n) => (n === 0 ? NEVER : ms + 40));
+    expect(await msUntilOver(answers, 0, begins)).toBe(200);
+    // It comes last.
+    expect(
+      await msUntilOver(
+        answers.toReversed().map((ms) => (ms === NEVER ? ms : 240 - ms)),
+        0,
+        begins,
+      ),
+    ).toBeLessThan(240);
+  });
+
+  test('waits 15 s at most for those that wait for their turn', async () => {
+    expect(await msUntilOver([100, NEVER], 0, [0, NEVER])).toBe(15_000);
   });
 
   test('is over within 5 s whoever answers when, never before half of them have, nor after all of them', async () => {

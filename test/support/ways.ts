@@ -1,0 +1,110 @@
+// The five ways in which a scenario of the protocol is run: with the server itself, so that it is proved to describe MCP
+// and not the bridge; with the bridge in front of it, reached in three ways; and with it as one server among others in the
+// view `all`.
+
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { BRIDGES, type OpenBridge } from './bridges.ts';
+import { type Item, McpClient, type McpClientOptions } from './mcp-client.ts';
+import { RawClient } from './raw-client.ts';
+import { fixtureServer, ROOT } from './test-daemon.ts';
+
+/** What a way may have, and a scenario may need. */
+export type Trait =
+  /** Clients share one process of the server. */
+  | 'sharing'
+  /** The client sees the server's own names, capabilities and answers. */
+  | 'transparency'
+  /** There are other servers beside it. */
+  | 'company';
+
+/** How the server is set up. */
+export interface Setup {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly sharing?: 'shared' | 'dedicated';
+}
+
+export interface Peer {
+  /** A client that has said nothing yet. */
+  connect(): Promise<McpClient>;
+  stop(): Promise<void>;
+}
+
+export interface Way {
+  readonly title: string;
+  readonly traits: readonly Trait[];
+  open(setup: Setup): Promise<Peer>;
+}
+
+const FULL = join(ROOT, 'test/fixtures/servers/full.mjs');
+
+const direct: Way = {
+  title: 'direct',
+  traits: ['transparency'],
+  open({ env = {} }) {
+    const exits: Promise<unknown>[] = [];
+    const clients: RawClient[] = [];
+    const connect = (): McpClient => {
+      const child = spawn(process.execPath, [FULL], {
+        env: { ...process.env, ...env },
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      exits.push(new Promise((resolve) => child.once('exit', resolve)));
+      const raw = new RawClient(child.stdout, child.stdin);
+      clients.push(raw);
+      return new McpClient(raw, { prefix: '' });
+    };
+    const stop = async (): Promise<void> => {
+      for (const client of clients) client.end();
+      await Promise.all(exits);
+    };
+    return Promise.resolve({ connect: () => Promise.resolve(connect()), stop });
+  },
+};
+
+const fullServer = ({ env = {}, sharing }: Setup): object => ({
+  command: process.execPath,
+  args: [FULL],
+  env,
+  ...(sharing === undefined ? {} : { sharing }),
+});
+
+async function openBridge(open: OpenBridge, config: object, options: McpClientOptions): Promise<Peer> {
+  const bridge = await open(config);
+  return {
+    connect: async () => new McpClient(await bridge.connect(), options),
+    stop: () => bridge.stop(),
+  };
+}
+
+const through: readonly Way[] = BRIDGES.map(([title, open]) => ({
+  title,
+  traits: ['sharing', 'transparency'],
+  open: (setup) => openBridge(open, { mcpServers: { fixture: fullServer(setup) } }, { prefix: '' }),
+}));
+
+/** The bridge over a socket. */
+const overSocket = BRIDGES.find(([title]) => title === 'over the socket')?.[1];
+
+const inAll: Way = {
+  title: 'in all',
+  traits: ['sharing', 'company'],
+  open(setup) {
+    if (overSocket === undefined) throw new Error('There is no way over the socket');
+    const second = fullServer({ env: { FULL_NAME: 'second' } });
+    const mcpServers = { fixture: fullServer(setup), second, third: fixtureServer() };
+    const meta = { 'mcp-bridge/view': 'all' };
+    return openBridge(overSocket, { mcpServers }, { prefix: 'fixture__', meta, isWhole: hasBoth });
+  },
+};
+
+/** What `second` has too goes by its own name once the first is known to have it. */
+function hasBoth(items: readonly Item[]): boolean {
+  const keys = items.map(({ name, uri, uriTemplate }) => uri ?? uriTemplate ?? name ?? '');
+  return (
+    keys.some((key) => /^(second__|mcp-bridge:\/\/second\/)/.test(key)) &&
+    keys.some((key) => /^(fixture__|test:)/.test(key))
+  );
+}
+
+export const WAYS: readonly Way[] = [direct, ...through, inAll];
