@@ -366,6 +366,11 @@ export class Backend implements SlotOwner {
     this.#pausedSenders.add(session);
   }
 
+  /** A client may have more under way than a moment ago. */
+  pump(): void {
+    this.#slots.pump();
+  }
+
   /** The server, or one of the clients, has taken what was queued for it. */
   drained(): void {
     this.#slots.pump();
