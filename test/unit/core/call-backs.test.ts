@@ -149,6 +149,21 @@ describe('a question', () => {
     expect(questionsOf(one)).toHaveLength(1);
   });
 
+  test('under an id that the server has used before is one more question, and is forgotten with the others', async () => {
+    const { core, one } = await two();
+    one.call(1);
+    await core.settle();
+    core.server().say(question(7));
+    core.server().say(question(7));
+    await core.settle();
+    expect(questionsOf(one)).toHaveLength(2);
+    one.say({ jsonrpc: '2.0', id: questionsOf(one)[0]?.id, result: {} });
+    await core.settle();
+    core.server().crash();
+    await core.settle();
+    expect(core.sessionOf(one)?.questions.size).toBe(0);
+  });
+
   test('of a server that dies is forgotten', async () => {
     const { core, one } = await two();
     one.call(1);
