@@ -339,11 +339,18 @@ export class Backend implements SlotOwner {
     const level = this.#shared.levelWith(session, asked);
     // A level that nobody knows is the server's to refuse.
     if (level === undefined || level === asked) {
-      if (level !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#shared.setLevel(session, asked));
+      if (level !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#levelTaken(session, asked));
       return this.#submitSlot(slot, 'set-level', frame, read);
     }
     this.setLevel(session, asked); // others have the server say more already
     this.#slots.succeed(slot);
+  }
+
+  /** The server has it already, unless the client uses another instance by now. */
+  #levelTaken(session: Session, level: string): void {
+    if (this.sessions.has(session)) return void this.#shared.setLevel(session, level);
+    for (const backend of session.view?.backends() ?? [])
+      if (backend.server === this.server) backend.setLevel(session, level);
   }
 
   /** The client wants this level here, and asks for no answer. */
