@@ -226,12 +226,12 @@ export class Backend implements SlotOwner {
     }
     slot.onEnd?.(false);
     this.#slots.remove(slot);
-    this.callBacks.callEnded();
+    this.#callGivenUp(slot);
   }
 
   abandon(slot: Slot): void {
     this.#slots.giveUp(slot, 'The client has gone');
-    this.callBacks.callEnded();
+    this.#callGivenUp(slot);
   }
 
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
@@ -247,7 +247,12 @@ export class Backend implements SlotOwner {
       hint,
     });
     this.#slots.giveUp(slot, 'The time for this call is up', error);
-    this.callBacks.callEnded();
+    this.#callGivenUp(slot);
+  }
+
+  #callGivenUp(slot: Slot): void {
+    if (slot.downId === 0) this.callBacks.callEnded();
+    else this.callBacks.callGivenUp(slot.session);
   }
 
   // --- towards the server ---
@@ -337,11 +342,18 @@ export class Backend implements SlotOwner {
     const level = this.#shared.levelWith(session, asked);
     // A level that nobody knows is the server's to refuse.
     if (level === undefined || level === asked) {
-      if (level !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#shared.setLevel(session, asked));
+      if (level !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#levelTaken(session, asked));
       return this.#submitSlot(slot, 'set-level', frame, read);
     }
     this.setLevel(session, asked); // others have the server say more already
     this.#slots.succeed(slot);
+  }
+
+  /** The server has it already, unless the client uses another instance by now. */
+  #levelTaken(session: Session, level: string): void {
+    if (this.sessions.has(session)) return void this.#shared.setLevel(session, level);
+    for (const backend of session.view?.backends() ?? [])
+      if (backend.server === this.server) backend.setLevel(session, level);
   }
 
   /** The client wants this level here, and asks for no answer. */
@@ -362,6 +374,11 @@ export class Backend implements SlotOwner {
     if (outbox.blockedBytes < CONGESTED_BYTES) return;
     session.pause(Pause.congested);
     this.#pausedSenders.add(session);
+  }
+
+  /** A client may have more under way than a moment ago. */
+  pump(): void {
+    this.#slots.pump();
   }
 
   /** The server, or one of the clients, has taken what was queued for it. */

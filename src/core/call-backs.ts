@@ -63,7 +63,7 @@ let asked = 0;
 export class CallBacks {
   readonly #ports: CallBacksPorts;
   #held: Question[] = [];
-  readonly #pending = new Map<string, PendingQuestion>();
+  readonly #pending = new Set<PendingQuestion>();
   /** Whom a page was shown to that is to be visited outside the protocol. */
   readonly #elicited = new Map<string, Session>();
 
@@ -100,6 +100,15 @@ export class CallBacks {
   callEnded(): void {
     if (this.#held.length > 0) this.#passOnWhatIsCertain();
     this.#ports.slots.pump();
+  }
+
+  /** A call ends without an answer. If it was its client's last one, what is held may have been about it: nobody can tell. */
+  callGivenUp(session: Session): void {
+    if (!this.#ports.slots.askers().has(session)) {
+      for (const question of this.#held.splice(0)) this.#refuse(question.idText, 'The call was given up');
+      this.#ports.slots.isHeld = false;
+    }
+    this.callEnded();
   }
 
   #passOnWhatIsCertain(): void {
@@ -165,7 +174,7 @@ export class CallBacks {
       answer: (answer, read) => this.#answered(pending, answer, read),
       abandon: () => this.#abandoned(pending),
     };
-    this.#pending.set(question.idText, pending);
+    this.#pending.add(pending);
     session.questions.set(id, pending);
     splice.clear().replace(question.idFrom, question.idTo, JSON.stringify(id));
     // Two servers may use the same token towards one client.
@@ -208,7 +217,7 @@ export class CallBacks {
   /** The server does not want to know any more. Returns whether it was a question of its own. */
   cancel({ b, start, end }: Frame, read: Envelope): boolean {
     const idText = read.has(Field.requestId) ? read.raw(b, Field.requestId) : '';
-    const pending = this.#pending.get(idText);
+    const pending = [...this.#pending].find(({ serverIdText }) => serverIdText === idText);
     if (pending === undefined) return this.#dropHeld(idText);
     this.#forget(pending);
     splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), JSON.stringify(pending.id));
@@ -240,7 +249,7 @@ export class CallBacks {
 
   checkTime(nowMs: number): void {
     for (const question of [...this.#held]) if (isLate(question, nowMs, HELD_MS)) this.#giveUp(question);
-    for (const pending of [...this.#pending.values()]) {
+    for (const pending of [...this.#pending]) {
       if (!isLate(pending, nowMs, ANSWER_MS)) continue;
       this.#forget(pending);
       this.#refuse(pending.serverIdText, 'The client has not answered in time');
@@ -261,11 +270,11 @@ export class CallBacks {
     this.#held = [];
     this.#elicited.clear();
     this.#ports.slots.isHeld = false;
-    for (const pending of [...this.#pending.values()]) this.#forget(pending);
+    for (const pending of [...this.#pending]) this.#forget(pending);
   }
 
   #forget(pending: PendingQuestion): void {
-    this.#pending.delete(pending.serverIdText);
+    this.#pending.delete(pending);
     pending.session.questions.delete(pending.id);
   }
 
@@ -289,6 +298,7 @@ const DISAGREED = 'disagreed';
 /** The error that this client would give, if it would give one. */
 function whyNot(session: Session, { role, params }: Question): string | undefined {
   const offered = recordOf(session.offers[role]);
+  if (session.hasEnded) return rpcError(INTERNAL_ERROR, 'The client has ended its side, so it cannot answer');
   if (!session.canBeAsked(role)) return rpcError(METHOD_NOT_FOUND, `The client does not support ${role}`);
   if (role === 'elicitation' && params.mode === 'url' && offered.url === undefined)
     return rpcError(INVALID_PARAMS, 'The client does not support elicitation by URL');

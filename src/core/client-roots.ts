@@ -31,15 +31,21 @@ export class ClientRoots {
 
   /** Calls back when they are known, be it at once. */
   whenKnown(then: () => void): void {
-    if (this.key === undefined && !this.#session.canBeAsked('roots')) this.#learn(NO_ROOTS);
+    if (this.key === undefined && !this.#mayAnswer) this.#learn(NO_ROOTS);
     if (this.key !== undefined) return then();
     this.#waiting.push(then);
-    if (this.#waiting.length === 1) this.#session.whenReady(() => this.#ask());
+    if (this.#waiting.length > 1) return;
+    this.#deadlineMs = 0;
+    this.#session.whenReady(() => this.#ask());
+  }
+
+  get #mayAnswer(): boolean {
+    return this.#session.canBeAsked('roots') && !this.#session.hasEnded;
   }
 
   #ask(): void {
     const { link, questions, isOpen } = this.#session;
-    if (!isOpen) return;
+    if (!isOpen || this.#waiting.length === 0) return;
     const id = `mcp-bridge/roots-${++asked}`;
     this.#askedId = id;
     this.#deadlineMs = 0;
@@ -73,7 +79,7 @@ export class ClientRoots {
 
   /** The client goes: nobody shall wait for its roots. */
   abandon(): void {
-    this.#askedId = undefined;
+    this.#forgetQuestion();
     if (this.#waiting.length > 0) this.#learn(NO_ROOTS);
   }
 
@@ -84,18 +90,23 @@ export class ClientRoots {
   }
 
   checkTime(nowMs: number): void {
-    if (this.#askedId === undefined) return;
+    if (this.#askedId === undefined && this.#waiting.length === 0) return;
     if (this.#deadlineMs === 0) this.#deadlineMs = nowMs + ANSWER_MS;
     if (nowMs < this.#deadlineMs) return;
-    this.#session.questions.delete(this.#askedId);
-    this.#askedId = undefined;
+    this.#forgetQuestion();
     this.#learn(NO_ROOTS);
+  }
+
+  #forgetQuestion(): void {
+    if (this.#askedId !== undefined) this.#session.questions.delete(this.#askedId);
+    this.#askedId = undefined;
   }
 }
 
 /** Whatever order they come in, and whatever they are called. */
 function keyOf(result: string): string {
-  const { roots } = JSON.parse(result) as { roots?: unknown };
+  const content: unknown = JSON.parse(result);
+  const roots = typeof content === 'object' && content !== null && 'roots' in content ? content.roots : undefined;
   const uris = Array.isArray(roots) ? roots.map((root: unknown) => JSON.stringify(uriOf(root))) : [];
   return uris.sort().join(' ');
 }

@@ -120,6 +120,8 @@ export class ConnectionManager {
 
   #onEnded(session: Session): void {
     session.hasEnded = true;
+    // Its answers would have come before the end.
+    for (const question of [...session.questions.values()]) question.abandon();
     if (session.state === 'connecting') this.#leave(session, this.#limits.stallTimeoutMs);
     else session.endWhenAnswered();
   }

@@ -12,7 +12,7 @@ import { ClientRoots } from './client-roots.ts';
 import type { Counters } from './counters.ts';
 import { BATCH_VERSION, type CallBackRole } from './era/era-2025.ts';
 import type { ClientRole, Hello, Offers } from './era/hello.ts';
-import type { Slot } from './slot.ts';
+import type { Slot, SlotOwner } from './slot.ts';
 import type { View } from './view.ts';
 
 /** `closing` is final: whatever still comes is dropped. */
@@ -83,6 +83,7 @@ export class Session {
   /** Why nothing is read from it; then nothing can be heard of it either. */
   #pauses = 0;
   readonly #mostUnread: number;
+  readonly #mostInFlight: number;
 
   /** For the periodic look at it, see liveness.ts. */
   hasSpoken = false;
@@ -101,6 +102,7 @@ export class Session {
     this.#leave = leave;
     this.#counters = counters;
     this.#mostUnread = limits.maxQueuedBytesPerClient;
+    this.#mostInFlight = limits.maxInFlightPerClient;
     this.connectedAt = now.date;
     this.connectedMs = now.ms;
     this.lastHeardMs = now.ms;
@@ -157,8 +159,15 @@ export class Session {
   close(slot: Slot): void {
     const wasOpen = this.slots.delete(slot.id);
     invariant(wasOpen, 'a slot is closed once');
+    const mayHaveWaited = this.sentCount >= this.#mostInFlight || slot.downId === 0;
     if (slot.downId !== 0) this.sentCount--;
+    if (mayHaveWaited && this.waitingBytes > 0) this.#pumpOthers(slot.owner);
     if (this.hasEnded) this.endWhenAnswered();
+  }
+
+  /** What it may have under way counts for all its servers together: another one may have waited for this one's answer. */
+  #pumpOthers(owner: SlotOwner): void {
+    for (const backend of this.view?.backends() ?? []) if (backend !== owner) backend.pump();
   }
 
   /** A client that has stopped asking is let go once everything is answered. */

@@ -87,8 +87,8 @@ export class Tasks {
   #ownItems(session: Session, b: Buffer, items: readonly Span[]): string[] {
     const texts = items.map(({ from, to }) => b.toString('utf8', from, to));
     return texts.filter((text) => {
-      const { taskId } = JSON.parse(text) as { taskId?: unknown };
-      return typeof taskId === 'string' && this.ownerOf(taskId) === session;
+      const taskId = taskIdOf(JSON.parse(text));
+      return taskId !== undefined && this.ownerOf(taskId) === session;
     });
   }
 
@@ -103,7 +103,10 @@ export class Tasks {
 
 function taskIdIn(result: unknown): string | undefined {
   if (typeof result !== 'object' || result === null || !('task' in result)) return undefined;
-  const { task } = result;
+  return taskIdOf(result.task);
+}
+
+function taskIdOf(task: unknown): string | undefined {
   if (typeof task !== 'object' || task === null || !('taskId' in task)) return undefined;
   return typeof task.taskId === 'string' ? task.taskId : undefined;
 }

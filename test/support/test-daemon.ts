@@ -64,6 +64,7 @@ export interface TestStatus {
     sessions: number;
     restarts: number;
     calls: number;
+    leftOut: boolean;
   }[];
   readonly counters: Record<string, number>;
 }

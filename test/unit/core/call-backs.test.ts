@@ -149,6 +149,21 @@ describe('a question', () => {
     expect(questionsOf(one)).toHaveLength(1);
   });
 
+  test('under an id that the server has used before is one more question, and is forgotten with the others', async () => {
+    const { core, one } = await two();
+    one.call(1);
+    await core.settle();
+    core.server().say(question(7));
+    core.server().say(question(7));
+    await core.settle();
+    expect(questionsOf(one)).toHaveLength(2);
+    one.say({ jsonrpc: '2.0', id: questionsOf(one)[0]?.id, result: {} });
+    await core.settle();
+    core.server().crash();
+    await core.settle();
+    expect(core.sessionOf(one)?.questions.size).toBe(0);
+  });
+
   test('of a server that dies is forgotten', async () => {
     const { core, one } = await two();
     one.call(1);
@@ -160,5 +175,193 @@ describe('a question', () => {
     one.say({ jsonrpc: '2.0', id: questionsOf(one)[0]?.id, result: {} });
     await core.settle();
     expect(core.counters.strayResponses).toBe(1);
+  });
+});
+
+describe('a question that is nobody’s', () => {
+  test('because no call is under way is refused at once', async () => {
+    const { core, one } = await two();
+    core.server().say(question(7));
+    await core.settle();
+    expect([answersTo(core, 7).map(({ error }) => error?.code), questionsOf(one)]).toEqual([[-32603], []]);
+  });
+
+  test('because the client that it may be for has cancelled its call is not shown to another one', async () => {
+    for (const how of ['cancel', 'leave'] as const) {
+      const { core, one, other } = await two();
+      await makeQuiet(core, one);
+      one.call(1);
+      other.call(1);
+      await core.settle();
+      core.server().say(question(7));
+      await core.settle();
+      if (how === 'cancel') one.cancel(1);
+      else one.link.destroy();
+      await core.settle();
+      expect([how, questionsOf(other), answersTo(core, 7).map(({ error }) => error?.code)]).toEqual([
+        how,
+        [],
+        [-32603],
+      ]);
+      other.call(2);
+      await core.settle();
+      for (const request of core.server().requests.slice(-2)) core.server().answer(request);
+      await core.settle();
+      expect([1, 2].map((id) => other.answersTo(id).length)).toEqual([1, 1]);
+    }
+  });
+
+  test('goes to the client that has another call under way, when one of its calls is cancelled', async () => {
+    const { core, one, other } = await two();
+    await makeQuiet(core, one);
+    one.call(1);
+    one.call(2);
+    other.call(1);
+    await core.settle();
+    core.server().say(question(7));
+    one.cancel(1);
+    await core.settle();
+    expect(answersTo(core, 7)).toEqual([]);
+    core.server().answer(core.server().requests.at(-1));
+    await core.settle();
+    expect(questionsOf(one)).toHaveLength(1);
+  });
+
+  test('because its client has ended its side is answered with an error, before it was asked and after', async () => {
+    const { core, one } = await two();
+    one.call(1);
+    await core.settle();
+    core.server().say(question(7));
+    await core.settle();
+    one.link.endByPeer();
+    await core.settle();
+    core.server().say(question(8));
+    await core.settle();
+    expect([7, 8].map((id) => answersTo(core, id).map(({ error }) => error?.code))).toEqual([[-32603], [-32603]]);
+    expect(questionsOf(one)).toHaveLength(1);
+    core.server().answer(core.server().requests[0]);
+    await core.settle();
+    expect([one.answersTo(1).length, one.link.isClosed]).toEqual([1, true]);
+  });
+});
+
+describe('a question about a task', () => {
+  const related = (taskId: unknown, id: unknown): object => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'elicitation/create',
+    params: { message: '?', _meta: { 'io.modelcontextprotocol/related-task': { taskId } } },
+  });
+
+  async function withTask(): Promise<{ core: CoreInMemory; one: TestClient; other: TestClient }> {
+    const clients = await two();
+    clients.one.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'tool', task: {} } });
+    await clients.core.settle();
+    const [call] = clients.core.server().requests;
+    clients.core.server().say({ jsonrpc: '2.0', id: call?.id, result: { task: { taskId: 't' } } });
+    await clients.core.settle();
+    return clients;
+  }
+
+  test('goes to the client whose task it is, whoever has calls under way', async () => {
+    const { core, one, other } = await withTask();
+    other.call(1);
+    await core.settle();
+    core.server().say(related('t', 7));
+    await core.settle();
+    expect([questionsOf(one).length, questionsOf(other).length]).toEqual([1, 0]);
+    one.say({ jsonrpc: '2.0', id: questionsOf(one)[0]?.id, result: { action: 'accept' } });
+    await core.settle();
+    expect(answersTo(core, 7).map(({ result }) => result)).toEqual([{ action: 'accept' }]);
+  });
+
+  test('that nobody has is refused, also when its client has gone', async () => {
+    const { core, one, other } = await withTask();
+    other.call(1);
+    await core.settle();
+    core.server().say(related('another', 7));
+    one.link.destroy();
+    await core.settle();
+    core.server().say(related('t', 8));
+    await core.settle();
+    expect([7, 8].map((id) => answersTo(core, id).map(({ error }) => error?.code))).toEqual([[-32603], [-32603]]);
+    expect(questionsOf(other)).toEqual([]);
+  });
+});
+
+describe('a client is not asked for what it cannot do:', () => {
+  test.each<[string, object, string, object, number | undefined]>([
+    ['sampling', { elicitation: {} }, 'sampling/createMessage', {}, -32601],
+    ['elicitation', { sampling: {} }, 'elicitation/create', {}, -32601],
+    ['a visit to a page', { elicitation: { form: {} } }, 'elicitation/create', { mode: 'url' }, -32602],
+    ['a visit to a page', { elicitation: { url: {} } }, 'elicitation/create', { mode: 'url' }, undefined],
+    ['tools in sampling', { sampling: {} }, 'sampling/createMessage', { tools: [] }, -32602],
+    ['tools in sampling', { sampling: { tools: {} } }, 'sampling/createMessage', { tools: [] }, undefined],
+    ['roots', { sampling: {} }, 'roots/list', {}, -32601],
+  ])('%s, having %j', async (_, capabilities, method, params, code) => {
+    const core = new CoreInMemory();
+    const client = await core.ready({ capabilities });
+    client.call(1);
+    await core.settle();
+    core.server().say({ jsonrpc: '2.0', id: 7, method, params });
+    await core.settle();
+    expect([client.notifications(method).length, answersTo(core, 7).map(({ error }) => error?.code)]).toEqual(
+      code === undefined ? [1, []] : [0, [code]],
+    );
+  });
+});
+
+describe('the end of a visit to a page', () => {
+  const complete = (elicitationId: string): object => ({
+    jsonrpc: '2.0',
+    method: 'notifications/elicitation/complete',
+    params: { elicitationId },
+  });
+  const toldOf = (client: TestClient): unknown[] =>
+    client.notifications('notifications/elicitation/complete').map(({ params }) => params?.elicitationId);
+
+  test('is told to the one client that was shown the page', async () => {
+    const core = new CoreInMemory();
+    const able = { capabilities: { elicitation: { url: {} } } };
+    const [one, other] = [await core.ready(able), await core.ready(able)];
+    one.call(1);
+    await core.settle();
+    const params = { mode: 'url', url: 'https://a.example', elicitationId: 'e', message: '?' };
+    core.server().say({ jsonrpc: '2.0', id: 7, method: 'elicitation/create', params });
+    await core.settle();
+    for (const id of ['e', 'unknown']) core.server().say(complete(id));
+    await core.settle();
+    expect([toldOf(one), toldOf(other)]).toEqual([['e'], []]);
+    expect(core.counters.notificationsDropped).toBe(1);
+    one.link.destroy();
+    await core.settle();
+    core.server().say(complete('e'));
+    await core.settle();
+    expect(toldOf(other)).toEqual([]);
+  });
+
+  test('is told to the client whose call was refused until the page is visited', async () => {
+    const { core, one, other } = await two();
+    one.call(1);
+    await core.settle();
+    const data = { elicitations: [{ mode: 'url', elicitationId: 'e', url: 'https://a.example' }, null, 7] };
+    const error = { code: -32042, message: 'Visit it', data };
+    core.server().say({ jsonrpc: '2.0', id: core.server().requests[0]?.id, error });
+    await core.settle();
+    expect(one.answersTo(1).map((answer) => answer.error)).toEqual([error]);
+    core.server().say(complete('e'));
+    await core.settle();
+    expect([toldOf(one), toldOf(other)]).toEqual([['e'], []]);
+  });
+
+  test.each([undefined, null, 7, {}, { elicitations: 'e' }])('is nobody’s where the refusal says %j', async (data) => {
+    const { core, one } = await two();
+    one.call(1);
+    await core.settle();
+    const error = { code: -32042, message: 'Visit it', data };
+    core.server().say({ jsonrpc: '2.0', id: core.server().requests[0]?.id, error });
+    core.server().say(complete('e'));
+    await core.settle();
+    expect([one.answersTo(1).length, toldOf(one)]).toEqual([1, []]);
   });
 });

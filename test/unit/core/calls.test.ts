@@ -418,3 +418,23 @@ describe('a crash', () => {
     expect(core.server().starts).toBe(1);
   });
 });
+
+describe('a message that nests without end', () => {
+  test.each(['[', '{"a":', '[{"a":['])('in an array harms nobody: %s', async (open) => {
+    const core = new CoreInMemory();
+    const batching = core.connect();
+    batching.initialize('init', { protocolVersion: '2025-03-26' });
+    await core.settle();
+    const levels = 200_000;
+    const close = [...open]
+      .reverse()
+      .flatMap((c) => (c === '[' ? [']'] : c === '{' ? ['}'] : []))
+      .join('');
+    const deep = `[${open.repeat(levels)}1${close.repeat(levels)}]`;
+    core.server().say(deep);
+    batching.say(deep);
+    batching.call(1);
+    await core.settle();
+    expect(core.server().requests.length).toBe(1);
+  });
+});

@@ -227,6 +227,43 @@ describe('a call by a joined name', () => {
   });
 });
 
+describe('what a client may have under way', () => {
+  async function full(trustHints = false): Promise<{ core: CoreInMemory; client: TestClient }> {
+    const core = new CoreInMemory({ servers: TWO, limits: { maxInFlightPerClient: 1 }, definition: { trustHints } });
+    for (const name of TWO) core.server(name).has({ tools: [{ ...tool('get'), annotations: { readOnlyHint: true } }] });
+    const client = await core.ready(ALL);
+    await listed(core, client, 'tools/list', 'tools');
+    request(client, 1, 'tools/call', { name: 'one__get', arguments: {} });
+    request(client, 2, 'tools/call', { name: 'two__get', arguments: {} });
+    await core.settle();
+    expect(callsAt(core, 'two')).toEqual([]);
+    return { core, client };
+  }
+  const callsAt = (core: CoreInMemory, name: string): Message[] =>
+    core.server(name).requests.filter(({ method }) => method === 'tools/call');
+
+  test('counts for all its servers together: an answer of one lets another one have its turn', async () => {
+    const { core, client } = await full();
+    core.server('one').answer(callsAt(core, 'one')[0]);
+    await core.settle();
+    core.server('two').answer(callsAt(core, 'two')[0]);
+    await core.settle();
+    expect([1, 2].map((id) => client.answersTo(id).length)).toEqual([1, 1]);
+  });
+
+  test('has room again when a call is cancelled, when its server dies, and when that does not come back', async () => {
+    for (const how of ['cancel', 'crash', 'fail'] as const) {
+      const { core, client } = await full(how === 'fail');
+      core.server('one').opensByItself = false;
+      if (how === 'cancel') client.cancel(1);
+      else core.server('one').crash();
+      if (how === 'fail') core.server('one').failToStart();
+      await core.settle();
+      expect([how, callsAt(core, 'two').length]).toEqual([how, 1]);
+    }
+  });
+});
+
 describe('joined resources', () => {
   test('go by their own URIs, but for those that an earlier server has too', async () => {
     const core = new CoreInMemory({ servers: TWO });

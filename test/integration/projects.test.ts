@@ -1,0 +1,132 @@
+// Servers that depend on the directory that a client works in, and servers that are for one client alone.
+
+import { chmodSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { textOf } from '../support/raw-client.ts';
+import { FIXTURE, fixtureServer, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
+
+/** The variable for the client's directory, as a definition spells it. */
+const PWD = ['$', '{PWD}'].join('');
+
+/** Two projects, each with a program of its own by the same name. */
+function projects(dir: string): [string, string] {
+  const made = ['a', 'b c'].map((name) => {
+    const project = join(realpathSync(dir), name);
+    mkdirSync(join(project, 'bin'), { recursive: true });
+    writeFileSync(join(project, 'bin', 'server'), `#!/bin/sh\nexec "${process.execPath}" "${FIXTURE}"\n`);
+    chmodSync(join(project, 'bin', 'server'), 0o755);
+    return project;
+  });
+  return made as [string, string];
+}
+
+const startsIn = (file: string): number => readFileSync(file, 'utf8').split('\n').length - 1;
+
+describe('two clients that work in different directories', () => {
+  test.each<[string, (env: Record<string, string>) => object]>([
+    ['a relative command', (env) => ({ command: './bin/server', env })],
+    ['a relative argument', (env) => ({ command: '/bin/sh', args: ['./bin/server'], env })],
+    ['the variable in its arguments', (env) => ({ command: '/bin/sh', args: [`${PWD}/bin/server`], env })],
+    ['the variable in its environment', (env) => fixtureServer({ ...env, WHERE: PWD })],
+    ['the variable as its directory', (env) => ({ ...fixtureServer(env), cwd: PWD })],
+  ])(
+    'have a process each of a server with %s, in their own directory; one that works in the same shares it',
+    async (_, definition) => {
+      const dir = tempDir();
+      const starts = join(dir, 'starts');
+      writeFileSync(starts, '');
+      const [a, b] = projects(dir);
+      const daemon = await TestDaemon.start(
+        { mcpServers: { fixture: definition({ FIXTURE_STARTS: starts }) } },
+        { dir },
+      );
+      const clients = [];
+      for (const cwd of [a, b, a]) clients.push(await daemon.client({ 'mcp-bridge/cwd': cwd }));
+      const where = [];
+      for (const client of clients) where.push(textOf(await client.callTool(1, 'cwd')));
+      expect(where).toEqual([a, b, a]);
+      const env = JSON.parse(textOf(await (clients[1] as (typeof clients)[0]).callTool(2, 'env'))) as Record<
+        string,
+        string
+      >;
+      expect(env.WHERE ?? b).toBe(b);
+      expect(startsIn(starts)).toBe(2);
+      for (const client of clients) client.destroy();
+      await daemon.stop();
+    },
+  );
+
+  test('share a server that does not depend on it', async () => {
+    const dir = tempDir();
+    const starts = join(dir, 'starts');
+    writeFileSync(starts, '');
+    const [a, b] = projects(dir);
+    const daemon = await TestDaemon.start(
+      { mcpServers: { fixture: fixtureServer({ FIXTURE_STARTS: starts }) } },
+      { dir },
+    );
+    const clients = [];
+    for (const cwd of [a, b, undefined])
+      clients.push(await daemon.client(cwd === undefined ? {} : { 'mcp-bridge/cwd': cwd }));
+    const where = [];
+    for (const client of clients) where.push(textOf(await client.callTool(1, 'cwd')));
+    expect(new Set(where)).toEqual(new Set([realpathSync(dir)]));
+    expect(startsIn(starts)).toBe(1);
+    for (const client of clients) client.destroy();
+    await daemon.stop();
+  });
+
+  test('see the same servers in the view of all, each its own', async () => {
+    const dir = tempDir();
+    const [a, b] = projects(dir);
+    const daemon = await TestDaemon.start(
+      { mcpServers: { local: { command: './bin/server' }, other: fixtureServer() } },
+      { dir },
+    );
+    const where = [];
+    for (const cwd of [a, b]) {
+      const client = await daemon.client({ 'mcp-bridge/cwd': cwd, 'mcp-bridge/view': 'all' });
+      where.push(textOf(await client.callTool(1, 'local__cwd')), textOf(await client.callTool(2, 'other__cwd')));
+      client.destroy();
+    }
+    expect(where).toEqual([a, realpathSync(dir), b, realpathSync(dir)]);
+    await daemon.stop();
+  });
+});
+
+test('a server that is dedicated has a process for each client, which ends with it', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { fixture: { ...fixtureServer(), sharing: 'dedicated' } } });
+  const clients = [await daemon.client(), await daemon.client(), await daemon.client()];
+  for (const [n, client] of clients.entries())
+    expect(textOf(await client.callTool(1, 'echo', { text: `${n}` }))).toBe(`${n}`);
+  const pids = (await daemon.status()).instances.map(({ pid }) => pid ?? 0);
+  expect(new Set(pids).size).toBe(3);
+  clients[1]?.destroy();
+  const { instances } = await daemon.until((status) => status.instances.length === 2);
+  const [gone] = pids.filter((pid) => !instances.some((instance) => instance.pid === pid));
+  await untilGone(gone ?? 0);
+  for (const client of [clients[0], clients[2]])
+    expect(textOf((await client?.callTool(2, 'echo', { text: 'here' })) ?? {})).toBe('here');
+  for (const client of clients) client.destroy();
+  await daemon.until((status) => status.instances.every(({ pid }) => pid === null));
+  await daemon.stop();
+});
+
+test('a server that nobody waits for any more is stopped also when it comes up after its time', async () => {
+  const daemon = await TestDaemon.start({
+    mcpServers: { fixture: { ...fixtureServer({ FIXTURE_SLOW_START: '600' }), idleMs: 50 } },
+  });
+  const client = await daemon.connect();
+  client.send({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+  });
+  const { pid } = (await daemon.until(({ instances }) => instances[0]?.state === 'starting')).instances[0] ?? {};
+  client.destroy();
+  await daemon.untilLogged('nobody uses it');
+  await untilGone(pid ?? 0);
+  await daemon.stop();
+});

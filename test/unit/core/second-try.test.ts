@@ -1,0 +1,121 @@
+// A server that dies over a call: whether the call is made again.
+
+import { describe, expect, test } from 'vitest';
+import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
+
+const SAFE = [{ name: 'tool', annotations: { readOnlyHint: true } }];
+
+async function serving(
+  tools: readonly object[],
+  trustHints = true,
+): Promise<{ core: CoreInMemory; client: TestClient; calls: () => Message[] }> {
+  const core = new CoreInMemory({ definition: { trustHints } });
+  core.server().has({ tools });
+  const client = await core.ready();
+  const calls = (): Message[] => core.server().requests.filter(({ method }) => method === 'tools/call');
+  return { core, client, calls };
+}
+
+const codesOf = (client: TestClient, id: number | string): unknown[] =>
+  client.answersTo(id).map(({ error }) => error?.data?.code);
+
+describe('a call during which its server dies', () => {
+  test.each([
+    ['readOnlyHint', { readOnlyHint: true }],
+    ['idempotentHint', { idempotentHint: true }],
+  ])('is made once more if the tool has the %s and hints are trusted', async (_, annotations) => {
+    const { core, client, calls } = await serving([{ name: 'tool', annotations }]);
+    client.call(1, { x: 1 }, { progressToken: 'p' });
+    await core.settle();
+    core.server().crash();
+    await core.settle();
+    expect([client.received, calls().map(({ params }) => params?.arguments)]).toEqual([[], [{ x: 1 }]]);
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: calls()[0]?.id } });
+    core.server().answer(calls()[0]);
+    await core.settle();
+    expect(client.received.map(({ id, params }) => id ?? params?.progressToken)).toEqual(['p', 1]);
+    expect(core.openSlots).toBe(0);
+    expect(core.sessionOf(client)).toMatchObject({ sentCount: 0, waitingBytes: 0 });
+  });
+
+  test('is not made a third time', async () => {
+    const { core, client } = await serving(SAFE);
+    client.call(1);
+    await core.settle();
+    core.server().crash();
+    await core.settle();
+    core.server().crash();
+    await core.settle();
+    expect([codesOf(client, 1), core.server().starts]).toEqual([['SERVER_CRASHED'], 2]);
+    expect(core.openSlots).toBe(0);
+  });
+
+  test.each([
+    ['hints are not trusted', SAFE, false],
+    ['the tool has no hint', [{ name: 'tool' }], true],
+    ['another tool has it', [{ name: 'tool' }, { name: 'other', annotations: { readOnlyHint: true } }], true],
+    ['it says that it may destroy', [{ name: 'tool', annotations: { readOnlyHint: false } }], true],
+  ])('is told that its outcome is unknown where %s', async (_, tools, trustHints) => {
+    const { core, client } = await serving(tools, trustHints);
+    client.call(1);
+    await core.settle();
+    core.server().crash();
+    await core.settle();
+    expect([codesOf(client, 1), core.server().starts]).toEqual([['SERVER_CRASHED'], 1]);
+  });
+
+  test('is made again under the server’s own name in a joined view', async () => {
+    const core = new CoreInMemory({ definition: { trustHints: true } });
+    core.server().has({ tools: SAFE });
+    const client = await core.ready({ _meta: { 'mcp-bridge/view': 'all' } });
+    client.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'memory__tool' } });
+    await core.settle();
+    core.server().crash();
+    await core.settle();
+    const again = core.server().requests.find(({ method }) => method === 'tools/call');
+    expect(again?.params?.name).toBe('tool');
+    core.server().answer(again);
+    await core.settle();
+    expect(client.answersTo(1)).toHaveLength(1);
+  });
+
+  test('can be cancelled, abandoned and timed out before it is made again', async () => {
+    const { core, client, calls } = await serving(SAFE);
+    const leaver = await core.ready();
+    client.call(1);
+    client.call(2);
+    leaver.call(1);
+    await core.settle();
+    core.server().opensByItself = false;
+    core.server().crash();
+    await core.settle();
+    client.cancel(1);
+    leaver.link.destroy();
+    await core.pass(35_000);
+    expect([client.answersTo(1), codesOf(client, 2), core.openSlots]).toEqual([[], ['CALL_TIMED_OUT'], 0]);
+    core.server().open();
+    await core.settle();
+    expect(calls()).toEqual([]);
+  });
+
+  test('fails with the start that fails', async () => {
+    const { core, client } = await serving(SAFE);
+    client.call(1);
+    await core.settle();
+    core.server().opensByItself = false;
+    core.server().crash();
+    core.server().failToStart();
+    await core.settle();
+    expect(codesOf(client, 1)).toEqual(['SERVER_START_FAILED']);
+  });
+
+  test('that was cancelled is not made again', async () => {
+    const { core, client, calls } = await serving(SAFE);
+    client.call(1);
+    await core.settle();
+    client.cancel(1);
+    core.server().crash();
+    await core.settle();
+    expect([core.server().starts, calls().length, core.openSlots]).toEqual([1, 1, 0]);
+  });
+});
