@@ -13,13 +13,15 @@ import type { Offers } from './era/hello.ts';
 import type { Face, KnownServer } from './known-server.ts';
 import { NEEDS_NO_LANE } from './lane.ts';
 import { ListReader } from './list-reader.ts';
+import { Opening } from './opening.ts';
+import { Senders } from './senders.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { type BackendContext, ServerMessages } from './server-messages.ts';
-import { Pause, type Session } from './session.ts';
-import { SharedState } from './shared-state.ts';
+import type { Session } from './session.ts';
 import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
-import { CONGESTED_BYTES, type OwnAnswer, SlotTable } from './slot-table.ts';
+import { type OwnAnswer, SlotTable } from './slot-table.ts';
 import { Tasks } from './tasks.ts';
+import { Wishes } from './wishes.ts';
 
 /** What a running instance offers. */
 export interface Upstream {
@@ -62,8 +64,6 @@ const splice = new Splice();
 /** Of frames that have waited. */
 const readAgain = new Envelope();
 
-type Waiter = { resolve: (upstream: Upstream) => void; reject: (error: BridgeError) => void };
-
 export class Backend implements SlotOwner {
   readonly server: string;
   readonly key: InstanceKey;
@@ -79,15 +79,10 @@ export class Backend implements SlotOwner {
   readonly lists: ListReader;
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
-  #waiters: Waiter[] = [];
-  #hasBegun = false;
-  readonly #whenBegun: (() => void)[] = [];
-  /** It was asked for, and has neither come nor failed yet. */
-  #isAwaited = false;
   readonly sessions = new Set<Session>();
-  readonly #shared = new SharedState();
-  /** Clients that are not read because this server does not take what they send. */
-  readonly #pausedSenders = new Set<Session>();
+  readonly wishes: Wishes;
+  readonly #opening: Opening;
+  readonly #senders = new Senders();
 
   constructor({ definition, known, key, ports, context }: BackendOptions) {
     const server = definition.name;
@@ -98,6 +93,7 @@ export class Backend implements SlotOwner {
     this.#context = context;
     this.#ports = ports;
     this.#slots = new SlotTable({ ...context, server, known, contended: ports.contended });
+    this.#opening = new Opening(ports.start);
     this.tasks = new Tasks(this, (method, params) => this.#slots.ask(method, params));
     this.lists = new ListReader(context.limits.maxMessageBytes, (method, params, onAnswer) =>
       this.#slots.ask(method, params, onAnswer),
@@ -108,11 +104,16 @@ export class Backend implements SlotOwner {
       tasks: this.tasks,
       outbox: () => this.#upstream?.outbox,
     };
+    this.wishes = new Wishes({
+      ...parts,
+      server,
+      submit: (slot, role, frame, read) => this.#submitSlot(slot, role, frame, read),
+    });
     this.callBacks = new CallBacks({ ...parts, known, key });
     this.fromServer = new ServerMessages(server, context, {
       ...parts,
       backend: this,
-      shared: this.#shared,
+      shared: this.wishes.state,
       callBacks: this.callBacks,
       listsChanged: (kinds) => this.#readLists(kinds, false),
     });
@@ -138,8 +139,8 @@ export class Backend implements SlotOwner {
 
   /** Whether nobody would notice if it were for someone else from now on. */
   get isVacant(): boolean {
-    const isRunning = this.isOpen || this.#isAwaited; // what it was offered cannot be changed any more
-    return !isRunning && this.sessions.size === 0 && this.#slots.size === 0 && this.#waiters.length === 0;
+    const isRunning = this.isOpen || this.#opening.isAwaited; // what it was offered cannot be changed any more
+    return !isRunning && this.sessions.size === 0 && this.#slots.size === 0;
   }
 
   /** Whether another client's conversation is going on. */
@@ -162,24 +163,18 @@ export class Backend implements SlotOwner {
 
   #forget(session: Session): void {
     this.sessions.delete(session);
-    if (this.#pausedSenders.delete(session)) session.resume(Pause.congested);
-    for (const request of this.#shared.forget(session)) this.#slots.ask(request.method, request.params);
+    this.#senders.forget(session);
+    this.wishes.forget(session);
   }
 
   /** The session uses another instance from now on; what it has under way here still ends here. */
   handOver(session: Session, to: Backend): void {
     to.attach(session);
-    for (const wish of this.#shared.wishesOf(session)) to.#adopt(session, wish);
+    this.wishes.handOver(session, to.wishes);
     this.#forget(session);
     for (const { slot, frame } of this.#slots.takeWaitingOf(session)) to.#takeOver(slot, frame);
     this.#slots.pump();
     this.#ports.usersChanged(this.sessions.size);
-  }
-
-  #adopt(session: Session, { method, params }: ReturnType<SharedState['wishesOf']>[number]): void {
-    if (params.level !== undefined) return this.setLevel(session, params.level);
-    this.#shared.subscribed(session, String(params.uri));
-    this.#slots.ask(method, params);
   }
 
   /** It is not sent yet: what it is called here, and what follows from its answer, is this instance's business now. */
@@ -200,21 +195,12 @@ export class Backend implements SlotOwner {
 
   /** The running instance; starts one if there is none. */
   whenOpen(): Promise<Upstream> {
-    if (this.#upstream !== undefined) return Promise.resolve(this.#upstream);
-    const opened = new Promise<Upstream>((resolve, reject) => this.#waiters.push({ resolve, reject }));
-    this.#start();
-    return opened;
+    return this.#upstream === undefined ? this.#opening.whenOpen() : Promise.resolve(this.#upstream);
   }
 
   /** Resolves when an instance is being started, or runs. */
   whenBegun(): Promise<void> {
-    if (this.#hasBegun) return Promise.resolve();
-    return new Promise((resolve) => this.#whenBegun.push(resolve));
-  }
-
-  #start(): void {
-    this.#isAwaited = true;
-    this.#ports.start();
+    return this.#opening.whenBegun();
   }
 
   // --- the owner of slots ---
@@ -265,10 +251,11 @@ export class Backend implements SlotOwner {
       case 'get-prompt':
         return this.#submitCall(slot, role, frame, read);
       case 'subscribe':
+        return this.wishes.subscribe(slot, frame, read);
       case 'unsubscribe':
-        return this.#submitSubscription(slot, role, frame, read);
+        return this.wishes.unsubscribe(slot, frame, read);
       case 'set-level':
-        return this.#submitLevel(slot, frame, read);
+        return this.wishes.askForLevel(slot, frame, read);
       default:
         return this.#submitSlot(slot, role, frame, read);
     }
@@ -287,14 +274,11 @@ export class Backend implements SlotOwner {
   }
 
   /** What follows from its answer. */
-  #watch(slot: Slot, role: MethodRole, { b }: Frame, read: Envelope): void {
+  #watch(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): void {
     const { session } = slot;
     if (role === 'list-tasks') slot.onAnswer = (answer, said) => this.tasks.filterList(session, answer, said);
     if (hasName(role) && read.has(Field.task)) slot.onAnswer = (answer, said) => this.tasks.learn(slot, answer, said);
-    if (role === 'subscribe') {
-      const uri = String(read.decode(b, Field.uri));
-      slot.onEnd = (hasResult) => void (hasResult || this.#shared.unsubscribe(session, uri));
-    }
+    if (role === 'subscribe') this.wishes.watchSubscription(slot, frame, read);
   }
 
   #submitCall(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
@@ -317,48 +301,7 @@ export class Backend implements SlotOwner {
   }
 
   #startIfWaiting(): void {
-    if (this.#upstream === undefined && this.#slots.hasWaiting) this.#start();
-  }
-
-  /** What one client wishes to hear of, on a server that all of them share. */
-  #submitSubscription(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
-    const { session } = slot;
-    const uri = String(read.decode(frame.b, Field.uri));
-    if (role === 'unsubscribe') {
-      if (this.#shared.unsubscribe(session, uri)) return this.#slots.succeed(slot);
-      return this.#submitSlot(slot, role, frame, read);
-    }
-    this.#shared.subscribed(session, uri); // at once: the first update may come before the answer
-    this.#submitSlot(slot, role, frame, read);
-  }
-
-  hasSubscribed(session: Session, uri: string): boolean {
-    return this.#shared.hasSubscribed(session, uri);
-  }
-
-  #submitLevel(slot: Slot, frame: Frame, read: Envelope): void {
-    const { session } = slot;
-    const asked = levelIn(frame, read);
-    const level = this.#shared.levelWith(session, asked);
-    // A level that nobody knows is the server's to refuse.
-    if (level === undefined || level === asked) {
-      if (level !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#levelTaken(session, asked));
-      return this.#submitSlot(slot, 'set-level', frame, read);
-    }
-    this.setLevel(session, asked); // others have the server say more already
-    this.#slots.succeed(slot);
-  }
-
-  /** The server has it already, unless the client uses another instance by now. */
-  #levelTaken(session: Session, level: string): void {
-    if (this.sessions.has(session)) return void this.#shared.setLevel(session, level);
-    for (const backend of session.view?.backends() ?? [])
-      if (backend.server === this.server) backend.setLevel(session, level);
-  }
-
-  /** The client wants this level here, and asks for no answer. */
-  setLevel(session: Session, level: string): void {
-    for (const { method, params } of this.#shared.setLevel(session, level)) this.#slots.ask(method, params);
+    if (this.#upstream === undefined && this.#slots.hasWaiting) this.#opening.start();
   }
 
   /** Asks for the bridge itself. */
@@ -368,12 +311,7 @@ export class Backend implements SlotOwner {
 
   /** A notification of a client that is not the router's business. */
   notify(session: Session, b: Buffer, start: number, end: number): void {
-    const outbox = this.#upstream?.outbox;
-    if (outbox === undefined) return;
-    splice.clear().send(outbox, b, start, end);
-    if (outbox.blockedBytes < CONGESTED_BYTES) return;
-    session.pause(Pause.congested);
-    this.#pausedSenders.add(session);
+    if (this.#upstream !== undefined) this.#senders.tell(this.#upstream.outbox, session, b, start, end);
   }
 
   /** A client may have more under way than a moment ago. */
@@ -384,33 +322,22 @@ export class Backend implements SlotOwner {
   /** The server, or one of the clients, has taken what was queued for it. */
   drained(): void {
     this.#slots.pump();
-    if (this.#pausedSenders.size > 0 && (this.#upstream?.outbox.blockedBytes ?? 0) < CONGESTED_BYTES)
-      this.#resumeSenders();
-  }
-
-  #resumeSenders(): void {
-    for (const session of this.#pausedSenders) session.resume(Pause.congested);
-    this.#pausedSenders.clear();
+    this.#senders.drained(this.#upstream?.outbox.blockedBytes ?? 0);
   }
 
   // --- the instance's life, as told from outside ---
 
   /** It is its turn to be started. */
   begun(): void {
-    this.#hasBegun = true;
-    for (const resolve of this.#whenBegun.splice(0)) resolve();
+    this.#opening.begun();
   }
 
   opened(upstream: Upstream): void {
-    this.begun();
     this.#upstream = upstream;
-    this.#isAwaited = false;
     this.#face = this.#known.opened(this.key.offers, upstream.hello);
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const { resolve } of waiters) resolve(upstream);
+    this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.#mayAskBack;
-    this.#slots.opened(upstream.outbox, this.#shared.wishes());
+    this.#slots.opened(upstream.outbox, this.wishes.state.wishes());
     this.#readLists(['tools', 'prompts', 'resources', 'templates'], true);
   }
 
@@ -430,22 +357,17 @@ export class Backend implements SlotOwner {
 
   /** It could not be started: all who wait are told. */
   failed(error: BridgeError): void {
-    this.#hasBegun = false;
-    this.#isAwaited = false;
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const { reject } of waiters) reject(error);
+    this.#opening.failed(error);
     this.#slots.failWaiting(error);
   }
 
   /** It is gone. What was not sent yet waits for the next one. */
   closed(error: BridgeError): void {
-    this.#hasBegun = false;
+    this.#opening.closed();
     this.#upstream = undefined;
-    this.#isAwaited = false;
     if (this.#face !== undefined) this.#known.closed(this.#face);
     this.#face = undefined;
-    this.#resumeSenders();
+    this.#senders.resumeAll();
     this.callBacks.closed();
     this.tasks.closed();
     this.#slots.failSent(error);
@@ -461,9 +383,4 @@ function hasName(role: MethodRole): boolean {
 /** What is called, as the server knows it. */
 function nameOf({ nameText }: Slot, { b }: Frame, read: Envelope): string {
   return nameText || read.raw(b, read.has(Field.name) ? Field.name : Field.method);
-}
-
-function levelIn({ b }: Frame, read: Envelope): string {
-  const params = read.decode(b, Field.params);
-  return typeof params === 'object' && params !== null && 'level' in params ? String(params.level) : '';
 }

@@ -28,7 +28,7 @@ export function candidatesFor(uri: string, lists: JoinedLists): { found: readonl
  * has never heard of it.
  */
 export function subscribedOf(places: readonly Place[]): readonly Place[] {
-  const found = places.filter(({ leg, uri }) => leg.backend?.hasSubscribed(leg.session, uri) === true);
+  const found = places.filter(({ leg, uri }) => leg.backend?.wishes.state.hasSubscribed(leg.session, uri) === true);
   return found.length === 0 ? places : found;
 }
 

@@ -101,7 +101,7 @@ export class Leg {
 
   #tellLevel(): void {
     if (this.#level !== undefined && this.face?.declares('logging') !== false)
-      this.backend?.setLevel(this.session, this.#level);
+      this.backend?.wishes.setLevel(this.session, this.#level);
   }
 
   listChanged(kind: ListKind, isFirst: boolean): void {
