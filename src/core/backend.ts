@@ -2,16 +2,16 @@
 // How an instance comes to life and dies is the business of whoever calls opened(), failed() and closed().
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { Envelope, Field } from '../wire/envelope.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import { CallBacks } from './call-backs.ts';
+import { CallDesk } from './call-desk.ts';
 import { extend, isOverdue } from './deadline.ts';
-import { type CallRole, type ListKind, type MethodRole, methodOf } from './era/era-2025.ts';
+import type { ListKind } from './era/era-2025.ts';
 import type { Offers } from './era/hello.ts';
 import type { Face, KnownServer } from './known-server.ts';
-import { NEEDS_NO_LANE } from './lane.ts';
 import { ListReader } from './list-reader.ts';
 import { Opening } from './opening.ts';
 import { Senders } from './senders.ts';
@@ -21,7 +21,7 @@ import type { Session } from './session.ts';
 import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
 import { type OwnAnswer, SlotTable } from './slot-table.ts';
 import { Tasks } from './tasks.ts';
-import { Wishes } from './wishes.ts';
+import type { Wishes } from './wishes.ts';
 
 /** What a running instance offers. */
 export interface Upstream {
@@ -61,9 +61,6 @@ export interface BackendOptions {
 }
 
 const splice = new Splice();
-/** Of frames that have waited. */
-const readAgain = new Envelope();
-
 export class Backend implements SlotOwner {
   readonly server: string;
   readonly key: InstanceKey;
@@ -80,7 +77,7 @@ export class Backend implements SlotOwner {
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   readonly sessions = new Set<Session>();
-  readonly wishes: Wishes;
+  readonly #desk: CallDesk;
   readonly #opening: Opening;
   readonly #senders = new Senders();
 
@@ -104,10 +101,13 @@ export class Backend implements SlotOwner {
       tasks: this.tasks,
       outbox: () => this.#upstream?.outbox,
     };
-    this.wishes = new Wishes({
+    this.#desk = new CallDesk({
       ...parts,
-      server,
-      submit: (slot, role, frame, read) => this.#submitSlot(slot, role, frame, read),
+      backend: this,
+      maxDepth: context.limits.maxDepth,
+      trustsHints: definition.trustHints,
+      isSafe: (name) => this.#isSafe(name),
+      startIfWaiting: () => this.#startIfWaiting(),
     });
     this.callBacks = new CallBacks({ ...parts, known, key });
     this.fromServer = new ServerMessages(server, context, {
@@ -117,6 +117,10 @@ export class Backend implements SlotOwner {
       callBacks: this.callBacks,
       listsChanged: (kinds) => this.#readLists(kinds, false),
     });
+  }
+
+  get wishes(): Wishes {
+    return this.#desk.wishes;
   }
 
   /** Requests that are not answered yet. */
@@ -172,20 +176,9 @@ export class Backend implements SlotOwner {
     to.attach(session);
     this.wishes.handOver(session, to.wishes);
     this.#forget(session);
-    for (const { slot, frame } of this.#slots.takeWaitingOf(session)) to.#takeOver(slot, frame);
+    for (const { slot, frame } of this.#slots.takeWaitingOf(session)) to.#desk.takeOver(slot, frame);
     this.#slots.pump();
     this.#ports.usersChanged(this.sessions.size);
-  }
-
-  /** It is not sent yet: what it is called here, and what follows from its answer, is this instance's business now. */
-  #takeOver(slot: Slot, frame: Frame): void {
-    slot.owner = this;
-    readAgain.scan(frame.b, frame.start, frame.end, this.#context.limits.maxDepth);
-    const { role } = methodOf(frame.b, readAgain);
-    this.#nameCall(slot, role, frame, readAgain);
-    this.#watch(slot, role, frame, readAgain);
-    this.#slots.resubmit(slot, frame);
-    this.#startIfWaiting();
   }
 
   /** What it sees when it looks at the server for the first time. */
@@ -244,60 +237,18 @@ export class Backend implements SlotOwner {
   // --- towards the server ---
 
   /** Takes a request in and sees to its one answer. */
-  submit(slot: Slot, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
-    slot.owner = this;
-    switch (role) {
-      case 'call':
-      case 'get-prompt':
-        return this.#submitCall(slot, role, frame, read);
-      case 'subscribe':
-        return this.wishes.subscribe(slot, frame, read);
-      case 'unsubscribe':
-        return this.wishes.unsubscribe(slot, frame, read);
-      case 'set-level':
-        return this.wishes.askForLevel(slot, frame, read);
-      default:
-        return this.#submitSlot(slot, role, frame, read);
-    }
+  submit(slot: Slot, request: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
+    this.#desk.take(slot, request, read);
   }
 
   /** Whether the server was, or is to be, offered anything to ask for. */
-  get #mayAskBack(): boolean {
+  get mayAskBack(): boolean {
     return this.key.offers.sampling !== undefined || this.key.offers.elicitation !== undefined;
-  }
-
-  /** For the lane; a request may come before the server runs. */
-  #nameCall(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): void {
-    if (!this.#mayAskBack) return;
-    if (role === 'task' || role === 'list-tasks') slot.call = NEEDS_NO_LANE;
-    else slot.call = hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
-  }
-
-  /** What follows from its answer. */
-  #watch(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): void {
-    const { session } = slot;
-    if (role === 'list-tasks') slot.onAnswer = (answer, said) => this.tasks.filterList(session, answer, said);
-    if (hasName(role) && read.has(Field.task)) slot.onAnswer = (answer, said) => this.tasks.learn(slot, answer, said);
-    if (role === 'subscribe') this.wishes.watchSubscription(slot, frame, read);
-  }
-
-  #submitCall(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
-    if (this.#definition.trustHints === true && role === 'call' && this.#isSafe(nameOf(slot, frame, read)))
-      slot.again = frame;
-    this.#submitSlot(slot, role, frame, read);
   }
 
   #isSafe(name: string): boolean {
     const face = this.#face ?? this.#known.faceFor(this.key.offers);
     return face?.isSafe(name) === true;
-  }
-
-  #submitSlot(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
-    slot.isBound = role === 'task' || role === 'task-result';
-    this.#nameCall(slot, role, frame, read);
-    this.#watch(slot, role, frame, read);
-    this.#slots.submit(slot, frame, read);
-    this.#startIfWaiting();
   }
 
   #startIfWaiting(): void {
@@ -336,7 +287,7 @@ export class Backend implements SlotOwner {
     this.#upstream = upstream;
     this.#face = this.#known.opened(this.key.offers, upstream.hello);
     this.#opening.opened(upstream);
-    this.#slots.lane.isOpen = this.#mayAskBack;
+    this.#slots.lane.isOpen = this.mayAskBack;
     this.#slots.opened(upstream.outbox, this.wishes.state.wishes());
     this.#readLists(['tools', 'prompts', 'resources', 'templates'], true);
   }
@@ -373,14 +324,4 @@ export class Backend implements SlotOwner {
     this.#slots.failSent(error);
     this.#startIfWaiting();
   }
-}
-
-/** Whether the server keeps apart what is called by name. */
-function hasName(role: MethodRole): boolean {
-  return role === 'call' || role === 'get-prompt';
-}
-
-/** What is called, as the server knows it. */
-function nameOf({ nameText }: Slot, { b }: Frame, read: Envelope): string {
-  return nameText || read.raw(b, read.has(Field.name) ? Field.name : Field.method);
 }

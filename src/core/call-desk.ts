@@ -1,0 +1,104 @@
+// Where a request is taken in at an instance: what it is called there, what follows from its answer, and whether it may be
+// made again, before it goes to the slots.
+
+import { Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Backend } from './backend.ts';
+import { type CallRole, type MethodRole, methodOf } from './era/era-2025.ts';
+import { NEEDS_NO_LANE } from './lane.ts';
+import type { ClientRequest, Slot } from './slot.ts';
+import type { SlotTable } from './slot-table.ts';
+import type { Tasks } from './tasks.ts';
+import { Wishes } from './wishes.ts';
+
+export interface CallDeskPorts {
+  readonly backend: Backend;
+  readonly slots: SlotTable;
+  readonly tasks: Tasks;
+  readonly maxDepth: number;
+  /** Whether the server is believed that a tool does no harm twice. */
+  readonly trustsHints: boolean;
+  /** Whether the server says so of this tool. */
+  readonly isSafe: (name: string) => boolean;
+  /** Starts the instance if anything waits for it. */
+  readonly startIfWaiting: () => void;
+}
+
+/** Of frames that have waited. */
+const readAgain = new Envelope();
+
+export class CallDesk {
+  readonly #ports: CallDeskPorts;
+  readonly wishes: Wishes;
+
+  constructor(ports: CallDeskPorts) {
+    this.#ports = ports;
+    const { backend, slots } = ports;
+    this.wishes = new Wishes({
+      server: backend.server,
+      slots,
+      sessions: backend.sessions,
+      submit: (slot, role, frame, read) => this.#submit(slot, role, frame, read),
+    });
+  }
+
+  /** Takes a request in and sees to its one answer. */
+  take(slot: Slot, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
+    slot.owner = this.#ports.backend;
+    switch (role) {
+      case 'call':
+        if (this.#ports.trustsHints && this.#ports.isSafe(nameOf(slot, frame, read))) slot.again = frame;
+        return this.#submit(slot, role, frame, read);
+      case 'subscribe':
+        return this.wishes.subscribe(slot, frame, read);
+      case 'unsubscribe':
+        return this.wishes.unsubscribe(slot, frame, read);
+      case 'set-level':
+        return this.wishes.askForLevel(slot, frame, read);
+      default:
+        return this.#submit(slot, role, frame, read);
+    }
+  }
+
+  /** One that has waited elsewhere: what it is called, and what follows from its answer, is our business now. */
+  takeOver(slot: Slot, frame: Frame): void {
+    slot.owner = this.#ports.backend;
+    readAgain.scan(frame.b, frame.start, frame.end, this.#ports.maxDepth);
+    const { role } = methodOf(frame.b, readAgain);
+    this.#prepare(slot, role, frame, readAgain);
+    this.#ports.slots.resubmit(slot, frame);
+    this.#ports.startIfWaiting();
+  }
+
+  #submit(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
+    slot.isBound = role === 'task' || role === 'task-result';
+    this.#prepare(slot, role, frame, read);
+    this.#ports.slots.submit(slot, frame, read);
+    this.#ports.startIfWaiting();
+  }
+
+  #prepare(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): void {
+    // Also before the server runs; then the lane is not open yet.
+    if (this.#ports.backend.mayAskBack) slot.call = callOf(slot, role, frame, read);
+    const { tasks } = this.#ports;
+    if (role === 'list-tasks') slot.onAnswer = (answer, said) => tasks.filterList(slot.session, answer, said);
+    if (hasName(role) && read.has(Field.task)) slot.onAnswer = (answer, said) => tasks.learn(slot, answer, said);
+    if (role === 'subscribe') this.wishes.watchSubscription(slot, frame, read);
+  }
+}
+
+/** By what it is known to the lane. */
+function callOf(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): string {
+  if (role === 'task' || role === 'list-tasks') return NEEDS_NO_LANE;
+  return hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
+}
+
+/** Whether the server keeps apart what is called by name. */
+function hasName(role: MethodRole): boolean {
+  return role === 'call' || role === 'get-prompt';
+}
+
+/** What is called, as the server knows it. */
+function nameOf({ nameText }: Slot, { b }: Frame, read: Envelope): string {
+  return nameText || read.raw(b, read.has(Field.name) ? Field.name : Field.method);
+}
