@@ -1,14 +1,68 @@
-// Whose a resource is, in a joined view: the server that lists its URI, or one that has a template for it, or, since a
-// server need not list what its tools speak of, whichever of them has it.
+// The resources of a joined view, by their URIs. A URI belongs to the server that lists it, or has a template for it, or,
+// since a server need not list what its tools speak of, to whichever of them has it.
 
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Span } from '../wire/json-members.ts';
 import type { JoinedLeg, JoinedLists } from './joined-lists.ts';
 import type { Leg } from './leg.ts';
+import type { PendingRequests } from './pending-requests.ts';
+import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
+import type { ClientRequest, Slot } from './slot.ts';
 import { matchesTemplate } from './uri-template.ts';
 
 export interface Place {
   readonly leg: Leg;
   /** Its URI there. */
   readonly uri: string;
+}
+
+export class JoinedResources {
+  readonly #lists: JoinedLists;
+  readonly #pending: PendingRequests;
+
+  constructor(lists: JoinedLists, pending: PendingRequests) {
+    this.#lists = lists;
+    this.#pending = pending;
+  }
+
+  /** Reads it, subscribes to it, or ends that. */
+  submit(request: ClientRequest, read: Envelope): void {
+    const slot = this.#pending.open(request, read);
+    if (slot === undefined) return;
+    const uri = read.decode(request.frame.b, Field.uri);
+    if (typeof uri !== 'string') return this.#pending.refuse(slot, rpcError(INVALID_PARAMS, 'params.uri is missing'));
+    const { isCertain } = candidatesFor(uri, this.#lists);
+    const learning = isCertain ? undefined : this.learn();
+    if (learning === undefined) return this.#tryEach(slot, request, this.#placesFor(uri, request));
+    this.#pending.later(slot, learning, () => this.#tryEach(slot, request, this.#placesFor(uri, request)));
+  }
+
+  /** Has all servers asked whose resources are not known; undefined if all are. */
+  learn(): Promise<void> | undefined {
+    if (this.#lists.isKnown('resources') && this.#lists.isKnown('templates')) return undefined;
+    return this.#lists.whenListed('resources').then(() => this.#lists.whenListed('templates'));
+  }
+
+  /** The likeliest place. */
+  placeOf(uri: string): Place | undefined {
+    return candidatesFor(uri, this.#lists).found[0];
+  }
+
+  #placesFor(uri: string, { role }: ClientRequest): readonly Place[] {
+    const { found } = candidatesFor(uri, this.#lists);
+    return role === 'unsubscribe' ? subscribedOf(found) : found;
+  }
+
+  /** Asks the first; if that refuses, the next. A server that lists it is the only one asked. */
+  #tryEach(slot: Slot, request: ClientRequest, [place, ...others]: readonly Place[]): void {
+    if (place === undefined) return this.#pending.refuse(slot, rpcErrorOf(this.#lists.noSuchResource()));
+    const read = this.#pending.read(request.frame);
+    const frame = replaced(request.frame, { from: read.from(Field.uri), to: read.to(Field.uri) }, place.uri);
+    const next = (): void => this.#pending.later(slot, Promise.resolve(), () => this.#tryEach(slot, request, others));
+    slot.onRefusal = others.length === 0 ? undefined : next;
+    this.#pending.give(slot, { ...request, frame }, place.leg.use());
+  }
 }
 
 /** Where it may be, most likely first; certain where one server says that it has it. */
@@ -27,7 +81,7 @@ export function candidatesFor(uri: string, lists: JoinedLists): { found: readonl
  * Where the client has subscribed to it, if anywhere: any server may say that the subscription has ended, also one that
  * has never heard of it.
  */
-export function subscribedOf(places: readonly Place[]): readonly Place[] {
+function subscribedOf(places: readonly Place[]): readonly Place[] {
   const found = places.filter(({ leg, uri }) => leg.backend?.wishes.state.hasSubscribed(leg.session, uri) === true);
   return found.length === 0 ? places : found;
 }
@@ -36,3 +90,16 @@ function hasTemplateFor(uri: string, joined: JoinedLeg, lists: JoinedLists): boo
   const templates = lists.partOf(joined, 'templates')?.ownKeys.keys() ?? [];
   return [...templates].some((template) => matchesTemplate(template, uri));
 }
+
+/** The frame with another text in one place. */
+export function replaced({ b, start, end }: Frame, { from, to }: Span, text: string): Frame {
+  const bytes = Buffer.concat([
+    b.subarray(start, from),
+    Buffer.from(JSON.stringify(text)),
+    b.subarray(to, end),
+    NEWLINE,
+  ]);
+  return { b: bytes, start: 0, end: bytes.length - 1 };
+}
+
+const NEWLINE = Buffer.from('\n');

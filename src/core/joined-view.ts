@@ -2,25 +2,24 @@
 // the server that its name begins with; what no server could answer alone is answered here.
 
 import type { Clock } from '../util/clock.ts';
-import { Envelope, Field } from '../wire/envelope.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Span } from '../wire/json-members.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Backend } from './backend.ts';
 import { type CompletionRef, refIn } from './completion-ref.ts';
-import { isOverdue } from './deadline.ts';
 import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
 import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
-import { candidatesFor, type Place, subscribedOf } from './joined-resources.ts';
+import { JoinedResources, replaced } from './joined-resources.ts';
 import { tasksOf } from './joined-tasks.ts';
 import { Leg } from './leg.ts';
-import { failureOf, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from './rpc-error.ts';
+import { PendingRequests } from './pending-requests.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 import { isLevel } from './shared-state.ts';
-import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
+import type { ClientRequest, Slot } from './slot.ts';
 import { cursorIn, type Greeting, openSlot, paramsOf, type ServerDirectory, type View } from './view.ts';
 
 export interface JoinedViewContext {
@@ -35,16 +34,15 @@ const LOOK_MS = 30_000;
 const NO_SUCH_REF: string = rpcError(INVALID_PARAMS, 'params.ref names nothing that is known');
 const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor');
 
-/** Of frames that have waited, or that were changed on the way. */
-const readAgain = new Envelope();
-
-export class JoinedView implements View, SlotOwner {
+export class JoinedView implements View {
   readonly name = 'all';
   readonly isTransparent = false;
   readonly #session: Session;
   readonly #context: JoinedViewContext;
   readonly #legs: readonly JoinedLeg[];
   readonly #lists: JoinedLists;
+  readonly #pending: PendingRequests;
+  readonly #resources: JoinedResources;
   /** Names as clients spell them, with their quotes, and whose they are; filled as they are used. */
   readonly #targets = { tools: new Map<string, Target>(), prompts: new Map<string, Target>() };
   /** What the client has listed, and was not told since that it is another list now. */
@@ -60,6 +58,8 @@ export class JoinedView implements View, SlotOwner {
       leg: new Leg(session, server, (kind) => this.#listChanged(kind)),
     }));
     this.#lists = new JoinedLists(this.#legs, context.clock);
+    this.#pending = new PendingRequests(session, context.limits);
+    this.#resources = new JoinedResources(this.#lists, this.#pending);
   }
 
   greeting(): Promise<Greeting> {
@@ -83,7 +83,7 @@ export class JoinedView implements View, SlotOwner {
       case 'read':
       case 'subscribe':
       case 'unsubscribe':
-        return this.#ofResource(request, read);
+        return this.#resources.submit(request, read);
       case 'complete':
         return this.#complete(request, read);
       case 'set-level':
@@ -115,7 +115,9 @@ export class JoinedView implements View, SlotOwner {
   #callTarget(target: Target, request: ClientRequest, read: Envelope): void {
     const backend = target.leg.use();
     const slot = openSlot(this.#session, request, read, backend);
-    if (slot !== undefined) give(slot, request, read, { backend, nameText: target.ownKey });
+    if (slot === undefined) return;
+    slot.nameText = target.ownKey;
+    backend.submit(slot, request, read);
   }
 
   #callAnew(kind: 'tools' | 'prompts', request: ClientRequest, read: Envelope): void {
@@ -130,100 +132,37 @@ export class JoinedView implements View, SlotOwner {
       if (!text.includes('\\')) this.#targets[kind].set(text, found);
       return this.#callTarget(found, request, read);
     }
-    const slot = openSlot(this.#session, request, read, this);
+    const slot = this.#pending.open(request, read);
     if (slot === undefined) return;
-    this.#later(slot, this.#lists.learn(found, kind), () => {
+    this.#pending.later(slot, this.#lists.learn(found, kind), () => {
       const target = this.#lists.find(kind, name);
       if (target === undefined || 'alias' in target) throw this.#lists.notFound(kind, name);
-      give(slot, request, this.#again(request), { backend: target.leg.use(), nameText: target.ownKey });
+      this.#pending.give(slot, request, target.leg.use(), target.ownKey);
     });
-  }
-
-  /** The view sees to a slot's answer until it is known who will, or what it is. */
-  #later(slot: Slot, known: Promise<unknown>, then: () => void | Promise<void>): void {
-    known
-      .then(() => (this.#stillWaits(slot) ? then() : undefined))
-      .catch((error: unknown) => {
-        if (this.#stillWaits(slot)) this.#answer(slot, () => this.#session.answerError(slot.idText, failureOf(error)));
-      });
-  }
-
-  #stillWaits(slot: Slot): boolean {
-    return slot.owner === this && this.#session.slots.get(slot.id) === slot;
-  }
-
-  #answer(slot: Slot, write: () => void): void {
-    write();
-    this.#session.close(slot);
-  }
-
-  #again({ frame: { b, start, end } }: Pick<ClientRequest, 'frame'>): Envelope {
-    readAgain.scan(b, start, end, this.#context.limits.maxDepth);
-    return readAgain;
   }
 
   // --- lists ---
 
   #list(request: ClientRequest, read: Envelope): void {
     const [kind] = methodOf(request.frame.b, read).lists;
-    const slot = openSlot(this.#session, request, read, this);
+    const slot = this.#pending.open(request, read);
     if (slot === undefined || kind === undefined) return;
     const cursor = cursorIn(request.frame, read);
     if (this.#lists.isKnown(kind)) return this.#answerList(slot, kind, cursor);
     this.#lookedMs = this.#context.clock.now();
-    this.#later(slot, this.#lists.whenListed(kind), () => this.#answerList(slot, kind, cursor));
+    this.#pending.later(slot, this.#lists.whenListed(kind), () => this.#answerList(slot, kind, cursor));
   }
 
   #answerList(slot: Slot, kind: ListKind, cursor: unknown): void {
     const page = this.#lists.page(kind, cursor);
-    if (page === undefined) return this.#answer(slot, () => this.#session.answerError(slot.idText, NO_SUCH_CURSOR));
+    if (page === undefined) return this.#pending.refuse(slot, NO_SUCH_CURSOR);
     this.#listed.add(kind);
-    this.#answer(slot, () => this.#session.answerList(slot.idText, LISTS[kind].member, page));
+    this.#pending.answer(slot, () => this.#session.answerList(slot.idText, LISTS[kind].member, page));
   }
 
   #listChanged(kind: ListKind): void {
     if (kind === 'tools' || kind === 'prompts') this.#targets[kind].clear();
     if (this.#session.state === 'ready' && this.#listed.delete(kind)) this.#session.tell(LISTS[kind].changedNotice);
-  }
-
-  // --- resources ---
-
-  #ofResource(request: ClientRequest, read: Envelope): void {
-    const uri = read.decode(request.frame.b, Field.uri);
-    if (typeof uri !== 'string') return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.uri is missing'));
-    const slot = openSlot(this.#session, request, read, this);
-    if (slot === undefined) return;
-    const { isCertain } = candidatesFor(uri, this.#lists);
-    const learning = isCertain ? undefined : this.#learnResources();
-    if (learning === undefined) return this.#tryEach(slot, request, this.#placesFor(uri, request));
-    this.#later(slot, learning, () => this.#tryEach(slot, request, this.#placesFor(uri, request)));
-  }
-
-  #placesFor(uri: string, { role }: ClientRequest): readonly Place[] {
-    const { found } = candidatesFor(uri, this.#lists);
-    return role === 'unsubscribe' ? subscribedOf(found) : found;
-  }
-
-  /** Has all servers asked whose resources are not known; undefined if all are. */
-  #learnResources(): Promise<void> | undefined {
-    if (this.#lists.isKnown('resources') && this.#lists.isKnown('templates')) return undefined;
-    return this.#lists.whenListed('resources').then(() => this.#lists.whenListed('templates'));
-  }
-
-  /** Asks the first; if that refuses, the next. A server that lists it is the only one asked. */
-  #tryEach(slot: Slot, request: ClientRequest, [place, ...others]: readonly Place[]): void {
-    if (place === undefined)
-      return this.#answer(slot, () => this.#session.answerError(slot.idText, rpcErrorOf(this.#lists.noSuchResource())));
-    const read = this.#again(request);
-    const frame = replaced(request.frame, { from: read.from(Field.uri), to: read.to(Field.uri) }, place.uri);
-    slot.onRefusal =
-      others.length === 0
-        ? undefined
-        : () => {
-            slot.owner = this;
-            this.#later(slot, Promise.resolve(), () => this.#tryEach(slot, request, others));
-          };
-    give(slot, { ...request, frame }, this.#again({ frame }), { backend: place.leg.use(), nameText: '' });
   }
 
   outwardUri(backend: Backend, uri: string): string {
@@ -239,30 +178,30 @@ export class JoinedView implements View, SlotOwner {
   #complete(request: ClientRequest, read: Envelope): void {
     const ref = refIn(request.frame, read);
     if (ref === undefined) return this.#refuse(request, read, NO_SUCH_REF);
-    const slot = openSlot(this.#session, request, read, this);
+    const slot = this.#pending.open(request, read);
     if (slot === undefined) return;
     const learning = this.#learnRef(ref);
     if (learning === undefined) this.#completeKnown(slot, request, ref);
-    else this.#later(slot, learning, () => this.#completeKnown(slot, request, ref));
+    else this.#pending.later(slot, learning, () => this.#completeKnown(slot, request, ref));
   }
 
   /** Has the servers asked whose lists decide who is to complete it; undefined if they are known. */
   #learnRef({ kind, key }: CompletionRef): Promise<void> | undefined {
-    if (kind === 'resource') return this.#learnResources();
+    if (kind === 'resource') return this.#resources.learn();
     const found = this.#lists.find('prompts', key);
     return found !== undefined && 'alias' in found ? this.#lists.learn(found, 'prompts') : undefined;
   }
 
   #completeKnown(slot: Slot, request: ClientRequest, ref: CompletionRef): void {
     const target = this.#targetOf(ref);
-    if (target === undefined) return this.#answer(slot, () => this.#session.answerError(slot.idText, NO_SUCH_REF));
+    if (target === undefined) return this.#pending.refuse(slot, NO_SUCH_REF);
     const frame = replaced(request.frame, ref.span, target.key);
-    give(slot, { ...request, frame }, this.#again({ frame }), { backend: target.leg.use(), nameText: '' });
+    this.#pending.give(slot, { ...request, frame }, target.leg.use());
   }
 
   #targetOf({ kind, key }: CompletionRef): { leg: Leg; key: string } | undefined {
     if (kind === 'resource') {
-      const [place] = candidatesFor(key, this.#lists).found;
+      const place = this.#resources.placeOf(key);
       return place === undefined ? undefined : { leg: place.leg, key: place.uri };
     }
     const found = this.#lists.find('prompts', key);
@@ -288,12 +227,12 @@ export class JoinedView implements View, SlotOwner {
 
   #listTasks(request: ClientRequest, read: Envelope): void {
     if (cursorIn(request.frame, read) !== undefined) return this.#refuse(request, read, NO_SUCH_CURSOR);
-    const slot = openSlot(this.#session, request, read, this);
+    const slot = this.#pending.open(request, read);
     if (slot === undefined) return;
     const tasks = tasksOf(this.#session);
-    this.#later(slot, tasks, async () => {
+    this.#pending.later(slot, tasks, async () => {
       const result = `{"tasks":[${(await tasks).join(',')}]}`;
-      this.#answer(slot, () => this.#session.answer(slot.idText, result));
+      this.#pending.answer(slot, () => this.#session.answer(slot.idText, result));
     });
   }
 
@@ -319,45 +258,4 @@ export class JoinedView implements View, SlotOwner {
   leave(): void {
     for (const { leg } of this.#legs) leg.leave();
   }
-
-  // --- the owner of slots that are not given to anyone yet ---
-
-  cancel(slot: Slot): void {
-    this.#session.close(slot);
-  }
-
-  abandon(slot: Slot): void {
-    this.#session.close(slot);
-  }
-
-  checkTime(slot: Slot, nowMs: number): void {
-    const { limits } = this.#context;
-    if (!isOverdue(slot, nowMs, limits.callTimeoutMs, limits)) return;
-    const error = rpcError(INTERNAL_ERROR, 'The servers have not answered in time', { code: 'CALL_TIMED_OUT' });
-    this.#answer(slot, () => this.#session.answerError(slot.idText, error));
-  }
 }
-
-/** From here on a backend sees to the slot's answer. */
-function give(
-  slot: Slot,
-  request: ClientRequest,
-  read: Envelope,
-  { backend, nameText }: { readonly backend: Backend; readonly nameText: string },
-): void {
-  slot.nameText = nameText;
-  backend.submit(slot, request, read);
-}
-
-/** The frame with another text in one place. */
-function replaced({ b, start, end }: Frame, { from, to }: Span, text: string): Frame {
-  const bytes = Buffer.concat([
-    b.subarray(start, from),
-    Buffer.from(JSON.stringify(text)),
-    b.subarray(to, end),
-    NEWLINE,
-  ]);
-  return { b: bytes, start: 0, end: bytes.length - 1 };
-}
-
-const NEWLINE = Buffer.from('\n');
