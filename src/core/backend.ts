@@ -11,6 +11,7 @@ import { extend, isOverdue } from './deadline.ts';
 import { type CallRole, type ListKind, type MethodRole, methodOf } from './era/era-2025.ts';
 import type { Offers } from './era/hello.ts';
 import type { Face, KnownServer } from './known-server.ts';
+import { NEEDS_NO_LANE } from './lane.ts';
 import { ListReader } from './list-reader.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { type BackendContext, ServerMessages } from './server-messages.ts';
@@ -281,7 +282,8 @@ export class Backend implements SlotOwner {
   /** For the lane; a request may come before the server runs. */
   #nameCall(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): void {
     if (!this.#mayAskBack) return;
-    slot.call = hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
+    if (role === 'task' || role === 'list-tasks') slot.call = NEEDS_NO_LANE;
+    else slot.call = hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
   }
 
   /** What follows from its answer. */
@@ -307,6 +309,7 @@ export class Backend implements SlotOwner {
   }
 
   #submitSlot(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
+    slot.isBound = role === 'task' || role === 'task-result';
     this.#nameCall(slot, role, frame, read);
     this.#watch(slot, role, frame, read);
     this.#slots.submit(slot, frame, read);

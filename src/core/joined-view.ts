@@ -89,6 +89,7 @@ export class JoinedView implements View, SlotOwner {
       case 'set-level':
         return this.#setLevel(request, read);
       case 'task':
+      case 'task-result':
         return this.#ofTask(request, read);
       case 'list-tasks':
         return this.#listTasks(request, read);

@@ -11,6 +11,8 @@ import type { Slot } from './slot.ts';
 /** Ends without a question, after which a tool counts as quiet. */
 const QUIET_AFTER = 3;
 const CONVERSATIONAL = -1;
+/** The call of a request during which no server asks: how a task is, for one. No tool is called so, nor any method. */
+export const NEEDS_NO_LANE = 'none';
 
 export class Lane {
   /** Whether the server was offered anything to ask for. */
@@ -26,7 +28,7 @@ export class Lane {
   }
 
   #isQuiet(call: string): boolean {
-    return (this.#habits.get(call) ?? 0) >= QUIET_AFTER;
+    return call === NEEDS_NO_LANE || (this.#habits.get(call) ?? 0) >= QUIET_AFTER;
   }
 
   /** Whether someone has it. */
@@ -60,7 +62,7 @@ export class Lane {
 
   /** The call was answered: one more that is known of it. */
   learn(slot: Slot): void {
-    if (!this.isOpen) return;
+    if (!this.isOpen || slot.call === NEEDS_NO_LANE) return;
     const before = this.#habits.get(slot.call) ?? 0;
     const after = slot.wasAskedBack ? CONVERSATIONAL : oneMore(before);
     if (after === before) return;

@@ -41,7 +41,8 @@ export class ServerView implements View {
   submit(request: ClientRequest, read: Envelope): void {
     const { role } = request;
     if (role === 'list' && this.#answersFromKnown(request, read)) return;
-    const backend = role === 'task' ? this.#backendOfTask(request.frame.b, read) : this.#leg.bind();
+    const isOfTask = role === 'task' || role === 'task-result';
+    const backend = isOfTask ? this.#backendOfTask(request.frame.b, read) : this.#leg.bind();
     if (backend === undefined) {
       const refusal = rpcError(INVALID_PARAMS, 'There is no such task of this client');
       return this.#session.answerError(read.raw(request.frame.b, Field.id), refusal);

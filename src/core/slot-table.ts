@@ -124,9 +124,11 @@ export class SlotTable {
     this.pump();
   }
 
-  /** Gives away what a client has waiting here, in order. */
+  /** Gives away what a client has waiting here, in order, but for what only this instance can answer. */
   takeWaitingOf(session: Session): { readonly slot: Slot; readonly frame: Frame }[] {
-    return this.#waiting.takeAll(session).map((slot) => ({ slot, frame: this.#takeUnsent(slot) }));
+    const waiting = this.#waiting.takeAll(session);
+    for (const slot of waiting) if (slot.isBound) this.#waiting.push(session, slot);
+    return waiting.filter(({ isBound }) => !isBound).map((slot) => ({ slot, frame: this.#takeUnsent(slot) }));
   }
 
   /** The sent request that an answer is for; it is not sent any more. */

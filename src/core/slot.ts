@@ -42,6 +42,8 @@ export class Slot {
   /** What is called, where that matters: see lane.ts. */
   call = '';
   hasLane = false;
+  /** Only this instance has what it is about. */
+  isBound = false;
   wasAskedBack = false;
   /** Told how it ended; rare. */
   onEnd: ((hasResult: boolean) => void) | undefined;

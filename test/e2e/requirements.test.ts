@@ -20,7 +20,7 @@ describe('the requirements of the protocol', () => {
     expect(new Set(known).size).toBe(known.length);
     for (const { says, clause } of REQUIREMENTS) {
       expect(says).toMatch(/\.$/);
-      expect(clause).toMatch(/^https:\/\/modelcontextprotocol\.io\/specification\/2025-11-25\/[a-z/]+#[a-z_-]+$/);
+      expect(clause).toMatch(/^https:\/\/modelcontextprotocol\.io\/specification\/2025-\d\d-\d\d\/[a-z/]+#[a-z-]+$/);
     }
   });
 

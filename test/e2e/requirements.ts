@@ -7,13 +7,13 @@ export interface Requirement {
   readonly clause: string;
 }
 
-const SPECIFICATION = 'https://modelcontextprotocol.io/specification/2025-11-25';
+const SPECIFICATION = 'https://modelcontextprotocol.io/specification';
 
 /** `page` is a page of the specification with its anchor. */
-const requirement = (id: string, page: string, says: string): Requirement => ({
+const requirement = (id: string, page: string, says: string, revision = '2025-11-25'): Requirement => ({
   id,
   says,
-  clause: `${SPECIFICATION}/${page}`,
+  clause: `${SPECIFICATION}/${revision}/${page}`,
 });
 
 const BASE: readonly Requirement[] = [
@@ -21,7 +21,7 @@ const BASE: readonly Requirement[] = [
   requirement('id-own', 'basic#responses', 'Clients that use the same ids at once each get the answers to their own.'),
   requirement('error', 'basic#error-responses', 'An error of the server reaches who asked, with its code and data.'),
   requirement('unknown-method', 'basic#error-responses', 'A method that nobody has gets the error -32601.'),
-  requirement('meta', 'basic#_meta', '`_meta` of requests and results passes untouched, whatever it holds.'),
+  requirement('meta', 'basic#meta', '`_meta` of requests and results passes untouched, whatever it holds.'),
   requirement('unknown-fields', 'basic#result-responses', 'Members that nobody knows pass untouched.'),
   requirement('bytes', 'basic#result-responses', "A result has the server's own bytes: its order, numbers, spaces."),
   requirement('icons', 'basic#icons', 'Icons of servers, tools, prompts and resources pass untouched.'),
@@ -44,7 +44,7 @@ const LIFECYCLE: readonly Requirement[] = [
   requirement('capabilities', 'basic/lifecycle#capability-negotiation', 'What is declared to a client works.'),
   requirement('offers', 'basic/lifecycle#capability-negotiation', 'A server is offered what its client can honour.'),
   requirement('ping', 'basic/utilities/ping#behavior-requirements', 'A ping is answered at once, in both directions.'),
-  requirement('batch', 'basic/transports#stdio', 'Only peers of the revision 2025-03-26 send and get batches.'),
+  requirement('batch', 'basic#batching', 'Only peers of the revision 2025-03-26 send and get batches.', '2025-03-26'),
 ];
 
 const UTILITIES: readonly Requirement[] = [

@@ -31,6 +31,7 @@ export type CallRole =
   | 'set-level'
   | 'complete'
   | 'task'
+  | 'task-result'
   | 'list-tasks'
   | 'other';
 
@@ -73,6 +74,7 @@ const CALLS: ReadonlySet<MethodRole> = new Set<CallRole>([
   'set-level',
   'complete',
   'task',
+  'task-result',
   'list-tasks',
   'other',
 ]);
@@ -105,7 +107,7 @@ const METHODS = new ByteTable<Method>([
   ['completion/complete', method('complete', ...TOKEN)],
   ['logging/setLevel', method('set-level', ...TOKEN)],
   ['tasks/get', method('task', Field.taskId, ...TOKEN)],
-  ['tasks/result', method('task', Field.taskId, ...TOKEN)],
+  ['tasks/result', method('task-result', Field.taskId, ...TOKEN)],
   ['tasks/cancel', method('task', Field.taskId, ...TOKEN)],
   ['tasks/list', method('list-tasks', ...TOKEN)],
   ['notifications/initialized', method('initialized')],

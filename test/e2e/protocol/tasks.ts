@@ -19,6 +19,13 @@ async function begin(client: McpClient, meta?: object): Promise<string> {
 const advance = (client: McpClient, taskId: string, to: string): Promise<Message> =>
   client.call('advance', { taskId, to });
 
+/** Has the server ask the client, which does not answer yet. */
+async function beginAsking(client: McpClient): Promise<{ call: number; id: unknown }> {
+  const call = client.beginCall('ask', { method: 'elicitation/create', params: {} });
+  const { id } = await client.told('elicitation/create');
+  return { call, id };
+}
+
 async function listed(client: McpClient): Promise<string[]> {
   const ids: string[] = [];
   let cursor: unknown;
@@ -164,6 +171,44 @@ export const TASK_SCENARIOS: readonly ProtocolScenario[] = [
       const { result } = await one.request('tasks/result', { taskId });
       expect(result?.content).toEqual([{ type: 'text', text: '{"action":"decline"}' }]);
       expect(other.untaken('elicitation/create')).toEqual([]);
+    },
+  },
+  {
+    title: "a task is asked for, listed and cancelled while another client's conversation goes on",
+    shows: ['tasks/get', 'tasks/list', 'tasks/cancel'],
+    needs: ['sharing'],
+    setup: { sharing: 'shared' },
+    async run(peer) {
+      const [one, other] = [await ready(peer, { elicitation: {} }), await ready(peer, { elicitation: {} })];
+      const taskId = await begin(one);
+      const { call, id } = await beginAsking(other);
+      expect((await one.request('tasks/get', { taskId })).result).toMatchObject({ taskId, status: 'working' });
+      expect(await listed(one)).toEqual([taskId]);
+      expect((await one.request('tasks/cancel', { taskId })).result).toMatchObject({ taskId, status: 'cancelled' });
+      other.send({ id, result: { action: 'decline' } });
+      await other.answerTo(call);
+    },
+  },
+  {
+    title:
+      'the result of a task is waited for at the process that works on it, also when its client has got another one',
+    shows: ['tasks/result'],
+    needs: ['sharing'],
+    async run(peer) {
+      const [one, other] = [await ready(peer, { elicitation: {} }), await ready(peer, { elicitation: {} })];
+      const taskId = await begin(one);
+      await advance(one, taskId, 'completed');
+      const asked = await beginAsking(other);
+      other.send({ id: asked.id, result: { action: 'decline' } });
+      await other.answerTo(asked.call);
+      const open = await beginAsking(other);
+      const waiting = one.begin('tasks/result', { taskId });
+      const { call, id } = await beginAsking(one); // at another process: the first is engaged
+      one.send({ id, result: { action: 'decline' } });
+      await one.answerTo(call);
+      other.send({ id: open.id, result: { action: 'decline' } });
+      await other.answerTo(open.call);
+      expect((await one.answerTo(waiting)).result).toMatchObject({ content: [{ text: 'worked' }] });
     },
   },
   {

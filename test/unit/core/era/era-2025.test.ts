@@ -38,7 +38,7 @@ describe('a method', () => {
     ['tools/call', 'call'],
     ['tools/list', 'list'],
     ['tasks/list', 'list-tasks'],
-    ['tasks/result', 'task'],
+    ['tasks/result', 'task-result'],
     ['completion/complete', 'complete'],
     ['Ping', 'other'],
     ['ping ', 'other'],
