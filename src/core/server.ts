@@ -176,8 +176,10 @@ export class Server {
   }
 
   #another({ rootsKey }: InstanceKey, { offers }: Session): Backend | undefined {
-    if (this.#instances.size >= this.#options.context.limits.maxInstancesPerServer) return undefined;
-    return this.#make({ offers, rootsKey, owner: undefined });
+    const key = { offers, rootsKey, owner: undefined };
+    const vacant = this.#vacant(key);
+    if (vacant !== undefined) return vacant;
+    return this.#instances.size < this.#options.context.limits.maxInstancesPerServer ? this.#make(key) : undefined;
   }
 
   // --- what clients are told ---

@@ -353,6 +353,27 @@ describe('a client that would have to wait for another one’s conversation', ()
     expect(core.server().requests.at(-1)?.params?.arguments).toEqual({ waits: true });
   });
 
+  test('moves to one that nobody uses any more rather than wait, whatever that was offered before', async () => {
+    const core = new CoreInMemory({ limits: { maxInstancesPerServer: 2 } });
+    const [talking, other, leaver] = [
+      await core.ready(ABLE),
+      await core.ready(ABLE),
+      await core.ready(offering('sampling')),
+    ];
+    leaver.link.destroy();
+    await core.settle();
+    const [first, second] = core.server().instances;
+    second?.crash();
+    talking.call('talk');
+    await core.settle();
+    first?.say(question('q'));
+    other.call(1, { moved: true });
+    await core.settle();
+    expect(core.server().instances.length).toBe(2);
+    expect(second?.offered).toEqual({ elicitation: {} });
+    expect(second?.requests.map(({ params }) => params?.arguments)).toEqual([{ moved: true }]);
+  });
+
   test('takes along what it has waiting, in order', async () => {
     const { core, other } = await conversing();
     const server = core.server();

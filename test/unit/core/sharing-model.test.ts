@@ -127,6 +127,12 @@ class World {
     of.client.say({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
   }
 
+  /** Not while a client shakes hands: one whose initialize fails is another test's business. */
+  failToStart(instance: TestInstance | undefined): void {
+    const areWelcomed = this.clients.every(({ client, isGone }) => isGone || client.link.outbox.takenBytes > 0);
+    if (instance?.state === 'starting' && areWelcomed) instance.failToStart();
+  }
+
   /** Calls that an instance works on. */
   openAt(instance: TestInstance): Message[] {
     if (instance.link === undefined || instance.state !== 'ready') return [];
@@ -157,11 +163,11 @@ class World {
     return said.filter((message) => message.method === undefined && message.id === id);
   }
 
-  /** Asks in one of the calls, or for roots. */
+  /** Asks for roots, or in a call that its client still waits for. */
   ask(instance: TestInstance | undefined, which: number): void {
     if (instance?.link === undefined || instance.state !== 'ready') return;
     const id = `q${this.#asked.length}`;
-    const open = this.openAt(instance);
+    const open = this.openAt(instance).filter((request) => this.#isWanted(request));
     const call = open[which % Math.max(1, open.length)];
     if (which % 3 === 0 || call === undefined) {
       this.#asked.push({ link: instance.link, id, owner: '' });
@@ -170,6 +176,12 @@ class World {
     const owner = payloadOf(call);
     this.#asked.push({ link: instance.link, id, owner });
     instance.say({ jsonrpc: '2.0', id, method: 'elicitation/create', params: { message: owner } });
+  }
+
+  #isWanted(request: Message): boolean {
+    const payload = payloadOf(request);
+    const of = this.clients.find(({ calls }) => calls.some((call) => call.payload === payload));
+    return of?.isGone === false && of.calls.some((call) => call.payload === payload && !call.isCancelled);
   }
 
   async finish(): Promise<void> {
@@ -262,7 +274,7 @@ const step = fc.record({
       'settle',
     ] as const),
     ...(['answer', 'answer', 'answer', 'ask', 'ask', 'reply', 'reply', 'cancel', 'crash', 'slow', 'open'] as const),
-    ...(['leave', 'end', 'roots', 'second', 'seconds'] as const),
+    ...(['leave', 'end', 'roots', 'second', 'seconds', 'fail', 'changed'] as const),
   ),
   who: fc.nat({ max: 4 }),
   which: fc.nat({ max: 20 }),
@@ -299,6 +311,8 @@ test('each request gets exactly one answer, its own, and each question the right
           else if (what === 'ask') world.ask(instance, which);
           else if (what === 'crash') instance?.crash();
           else if (what === 'open') instance?.open();
+          else if (what === 'fail') world.failToStart(instance);
+          else if (what === 'changed') instance?.say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
           else if (of === undefined) continue;
           else if (what === 'call') world.call(of, which);
           else if (what === 'cancel') world.cancel(of, which);
@@ -315,6 +329,6 @@ test('each request gets exactly one answer, its own, and each question the right
         await world.leave();
       },
     ),
-    { numRuns: 600 },
+    { numRuns: 3000 },
   );
 });
