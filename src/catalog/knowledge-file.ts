@@ -72,6 +72,7 @@ function decodeFace({ offers, learnedMs, hello, lists }: SavedFace): Face {
 /** The text of an object; anything else is not what was written. */
 function bytesOf(text: unknown): Buffer {
   const value: unknown = JSON.parse(String(text));
-  if (typeof value !== 'object' || value === null) throw new TypeError('not an object');
+  // A newline between its tokens would end the frame that it goes out in.
+  if (typeof value !== 'object' || value === null || String(text).includes('\n')) throw new TypeError('not an object');
   return Buffer.from(`${String(text)}\n`);
 }

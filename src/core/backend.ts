@@ -89,7 +89,13 @@ export class Backend implements SlotOwner {
     this.#definition = definition;
     this.#context = context;
     this.#ports = ports;
-    this.#slots = new SlotTable({ ...context, server, known, contended: ports.contended });
+    this.#slots = new SlotTable({
+      ...context,
+      server,
+      known,
+      contended: ports.contended,
+      released: () => this.callBacks.callEnded(),
+    });
     this.#opening = new Opening(ports.start);
     this.tasks = new Tasks(this, (method, params) => this.#slots.ask(method, params));
     this.lists = new ListReader(context.limits.maxMessageBytes, (method, params, onAnswer) =>
@@ -126,6 +132,16 @@ export class Backend implements SlotOwner {
   /** Requests that are not answered yet. */
   get openSlots(): number {
     return this.#slots.size;
+  }
+
+  /** Whether it could not be started the last time. */
+  get hasFailed(): boolean {
+    return this.#opening.hasFailed;
+  }
+
+  /** Whether it works on something, also for clients that use another instance now. */
+  get isBusy(): boolean {
+    return this.#slots.size > 0 || this.tasks.size > 0;
   }
 
   /** Requests that were sent, ever. */

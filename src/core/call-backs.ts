@@ -87,7 +87,22 @@ export class CallBacks {
     const taskId = relatedTask(params);
     if (taskId !== undefined) return this.#askAboutTask(taskId, question);
     this.#held.push(question);
+    if (this.#ports.slots.givenUp.size > 0) this.#refuseWhatIsInDoubt();
     this.callEnded();
+  }
+
+  /** It may be about a call that was given up, unless that was the very same client's as all that is under way. */
+  #refuseWhatIsInDoubt(): void {
+    const askers = this.#ports.slots.askers();
+    const [only] = askers;
+    if (askers.size === 1 && only !== undefined && this.#ports.slots.hasSentOf(only)) return;
+    this.#ports.slots.markGivenUpAskedBack();
+    this.#refuseHeld('It may be about a call that was given up');
+  }
+
+  #refuseHeld(message: string): void {
+    for (const question of this.#held.splice(0)) this.#refuse(question.idText, message);
+    this.#ports.slots.isHeld = false;
   }
 
   #askAboutTask(taskId: string, question: Question): void {
@@ -104,10 +119,7 @@ export class CallBacks {
 
   /** A call ends without an answer. If it was its client's last one, what is held may have been about it: nobody can tell. */
   callGivenUp(session: Session): void {
-    if (!this.#ports.slots.askers().has(session)) {
-      for (const question of this.#held.splice(0)) this.#refuse(question.idText, 'The call was given up');
-      this.#ports.slots.isHeld = false;
-    }
+    if (!this.#ports.slots.hasSentOf(session)) this.#refuseHeld('The call was given up');
     this.callEnded();
   }
 
@@ -248,6 +260,7 @@ export class CallBacks {
   }
 
   checkTime(nowMs: number): void {
+    this.#ports.slots.givenUp.checkTime(nowMs);
     for (const question of [...this.#held]) if (isLate(question, nowMs, HELD_MS)) this.#giveUp(question);
     for (const pending of [...this.#pending]) {
       if (!isLate(pending, nowMs, ANSWER_MS)) continue;

@@ -89,7 +89,7 @@ export class CallDesk {
 
 /** By what it is known to the lane. */
 function callOf(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): string {
-  if (role === 'task' || role === 'list-tasks') return NEEDS_NO_LANE;
+  if (role === 'task' || role === 'task-result' || role === 'list-tasks') return NEEDS_NO_LANE;
   return hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
 }
 

@@ -71,7 +71,7 @@ export class Handshake {
 
   #open(session: Session, hello: Hello): View {
     const choice = chooseView(hello, this.#context.servers);
-    if (choice.kind === 'server') return new ServerView(session, choice.server);
+    if (choice.kind === 'server') return new ServerView(session, choice.server, this.#context.limits);
     return new JoinedView(session, choice.servers, this.#context);
   }
 

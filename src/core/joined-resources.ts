@@ -66,7 +66,7 @@ export class JoinedResources {
 }
 
 /** Where it may be, most likely first; certain where one server says that it has it. */
-export function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place[]; isCertain: boolean } {
+function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place[]; isCertain: boolean } {
   const named = lists.inward(uri);
   if (named !== undefined) return { found: [{ leg: named.joined.leg, uri: named.uri }], isCertain: true };
   const owner = lists.ownerOf('resources', uri) ?? lists.ownerOf('templates', uri);

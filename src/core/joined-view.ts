@@ -6,13 +6,13 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Backend } from './backend.ts';
+import { listTasks } from './client-tasks.ts';
 import { type CompletionRef, refIn } from './completion-ref.ts';
 import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
 import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
 import { JoinedResources, replaced } from './joined-resources.ts';
-import { tasksOf } from './joined-tasks.ts';
 import { Leg } from './leg.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from './rpc-error.ts';
@@ -227,13 +227,7 @@ export class JoinedView implements View {
 
   #listTasks(request: ClientRequest, read: Envelope): void {
     if (cursorIn(request.frame, read) !== undefined) return this.#refuse(request, read, NO_SUCH_CURSOR);
-    const slot = this.#pending.open(request, read);
-    if (slot === undefined) return;
-    const tasks = tasksOf(this.#session);
-    this.#pending.later(slot, tasks, async () => {
-      const result = `{"tasks":[${(await tasks).join(',')}]}`;
-      this.#pending.answer(slot, () => this.#session.answer(slot.idText, result));
-    });
+    listTasks(this.#session, this.#pending, request, read);
   }
 
   notify({ b, start, end }: Frame): void {

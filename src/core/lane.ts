@@ -43,7 +43,11 @@ export class Lane {
 
   /** Whether it would have to wait for another client's conversation, which may take as long as a person does. */
   isContended(session: Session, call: string): boolean {
-    return !this.admits(session, call) && this.#habits.get(call) === CONVERSATIONAL;
+    return !this.admits(session, call) && this.isConversational(call);
+  }
+
+  isConversational(call: string): boolean {
+    return this.#habits.get(call) === CONVERSATIONAL;
   }
 
   enter(slot: Slot): void {

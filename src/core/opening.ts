@@ -12,6 +12,8 @@ export class Opening {
   #hasBegun = false;
   /** It was asked for, and has neither come nor failed yet. */
   #isAwaited = false;
+  /** The last time. */
+  hasFailed = false;
 
   /** `start` asks for the instance; opened() or failed() follows, unless one is on its way already. */
   constructor(start: () => void) {
@@ -50,11 +52,13 @@ export class Opening {
   opened(upstream: Upstream): void {
     this.begun();
     this.#isAwaited = false;
+    this.hasFailed = false;
     for (const { resolve } of this.#takeWaiters()) resolve(upstream);
   }
 
   failed(error: BridgeError): void {
     this.closed();
+    this.hasFailed = true;
     for (const { reject } of this.#takeWaiters()) reject(error);
   }
 

@@ -125,8 +125,9 @@ export class ServerMessages implements FrameSink {
     const id = this.#ourIdAt(b, Field.id);
     const slot = this.#slots.takeSent(id);
     if (slot === undefined) {
-      if (!this.#slots.takeOwn(id, { b, start, end }, envelope)) this.#context.counters.strayResponses++;
-      return;
+      if (this.#slots.takeOwn(id, { b, start, end }, envelope)) return;
+      this.#context.counters.strayResponses++;
+      return this.#slots.givenUp.release(id);
     }
     const hasResult = envelope.has(Field.result);
     slot.onEnd?.(hasResult);
@@ -217,7 +218,10 @@ export class ServerMessages implements FrameSink {
   }
 
   #onTaskStatus(frame: Frame): void {
-    this.#tellOne(this.#ports.tasks.ownerOf(String(envelope.decode(frame.b, Field.taskId))), frame);
+    const taskId = String(envelope.decode(frame.b, Field.taskId));
+    const params = envelope.decode(frame.b, Field.params);
+    this.#tellOne(this.#ports.tasks.ownerOf(taskId), frame);
+    if (isRecord(params) && FINAL_STATUSES.has(params.status)) this.#ports.tasks.settled(taskId);
   }
 
   #tellOne(session: Session | undefined, frame: Frame): void {
@@ -290,6 +294,9 @@ export class ServerMessages implements FrameSink {
       this.#context.cutOff(session, 'it does not take what is meant for it');
   }
 }
+
+/** After them a task makes no more progress. */
+const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 const NOBODY = { session: undefined, tokenText: '' };
 

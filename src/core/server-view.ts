@@ -3,9 +3,12 @@
 
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
 import type { Backend } from './backend.ts';
+import { listTasks } from './client-tasks.ts';
 import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { Leg } from './leg.ts';
+import { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -17,10 +20,12 @@ export class ServerView implements View {
   readonly isTransparent = true;
   readonly #session: Session;
   readonly #leg: Leg;
+  readonly #pending: PendingRequests;
   /** Lists that it was given while the server did not run. */
   readonly #givenFromKnown = new Set<ListKind>();
 
-  constructor(session: Session, server: Server) {
+  constructor(session: Session, server: Server, limits: Limits) {
+    this.#pending = new PendingRequests(session, limits);
     this.name = `server:${server.name}`;
     this.#session = session;
     this.#leg = new Leg(session, server, (kind) => this.#listChanged(kind));
@@ -41,6 +46,8 @@ export class ServerView implements View {
   submit(request: ClientRequest, read: Envelope): void {
     const { role } = request;
     if (role === 'list' && this.#answersFromKnown(request, read)) return;
+    if (role === 'list-tasks' && this.#hasTasksElsewhere())
+      return listTasks(this.#session, this.#pending, request, read);
     const isOfTask = role === 'task' || role === 'task-result';
     const backend = isOfTask ? this.#backendOfTask(request.frame.b, read) : this.#leg.bind();
     if (backend === undefined) {
@@ -49,6 +56,12 @@ export class ServerView implements View {
     }
     const slot = openSlot(this.#session, request, read, backend);
     if (slot !== undefined) backend.submit(slot, request, read);
+  }
+
+  /** It may have begun them on an instance that it does not use any more. */
+  #hasTasksElsewhere(): boolean {
+    for (const backend of this.#session.tasks.values()) if (backend !== this.#leg.backend) return true;
+    return false;
   }
 
   #backendOfTask(b: Buffer, read: Envelope): Backend | undefined {

@@ -168,7 +168,7 @@ export class Server {
 
   #free(busy: Backend, session: Session): Backend | undefined {
     for (const backend of this.backends) {
-      if (backend === busy || backend.isEngaged || backend.key.owner !== undefined) continue;
+      if (backend === busy || backend.isEngaged || backend.hasFailed || backend.key.owner !== undefined) continue;
       if (backend.key.rootsKey === busy.key.rootsKey && this.known.suits(backend.key.offers, session.offers))
         return backend;
     }

@@ -11,6 +11,11 @@ export function isLevel(level: string): boolean {
   return LEVELS.includes(level);
 }
 
+function isPartOf(whole: string, uri: string): boolean {
+  if (!uri.startsWith(whole)) return false;
+  return uri.length === whole.length || /[/:?#]$/.test(whole) || /[/?#]/.test(uri.charAt(whole.length));
+}
+
 /** For clients that have not asked for a level, while others have. */
 const DEFAULT_LEVEL = LEVELS.indexOf('info');
 
@@ -48,7 +53,7 @@ export class SharedState {
   subscribersOf(uri: string): Set<Session> {
     const found = new Set<Session>();
     for (const [subscribed, sessions] of this.#subscribers)
-      if (uri.startsWith(subscribed)) for (const session of sessions) found.add(session);
+      if (isPartOf(subscribed, uri)) for (const session of sessions) found.add(session);
     return found;
   }
 

@@ -11,6 +11,7 @@ import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
 import { cancelNotice } from './era/era-2025.ts';
 import { FairQueue } from './fair-queue.ts';
+import { GivenUpCalls } from './given-up-calls.ts';
 import type { KnownServer } from './known-server.ts';
 import { Lane } from './lane.ts';
 import { rpcErrorOf } from './rpc-error.ts';
@@ -35,6 +36,8 @@ export interface SlotTableOptions {
   readonly known: KnownServer;
   /** A client waits for the end of another one's conversation. */
   readonly contended: (session: Session) => void;
+  /** A call that was given up is over at the server too. */
+  readonly released: () => void;
 }
 
 export class SlotTable {
@@ -54,13 +57,18 @@ export class SlotTable {
   /** Nothing is sent while a question of the server's waits for calls to end. */
   isHeld = false;
   readonly lane: Lane;
+  readonly givenUp: GivenUpCalls;
 
-  constructor({ server, limits, counters, known, contended }: SlotTableOptions) {
+  constructor({ server, limits, counters, known, contended, released }: SlotTableOptions) {
     this.#server = server;
     this.#limits = limits;
     this.#counters = counters;
     this.#contended = contended;
     this.lane = new Lane(known);
+    this.givenUp = new GivenUpCalls((slot) => {
+      this.lane.leave(slot);
+      released();
+    });
   }
 
   get size(): number {
@@ -112,8 +120,8 @@ export class SlotTable {
 
   /** The server has refused it: someone else may be asked. */
   askElsewhere(slot: Slot, ask: () => void): void {
+    if (slot.downId !== 0) slot.session.sentCount--;
     slot.downId = 0;
-    slot.session.sentCount--;
     slot.onEnd = undefined;
     ask();
   }
@@ -141,11 +149,19 @@ export class SlotTable {
     return slot;
   }
 
-  /** The clients that have calls under way. */
+  /** The clients that may be asked: those that have calls under way, also such as they have given up. */
   askers(): Set<Session> {
     const askers = new Set<Session>();
-    for (const { session } of this.#sent.values()) askers.add(session);
+    for (const { session } of this.givenUp.slots()) askers.add(session);
+    // What is asked about a task says so, and need not be looked for.
+    for (const { session, isBound } of this.#sent.values()) if (!isBound) askers.add(session);
     return askers;
+  }
+
+  /** Whether the client waits for an answer. */
+  hasSentOf(session: Session): boolean {
+    for (const slot of this.#sent.values()) if (slot.session === session && !slot.isBound) return true;
+    return false;
   }
 
   /** Any of the client's calls may be the one during which the server asks. */
@@ -157,6 +173,14 @@ export class SlotTable {
     }
     for (const [waiting, next] of this.#waiting.heads())
       if (this.lane.isContended(waiting, next.call)) this.#contended(waiting);
+  }
+
+  /** The same of calls that were given up. */
+  markGivenUpAskedBack(): void {
+    for (const slot of this.givenUp.slots()) {
+      slot.wasAskedBack = true;
+      this.lane.learn(slot);
+    }
   }
 
   peekSent(downId: number): Slot | undefined {
@@ -179,23 +203,30 @@ export class SlotTable {
     this.#forget(slot);
     slot.session.close(slot);
     this.#counters.cancelled++;
+    this.#fence(slot);
   }
 
   /** The same for one whose client does not say so itself: the server is told, and the client too if there is an error. */
   giveUp(slot: Slot, reason: string, error?: BridgeError): void {
-    const wasSent = slot.downId !== 0;
-    if (error === undefined) this.remove(slot);
-    else {
-      this.#forget(slot);
-      this.fail(slot, error);
-    }
-    if (wasSent) this.tell(cancelNotice(String(slot.downId), reason));
+    if (slot.downId !== 0) this.tell(cancelNotice(String(slot.downId), reason));
+    if (error === undefined) return this.remove(slot);
+    this.#forget(slot);
+    this.fail(slot, error);
+    this.#fence(slot);
   }
 
   #forget(slot: Slot): void {
-    this.lane.leave(slot);
     if (slot.downId !== 0) this.#sent.delete(slot.downId);
     else if (this.#waiting.remove(slot.session, slot)) this.#takeUnsent(slot);
+    if (slot.hasLane) this.givenUp.add(slot);
+  }
+
+  /** What the server says before it answers this may be about the call that was given up. */
+  #fence({ hasLane, downId, call }: Slot): void {
+    if (!hasLane) return;
+    this.ask('ping', {}, (answer) => {
+      if (answer === undefined || !this.lane.isConversational(call)) this.givenUp.release(downId);
+    });
   }
 
   /** The slot's one answer is that it is so, as the bridge knows without asking. */
@@ -217,6 +248,7 @@ export class SlotTable {
     const own = [...this.#own.values()];
     this.#own.clear();
     for (const onAnswer of own) onAnswer?.(undefined, readAgain);
+    this.givenUp.clear();
     const lost = [...this.#sent.values()];
     this.#sent.clear();
     for (const slot of lost) {
@@ -237,7 +269,8 @@ export class SlotTable {
   failWaiting(error: BridgeError): void {
     for (let slot = this.#nextWaiting(); slot !== undefined; slot = this.#nextWaiting()) {
       this.#takeUnsent(slot);
-      this.fail(slot, error);
+      if (slot.onRefusal === undefined) this.fail(slot, error);
+      else this.askElsewhere(slot, slot.onRefusal);
     }
   }
 

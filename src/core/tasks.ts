@@ -6,6 +6,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import type { Backend } from './backend.ts';
+import { INTERNAL_ERROR, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import type { Slot } from './slot.ts';
 
@@ -35,6 +36,8 @@ export class Tasks {
     const id = read.has(Field.result) ? taskIdIn(read.decode(answer.b, Field.result)) : undefined;
     if (id === undefined) return answer;
     const { session, downId, tokenText } = slot;
+    const known = session.tasks.get(id);
+    if (known !== undefined && known !== this.#backend) return this.#refuse(id, downId);
     const task = { session, downId, tokenText };
     this.#byId.set(id, task);
     if (tokenText !== '') this.#byToken.set(downId, task);
@@ -42,6 +45,25 @@ export class Tasks {
     const [oldest] = this.#byId.keys();
     if (this.#byId.size > MOST_TASKS && oldest !== undefined) this.#drop(oldest);
     return answer;
+  }
+
+  /** Nobody could say any more which of two tasks is meant. */
+  #refuse(taskId: string, downId: number): Frame {
+    this.#tell('tasks/cancel', { taskId });
+    const message = 'The server has given the task an id that another server has given to a task of this client';
+    const error = rpcError(INTERNAL_ERROR, message, { code: 'TASK_ID_IN_USE', server: this.#backend.server });
+    const b = Buffer.from(`{"jsonrpc":"2.0","id":${downId},"error":${error}}\n`);
+    return { b, start: 0, end: b.length - 1 };
+  }
+
+  /** It makes no more progress. */
+  settled(taskId: string): void {
+    const task = this.#byId.get(taskId);
+    if (task !== undefined) this.#byToken.delete(task.downId);
+  }
+
+  get size(): number {
+    return this.#byId.size;
   }
 
   ownerOf(taskId: string): Session | undefined {

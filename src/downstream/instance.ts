@@ -78,7 +78,7 @@ export class Instance {
 
   #vacate(): void {
     if (this.state !== 'ready') return;
-    if (this.backend.openSlots > 0) return this.usersChanged(0); // of clients that use another instance now
+    if (this.backend.isBusy) return this.usersChanged(0); // with what clients began that use another instance now
     this.#context.logger.info('server stopping, nobody uses it', { server: this.definition.name });
     this.#happen('vacant');
     this.backend.closed(this.#crashError('was stopped'));

@@ -18,6 +18,16 @@ async function untilTold(client: RawClient): Promise<void> {
   for (let message = await client.next(); message.method !== CHANGED; ) message = await client.next();
 }
 
+/** On a machine that is busy with other things a healthy server may be late too, and joins the list like the slow one. */
+async function untilListed(client: RawClient, servers: readonly string[]): Promise<void> {
+  for (;;) {
+    const listed = serversIn(await client.request('list', 'tools/list'));
+    expect(servers).toEqual(expect.arrayContaining(listed));
+    if (listed.length === servers.length) return expect(listed).toEqual(servers);
+    await untilTold(client);
+  }
+}
+
 describe('among all servers, one that is broken, one that is slow and one that never answers', () => {
   test('are left out of the list and marked; the slow one joins it when it comes, and the others are served meanwhile', async () => {
     const daemon = await TestDaemon.start({
@@ -32,15 +42,13 @@ describe('among all servers, one that is broken, one that is slow and one that n
       },
     });
     const client = await daemon.client(ALL);
-    expect(serversIn(await client.request('list', 'tools/list'))).toEqual(['one', 'two', 'three', 'four']);
+    await untilListed(client, ['one', 'two', 'three', 'four']);
     const { instances } = await daemon.status();
     expect(instances.filter(({ leftOut }) => leftOut).map(({ server }) => server)).toEqual(['broken', 'slow', 'never']);
     expect(textOf(await client.callTool(1, 'two__echo', { text: 'meanwhile' }))).toBe('meanwhile');
     const again = await daemon.client(ALL);
     expect(serversIn(await again.request('list', 'tools/list'))).toEqual(['one', 'two', 'three', 'four']);
-    await Promise.all([client, again].map(untilTold));
-    for (const who of [client, again])
-      expect(serversIn(await who.request('list', 'tools/list'))).toEqual(['one', 'two', 'slow', 'three', 'four']);
+    for (const who of [client, again]) await untilListed(who, ['one', 'two', 'slow', 'three', 'four']);
     const after = (await daemon.status()).instances.filter(({ leftOut }) => leftOut);
     expect(after.map(({ server }) => server)).toEqual(['broken', 'never']);
     client.destroy();

@@ -5,7 +5,7 @@ import type { Face } from '../known-server.ts';
 import { capabilitiesOf, instructionsOf } from './hello.ts';
 
 /** What is assumed of a server that has not run yet. The bridge can honour it whatever the server turns out to have. */
-const ASSUMED = { tools: {}, prompts: {}, resources: { subscribe: true }, logging: {}, completions: {} };
+const ASSUMED = { tools: {}, prompts: {}, resources: { subscribe: true }, logging: {}, completions: {}, tasks: {} };
 
 /** `faces` are undefined for servers that are not known yet. */
 export function joinedCapabilities(faces: readonly (Face | undefined)[]): Record<string, object> {

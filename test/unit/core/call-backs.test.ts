@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
+import { CoreInMemory, type CoreOptions, type Message, type TestClient } from '../../support/core-in-memory.ts';
 
 const ABLE = { capabilities: { elicitation: {} } };
 const question = (id: unknown): object => ({
@@ -9,8 +9,8 @@ const question = (id: unknown): object => ({
   params: { message: '?' },
 });
 
-async function two(): Promise<{ core: CoreInMemory; one: TestClient; other: TestClient }> {
-  const core = new CoreInMemory();
+async function two(options?: CoreOptions): Promise<{ core: CoreInMemory; one: TestClient; other: TestClient }> {
+  const core = new CoreInMemory(options);
   return { core, one: await core.ready(ABLE), other: await core.ready(ABLE) };
 }
 
@@ -116,7 +116,7 @@ describe('a question', () => {
   });
 
   test('whose client goes is answered with an error, and one that the server takes back is taken back', async () => {
-    const { core, one, other } = await two();
+    const { core, one, other } = await two({ definition: { sharing: 'shared' } });
     one.call(1);
     await core.settle();
     core.server().say(question(7));
@@ -132,7 +132,50 @@ describe('a question', () => {
     expect([answersTo(core, 7).map(({ error }) => error?.code), answersTo(core, 8)]).toEqual([[-32603], []]);
     other.call(1);
     await core.settle();
+    expect(core.server().requests.at(-1)?.method).toBe('ping'); // behind the cancellation
+    await core.pass(7000);
     expect(core.server().requests.at(-1)?.method).toBe('tools/call');
+  });
+
+  test('that comes after its call was given up is shown to nobody else', async () => {
+    const { core, one, other } = await two({ definition: { sharing: 'shared' } });
+    const server = core.server();
+    one.call(1);
+    other.call(1);
+    await core.settle();
+    one.cancel(1);
+    await core.settle();
+    server.say(question(7));
+    await core.settle();
+    expect([questionsOf(other), answersTo(core, 7).map(({ error }) => error?.code)]).toEqual([[], [-32603]]);
+    // The tool is known to ask: its call is over when the server says so, in whatever way.
+    const [call, ping] = server.requests;
+    server.answer(ping);
+    server.say(question(8));
+    server.answer(call);
+    await core.settle();
+    expect([questionsOf(other), answersTo(core, 8).map(({ error }) => error?.code)]).toEqual([[], [-32603]]);
+    expect(server.requests.at(-1)?.method).toBe('tools/call');
+    server.say(question(9));
+    await core.settle();
+    expect(questionsOf(other)).toHaveLength(1);
+  });
+
+  test('is a call’s that was given up for no longer than until a ping behind it is answered', async () => {
+    const { core, one, other } = await two();
+    const server = core.server();
+    one.call(1);
+    other.call(1);
+    await core.settle();
+    one.cancel(1);
+    await core.settle();
+    expect(server.requests.map(({ method }) => method)).toEqual(['tools/call', 'ping']);
+    server.answer(server.requests[1]);
+    await core.settle();
+    expect(server.requests.at(-1)?.method).toBe('tools/call');
+    server.say(question(7));
+    await core.settle();
+    expect(questionsOf(other)).toHaveLength(1);
   });
 
   test('becomes certain also when the other call ends with an answer that cannot be passed on', async () => {

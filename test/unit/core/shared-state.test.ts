@@ -23,6 +23,7 @@ describe('subscriptions that clients share', () => {
     expect(shared.subscribersOf('x:1')).toEqual(new Set([a, b, c]));
     expect(shared.subscribersOf('x:1/part')).toEqual(new Set([a, b, c]));
     expect(shared.subscribersOf('x:2')).toEqual(new Set([c]));
+    expect(shared.subscribersOf('x:12')).toEqual(new Set([c]));
     expect(shared.unsubscribe(a, 'x:1')).toBe(true);
     expect(shared.unsubscribe(b, 'x:1')).toBe(false);
     expect(shared.unsubscribe(b, 'never:')).toBe(false);

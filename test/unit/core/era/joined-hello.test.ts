@@ -29,7 +29,7 @@ describe('what a joined view can do', () => {
 
   test('leaves room for servers that are not known yet, also where there are none', () => {
     expect(Object.keys(joinedCapabilities([faceOf({}), undefined])).sort()).toEqual(
-      ['completions', 'logging', 'prompts', 'resources', 'tools'].sort(),
+      ['completions', 'logging', 'prompts', 'resources', 'tasks', 'tools'].sort(),
     );
     expect(joinedCapabilities([])).toEqual({ tools: { listChanged: true } });
   });

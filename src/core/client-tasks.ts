@@ -1,0 +1,33 @@
+// The tasks of one client on several instances, as one list.
+
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Backend } from './backend.ts';
+import type { PendingRequests } from './pending-requests.ts';
+import type { Session } from './session.ts';
+import type { ClientRequest } from './slot.ts';
+
+/** Answers `tasks/list` with what each instance says of the client's tasks there. */
+export function listTasks(session: Session, pending: PendingRequests, request: ClientRequest, read: Envelope): void {
+  const slot = pending.open(request, read);
+  if (slot === undefined) return;
+  const tasks = tasksOf(session);
+  pending.later(slot, tasks, async () => {
+    const result = `{"tasks":[${(await tasks).join(',')}]}`;
+    pending.answer(slot, () => session.answer(slot.idText, result));
+  });
+}
+
+/** As JSON; those that are not known there any more are left out. */
+async function tasksOf(session: Session): Promise<string[]> {
+  const tasks = await Promise.all([...session.tasks].map(([taskId, backend]) => askFor(taskId, backend)));
+  return tasks.filter((task) => task !== '');
+}
+
+function askFor(taskId: string, backend: Backend): Promise<string> {
+  return new Promise((resolve) =>
+    backend.ask('tasks/get', { taskId }, (answer, read) => {
+      const hasResult = answer !== undefined && read.has(Field.result);
+      resolve(hasResult ? answer.b.toString('utf8', read.from(Field.result), read.to(Field.result)) : '');
+    }),
+  );
+}
