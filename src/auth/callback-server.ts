@@ -60,7 +60,7 @@ function outcomeOf(
   response: ServerResponse,
   state: string,
 ): string | BridgeError | undefined {
-  const { pathname, searchParams } = new URL(request.url ?? '/', `http://${HOST}`);
+  const { pathname, searchParams } = new URL(`http://${HOST}${request.url ?? '/'}`);
   const answer = (status: number, text: string): void => {
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(text);
   };

@@ -86,7 +86,13 @@ export class Catalog {
 function hashOf(definition: ServerDefinition): string {
   const decisive =
     definition.transport === 'stdio'
-      ? [definition.transport, definition.command, definition.args, sorted(definition.env), definition.cwd]
+      ? [
+          definition.transport,
+          definition.command,
+          definition.args,
+          sorted(definition.env),
+          definition.cwd ?? definition.dir,
+        ]
       : [definition.transport, definition.url, sorted(definition.headers), definition.headersHelper, definition.oauth];
   return createHash('sha256').update(JSON.stringify(decisive)).digest('hex').slice(0, 32);
 }

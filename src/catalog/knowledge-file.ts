@@ -1,7 +1,6 @@
 // What is known of a server, as it stands in a file: written whole, read with suspicion. A file that cannot be used is
 // as good as none.
 
-import { LISTS, type ListKind } from '../core/era/era-2025.ts';
 import { Face, type KnownServer, type ListPage } from '../core/known-server.ts';
 
 /** Another one means that the rest is to be read in another way. */
@@ -62,10 +61,11 @@ function parse(content: string): SavedServer | undefined {
 
 function decodeFace({ offers, learnedMs, hello, lists }: SavedFace): Face {
   const face = new Face(offers, bytesOf(hello), learnedMs);
-  for (const kind of Object.keys(LISTS) as ListKind[]) {
-    const pages = lists[kind]?.map(({ cursor, result }) => ({ cursor, result: bytesOf(result) }));
-    if (pages !== undefined) face.lists.set(kind, pages);
-  }
+  for (const [place, pages] of Object.entries(lists))
+    face.lists.set(
+      place,
+      pages.map(({ cursor, result }) => ({ cursor, result: bytesOf(result) })),
+    );
   return face;
 }
 

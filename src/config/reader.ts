@@ -1,5 +1,7 @@
 // Reads values of a parsed config file, each for what it must be, and gathers the faults with their places.
 
+import { isRecord } from '../util/json-value.ts';
+
 export class Reader {
   readonly faults: string[] = [];
   /** Those for which something has to be left out. */
@@ -78,8 +80,4 @@ export class Reader {
     this.fault(place, `must be a whole number from ${least}${range.most === undefined ? ' up' : ` to ${range.most}`}`);
     return otherwise;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -9,9 +9,9 @@ import { Splice } from '../wire/splice.ts';
 import { CallBacks } from './call-backs.ts';
 import { CallDesk } from './call-desk.ts';
 import { extend, isOverdue } from './deadline.ts';
-import type { ListKind } from './era/era-2025.ts';
+import { type ListKind, ROOTS_CHANGED_NOTICE } from './era/era-2025.ts';
 import type { Offers } from './era/hello.ts';
-import type { Face, KnownServer } from './known-server.ts';
+import { type Face, type KnownServer, type ListPage, samePages } from './known-server.ts';
 import { ListReader } from './list-reader.ts';
 import { Opening } from './opening.ts';
 import { Senders } from './senders.ts';
@@ -49,7 +49,7 @@ export interface BackendPorts {
   /** A client would have to wait for another one's conversation. */
   readonly contended: (session: Session) => void;
   /** A list of the server's is another one than it was, and has been read. */
-  readonly listLearnt: (kind: ListKind, isFirst: boolean) => void;
+  readonly listLearnt: (kind: ListKind) => void;
 }
 
 export interface BackendOptions {
@@ -70,6 +70,7 @@ export class Backend implements SlotOwner {
   readonly #definition: BackendOptions['definition'];
   #upstream: Upstream | undefined;
   #face: Face | undefined;
+  readonly #lists = new Map<ListKind, readonly ListPage[]>();
   readonly #slots: SlotTable;
   readonly callBacks: CallBacks;
   readonly tasks: Tasks;
@@ -121,7 +122,7 @@ export class Backend implements SlotOwner {
       backend: this,
       shared: this.wishes.state,
       callBacks: this.callBacks,
-      listsChanged: (kinds) => this.#readLists(kinds, false),
+      listsChanged: (kinds) => this.#readLists(kinds),
     });
   }
 
@@ -170,7 +171,14 @@ export class Backend implements SlotOwner {
 
   attach(session: Session): void {
     this.sessions.add(session);
+    if (this.#showsOthersRoots(session)) this.#slots.tell(ROOTS_CHANGED_NOTICE);
     this.#ports.usersChanged(this.sessions.size);
+  }
+
+  /** Where everybody has to share it, it is to ask again, and gets what all agree on. */
+  #showsOthersRoots(session: Session): boolean {
+    const { rootsKey } = this.key;
+    return this.isOpen && this.sessions.size > 1 && rootsKey !== undefined && rootsKey !== session.roots.key;
   }
 
   /** The session goes, here at least: what it wished of the server is taken back. */
@@ -232,12 +240,13 @@ export class Backend implements SlotOwner {
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
   checkTime(slot: Slot, nowMs: number): void {
     const { limits, counters } = this.#context;
-    // While a person is asked, the call waits for that person.
-    if (slot.session.questions.size > 0) return extend(slot);
-    if (!isOverdue(slot, nowMs, this.#definition.timeoutMs ?? limits.callTimeoutMs, limits)) return;
+    // While a person is asked, the call waits for that person, within the upper bound.
+    if (this.callBacks.isAsking(slot.session)) extend(slot);
+    const timeoutMs = this.#definition.timeoutMs ?? limits.callTimeoutMs;
+    if (!isOverdue(slot, nowMs, timeoutMs, limits)) return;
     counters.timeouts++;
-    const hint = 'It may still go on there. timeoutMs in the definition of the server allows more.';
-    const error = new BridgeError('CALL_TIMED_OUT', `Server ${this.server} has not answered in time`, {
+    const hint = 'It may still go on there. timeoutMs of the server, or limits.callTimeoutMs, allows more.';
+    const error = new BridgeError('CALL_TIMED_OUT', `Server ${this.server} has not answered within ${timeoutMs} ms`, {
       server: this.server,
       hint,
     });
@@ -305,19 +314,30 @@ export class Backend implements SlotOwner {
     this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.mayAskBack;
     this.#slots.opened(upstream.outbox, this.wishes.state.wishes());
-    this.#readLists(['tools', 'prompts', 'resources', 'templates'], true);
+    this.#readLists(['tools', 'prompts', 'resources', 'templates']);
   }
 
-  #readLists(kinds: readonly ListKind[], isFirst: boolean): void {
+  /** What it lists itself, since it runs. */
+  pagesOf(kind: ListKind): readonly ListPage[] | undefined {
+    return this.#lists.get(kind);
+  }
+
+  /** Asks it again for a list that it could not give before. */
+  readAgain(kind: ListKind): void {
+    if (!this.#lists.has(kind)) this.#readLists([kind]);
+  }
+
+  #readLists(kinds: readonly ListKind[]): void {
     const face = this.#face;
     if (face === undefined) return;
     for (const kind of kinds) {
       this.lists.read(kind, face, (pages) => {
         if (this.#face !== face) return;
         this.#context.logger.debug('list read', { server: this.server, kind });
-        const wasKnown = face.lists.has(kind);
-        const isNew = this.#known.learnList(face, kind, pages);
-        if (isNew) this.#ports.listLearnt(kind, isFirst && !wasKnown);
+        const before = this.#lists.get(kind);
+        this.#lists.set(kind, pages);
+        const isNew = this.#known.learnList(face, kind, pages, this.key);
+        if (isNew || (before !== undefined && !samePages(before, pages))) this.#ports.listLearnt(kind);
       });
     }
   }
@@ -334,6 +354,7 @@ export class Backend implements SlotOwner {
     this.#upstream = undefined;
     if (this.#face !== undefined) this.#known.closed(this.#face);
     this.#face = undefined;
+    this.#lists.clear();
     this.#senders.resumeAll();
     this.callBacks.closed();
     this.tasks.closed();

@@ -2,14 +2,15 @@
 // for. It is certain when one client alone has calls under way, or when it names a task; otherwise it is held, nothing
 // more is sent, and what is under way is left to finish until one client remains. The bridge never guesses.
 
+import { membersOf } from '../util/json-value.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import { Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { InstanceKey } from './backend.ts';
-import { NO_ROOTS, NO_ROOTS_KEY } from './client-roots.ts';
-import { type CallBackRole, RELATED_TASK } from './era/era-2025.ts';
+import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED } from './client-roots.ts';
+import { type CallBackRole, cancelNotice, RELATED_TASK } from './era/era-2025.ts';
 import type { KnownServer } from './known-server.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { ClientQuestion, Session } from './session.ts';
@@ -20,6 +21,9 @@ import type { Tasks } from './tasks.ts';
 const HELD_MS = 20_000;
 /** How long a client may take for its answer: it may be a person's. */
 const ANSWER_MS = 600_000;
+/** Of one server, held or unanswered; and of one client. */
+const MOST_QUESTIONS = 256;
+const TOO_MANY: string = rpcError(INTERNAL_ERROR, 'Too many questions are unanswered');
 /** Of one server; beyond it the oldest are forgotten. */
 const MOST_ELICITATIONS = 1000;
 
@@ -79,13 +83,14 @@ export class CallBacks {
       tokenText: read.has(Field.metaProgressToken) ? read.raw(b, Field.metaProgressToken) : '',
       tokenFrom: read.from(Field.metaProgressToken),
       tokenTo: read.to(Field.metaProgressToken),
-      params: recordOf(read.decode(b, Field.params)),
+      params: membersOf(read.decode(b, Field.params)),
     };
     const { params } = question;
     if (role === 'roots') return this.#askForRoots(question);
     this.#ports.known.noteAsksBack();
     const taskId = relatedTask(params);
     if (taskId !== undefined) return this.#askAboutTask(taskId, question);
+    if (this.#held.length >= MOST_QUESTIONS) return this.#reply(question.idText, `"error":${TOO_MANY}`);
     this.#held.push(question);
     if (this.#ports.slots.givenUp.size > 0) this.#refuseWhatIsInDoubt();
     this.callEnded();
@@ -159,19 +164,19 @@ export class CallBacks {
     const [first] = sessions;
     const isAgreed = keys.size === 1 && first?.roots.key !== undefined;
     // Whoever comes later shares it only if those are its roots too.
-    key.rootsKey = isAgreed ? first.roots.key : DISAGREED;
+    key.rootsKey = isAgreed ? first.roots.key : ROOTS_DISAGREED;
     this.#reply(idText, `"result":${isAgreed ? first.roots.result : NO_ROOTS}`);
   }
 
   // --- towards a client, and back ---
 
   #pass(session: Session, question: Question): void {
-    const refusal = whyNot(session, question);
+    if (question.role !== 'roots') this.#ports.slots.markAskedBack(session);
+    const refusal = this.#isFlooded(session) ? TOO_MANY : whyNot(session, question);
     if (refusal !== undefined) {
       this.#noteNoRoots(question);
       return this.#reply(question.idText, `"error":${refusal}`);
     }
-    if (question.role !== 'roots') this.#ports.slots.markAskedBack(session);
     const { elicitationId } = question.params;
     if (typeof elicitationId === 'string') this.noteElicitation(elicitationId, session);
     const id = `mcp-bridge/ask-${++asked}`;
@@ -192,6 +197,18 @@ export class CallBacks {
     // Two servers may use the same token towards one client.
     if (question.tokenText !== '') splice.replace(question.tokenFrom, question.tokenTo, JSON.stringify(id));
     splice.send(session.link.outbox, question.b, question.start, question.end);
+  }
+
+  /** Whether this server asks more than anybody could answer. */
+  #isFlooded(session: Session): boolean {
+    return this.#pending.size >= MOST_QUESTIONS || session.questions.size >= MOST_QUESTIONS;
+  }
+
+  /** Whether the client has been asked about what this server does for it. */
+  isAsking(session: Session): boolean {
+    if (session.questions.size === 0) return false;
+    for (const pending of this.#pending) if (pending.session === session) return true;
+    return false;
   }
 
   /** The client has answered; its id's place in the frame becomes the server's. */
@@ -260,11 +277,11 @@ export class CallBacks {
   }
 
   checkTime(nowMs: number): void {
-    this.#ports.slots.givenUp.checkTime(nowMs);
+    this.#ports.slots.checkTime(nowMs);
     for (const question of [...this.#held]) if (isLate(question, nowMs, HELD_MS)) this.#giveUp(question);
     for (const pending of [...this.#pending]) {
       if (!isLate(pending, nowMs, ANSWER_MS)) continue;
-      this.#forget(pending);
+      this.#takeBack(pending, 'It was not answered in time');
       this.#refuse(pending.serverIdText, 'The client has not answered in time');
     }
   }
@@ -283,7 +300,13 @@ export class CallBacks {
     this.#held = [];
     this.#elicited.clear();
     this.#ports.slots.isHeld = false;
-    for (const pending of [...this.#pending]) this.#forget(pending);
+    for (const pending of [...this.#pending]) this.#takeBack(pending, 'The server has gone');
+  }
+
+  /** The client need not think about it any more. */
+  #takeBack(pending: PendingQuestion, reason: string): void {
+    this.#forget(pending);
+    if (pending.session.isOpen) pending.session.tell(cancelNotice(JSON.stringify(pending.id), reason));
   }
 
   #forget(pending: PendingQuestion): void {
@@ -305,12 +328,9 @@ export class CallBacks {
   }
 }
 
-/** No client's roots are called so. */
-const DISAGREED = 'disagreed';
-
 /** The error that this client would give, if it would give one. */
 function whyNot(session: Session, { role, params }: Question): string | undefined {
-  const offered = recordOf(session.offers[role]);
+  const offered = membersOf(session.offers[role]);
   if (session.hasEnded) return rpcError(INTERNAL_ERROR, 'The client has ended its side, so it cannot answer');
   if (!session.canBeAsked(role)) return rpcError(METHOD_NOT_FOUND, `The client does not support ${role}`);
   if (role === 'elicitation' && params.mode === 'url' && offered.url === undefined)
@@ -322,12 +342,8 @@ function whyNot(session: Session, { role, params }: Question): string | undefine
 
 /** The task that a question says it belongs to. */
 function relatedTask(params: Readonly<Record<string, unknown>>): string | undefined {
-  const { taskId } = recordOf(recordOf(params._meta)[RELATED_TASK]);
+  const { taskId } = membersOf(membersOf(params._meta)[RELATED_TASK]);
   return typeof taskId === 'string' ? taskId : undefined;
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function isLate(question: { deadlineMs: number }, nowMs: number, afterMs: number): boolean {

@@ -84,13 +84,18 @@ export class CallDesk {
     if (role === 'list-tasks') slot.onAnswer = (answer, said) => tasks.filterList(slot.session, answer, said);
     if (hasName(role) && read.has(Field.task)) slot.onAnswer = (answer, said) => tasks.learn(slot, answer, said);
     if (role === 'subscribe') this.wishes.watchSubscription(slot, frame, read);
+    if (role === 'set-level') this.wishes.watchLevel(slot, frame, read);
   }
 }
 
+/** Requests that no server asks back about: what it asks about a task says so. */
+const ASKS_NOTHING: ReadonlySet<MethodRole> = new Set<MethodRole>(['list', 'task', 'task-result', 'list-tasks']);
+
 /** By what it is known to the lane. */
 function callOf(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): string {
-  if (role === 'task' || role === 'task-result' || role === 'list-tasks') return NEEDS_NO_LANE;
-  return hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
+  if (ASKS_NOTHING.has(role)) return NEEDS_NO_LANE;
+  const name = hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
+  return role === 'get-prompt' ? `prompt ${name}` : name;
 }
 
 /** Whether the server keeps apart what is called by name. */

@@ -11,6 +11,12 @@ const ANSWER_MS = 10_000;
 export const NO_ROOTS = '{"roots":[]}';
 export const NO_ROOTS_KEY = '';
 
+/** Of an instance that was told that roots have changed, and has not asked for the new ones. No client's are called so. */
+export const ROOTS_IN_DOUBT = 'in doubt';
+
+/** Of one whose clients do not agree on theirs. */
+export const ROOTS_DISAGREED = 'disagreed';
+
 let asked = 0;
 
 export class ClientRoots {

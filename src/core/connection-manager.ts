@@ -2,6 +2,7 @@
 // A session leaves it exactly once, whoever ends it: the client, a limit, or the daemon.
 
 import { randomBytes } from 'node:crypto';
+import { messageOf } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -57,7 +58,7 @@ export class ConnectionManager {
     this.#sessions.add(session);
     this.#openCount++;
     link.start({
-      frame: (b, start, end) => this.#router.frame(session, b, start, end),
+      frame: (b, start, end) => this.#frame(session, b, start, end),
       overflowed: () => this.#router.overflowed(session),
       badFrame: (reason) => {
         if (reason === 'not-utf8') this.#router.notUtf8(session);
@@ -68,6 +69,17 @@ export class ConnectionManager {
     });
     if (refusal === undefined) counters.clientsAccepted++;
     else this.#refuse(session, refusal);
+  }
+
+  /** Whatever a client may send to find a fault of ours, it ends no one's connection but its own. */
+  #frame(session: Session, b: Buffer, start: number, end: number): void {
+    try {
+      this.#router.frame(session, b, start, end);
+    } catch (error) {
+      this.#options.counters.internalErrors++;
+      this.#logger.error('a message could not be dealt with', { clientId: session.clientId, error: messageOf(error) });
+      this.cutOff(session, 'what it sent could not be dealt with');
+    }
   }
 
   #refusalNow(): string | undefined {

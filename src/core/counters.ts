@@ -20,6 +20,8 @@ export class Counters {
   strayCancels = 0;
   strayProgress = 0;
   notificationsDropped = 0;
+  /** Messages over which the bridge itself has failed. */
+  internalErrors = 0;
   serverBusy = 0;
   serverStarts = 0;
   serverCrashes = 0;

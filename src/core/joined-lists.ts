@@ -3,6 +3,7 @@
 
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
+import { textOf } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
 import { LISTS, type ListKind } from './era/era-2025.ts';
 import { type JoinedItem, type JoinedPart, joinedPart, renamed } from './joined-list.ts';
@@ -38,7 +39,7 @@ export class JoinedLists {
   }
 
   partOf({ alias, leg }: JoinedLeg, kind: ListKind): JoinedPart | undefined {
-    const pages = leg.face?.pagesOf(kind);
+    const pages = leg.pagesOf(kind);
     return pages === undefined ? undefined : joinedPart(kind, pages, alias);
   }
 
@@ -71,8 +72,11 @@ export class JoinedLists {
   /** Has one server asked; rejects with why it cannot say. */
   async learn(joined: JoinedLeg, kind: ListKind): Promise<void> {
     const { leg } = joined;
-    const { lists } = await leg.whenOpen();
-    await lists.whenRead(kind);
+    if (leg.server.known.asksForRoots) await leg.whenRootsKnown();
+    if (this.partOf(joined, kind) !== undefined) return;
+    const backend = await leg.whenOpen();
+    backend.readAgain(kind);
+    await backend.lists.whenRead(kind);
     if (this.partOf(joined, kind) !== undefined) return;
     const { name } = leg.server;
     throw new BridgeError('SERVER_CRASHED', `Server ${name} has not said what it has`, { server: name });
@@ -133,11 +137,12 @@ export class JoinedLists {
     if (from === undefined) return undefined;
     const items: JoinedItem[] = [];
     let bytes = 0;
+    const owners = LISTS[kind].key === 'name' ? undefined : this.#ownersOf(kind);
     for (const [n, joined] of this.legs.entries()) {
       if (n < from.leg) continue;
       const part = this.partOf(joined, kind)?.items ?? [];
       for (let i = n === from.leg ? from.item : 0; i < part.length; i++) {
-        const item = this.#shown(kind, joined, part[i] as JoinedItem);
+        const item = this.#shown(owners, joined, part[i] as JoinedItem);
         if (bytes > 0 && bytes + item.bytes.length > PAGE_BYTES)
           return { items, nextCursor: cursorAt(joined.alias, i) };
         items.push(item);
@@ -147,13 +152,21 @@ export class JoinedLists {
     return { items, nextCursor: undefined };
   }
 
-  #shown(kind: ListKind, joined: JoinedLeg, item: JoinedItem): JoinedItem {
-    if (LISTS[kind].key === 'name' || this.ownerOf(kind, item.key) === joined) return item;
+  /** By URI, the first server that lists it. */
+  #ownersOf(kind: ListKind): ReadonlyMap<string, JoinedLeg> {
+    const owners = new Map<string, JoinedLeg>();
+    for (const joined of this.legs)
+      for (const uri of this.partOf(joined, kind)?.ownKeys.keys() ?? []) if (!owners.has(uri)) owners.set(uri, joined);
+    return owners;
+  }
+
+  #shown(owners: ReadonlyMap<string, JoinedLeg> | undefined, joined: JoinedLeg, item: JoinedItem): JoinedItem {
+    if (owners === undefined || owners.get(item.key) === joined) return item;
     return renamed(item, this.outward(joined, item.key));
   }
 
   #placeOf(cursor: unknown): { leg: number; item: number } | undefined {
-    const [, alias, item] = /^([^:]+):(\d{1,9})$/.exec(Buffer.from(String(cursor), 'base64url').toString()) ?? [];
+    const [, alias, item] = /^([^:]+):(\d{1,9})$/.exec(Buffer.from(textOf(cursor), 'base64url').toString()) ?? [];
     const leg = this.legs.findIndex((joined) => joined.alias === alias);
     return leg < 0 ? undefined : { leg, item: Number(item) };
   }

@@ -2,6 +2,7 @@
 // the server that its name begins with; what no server could answer alone is answered here.
 
 import type { Clock } from '../util/clock.ts';
+import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -218,7 +219,7 @@ export class JoinedView implements View {
   }
 
   #ofTask(request: ClientRequest, read: Envelope): void {
-    const backend = this.#session.tasks.get(String(read.decode(request.frame.b, Field.taskId)));
+    const backend = this.#session.tasks.get(textOf(read.decode(request.frame.b, Field.taskId)));
     if (backend === undefined)
       return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
     const slot = openSlot(this.#session, request, read, backend);
@@ -228,6 +229,10 @@ export class JoinedView implements View {
   #listTasks(request: ClientRequest, read: Envelope): void {
     if (cursorIn(request.frame, read) !== undefined) return this.#refuse(request, read, NO_SUCH_CURSOR);
     listTasks(this.#session, this.#pending, request, read);
+  }
+
+  listsToldChanged(): void {
+    // It is told when they have been read.
   }
 
   notify({ b, start, end }: Frame): void {

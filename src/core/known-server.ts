@@ -1,7 +1,9 @@
 // What is known of a server, also while it does not run: how it answers `initialize` and what it lists, by what it was
 // offered; whether it asks back, and which of its tools do. One for each definition, shared by all of its instances.
 
-import { LISTS, type ListKind } from './era/era-2025.ts';
+import type { InstanceKey } from './backend.ts';
+import { ROOTS_DISAGREED, ROOTS_IN_DOUBT } from './client-roots.ts';
+import type { ListKind } from './era/era-2025.ts';
 import { capabilitiesOf, type Offers, offersCover, sameOffers } from './era/hello.ts';
 
 /** One answer to a list method, as the server gave it: an object's bytes, with a newline behind them. */
@@ -20,7 +22,8 @@ export class Face {
   learnedMs: number;
   /** Instances that run and keep it up to date. */
   live = 0;
-  readonly lists = new Map<ListKind, readonly ListPage[]>();
+  /** By where they are kept, see KnownServer. */
+  readonly lists = new Map<string, readonly ListPage[]>();
   #capabilities: ReadonlySet<string> | undefined;
 
   constructor(offers: Offers, hello: Buffer, learnedMs: number) {
@@ -46,14 +49,18 @@ export class Face {
     const pages = this.lists.get('tools');
     return pages !== undefined && safeTools(pages).has(nameText);
   }
-
-  /** Its answers to a list method; undefined while they are not known. */
-  pagesOf(kind: ListKind): readonly ListPage[] | undefined {
-    return this.declares(LISTS[kind].capability) ? this.lists.get(kind) : [];
-  }
 }
 
 const MOST_FACES = 16;
+/** Of one face. */
+const MOST_LISTS = 36;
+/** Lists that may show what is in a client's roots. */
+const OF_ROOTS: readonly ListKind[] = ['resources', 'templates'];
+/** Roots of which nobody can say whose they are. */
+const IN_DOUBT: readonly string[] = [ROOTS_IN_DOUBT, ROOTS_DISAGREED];
+
+/** What a list may depend on. */
+type ListKey = Pick<InstanceKey, 'rootsKey' | 'owner'>;
 
 const safe = new WeakMap<readonly ListPage[], ReadonlySet<string>>();
 
@@ -125,6 +132,8 @@ export class KnownServer {
   noteAsksForRoots(): void {
     if (this.#asksForRoots) return;
     this.#asksForRoots = true;
+    // Whose roots these depend on is not known any more.
+    for (const { lists } of this.faces) for (const kind of OF_ROOTS) lists.delete(kind);
     this.changed();
   }
 
@@ -177,9 +186,12 @@ export class KnownServer {
   }
 
   /** A list was read; whether it is another one than before. */
-  learnList(face: Face, kind: ListKind, pages: readonly ListPage[]): boolean {
-    const before = face.lists.get(kind);
-    face.lists.set(kind, pages);
+  learnList(face: Face, kind: ListKind, pages: readonly ListPage[], key: ListKey): boolean {
+    const place = this.#placeOf(kind, key);
+    if (place === undefined) return true;
+    const before = face.lists.get(place);
+    face.lists.set(place, pages);
+    if (face.lists.size > MOST_LISTS) this.#dropOldest(face, place);
     face.learnedMs = this.#context.date();
     const isNew = before === undefined || !samePages(before, pages);
     if (isNew) this.changed();
@@ -195,12 +207,31 @@ export class KnownServer {
     this.faces.push(face);
   }
 
+  #dropOldest(face: Face, but: string): void {
+    for (const place of face.lists.keys())
+      if (place !== but && place.includes(' ')) return void face.lists.delete(place);
+  }
+
+  /** The list as it was for those with the same roots; undefined if that is not known. */
+  pagesFor(face: Face, kind: ListKind, key: ListKey): readonly ListPage[] | undefined {
+    const place = this.#placeOf(kind, key);
+    return place === undefined ? undefined : face.lists.get(place);
+  }
+
+  /** What a server has for one client's roots, or for one client alone, is not another's to see. */
+  #placeOf(kind: ListKind, { rootsKey, owner }: ListKey): string | undefined {
+    if (!OF_ROOTS.includes(kind)) return kind;
+    if (owner !== undefined) return undefined;
+    if (!this.#asksForRoots) return kind;
+    return rootsKey === undefined || IN_DOUBT.includes(rootsKey) ? undefined : `${kind} ${rootsKey}`;
+  }
+
   #holds(face: Face): boolean {
     return face.live > 0 || this.#context.date() - face.learnedMs < this.#context.ttlMs;
   }
 }
 
-function samePages(a: readonly ListPage[], b: readonly ListPage[]): boolean {
+export function samePages(a: readonly ListPage[], b: readonly ListPage[]): boolean {
   return (
     a.length === b.length &&
     a.every((page, i) => page.cursor === b[i]?.cursor && b[i] !== undefined && page.result.equals(b[i].result))

@@ -11,6 +11,8 @@ import type { Slot } from './slot.ts';
 /** Ends without a question, after which a tool counts as quiet. */
 const QUIET_AFTER = 3;
 const CONVERSATIONAL = -1;
+const MOST_HABITS = 10_000;
+const LONGEST_NAME = 512;
 /** The call of a request during which no server asks: how a task is, for one. No tool is called so, nor any method. */
 export const NEEDS_NO_LANE = 'none';
 
@@ -21,6 +23,8 @@ export class Lane {
   readonly #habits: ToolHabits;
   #owner: Session | undefined;
   #calls = 0;
+  /** Whether the server has asked its owner, who may think for as long as a person does. */
+  #isConversing = false;
 
   constructor(known: Pick<KnownServer, 'habits' | 'changed'>) {
     this.#known = known;
@@ -43,7 +47,7 @@ export class Lane {
 
   /** Whether it would have to wait for another client's conversation, which may take as long as a person does. */
   isContended(session: Session, call: string): boolean {
-    return !this.admits(session, call) && this.isConversational(call);
+    return !this.admits(session, call) && (this.#isConversing || this.isConversational(call));
   }
 
   isConversational(call: string): boolean {
@@ -51,17 +55,34 @@ export class Lane {
   }
 
   enter(slot: Slot): void {
-    if (!this.isOpen || this.#isQuiet(slot.call)) return;
+    if (this.isOpen && !this.#isQuiet(slot.call)) this.#take(slot);
+  }
+
+  #take(slot: Slot): void {
     slot.hasLane = true;
     this.#owner = slot.session;
     this.#calls++;
+  }
+
+  /** The server has asked about it. One that was thought to be quiet needs the lane after all. */
+  converse(slot: Slot): void {
+    if (!this.isOpen) return;
+    if (!slot.hasLane && (this.#owner === undefined || this.#owner === slot.session)) this.#take(slot);
+    if (slot.hasLane) this.#isConversing = true;
   }
 
   /** The call has ended, or was given up. */
   leave(slot: Slot): void {
     if (!slot.hasLane) return;
     slot.hasLane = false;
-    if (--this.#calls === 0) this.#owner = undefined;
+    if (--this.#calls > 0) return;
+    this.#owner = undefined;
+    this.#isConversing = false;
+  }
+
+  /** Clients may call what they like. */
+  #isWorthKnowing(call: string): boolean {
+    return call.length <= LONGEST_NAME && (this.#habits.has(call) || this.#habits.size < MOST_HABITS);
   }
 
   /** The call was answered: one more that is known of it. */
@@ -69,7 +90,7 @@ export class Lane {
     if (!this.isOpen || slot.call === NEEDS_NO_LANE) return;
     const before = this.#habits.get(slot.call) ?? 0;
     const after = slot.wasAskedBack ? CONVERSATIONAL : oneMore(before);
-    if (after === before) return;
+    if (after === before || slot.call === NEEDS_NO_LANE || !this.#isWorthKnowing(slot.call)) return;
     this.#habits.set(slot.call, after);
     if (after === CONVERSATIONAL || after === QUIET_AFTER) this.#known.changed();
   }

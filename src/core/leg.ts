@@ -4,22 +4,23 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Backend } from './backend.ts';
-import type { ListKind } from './era/era-2025.ts';
-import type { Face } from './known-server.ts';
+import { ROOTS_IN_DOUBT } from './client-roots.ts';
+import { LISTS, type ListKind } from './era/era-2025.ts';
+import type { Face, ListPage } from './known-server.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 
 export class Leg {
   readonly session: Session;
   readonly server: Server;
-  readonly #listChanged: (kind: ListKind, isFirst: boolean) => void;
+  readonly #listChanged: (kind: ListKind) => void;
   backend: Backend | undefined;
   /** The log level that the client wishes of every server. */
   #level: string | undefined;
   #hasLeft = false;
   isUsed = false;
 
-  constructor(session: Session, server: Server, listChanged: (kind: ListKind, isFirst: boolean) => void) {
+  constructor(session: Session, server: Server, listChanged: (kind: ListKind) => void) {
     this.session = session;
     this.server = server;
     this.#listChanged = listChanged;
@@ -29,6 +30,14 @@ export class Leg {
   /** What the client sees of the server, if that is known. */
   get face(): Face | undefined {
     return this.backend?.face ?? this.server.known.faceFor(this.session.offers);
+  }
+
+  /** What the server lists for this client; undefined while that is not known. */
+  pagesOf(kind: ListKind): readonly ListPage[] | undefined {
+    const { face, session, server } = this;
+    if (face === undefined) return undefined;
+    if (!face.declares(LISTS[kind].capability)) return [];
+    return this.backend?.pagesOf(kind) ?? server.known.pagesFor(face, kind, server.keyFor(session));
   }
 
   /** The instance that the client uses. It need not run, unless it must be started at once. */
@@ -47,10 +56,13 @@ export class Leg {
     if (this.server.isLobby(backend)) this.session.roots.whenKnown(() => this.#rebind());
   }
 
+  whenRootsKnown(): Promise<void> {
+    return new Promise((resolve) => this.session.roots.whenKnown(resolve));
+  }
+
   /** The instance, running; started if need be. */
   async whenOpen(): Promise<Backend> {
-    const { session, server } = this;
-    if (server.isLobby(this.bind())) await new Promise<void>((resolve) => session.roots.whenKnown(resolve));
+    if (this.server.isLobby(this.bind())) await this.whenRootsKnown();
     const backend = this.bind();
     await backend.whenOpen();
     return backend;
@@ -84,7 +96,7 @@ export class Leg {
     const isShared = this.server.known.asksForRoots && backend.sessions.size > 1;
     if (isShared) return this.#rebind();
     // The server asks for the new ones itself; until then nobody else may come to it.
-    backend.key.rootsKey = undefined;
+    backend.key.rootsKey = ROOTS_IN_DOUBT;
     backend.notify(session, b, start, end);
   }
 
@@ -104,8 +116,8 @@ export class Leg {
       this.backend?.wishes.setLevel(this.session, this.#level);
   }
 
-  listChanged(kind: ListKind, isFirst: boolean): void {
-    this.#listChanged(kind, isFirst);
+  listChanged(kind: ListKind): void {
+    this.#listChanged(kind);
   }
 
   leave(): void {

@@ -1,15 +1,19 @@
 // Reads a running server's lists for the bridge itself, page by page, one reading of a kind at a time.
 
+import { membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
 import { findMembers } from '../wire/json-members.ts';
 import { LISTS, type ListKind } from './era/era-2025.ts';
 import type { Face, ListPage } from './known-server.ts';
+import { METHOD_NOT_FOUND } from './rpc-error.ts';
 import type { OwnAnswer } from './slot-table.ts';
 
 /** A server that goes on for ever is left after so many. */
 const MOST_PAGES = 1000;
+/** Readings in a row of a list that changes while it is read. */
+const MOST_TIMES = 4;
 /** So many times what one message may have. */
 const MOST_MESSAGES = 4;
 
@@ -18,6 +22,8 @@ interface Reading {
   bytes: number;
   /** The list has changed meanwhile. */
   isStale: boolean;
+  /** How often in a row. */
+  readonly times: number;
   readonly done: (pages: readonly ListPage[]) => void;
 }
 
@@ -46,20 +52,21 @@ export class ListReader {
     return new Promise((resolve) => this.#waiting.set(kind, [...(this.#waiting.get(kind) ?? []), resolve]));
   }
 
-  #begin(kind: ListKind, done: Reading['done']): void {
-    const reading = { pages: [], bytes: 0, isStale: false, done };
+  #begin(kind: ListKind, done: Reading['done'], times = 1): void {
+    const reading = { pages: [], bytes: 0, isStale: false, times, done };
     this.#readings.set(kind, reading);
     this.#askFor(kind, reading, undefined);
   }
 
   #askFor(kind: ListKind, reading: Reading, cursor: string | undefined): void {
     this.#ask(LISTS[kind].method, cursor === undefined ? {} : { cursor }, (answer, read) => {
-      if (answer === undefined) return this.#end(kind);
+      if (answer === undefined || isFailure(answer.b, read)) return this.#end(kind);
       const next = take(reading, cursor, answer, read);
       if (next !== undefined && reading.pages.length < MOST_PAGES && reading.bytes < this.#mostBytes)
         return this.#askFor(kind, reading, next);
-      if (reading.isStale) return this.#begin(kind, reading.done);
       reading.done(reading.pages);
+      // A server that says so at each reading would be read for ever.
+      if (reading.isStale && reading.times < MOST_TIMES) return this.#begin(kind, reading.done, reading.times + 1);
       this.#end(kind);
     });
   }
@@ -70,6 +77,12 @@ export class ListReader {
     this.#waiting.delete(kind);
     for (const resolve of waiting) resolve();
   }
+}
+
+/** An error says nothing of what there is, but for the one that says that there is no such list. */
+function isFailure(b: Buffer, read: Envelope): boolean {
+  if (read.has(Field.result)) return false;
+  return membersOf(read.decode(b, Field.error)).code !== METHOD_NOT_FOUND;
 }
 
 /** Keeps a page, and says where the next one begins. A server that refuses, or says what is no list, has none. */

@@ -1,11 +1,15 @@
 // How long a joined list waits for servers whose part of it is not known. One that is slow or broken must not hold up the
-// others: once more than half have answered, each that remains gets as long as the slowest of them has taken, and a little
-// more. A server's time begins when it is started: those that wait for their turn to start are not slow.
+// others: the fewer are missing, the less they are waited for. The last few of many get as long as the slowest has taken,
+// and a little more. A server's time begins when it is started: those that wait for their turn to start are not slow.
 
 import type { Clock, Timer } from '../util/clock.ts';
 
 /** The little more, as a part of what has passed. */
 const GRACE = 0.12;
+/** What counts as few, and what is more than that and less than half gets. */
+const FEW = 0.1;
+const PATIENCE = 2;
+const PATIENCE_MS = 1_000;
 /** Where all others were known, and none was waited for. */
 const LEAST_MS = 250;
 /** For the first half of them. */
@@ -100,7 +104,10 @@ class ListWait {
   #fairMs(): number {
     const isMinority = this.#open.size * 2 < this.#servers;
     if (!isMinority) return MOST_MS;
-    if (this.#slowestMs === undefined) return LEAST_MS;
-    return Math.min(MOST_MS, this.#slowestMs + GRACE * Math.max(this.#slowestMs, this.#lastMs));
+    const slowestMs = this.#slowestMs;
+    if (slowestMs === undefined) return LEAST_MS;
+    const areFew = this.#open.size <= FEW * this.#servers;
+    const fairMs = areFew ? slowestMs + GRACE * Math.max(slowestMs, this.#lastMs) : slowestMs * PATIENCE + PATIENCE_MS;
+    return Math.min(MOST_MS, fairMs);
   }
 }

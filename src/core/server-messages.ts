@@ -2,6 +2,7 @@
 // it, a question to the one whose call it belongs to (call-backs.ts), notices to all.
 
 import { BridgeError } from '../util/bridge-error.ts';
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { answeredId } from '../wire/frame-ends.ts';
@@ -14,7 +15,14 @@ import type { Backend } from './backend.ts';
 import type { CallBacks } from './call-backs.ts';
 import type { Counters } from './counters.ts';
 import { extend } from './deadline.ts';
-import { type ListKind, methodOf, URL_ELICITATION_REQUIRED, unbatch } from './era/era-2025.ts';
+import {
+  type ListKind,
+  type MethodRole,
+  methodOf,
+  RELATED_TASK,
+  URL_ELICITATION_REQUIRED,
+  unbatch,
+} from './era/era-2025.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import type { SharedState } from './shared-state.ts';
@@ -103,8 +111,8 @@ export class ServerMessages implements FrameSink {
   }
 
   #failAnswer(id: number, why: string): void {
-    const slot = this.#slots.takeSent(id);
-    if (slot === undefined) return;
+    const slot = this.#slots.takeSent(id, false);
+    if (slot === undefined) return void this.#slots.takeOwn(id, undefined, envelope);
     const message = `Server ${this.#server} gave an answer that cannot be passed on: ${why}`;
     this.#slots.fail(slot, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.#server }));
     this.#ports.callBacks.callEnded();
@@ -123,7 +131,7 @@ export class ServerMessages implements FrameSink {
 
   #onResponse(b: Buffer, start: number, end: number): void {
     const id = this.#ourIdAt(b, Field.id);
-    const slot = this.#slots.takeSent(id);
+    const slot = this.#slots.takeSent(id, envelope.has(Field.result));
     if (slot === undefined) {
       if (this.#slots.takeOwn(id, { b, start, end }, envelope)) return;
       this.#context.counters.strayResponses++;
@@ -169,6 +177,8 @@ export class ServerMessages implements FrameSink {
       this.#context.counters.serverNoise++;
       return;
     }
+    const owner = this.#taskOwner(b, role);
+    if (owner !== undefined) return this.#tellOne(owner, { b, start, end });
     switch (role) {
       case 'progress':
         return this.#onProgress(b, start, end);
@@ -180,8 +190,7 @@ export class ServerMessages implements FrameSink {
       case 'log':
         return this.#onLog({ b, start, end });
       case 'list-changed':
-        this.#ports.listsChanged(lists);
-        return this.#broadcast(this.#transparentSessions(), { b, start, end }, true);
+        return this.#onListsChanged(lists, { b, start, end });
       case 'elicited':
         return this.#onElicited({ b, start, end });
       case 'task-status':
@@ -189,6 +198,13 @@ export class ServerMessages implements FrameSink {
       default:
         return this.#broadcast(this.#ports.sessions, { b, start, end }, false);
     }
+  }
+
+  /** What a notice says of a task is its owner's business alone. */
+  #taskOwner(b: Buffer, role: MethodRole): Session | undefined {
+    if (!envelope.has(Field.meta) || role === 'progress' || role === 'cancelled') return undefined;
+    const { taskId } = membersOf(membersOf(envelope.decode(b, Field.meta))[RELATED_TASK]);
+    return this.#ports.tasks.ownerOf(textOf(taskId));
   }
 
   #onProgress(b: Buffer, start: number, end: number): void {
@@ -205,6 +221,13 @@ export class ServerMessages implements FrameSink {
     splice.send(session.link.outbox, b, start, end);
   }
 
+  #onListsChanged(kinds: readonly ListKind[], frame: Frame): void {
+    const sessions = this.#transparentSessions();
+    for (const { view } of sessions) view?.listsToldChanged(kinds);
+    this.#broadcast(sessions, frame, true);
+    this.#ports.listsChanged(kinds);
+  }
+
   /** Clients of joined views hear of it when the list was read again. */
   #transparentSessions(): Session[] {
     return [...this.#ports.sessions].filter(({ view }) => view?.isTransparent === true);
@@ -212,16 +235,15 @@ export class ServerMessages implements FrameSink {
 
   /** Only who was shown the page is told that the visit has ended. */
   #onElicited(frame: Frame): void {
-    const params = envelope.decode(frame.b, Field.params);
-    const id = isRecord(params) ? String(params.elicitationId) : '';
+    const id = textOf(membersOf(envelope.decode(frame.b, Field.params)).elicitationId);
     this.#tellOne(this.#ports.callBacks.elicitedFrom(id), frame);
   }
 
   #onTaskStatus(frame: Frame): void {
-    const taskId = String(envelope.decode(frame.b, Field.taskId));
-    const params = envelope.decode(frame.b, Field.params);
+    const taskId = textOf(envelope.decode(frame.b, Field.taskId));
+    const { status } = membersOf(envelope.decode(frame.b, Field.params));
     this.#tellOne(this.#ports.tasks.ownerOf(taskId), frame);
-    if (isRecord(params) && FINAL_STATUSES.has(params.status)) this.#ports.tasks.settled(taskId);
+    if (FINAL_STATUSES.has(status)) this.#ports.tasks.settled(taskId);
   }
 
   #tellOne(session: Session | undefined, frame: Frame): void {
@@ -231,7 +253,7 @@ export class ServerMessages implements FrameSink {
 
   #onUpdated(frame: Frame): void {
     if (!envelope.has(Field.uri)) return;
-    const uri = String(envelope.decode(frame.b, Field.uri));
+    const uri = textOf(envelope.decode(frame.b, Field.uri));
     const subscribers = this.#ports.shared.subscribersOf(uri);
     if (subscribers.size === 0) this.#context.counters.notificationsDropped++;
     for (const session of subscribers) this.#tellUpdated(session, uri, frame);
@@ -252,7 +274,7 @@ export class ServerMessages implements FrameSink {
     const { shared, sessions } = this.#ports;
     if (!shared.hasLevels || !envelope.has(Field.params)) return this.#broadcast(sessions, frame, true);
     const params = envelope.decode(frame.b, Field.params);
-    const level = isRecord(params) ? String(params.level) : '';
+    const level = textOf(membersOf(params).level);
     const readers = [...sessions].filter((session) => shared.admitsLog(session, level));
     this.#broadcast(readers, frame, true);
   }
@@ -305,11 +327,7 @@ function elicitationsIn(error: unknown): string[] {
   if (!isRecord(error) || error.code !== URL_ELICITATION_REQUIRED || !isRecord(error.data)) return [];
   const { elicitations } = error.data;
   if (!Array.isArray(elicitations)) return [];
-  return elicitations.flatMap((one: unknown) => (isRecord(one) ? String(one.elicitationId) : []));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+  return elicitations.flatMap((one: unknown) => textOf(membersOf(one).elicitationId) || []);
 }
 
 /** The one id at the top of a message, also if that is nested too deeply for the envelope's scan. */

@@ -1,6 +1,7 @@
 // The view `server:NAME`: the server itself, with its own names, capabilities and bytes. What it lists is answered from
 // what is known while it does not run, so that a client which only looks starts nothing.
 
+import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -21,8 +22,8 @@ export class ServerView implements View {
   readonly #session: Session;
   readonly #leg: Leg;
   readonly #pending: PendingRequests;
-  /** Lists that it was given while the server did not run. */
-  readonly #givenFromKnown = new Set<ListKind>();
+  /** Lists that it was given, and was not told since that they are others now. */
+  readonly #given = new Set<ListKind>();
 
   constructor(session: Session, server: Server, limits: Limits) {
     this.#pending = new PendingRequests(session, limits);
@@ -65,26 +66,32 @@ export class ServerView implements View {
   }
 
   #backendOfTask(b: Buffer, read: Envelope): Backend | undefined {
-    return this.#session.tasks.get(String(read.decode(b, Field.taskId)));
+    return this.#session.tasks.get(textOf(read.decode(b, Field.taskId)));
   }
 
   #answersFromKnown({ id, frame }: ClientRequest, read: Envelope): boolean {
+    const [kind] = methodOf(frame.b, read).lists;
+    if (kind === undefined) return false;
+    this.#given.add(kind);
     const { face, backend } = this.#leg;
     if (backend?.isOpen === true || face === undefined || this.#session.slots.has(id)) return false;
-    const [kind] = methodOf(frame.b, read).lists;
-    if (kind === undefined || !face.declares(LISTS[kind].capability)) return false;
+    if (!face.declares(LISTS[kind].capability)) return false;
     const cursor = cursorIn(frame, read);
-    const page = face.pagesOf(kind)?.find((known) => known.cursor === cursor);
+    const page = this.#leg.pagesOf(kind)?.find((known) => known.cursor === cursor);
     if (page === undefined) return false;
-    this.#givenFromKnown.add(kind);
     this.#session.answerBytes(read.raw(frame.b, Field.id), page.result);
     return true;
   }
 
   /** What the client has seen of a server that did not run was not so any more. */
   #listChanged(kind: ListKind): void {
-    if (this.#session.state !== 'ready' || !this.#givenFromKnown.delete(kind)) return;
+    if (this.#session.state !== 'ready' || !this.#given.delete(kind)) return;
     this.#session.tell(LISTS[kind].changedNotice);
+  }
+
+  /** The server itself has said it. */
+  listsToldChanged(kinds: readonly ListKind[]): void {
+    for (const kind of kinds) this.#given.delete(kind);
   }
 
   notify({ b, start, end }: Frame): void {

@@ -43,10 +43,6 @@ export class Server {
     this.#options = options;
   }
 
-  get description(): string {
-    return this.#options.definition.description;
-  }
-
   get backends(): IterableIterator<Backend> {
     return this.#instances.keys();
   }
@@ -66,6 +62,13 @@ export class Server {
     if (!mustStart) return this.#lobby();
     const key = { offers, rootsKey: undefined, owner };
     return this.#vacant(key) ?? this.#make(key);
+  }
+
+  /** For what an instance would be that is the client's, as far as is known. */
+  keyFor(session: Session): InstanceKey {
+    const owner = this.#options.definition.sharing === 'dedicated' ? session : undefined;
+    const rootsKey = session.canBeAsked('roots') ? session.roots.key : NO_ROOTS_KEY;
+    return { offers: session.offers, rootsKey, owner };
   }
 
   #backendWith(wanted: InstanceKey, current: Backend | undefined): Backend {
@@ -102,6 +105,7 @@ export class Server {
 
   #make(key: InstanceKey): Backend {
     const { definition, known, context, makeInstance } = this.#options;
+    if (this.#instances.size >= context.limits.maxInstancesPerServer) this.#retireUnused();
     let instance: InstancePorts | undefined;
     const backend: Backend = new Backend({
       definition,
@@ -112,7 +116,7 @@ export class Server {
         start: () => instance?.start(),
         usersChanged: (users) => this.#usersChanged(backend, users),
         contended: (session) => this.#contended(backend, session),
-        listLearnt: (kind, isFirst) => this.#listLearnt(kind, isFirst),
+        listLearnt: (kind) => this.#listLearnt(backend, kind),
       },
     });
     instance = makeInstance(backend);
@@ -155,6 +159,17 @@ export class Server {
     if (this.#instances.size > 1 && backend.isVacant) this.#retire(backend);
   }
 
+  /** Makes room: what runs for nobody any more goes first. */
+  #retireUnused(): void {
+    for (const backend of this.backends)
+      if (backend.sessions.size === 0 && !backend.isBusy) return this.#retire(backend);
+  }
+
+  /** Nobody will ask for it any more. */
+  retireAll(): void {
+    for (const backend of [...this.backends]) this.#retire(backend);
+  }
+
   // --- conversations ---
 
   /** Rather than let one client wait for another's conversation, it gets an instance of its own, within the limit. */
@@ -184,8 +199,10 @@ export class Server {
 
   // --- what clients are told ---
 
-  #listLearnt(kind: ListKind, isFirst: boolean): void {
+  /** Those who use this instance are told, and those who see what is known while theirs does not run. */
+  #listLearnt(backend: Backend, kind: ListKind): void {
     this.isLeftOut = false;
-    for (const leg of [...this.legs.values()]) leg.listChanged(kind, isFirst);
+    for (const leg of [...this.legs.values()])
+      if (leg.backend === backend || leg.backend?.isOpen !== true) leg.listChanged(kind);
   }
 }

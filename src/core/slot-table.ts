@@ -26,8 +26,13 @@ const splice = new Splice();
 /** Of frames that have waited: what was read of them when they came is not kept, it is read again. */
 const readAgain = new Envelope();
 
-/** An answer to the bridge itself; undefined when the server has gone before it gave one. */
+/** An answer to the bridge itself; undefined when none came that could be read. */
 export type OwnAnswer = (answer: Frame | undefined, read: Envelope) => void;
+
+interface OwnCall {
+  readonly onAnswer: OwnAnswer | undefined;
+  deadlineMs: number;
+}
 
 export interface SlotTableOptions {
   readonly server: string;
@@ -50,7 +55,7 @@ export class SlotTable {
   readonly #waiting = new FairQueue<Session, Slot>();
   #waitingBytes = 0;
   /** Requests of the bridge's own, by their ids. */
-  readonly #own = new Map<number, OwnAnswer | undefined>();
+  readonly #own = new Map<number, OwnCall>();
   readonly #contended: (session: Session) => void;
   /** Requests that were sent, ever. */
   sentInAll = 0;
@@ -90,17 +95,26 @@ export class SlotTable {
   ask(method: string, params: object, onAnswer?: OwnAnswer): void {
     if (this.#outbox === undefined) return onAnswer?.(undefined, readAgain);
     const id = this.#nextId++;
-    this.#own.set(id, onAnswer);
+    this.#own.set(id, { onAnswer, deadlineMs: 0 });
     this.#outbox.utf8(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${JSON.stringify(params)}}`);
     this.#outbox.endFrame();
   }
 
   /** Takes an answer to the bridge itself; whether it was one. */
-  takeOwn(downId: number, answer: Frame, read: Envelope): boolean {
-    const onAnswer = this.#own.get(downId);
-    const isOurs = this.#own.delete(downId);
-    onAnswer?.(answer, read);
-    return isOurs;
+  takeOwn(downId: number, answer: Frame | undefined, read: Envelope): boolean {
+    const own = this.#own.get(downId);
+    this.#own.delete(downId);
+    own?.onAnswer?.(answer, read);
+    return own !== undefined;
+  }
+
+  /** Looked at once a second. */
+  checkTime(nowMs: number): void {
+    this.givenUp.checkTime(nowMs);
+    for (const [id, own] of [...this.#own]) {
+      if (own.deadlineMs === 0) own.deadlineMs = nowMs + this.#limits.callTimeoutMs;
+      if (nowMs >= own.deadlineMs) this.takeOwn(id, undefined, readAgain);
+    }
   }
 
   /** Tells the server; nobody answers. */
@@ -122,6 +136,7 @@ export class SlotTable {
   askElsewhere(slot: Slot, ask: () => void): void {
     if (slot.downId !== 0) slot.session.sentCount--;
     slot.downId = 0;
+    slot.wasAskedBack = false;
     slot.onEnd = undefined;
     ask();
   }
@@ -140,11 +155,11 @@ export class SlotTable {
   }
 
   /** The sent request that an answer is for; it is not sent any more. */
-  takeSent(downId: number): Slot | undefined {
+  takeSent(downId: number, hasResult: boolean): Slot | undefined {
     const slot = this.#sent.get(downId);
     if (slot === undefined) return undefined;
     this.#sent.delete(downId);
-    this.lane.learn(slot);
+    if (hasResult || slot.wasAskedBack) this.lane.learn(slot); // an error says nothing of what it asks otherwise
     this.lane.leave(slot);
     return slot;
   }
@@ -170,6 +185,7 @@ export class SlotTable {
       if (slot.session !== session) continue;
       slot.wasAskedBack = true;
       this.lane.learn(slot); // now: its answer may be minutes away
+      this.lane.converse(slot);
     }
     for (const [waiting, next] of this.#waiting.heads())
       if (this.lane.isContended(waiting, next.call)) this.#contended(waiting);
@@ -247,7 +263,7 @@ export class SlotTable {
     this.#outbox = undefined;
     const own = [...this.#own.values()];
     this.#own.clear();
-    for (const onAnswer of own) onAnswer?.(undefined, readAgain);
+    for (const { onAnswer } of own) onAnswer?.(undefined, readAgain);
     this.givenUp.clear();
     const lost = [...this.#sent.values()];
     this.#sent.clear();

@@ -38,6 +38,7 @@ export class Tasks {
     const { session, downId, tokenText } = slot;
     const known = session.tasks.get(id);
     if (known !== undefined && known !== this.#backend) return this.#refuse(id, downId);
+    this.#drop(id); // if the server gives an id twice
     const task = { session, downId, tokenText };
     this.#byId.set(id, task);
     if (tokenText !== '') this.#byToken.set(downId, task);

@@ -1,9 +1,11 @@
 // What a client sees of the servers, and where what it sends goes.
 
 import { BridgeError } from '../util/bridge-error.ts';
+import { membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Backend } from './backend.ts';
+import type { ListKind } from './era/era-2025.ts';
 import type { Hello } from './era/hello.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Server } from './server.ts';
@@ -23,6 +25,8 @@ export interface View {
   greeting(): Promise<Greeting>;
   /** Sees to the one answer that a request gets. */
   submit(request: ClientRequest, read: Envelope): void;
+  /** A server says that its lists are others now; a transparent view's client has been told so. */
+  listsToldChanged(kinds: readonly ListKind[]): void;
   /** A notification that is not the router's business. */
   notify(frame: Frame): void;
   /** The client's roots are others now. */
@@ -96,8 +100,7 @@ export function openSlot(
 }
 
 export function paramsOf({ b }: Frame, read: Envelope): Readonly<Record<string, unknown>> {
-  const params = read.decode(b, Field.params);
-  return typeof params === 'object' && params !== null ? (params as Record<string, unknown>) : {};
+  return membersOf(read.decode(b, Field.params));
 }
 
 /** An empty text is a cursor too. */

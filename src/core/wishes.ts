@@ -1,11 +1,12 @@
 // What each client wishes of a server that all of them share, carried out: what the server is told, and when a client can
 // be answered without asking it. Whose wish it is stands in SharedState.
 
+import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { CallRole } from './era/era-2025.ts';
 import type { Session } from './session.ts';
-import { type OwnRequest, SharedState } from './shared-state.ts';
+import { isLevel, type OwnRequest, SharedState } from './shared-state.ts';
 import type { Slot } from './slot.ts';
 import type { SlotTable } from './slot-table.ts';
 import { paramsOf } from './view.ts';
@@ -29,8 +30,9 @@ export class Wishes {
   // --- subscriptions ---
 
   subscribe(slot: Slot, frame: Frame, read: Envelope): void {
+    const uri = uriIn(frame, read);
     // At once: the first update may come before the answer.
-    this.state.subscribed(slot.session, uriIn(frame, read));
+    if (uri !== '') this.state.subscribed(slot.session, uri);
     this.#ports.submit(slot, 'subscribe', frame, read);
   }
 
@@ -51,15 +53,19 @@ export class Wishes {
 
   askForLevel(slot: Slot, frame: Frame, read: Envelope): void {
     const { session } = slot;
-    const asked = String(paramsOf(frame, read).level);
+    const asked = textOf(paramsOf(frame, read).level);
     const level = this.state.levelWith(session, asked);
     // A level that nobody knows is the server's to refuse.
-    if (level === undefined || level === asked) {
-      if (level !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#levelTaken(session, asked));
-      return this.#ports.submit(slot, 'set-level', frame, read);
-    }
+    if (level === undefined || level === asked) return this.#ports.submit(slot, 'set-level', frame, read);
     this.setLevel(session, asked); // others have the server say more already
     this.#ports.slots.succeed(slot);
+  }
+
+  /** A level that the server does not take is none. */
+  watchLevel(slot: Slot, frame: Frame, read: Envelope): void {
+    const { session } = slot;
+    const level = textOf(paramsOf(frame, read).level);
+    slot.onEnd = (hasResult) => void (hasResult && isLevel(level) && this.#levelTaken(session, level));
   }
 
   /** The server has it already, unless the client uses another instance by now. */
@@ -89,7 +95,7 @@ export class Wishes {
   #adopt(session: Session, wish: OwnRequest): void {
     const { level, uri } = wish.params;
     if (level !== undefined) return this.setLevel(session, level);
-    this.state.subscribed(session, String(uri));
+    this.state.subscribed(session, textOf(uri));
     this.#tell([wish]);
   }
 
@@ -99,5 +105,5 @@ export class Wishes {
 }
 
 function uriIn({ b }: Frame, read: Envelope): string {
-  return String(read.decode(b, Field.uri));
+  return textOf(read.decode(b, Field.uri));
 }

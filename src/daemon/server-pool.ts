@@ -68,7 +68,11 @@ export class ServerPool implements ServerDirectory {
   }
 
   #forgetUnused(servers: Map<string, Server>): void {
-    for (const [project, server] of servers) if (server.isUnused) servers.delete(project);
+    for (const [project, server] of servers) {
+      if (!server.isUnused) continue;
+      servers.delete(project);
+      server.retireAll();
+    }
   }
 
   #make(definition: ServerDefinition): Server {
@@ -104,7 +108,8 @@ export class ServerPool implements ServerDirectory {
       const own = servers.flatMap((server) =>
         [...server.backends].flatMap((backend) => this.#reportOf(server, backend)),
       );
-      reports.push(...(own.length > 0 ? own : [{ ...NOTHING_RUNS, server: name }]));
+      const leftOut = servers.some(({ isLeftOut }) => isLeftOut);
+      reports.push(...(own.length > 0 ? own : [{ ...NOTHING_RUNS, leftOut, server: name }]));
     }
     return reports;
   }

@@ -9,10 +9,12 @@ import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import { type LaunchContext, ServerProcess } from './child-process.ts';
 import type { ServerConnection } from './connection.ts';
 import { BROKEN_MS, type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
+import { originOf } from './remote-failure.ts';
 import { connectRemote } from './remote-server.ts';
 import { ServerHandshake } from './server-handshake.ts';
 import type { StartGate } from './start-gate.ts';
@@ -146,9 +148,7 @@ export class Instance {
     child.link.start({
       frame: (b, start, end) => {
         // An old process may still say something while a new one starts.
-        if (child !== this.#child) return;
-        if (this.state === 'starting') this.#shakeHands(child, handshake, b, start, end);
-        else this.backend.fromServer.frame(b, start, end);
+        if (child === this.#child) this.#frame(child, handshake, { b, start, end });
       },
       overflowed: () => this.backend.fromServer.overflowed(),
       badFrame: (reason, head, tail) => {
@@ -164,6 +164,19 @@ export class Instance {
       timeout.cancel();
       this.#onEnded(child, how);
     });
+  }
+
+  /** A server over whose message the bridge fails is ended: nobody knows what it waits for any more. */
+  #frame(child: ServerConnection, handshake: ServerHandshake, { b, start, end }: Frame): void {
+    try {
+      if (this.state === 'starting') this.#shakeHands(child, handshake, b, start, end);
+      else this.backend.fromServer.frame(b, start, end);
+    } catch (error) {
+      this.#context.counters.internalErrors++;
+      const server = this.definition.name;
+      this.#context.logger.error('a message could not be dealt with', { server, error: messageOf(error) });
+      void child.stop();
+    }
   }
 
   /** Most failures of a spawn come as an event later; what the system call refuses outright comes here. */
@@ -223,10 +236,13 @@ export class Instance {
       this.backend.closed(shuttingDown());
       return this.backend.failed(shuttingDown());
     }
+    if (before === 'stopping') {
+      this.#happen('gone'); // the backend has heard of it already
+      return this.#context.stopped?.();
+    }
     if (before === 'ready') this.#recordCrash(how);
     this.#happen(before === 'ready' ? 'died' : 'gone');
     this.backend.closed(this.#crashError(how));
-    if (before === 'stopping') this.#context.stopped?.();
   }
 
   #recordCrash(how: string): void {
@@ -261,7 +277,7 @@ export class Instance {
   }
 
   #remedy(how: string): string {
-    if (this.definition.transport !== 'stdio') return `Check its url: ${this.definition.url}`;
+    if (this.definition.transport !== 'stdio') return `Check its url, at ${originOf(this.definition.url)}`;
     const { command, cwd = this.definition.dir } = this.definition;
     // The system call says ENOENT for both.
     if (how.includes('ENOENT') && cwd !== undefined && !existsSync(cwd)) return `Its directory does not exist: ${cwd}`;

@@ -26,6 +26,8 @@ function textsOf(definition: ServerDefinition): readonly string[] {
 export function inProject(definition: ServerDefinition, project: string | undefined): ServerDefinition {
   const dir = project ?? (definition.transport === 'stdio' ? definition.dir : undefined);
   if (dir === undefined || !dependsOnProject(definition)) return definition;
+  // What stands in headers is looked at for variables once more: a directory must not become one.
+  if (definition.transport !== 'stdio' && dir.includes('${')) return definition;
   const fill = (text: string): string => text.replace(DIRECTORY, () => dir);
   return definition.transport === 'stdio' ? filledProcess(definition, dir, fill) : filledRemote(definition, fill);
 }

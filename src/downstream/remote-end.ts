@@ -8,7 +8,7 @@ import { deferred } from '../util/deferred.ts';
 import { redactEach } from './child-env.ts';
 import type { LaunchContext } from './child-process.ts';
 import { helperHeaders } from './headers-helper.ts';
-import { failureOf, type RemoteFailure } from './remote-failure.ts';
+import { failureOf, originOf, type RemoteFailure } from './remote-failure.ts';
 import { configuredHeaders, mergedHeaders } from './remote-headers.ts';
 
 /** From here on a word of a header counts as a secret of its own, such as the token behind `Bearer`. */
@@ -98,8 +98,7 @@ export class RemoteEnd {
   #hintFor({ status, isFinal }: RemoteFailure): string {
     if (status === 401) return 'Check its headers, or their helper.';
     if (isFinal) return 'The next call begins a new session.';
-    const { origin, pathname } = new URL(this.definition.url);
-    return `Check its url: ${origin === 'null' ? '' : origin}${pathname}`;
+    return `Check its url, at ${originOf(this.definition.url)}`;
   }
 
   /** It could not be opened. */

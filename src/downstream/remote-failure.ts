@@ -115,3 +115,8 @@ export function failureOf(error: unknown): RemoteFailure {
   const status = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof status === 'number' && status >= 300 ? statusFailure(status, false) : networkFailure(error);
 }
+
+/** Where a URL leads, without what may be a secret in it: tokens stand in paths too. */
+export function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : 'no URL';
+}

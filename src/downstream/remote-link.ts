@@ -6,6 +6,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
+import { END_BYTES } from '../wire/frame-ends.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
@@ -17,6 +18,8 @@ export interface RemoteLinkOptions {
   readonly errorOf: (error: unknown) => BridgeError;
   /** What is told of a call whose answer will not come any more. */
   readonly lost: () => BridgeError;
+  /** What the server says may be no longer. */
+  readonly maxFrameBytes: number;
   /** The first message has failed: nothing can follow. */
   readonly refused: (error: unknown) => void;
 }
@@ -69,7 +72,14 @@ export class RemoteLink implements Link, ByteSink {
   #handOn(json: string): void {
     if (this.#isClosed) return;
     const frame = Buffer.from(`${json}\n`);
-    this.#handler?.frame(frame, 0, frame.length - 1);
+    const end = frame.length - 1;
+    if (end <= this.#options.maxFrameBytes) return this.#handler?.frame(frame, 0, end);
+    this.#handler?.overflowed();
+    this.#handler?.badFrame(
+      'too-long',
+      frame.subarray(0, END_BYTES),
+      frame.subarray(Math.max(0, end - END_BYTES), end),
+    );
   }
 
   /** The stream of a request's answer has ended. */

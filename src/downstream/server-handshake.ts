@@ -8,6 +8,7 @@ import {
   PROTOCOL_VERSIONS,
 } from '../core/era/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { membersOf, textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
 import type { Outbox } from '../wire/outbox.ts';
@@ -83,8 +84,7 @@ export class ServerHandshake {
 
   #refused(b: Buffer): BridgeError {
     const error = this.#envelope.decode(b, Field.error);
-    const said =
-      typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'no result';
+    const said = textOf(membersOf(error).message) || 'no result';
     const name = this.#server;
     const safe = this.#connection.safe(said).slice(0, 500);
     return new BridgeError('SERVER_START_FAILED', `Server ${name} refused to initialize: ${safe}`, { server: name });

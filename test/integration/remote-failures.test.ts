@@ -62,7 +62,7 @@ describe.each(['http', 'sse', 'auto'])('a server over %s', (type) => {
     expect(error).toEqual({
       code: -32603,
       message: `Server s ${sentence}`,
-      data: { code: 'SERVER_START_FAILED', server: 's', hint: `Check its url: http://127.0.0.1:${port}/mcp` },
+      data: { code: 'SERVER_START_FAILED', server: 's', hint: `Check its url, at http://127.0.0.1:${port}` },
     });
     expect(seen).not.toContain('s3cret');
   });
@@ -142,7 +142,7 @@ describe('a server over ws', () => {
     const port = await listening(createServer(answering(status)));
     const { error, seen } = await refusalOf({ url: `ws://127.0.0.1:${port}/?key=s3cret` });
     expect(error?.message).toBe(`Server s ${sentence}`);
-    const hint = status === 401 ? 'Check its headers, or their helper.' : `Check its url: ws://127.0.0.1:${port}/`;
+    const hint = status === 401 ? 'Check its headers, or their helper.' : `Check its url, at ws://127.0.0.1:${port}`;
     expect(error?.data).toMatchObject({ hint });
     expect(seen).not.toContain('s3cret');
   });

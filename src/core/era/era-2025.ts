@@ -163,6 +163,7 @@ export function cancelNotice(idText: string, reason: string): string {
   return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText},"reason":${JSON.stringify(reason)}}}`;
 }
 
+export const ROOTS_CHANGED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}';
 export const INITIALIZED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
 
 /** The messages of a batch, each as a frame. */

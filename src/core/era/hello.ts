@@ -2,6 +2,7 @@
 // that the server gave, touching only what must differ.
 
 import { invariant } from '../../util/invariant.ts';
+import { isRecord } from '../../util/json-value.ts';
 import { skipSpace } from '../../wire/json-grammar.ts';
 import { findMembers } from '../../wire/json-members.ts';
 import type { Outbox } from '../../wire/outbox.ts';
@@ -105,15 +106,16 @@ export function writeServerHello(
   splice.write(outbox, result, start, result.length - 1);
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function offersOf(capabilities: unknown): Offers {
   if (!isRecord(capabilities)) return {};
   return Object.fromEntries(
-    OFFERABLE.flatMap((role) => (isRecord(capabilities[role]) ? [[role, capabilities[role]]] : [])),
+    OFFERABLE.flatMap((role) => (isRecord(capabilities[role]) ? [[role, offerOf(role, capabilities[role])]] : [])),
   );
+}
+
+/** The bridge itself sees to it that a server hears of other roots, so clients that do not say so share it too. */
+function offerOf(role: CallBackRole, capability: object): object {
+  return role === 'roots' ? { ...capability, listChanged: true } : capability;
 }
 
 /** What a server declares in its answer to `initialize`. */

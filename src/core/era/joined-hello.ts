@@ -1,6 +1,7 @@
 // What a joined view says in answer to `initialize`: the capabilities of all its servers together, as far as they are
 // known, and their instructions under a heading for each.
 
+import { isRecord } from '../../util/json-value.ts';
 import type { Face } from '../known-server.ts';
 import { capabilitiesOf, instructionsOf } from './hello.ts';
 
@@ -33,8 +34,4 @@ export function joinedInstructions(
     return text === '' ? [] : [`# ${alias}\n\n${text}`];
   });
   return parts.length === 0 ? undefined : parts.join('\n\n');
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

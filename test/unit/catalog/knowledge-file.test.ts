@@ -153,7 +153,7 @@ describe('what is known of a server', () => {
         for (const face of into.faces) {
           expect(JSON.parse(face.hello.toString())).toBeTypeOf('object');
           into.suits(face.offers, { sampling: {} });
-          for (const kind of ORDER) face.pagesOf(kind);
+          for (const kind of ORDER) into.pagesFor(face, kind, { rootsKey: undefined, owner: undefined });
           face.isSafe('"a"');
         }
         into.faceFor({});

@@ -5,6 +5,9 @@ import { type Face, KnownServer, type ListPage } from '../../../src/core/known-s
 const TTL_MS = 1000;
 const HELLO = Buffer.from('{"capabilities":{"tools":{},"resources":{}}}\n');
 
+/** Without roots, and for everybody. */
+const ANYBODY = { rootsKey: undefined, owner: undefined };
+
 class World {
   nowMs = 0;
   changes = 0;
@@ -73,21 +76,21 @@ describe('what is known of a server', () => {
   test('becomes what it says when it is started again; its old lists are forgotten if nobody counted on them', () => {
     const world = new World();
     const face = world.seen({});
-    world.known.learnList(face, 'tools', pages({ name: 'a' }));
+    world.known.learnList(face, 'tools', pages({ name: 'a' }), ANYBODY);
     const hello = Buffer.from('{"capabilities":{"prompts":{}}}\n');
     expect(world.seen({}, hello)).toBe(face);
     expect([face.declares('tools'), face.declares('prompts'), face.lists.has('tools')]).toEqual([false, true, true]);
     world.nowMs = 10 * TTL_MS;
     world.seen({}, HELLO);
-    expect(face.pagesOf('tools')).toBeUndefined();
-    expect(world.known.learnList(face, 'tools', pages({ name: 'a' }))).toBe(true);
+    expect(world.known.pagesFor(face, 'tools', ANYBODY)).toBeUndefined();
+    expect(world.known.learnList(face, 'tools', pages({ name: 'a' }), ANYBODY)).toBe(true);
   });
 
   test('is new when a list differs in any byte, in its cursors or in the number of its pages', () => {
     const world = new World();
     const face = world.known.opened({}, HELLO);
     const [page] = pages({ name: 'a' }) as [ListPage];
-    const learn = (list: ListPage[]) => world.known.learnList(face, 'tools', list);
+    const learn = (list: ListPage[]) => world.known.learnList(face, 'tools', list, ANYBODY);
     expect([learn([page]), learn([page]), learn(pages({ name: 'a' }))]).toEqual([true, false, false]);
     expect([learn(pages({ name: 'b' })), learn([page]), learn([page, { ...page, cursor: '1' }])]).toEqual([
       true,
@@ -97,13 +100,21 @@ describe('what is known of a server', () => {
     expect([learn([page, { ...page, cursor: '2' }]), learn([])]).toEqual([true, true]);
   });
 
-  test('says of a list that is not declared that it is empty, and of one that was not read nothing', () => {
-    const face = new World().known.opened({}, HELLO);
-    expect([face.pagesOf('prompts'), face.pagesOf('tools'), face.pagesOf('templates')]).toEqual([
-      [],
-      undefined,
-      undefined,
-    ]);
+  test('keeps what may show what is in roots for those with the same roots, once the server has asked for any', () => {
+    const world = new World();
+    const face = world.known.opened({}, HELLO);
+    const list = pages({ name: 'a' });
+    const of = (rootsKey: string | undefined) => ({ rootsKey, owner: undefined });
+    world.known.learnList(face, 'resources', list, ANYBODY);
+    expect(world.known.pagesFor(face, 'resources', of('"x"'))).toBe(list);
+    world.known.noteAsksForRoots();
+    expect(world.known.pagesFor(face, 'resources', of('"x"'))).toBeUndefined();
+    world.known.learnList(face, 'resources', list, of('"x"'));
+    expect(world.known.pagesFor(face, 'resources', of('"x"'))).toBe(list);
+    for (const other of ['"y"', '', undefined, 'in doubt', 'disagreed'])
+      expect(world.known.pagesFor(face, 'resources', of(other))).toBeUndefined();
+    world.known.learnList(face, 'tools', list, of('"x"'));
+    expect(world.known.pagesFor(face, 'tools', of('"y"'))).toBe(list);
   });
 
   test('is told to be kept when something is learnt, and not when it was known', () => {
@@ -133,7 +144,7 @@ describe('a tool that does no harm twice', () => {
   const isSafe = (nameText: string, ...tools: object[]): boolean => {
     const world = new World();
     const face = world.known.opened({}, HELLO);
-    world.known.learnList(face, 'tools', pages(...tools));
+    world.known.learnList(face, 'tools', pages(...tools), ANYBODY);
     return face.isSafe(Buffer.from(nameText).toString('latin1'));
   };
 
@@ -158,7 +169,7 @@ describe('a tool that does no harm twice', () => {
     const face = world.known.opened({}, HELLO);
     expect(face.isSafe('"a"')).toBe(false);
     for (const odd of ['{"tools":{}}', '{"tools":[null,7]}', '{}']) {
-      world.known.learnList(face, 'tools', [{ cursor: undefined, result: Buffer.from(`${odd}\n`) }]);
+      world.known.learnList(face, 'tools', [{ cursor: undefined, result: Buffer.from(`${odd}\n`) }], ANYBODY);
       expect(face.isSafe('"a"')).toBe(false);
     }
   });

@@ -17,6 +17,7 @@ function linked(send: (message: JSONRPCMessage, options: TransportSendOptions) =
   const transport = { start: () => Promise.resolve(), close: () => Promise.resolve(), send } as Transport;
   const link = new RemoteLink(Promise.resolve(transport), {
     turn: new FlushTurn(),
+    maxFrameBytes: 1 << 20,
     clock,
     errorOf: (error) => new BridgeError('SERVER_UNREACHABLE', String(error)),
     lost: () => new BridgeError('SERVER_CRASHED', 'lost'),
