@@ -68,7 +68,7 @@ export async function status(values: WhereValues & { json?: boolean | undefined 
     `${i.restarts}`,
   ]);
   host.stdout.write(table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows));
-  const failures = instances.flatMap(({ state, lastError }) => (state === 'idle' && lastError ? [lastError] : []));
+  const failures = instances.flatMap(({ state, lastError }) => (state !== 'ready' && lastError ? [lastError] : []));
   const late = instances.flatMap(({ server, leftOut }) =>
     leftOut ? [`${server} has not said what it has, so lists of all servers are made without it`] : [],
   );

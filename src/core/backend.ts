@@ -242,7 +242,8 @@ export class Backend implements SlotOwner {
     const { limits, counters } = this.#context;
     // While a person is asked, the call waits for that person, within the upper bound.
     if (this.callBacks.isAsking(slot.session)) extend(slot);
-    const timeoutMs = this.#definition.timeoutMs ?? limits.callTimeoutMs;
+    const ownMs = this.#definition.timeoutMs ?? limits.callTimeoutMs;
+    const timeoutMs = slot.waitsForTask ? limits.maxCallMs : ownMs;
     if (!isOverdue(slot, nowMs, timeoutMs, limits)) return;
     counters.timeouts++;
     const hint = 'It may still go on there. timeoutMs of the server, or limits.callTimeoutMs, allows more.';

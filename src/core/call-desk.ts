@@ -72,6 +72,7 @@ export class CallDesk {
 
   #submit(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
     slot.isBound = role === 'task' || role === 'task-result';
+    slot.waitsForTask = role === 'task-result';
     this.#prepare(slot, role, frame, read);
     this.#ports.slots.submit(slot, frame, read);
     this.#ports.startIfWaiting();

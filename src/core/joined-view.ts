@@ -168,9 +168,7 @@ export class JoinedView implements View {
 
   outwardUri(backend: Backend, uri: string): string {
     const joined = this.#legs.find(({ leg }) => leg.backend === backend);
-    if (joined === undefined) return '';
-    const owner = this.#lists.ownerOf('resources', uri);
-    return owner === undefined || owner === joined ? '' : this.#lists.outward(joined, uri);
+    return joined === undefined ? '' : this.#resources.outwardUri(joined, uri);
   }
 
   // --- the rest ---

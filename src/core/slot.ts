@@ -44,6 +44,8 @@ export class Slot {
   hasLane = false;
   /** Only this instance has what it is about. */
   isBound = false;
+  /** It is answered when a task ends, however long that takes. */
+  waitsForTask = false;
   wasAskedBack = false;
   /** Told how it ended; rare. */
   onEnd: ((hasResult: boolean) => void) | undefined;

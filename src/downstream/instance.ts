@@ -33,6 +33,9 @@ export interface InstanceContext extends LaunchContext {
   readonly gates: { readonly local: StartGate; readonly remote: StartGate };
 }
 
+/** Of a server's last line in a message. */
+const LONGEST_REASON = 200;
+
 export class Instance {
   readonly definition: ServerDefinition;
   readonly backend: Backend;
@@ -272,8 +275,11 @@ export class Instance {
     if (child.failure !== undefined) return child.failure;
     const { name } = this.definition;
     const lastWords = child.lastWords();
-    const hint = lastWords === '' ? this.#remedy(how) : `Its last words were: ${lastWords}`;
-    return new BridgeError('SERVER_START_FAILED', `Server ${name} ${how}`, { server: name, hint });
+    const remedy = this.#remedy(how);
+    const hint = lastWords === '' ? remedy : `Its last words were: ${lastWords}`;
+    // Many clients show a person nothing but the message.
+    const why = lastWords === '' ? remedy : (lastWords.split('\n').at(-1) ?? '').slice(0, LONGEST_REASON);
+    return new BridgeError('SERVER_START_FAILED', `Server ${name} ${how}: ${why}`, { server: name, hint });
   }
 
   #remedy(how: string): string {

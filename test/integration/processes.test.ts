@@ -107,7 +107,7 @@ test('a command that does not exist, and a server that says nothing, give a clea
   const client = await daemon.connect();
   const none = await client.initialize({ 'mcp-bridge/view': 'server:none' });
   expect(none.error).toMatchObject({
-    message: 'Server none could not be started: ENOENT',
+    message: 'Server none could not be started: ENOENT: Check its command: /no/such/program',
     data: { code: 'SERVER_START_FAILED', hint: 'Check its command: /no/such/program' },
   });
   const mute = await client.initialize({ 'mcp-bridge/view': 'server:mute' });
