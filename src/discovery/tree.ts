@@ -1,0 +1,45 @@
+// Values of parsed files, which may be anything. Only own members are ever looked at, so that a key such as
+// `__proto__` or `constructor` is a name like any other.
+
+export type Tree = Readonly<Record<string, unknown>>;
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+export function member(value: unknown, ...keys: readonly string[]): unknown {
+  return keys.reduce<unknown>((tree, key) => (isTree(tree) && Object.hasOwn(tree, key) ? tree[key] : undefined), value);
+}
+
+export function treeAt(value: unknown, ...keys: readonly string[]): Tree | undefined {
+  const found = member(value, ...keys);
+  return isTree(found) ? found : undefined;
+}
+
+export function textAt(value: unknown, ...keys: readonly string[]): string | undefined {
+  const found = member(value, ...keys);
+  return typeof found === 'string' ? found : undefined;
+}
+
+/** The texts of a list; what is no text is left out. */
+export function textsAt(value: unknown, ...keys: readonly string[]): string[] {
+  const found = member(value, ...keys);
+  return Array.isArray(found) ? found.filter((item) => typeof item === 'string') : [];
+}
+
+/** A tree of these members. `Object.fromEntries` defines them, so `__proto__` becomes a member too. */
+export function treeOf(members: Iterable<readonly [string, unknown]>): Tree {
+  return Object.fromEntries(members);
+}
+
+/** The same tree with every text in it made anew. */
+export function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
+  if (!isTree(value)) return value;
+  return treeOf(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]));
+}
+
+export function pointerTo(...keys: readonly (string | number)[]): string {
+  return keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
