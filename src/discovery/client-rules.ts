@@ -74,6 +74,8 @@ const RULES: Readonly<Record<string, Partial<ClientRules>>> = {
   'agent-plugin': { dialect: 'agent-plugin' },
 };
 
+const COMPLETE = new Map(Object.entries(RULES).map(([client, rules]) => [client, { ...DEFAULT, ...rules }]));
+
 export function rulesOf(client: string): ClientRules {
-  return { ...DEFAULT, ...(Object.hasOwn(RULES, client) ? RULES[client] : undefined) };
+  return COMPLETE.get(client) ?? DEFAULT;
 }

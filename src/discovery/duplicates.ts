@@ -94,12 +94,12 @@ function conflictsOf(signatures: Signatures): Conflict[] {
 function tellProbable(signatures: Signatures, report: Report): void {
   for (const [kin, family] of familiesOf(signatures, (signature) => signature.kin)) {
     const keys = new Set(family.map((draft) => signatures.get(draft)?.key));
-    if (keys.size < 2) continue;
-    const members = [...new Set(family.map(memberName))].join(', ');
+    const members = [...new Set(family.map(memberName))];
+    if (keys.size < 2 || members.length < 2) continue;
     report(
       diagnostic(
         'probable-duplicate',
-        `${members} all run ${kin}, with different arguments, environments or headers.`,
+        `${members.join(', ')} all run ${kin}, with different arguments, environments or headers.`,
         {
           name: kin,
         },

@@ -1,7 +1,7 @@
 // Reads the fields of an entry, in every spelling that some client has for them. What cannot be used is noted, and
 // left out; what makes the entry useless is a fault.
 
-import { isTree, member, type Tree, treeAt } from './tree.ts';
+import { isTree, member, type Tree } from './tree.ts';
 
 /** A text, or a variable of the environment that is named and not written. */
 export type Value = string | Reference;
@@ -29,23 +29,24 @@ export class EntryNotes {
 const TRUE = new Set<unknown>([true, 'true', 'yes', 'on', 1]);
 const FALSE = new Set<unknown>([false, 'false', 'no', 'off', 0]);
 
-/** YAML of today makes texts of `yes` and `no`. */
-function flagAt(fields: Tree, key: string): boolean | undefined {
-  const value = member(fields, key);
-  const word = typeof value === 'string' ? value.toLowerCase() : value;
-  if (TRUE.has(word)) return true;
-  return FALSE.has(word) ? false : undefined;
+/** Whether it says so. YAML of today makes texts of `yes` and `no`. */
+function says(fields: Tree, key: string, words: ReadonlySet<unknown>): boolean {
+  const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+  return value !== undefined && words.has(typeof value === 'string' ? value.toLowerCase() : value);
 }
 
 export function isSwitchedOff(fields: Tree): boolean {
-  if (flagAt(fields, 'disabled') === true) return true;
-  if (treeAt(fields, 'anythingllm') !== undefined && member(fields, 'anythingllm', 'autoStart') === false) return true;
-  return ['enabled', 'active', 'isActive'].some((key) => flagAt(fields, key) === false);
+  if (says(fields, 'disabled', TRUE)) return true;
+  if (member(fields, 'anythingllm', 'autoStart') === false) return true;
+  return ['enabled', 'active', 'isActive'].some((key) => says(fields, key, FALSE));
 }
 
 export function firstOf(fields: Tree, keys: readonly string[]): { key: string; value: unknown } | undefined {
-  const key = keys.find((name) => member(fields, name) !== undefined && member(fields, name) !== null);
-  return key === undefined ? undefined : { key, value: member(fields, key) };
+  for (const key of keys) {
+    const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (value !== undefined && value !== null) return { key, value };
+  }
+  return undefined;
 }
 
 export function textField(fields: Tree, keys: readonly string[], notes: EntryNotes): string | undefined {
@@ -101,8 +102,11 @@ function mapOfList(list: readonly unknown[], notes: EntryNotes): Map<string, str
 
 /** The texts of the first of these that is a list. */
 export function listField(fields: Tree, keys: readonly string[]): string[] | undefined {
-  const found = keys.map((key) => member(fields, key)).find((value) => Array.isArray(value));
-  return Array.isArray(found) ? found.filter((item) => typeof item === 'string') : undefined;
+  for (const key of keys) {
+    const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (Array.isArray(value)) return value.filter((item) => typeof item === 'string');
+  }
+  return undefined;
 }
 
 /** A time in the client's unit, or in the one that its key names. */

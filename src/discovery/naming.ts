@@ -1,15 +1,15 @@
-// Names that tell all definitions apart. What can be used is named before what cannot, so that nothing useless takes
-// the plain name.
+// Names that tell all definitions apart. What holds is named before what waits for approval, and that before the rest:
+// the name that a user knows a server by is not for a project to take, nor for what cannot be used.
 
 import { aliasesOf } from '../core/joined-names.ts';
-import type { DiscoveredServer } from './discovered-server.ts';
+import type { DiscoveredServer, ServerState } from './discovered-server.ts';
 import type { Draft } from './draft.ts';
 
-const USABLE = new Set(['ready', 'needs-input', 'pending-approval', 'disabled']);
+const HOLDING = new Set<ServerState>(['ready', 'needs-input', 'disabled', 'duplicate']);
 
 /** Takes the drafts in their order of precedence, and keeps it. */
 export function named(drafts: readonly Draft[]): DiscoveredServer[] {
-  const inTurn = [...drafts.filter(isUsable), ...drafts.filter((draft) => !isUsable(draft))];
+  const inTurn = [0, 1, 2].flatMap((turn) => drafts.filter(({ state }) => turnOf(state) === turn));
   const ids = idsOf(inTurn);
   const aliases = aliasesFor(inTurn);
   return drafts.map((draft) => {
@@ -18,8 +18,9 @@ export function named(drafts: readonly Draft[]): DiscoveredServer[] {
   });
 }
 
-function isUsable({ state }: Draft): boolean {
-  return USABLE.has(state);
+function turnOf(state: ServerState): number {
+  if (HOLDING.has(state)) return 0;
+  return state === 'pending-approval' ? 1 : 2;
 }
 
 function idsOf(drafts: readonly Draft[]): Map<Draft, string> {

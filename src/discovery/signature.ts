@@ -42,10 +42,11 @@ function ofUrl({ transport, url = '', headers }: Signed): Signature {
     .sort(byName);
   // Streamable HTTP may be what `auto` turns out to be; SSE at the same address is something else.
   const kind = transport === 'auto' ? 'http' : transport;
-  const shown = shownUrl(address);
+  const normal = normalUrl(address);
+  const shown = shownUrl(normal);
   const suffix = kind === 'http' ? '' : ` (${kind})`;
   return {
-    key: JSON.stringify([kind, normalUrl(address), sorted]),
+    key: JSON.stringify([kind, normal, sorted]),
     canonical: `${shown}${suffix}${named('header', sorted)}`,
     kin: `${shown}${suffix}`,
   };
@@ -62,7 +63,7 @@ function normalUrl(url: string): string {
 /** Without whatever may be a secret: the user, the values of the query, and long words that no person chose. */
 function shownUrl(url: string): string {
   if (!URL.canParse(url)) return 'a URL';
-  const parsed = new URL(normalUrl(url));
+  const parsed = new URL(url);
   const path = parsed.pathname
     .split('/')
     .map((word) => (/^(?=.*\d)[\w~%-]{20,}$/.test(word) ? '…' : word))

@@ -8,7 +8,12 @@ export function isTree(value: unknown): value is Tree {
 }
 
 export function member(value: unknown, ...keys: readonly string[]): unknown {
-  return keys.reduce<unknown>((tree, key) => (isTree(tree) && Object.hasOwn(tree, key) ? tree[key] : undefined), value);
+  let found = value;
+  for (const key of keys) {
+    if (!isTree(found) || !Object.hasOwn(found, key)) return undefined;
+    found = found[key];
+  }
+  return found;
 }
 
 export function treeAt(value: unknown, ...keys: readonly string[]): Tree | undefined {

@@ -75,9 +75,11 @@ export function writtenEntry(entry: unknown, client: string, rules: ClientRules)
   const program = programOf(fields, notes);
   const url = textField(fields, URL_KEYS, notes);
   const { transport, verdict } = chosen({ fields, command: program.command, url, rules });
+  const times = timesOf(fields, rules);
   const written: Written = {
     transport,
-    ...program,
+    command: program.command,
+    args: program.args,
     env: envOf(fields, client, notes),
     envFile: textAt(fields, 'envFile'),
     cwd: textField(fields, ['cwd', 'working_directory', 'workingDirectory'], notes),
@@ -85,7 +87,8 @@ export function writtenEntry(entry: unknown, client: string, rules: ClientRules)
     headers: headersOf(fields, client, notes),
     headersHelper: textAt(fields, 'headersHelper'),
     oauth: treeAt(fields, 'oauth') ?? treeAt(fields, 'auth'),
-    ...timesOf(fields, rules),
+    timeoutMs: times.timeoutMs,
+    startupTimeoutMs: times.startupTimeoutMs,
     tools: {
       allow: listField(fields, ['enabled_tools', 'includeTools', 'tools', 'enabledTools']),
       deny: listField(fields, ['disabled_tools', 'excludeTools', 'disabledTools']) ?? [],

@@ -33,12 +33,14 @@ const VS_CODE: readonly Place[] = [
   ...CODE_FAMILY.map(([client, dir]) => place(client, `APP/${dir}/User/mcp.json`, 'any-key')),
 ];
 
+const ON_WINDOWS = { on: ['win32'] } as const;
+
 const VISUAL_STUDIO: readonly Place[] = [
-  place('visual-studio', '~/.mcp.json', 'servers', { on: ['win32'] }),
-  place('visual-studio', 'P/.vs/mcp.json', 'servers'),
-  place('visual-studio', 'P/.mcp.json', 'servers'),
-  place('visual-studio', 'P/.vscode/mcp.json', 'servers'),
-  place('visual-studio', 'P/.cursor/mcp.json', 'any-key'),
+  place('visual-studio', '~/.mcp.json', 'servers', ON_WINDOWS),
+  place('visual-studio', 'P/.vs/mcp.json', 'servers', ON_WINDOWS),
+  place('visual-studio', 'P/.mcp.json', 'servers', ON_WINDOWS),
+  place('visual-studio', 'P/.vscode/mcp.json', 'servers', ON_WINDOWS),
+  place('visual-studio', 'P/.cursor/mcp.json', 'any-key', ON_WINDOWS),
 ];
 
 const CLINE_KIN: readonly Place[] = [
