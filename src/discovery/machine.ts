@@ -26,7 +26,7 @@ export async function machineOf(host: DiscoveryHost): Promise<Machine> {
 }
 
 /** For a root that is known. */
-function machineAt(host: Omit<DiscoveryHost, 'files' | 'self'>, root: string): Machine {
+export function machineAt(host: Omit<DiscoveryHost, 'files' | 'self'>, root: string): Machine {
   const path = host.platform === 'win32' ? win32 : posix;
   const cwd = path.resolve(host.cwd);
   const home = path.resolve(host.homedir);
