@@ -62,7 +62,7 @@ export async function discoverServers(host: DiscoveryHost, options: DiscoveryOpt
   const known = await withoutSelf(drafts, host, gathering);
   const decided = decide(known, { settings, policies, options });
   const { drafts: grouped, groups, conflicts } = groupDuplicates(decided, report);
-  return { servers: named(grouped), diagnostics: distinct(diagnostics), groups, conflicts };
+  return { servers: named(grouped), diagnostics: inOrder(diagnostics), groups, conflicts };
 }
 
 interface Found {
@@ -161,7 +161,10 @@ function decide(drafts: readonly Draft[], { settings, policies, options }: Decid
   return decided.sort(precedence === 'first-wins' ? byOrder : byPrecedence);
 }
 
-/** The same file may be looked at for several reasons. */
-function distinct(diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  return [...new Map(diagnostics.map((found) => [JSON.stringify(found), found])).values()];
+/** The same file may be looked at for several reasons, and files come in whatever order the disk gives them. */
+function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const wordOf = ({ path = '', server = '', code, name = '', message }: Diagnostic): string =>
+    JSON.stringify([path, server, code, name, message]);
+  const distinct = new Map(diagnostics.map((found) => [wordOf(found), found]));
+  return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found);
 }

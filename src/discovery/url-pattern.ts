@@ -47,7 +47,7 @@ function withoutDefaultPort(scheme: string, host: string): string {
 }
 
 /** In time that grows with the product of the lengths, whatever the pattern. */
-function fitsGlob(text: string, pattern: string): boolean {
+export function fitsGlob(text: string, pattern: string): boolean {
   let at = 0;
   let p = 0;
   let star = -1;
