@@ -3,6 +3,7 @@
 
 import { diagnostic, type Report } from './diagnostic.ts';
 import { parseJson, SyntaxFault } from './json-document.ts';
+import { sizeOf } from './tree.ts';
 
 export type Syntax = 'json' | 'toml' | 'yaml';
 
@@ -17,9 +18,13 @@ export interface Writing {
   readonly syntax: Syntax;
 }
 
+/** No config is; and what walks through one must not run out of stack. */
+const DEEPEST = 200;
+
 /** Throws a SyntaxFault when the text is broken: then nothing of it may be used. */
 export async function documentOf({ text, path, syntax }: Writing, report: Report): Promise<Document> {
   const { value, duplicates, hasComments } = await parse(text, syntax);
+  if (sizeOf(value).depth > DEEPEST) throw new SyntaxFault('it is nested too deeply', 1, 1);
   for (const name of new Set(duplicates)) {
     const message = `${path} has the key "${name}" twice in one place. The last one counts; remove the other.`;
     report(diagnostic('duplicate-key', message, { path, name }));
@@ -66,7 +71,9 @@ async function parseYaml(text: string) {
     throw new SyntaxFault('this is not YAML', line, col);
   }
   const duplicates = document?.errors.filter(isDuplicate).map(({ pos }) => keyAt(text, pos[0])) ?? [];
-  return { value: document?.toJS() as unknown, duplicates, hasComments: false };
+  // What is an alias of itself has no end; written as JSON it has one, or is refused.
+  const value: unknown = JSON.parse(JSON.stringify(document?.toJS() ?? null));
+  return { value, duplicates, hasComments: false };
 }
 
 function keyAt(text: string, offset: number): string {

@@ -45,6 +45,23 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   return treeOf(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]));
 }
 
+/** Level by level and without recursion: parsers take millions of levels, the stack does not. */
+export function sizeOf(value: unknown): { readonly keys: number; readonly depth: number } {
+  let keys = 0;
+  let depth = 0;
+  for (let level = [value]; level.length > 0; depth++) {
+    const next: unknown[] = [];
+    for (const item of level) {
+      if (typeof item !== 'object' || item === null) continue;
+      const members: unknown[] = Array.isArray(item) ? item : Object.values(item);
+      if (!Array.isArray(item)) keys += members.length;
+      for (const below of members) if (typeof below === 'object' && below !== null) next.push(below);
+    }
+    level = next;
+  }
+  return { keys, depth };
+}
+
 export function pointerTo(...keys: readonly (string | number)[]): string {
   return keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
