@@ -6,6 +6,7 @@ const mayUse = {
   local: ['util', 'wire'],
   config: ['util', 'wire', 'core', 'local'],
   auth: ['util', 'core', 'local'],
+  discovery: ['util', 'wire', 'core', 'local', 'config'],
   downstream: ['util', 'wire', 'core', 'local', 'auth'],
   client: ['util', 'wire', 'local', 'config'],
   shim: ['util', 'client'],

@@ -1,0 +1,40 @@
+// Definitions that a project brings wait until somebody agrees to them, here or in their own client. What is agreed to
+// is a hash of what would be started: whoever changes that asks again.
+
+import { createHash } from 'node:crypto';
+import type { ClaudeSettings } from './claude-settings.ts';
+import type { DiscoveredServer } from './discovered-server.ts';
+import { type Draft, withState } from './draft.ts';
+
+export type Approval = 'approved' | 'rejected';
+
+export interface Approvals {
+  get(hash: string): Approval | undefined;
+}
+
+/**
+ * Over what is started, with variables filled in; but variables and headers count as they are written, so that a token
+ * that is renewed in the environment asks nobody again.
+ */
+export function definitionHash(server: Omit<DiscoveredServer, 'id' | 'alias'>): string {
+  const { transport, command, args, cwd, url, headersHelper, raw } = server;
+  const sorted = (map: Readonly<Record<string, string>>) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+  const parts = [transport, command, args, cwd, url, headersHelper, sorted(raw.env), sorted(raw.headers)];
+  return createHash('sha256')
+    .update(JSON.stringify(parts.map((part) => part ?? null)))
+    .digest('hex');
+}
+
+const WAITING = new Set(['ready', 'needs-input', 'disabled']);
+
+export function decideApproval(draft: Draft, approvals: Approvals, claude: ClaudeSettings['decide']): Draft {
+  if (!draft.awaitsApproval || !WAITING.has(draft.state)) return draft;
+  const decisions = [
+    approvals.get(definitionHash(draft)),
+    draft.client === 'claude-code' ? claude(draft.name) : undefined,
+  ];
+  if (decisions.includes('rejected')) return withState(draft, 'rejected', 'somebody has rejected it');
+  if (decisions.includes('approved')) return { ...draft, awaitsApproval: false };
+  if (draft.state === 'disabled') return draft;
+  return withState(draft, 'pending-approval', 'it comes with the project, and nobody has approved it yet');
+}

@@ -1,0 +1,81 @@
+// Where clients mean different things by the same words. What is not in this table is read leniently, and alike for all.
+
+import type { DialectName } from './dialects.ts';
+
+export interface ClientRules {
+  readonly dialect: DialectName;
+  /** The unit of `timeout`. */
+  readonly timeoutUnit: 'ms' | 's';
+  /** A smaller timeout is a mistake, and not heeded. */
+  readonly leastTimeoutMs: number;
+  /** What a `url` without a type is. */
+  readonly untypedUrl: 'auto' | 'sse' | 'http';
+  /** What an entry with both a command and a URL is. */
+  readonly both: 'command' | 'url' | 'invalid';
+  /** Files are merged field by field. */
+  readonly isLayered: boolean;
+  /** The same name in the user's file and in the project's are two servers. */
+  readonly isListedPerFile: boolean;
+  /** Its own parser takes no comments. */
+  readonly isStrict: boolean;
+  /** Names that it skips. */
+  readonly reserved: readonly string[];
+  readonly names: RegExp | undefined;
+}
+
+const DEFAULT: ClientRules = {
+  dialect: 'none',
+  timeoutUnit: 'ms',
+  leastTimeoutMs: 0,
+  untypedUrl: 'auto',
+  both: 'command',
+  isLayered: false,
+  isListedPerFile: false,
+  isStrict: false,
+  reserved: [],
+  names: undefined,
+};
+
+const CODE: Partial<ClientRules> = { dialect: 'vscode', isListedPerFile: true };
+const LAYERED: Partial<ClientRules> = { isLayered: true };
+
+const RULES: Readonly<Record<string, Partial<ClientRules>>> = {
+  'seed-dir': { dialect: 'braces' },
+  override: { dialect: 'braces' },
+  bridge: { dialect: 'braces' },
+  'claude-code': {
+    dialect: 'claude',
+    leastTimeoutMs: 1000,
+    isStrict: true,
+    reserved: ['workspace', 'claude-in-chrome', 'computer-use', 'Claude Preview', 'Claude Browser'],
+  },
+  'claude-desktop': { dialect: 'manifest', isStrict: true },
+  vscode: CODE,
+  'vscode-insiders': CODE,
+  vscodium: CODE,
+  'visual-studio': { dialect: 'vscode' },
+  'copilot-jetbrains': { dialect: 'vscode', isStrict: true },
+  cursor: { dialect: 'cursor' },
+  windsurf: { dialect: 'env-colon' },
+  cline: { dialect: 'env-colon', timeoutUnit: 's', untypedUrl: 'sse' },
+  'roo-code': { dialect: 'env-colon', timeoutUnit: 's' },
+  zed: { timeoutUnit: 's' },
+  opencode: LAYERED,
+  kilo: LAYERED,
+  codex: { ...LAYERED, untypedUrl: 'http', both: 'invalid', names: /^[a-zA-Z0-9_-]+$/ },
+  'gemini-cli': { dialect: 'gemini', both: 'url' },
+  qwen: { dialect: 'gemini', both: 'url', untypedUrl: 'sse' },
+  goose: { timeoutUnit: 's' },
+  continue: { dialect: 'continue' },
+  'copilot-cli': { dialect: 'copilot' },
+  kiro: { dialect: 'braces' },
+  crush: { dialect: 'crush', timeoutUnit: 's' },
+  librechat: { untypedUrl: 'sse' },
+  'agent-plugin': { dialect: 'agent-plugin' },
+};
+
+const COMPLETE = new Map(Object.entries(RULES).map(([client, rules]) => [client, { ...DEFAULT, ...rules }]));
+
+export function rulesOf(client: string): ClientRules {
+  return COMPLETE.get(client) ?? DEFAULT;
+}

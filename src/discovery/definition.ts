@@ -1,0 +1,246 @@
+// Makes a draft of an entry: its variables filled in, its paths made absolute, and what is wrong with it said. It knows
+// one entry at a time; what entries do to each other comes later.
+
+import { type ClientRules, rulesOf } from './client-rules.ts';
+import { type About, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
+import { DIALECTS, type Surroundings } from './dialects.ts';
+import type { Launch, ServerSource, ServerState } from './discovered-server.ts';
+import type { Draft } from './draft.ts';
+import type { Value, Values } from './entry-fields.ts';
+import type { Entry } from './formats/format.ts';
+import type { Location } from './locations.ts';
+import type { Machine } from './machine.ts';
+import { Variables } from './variables.ts';
+import { type Verdict, type Written, writtenEntry } from './written-definition.ts';
+
+/** An entry, and where it was found. */
+export interface PlacedEntry extends Entry {
+  readonly client: string;
+  readonly scope: string;
+  readonly location: Location;
+  readonly path: string;
+  readonly realpath: string;
+  readonly order: number;
+  readonly sources: readonly ServerSource[];
+  /** The fields before variables were filled in, where that is done to the whole file. */
+  readonly unfilled?: unknown;
+  readonly awaitsApproval: boolean;
+  /** Whether its file is one that its client does not read any more. */
+  readonly isStale: boolean;
+}
+
+export interface Definer {
+  readonly machine: Machine;
+  readonly report: Report;
+  input(id: string): string | undefined;
+}
+
+export interface Defined {
+  readonly draft: Draft;
+  /** A file of more variables, which somebody has to read. */
+  readonly envFile: string | undefined;
+}
+
+export function define(entry: PlacedEntry, definer: Definer): Defined {
+  const { client, name, path } = entry;
+  const rules = rulesOf(client);
+  const tell: Tell = (code, message, about = {}) =>
+    definer.report(diagnostic(code, `${path}: "${name}" ${message}`, { path, server: name, ...about }));
+  const { written, verdict: ownVerdict, badValues } = writtenEntry(entry.fields, client, rules);
+  const verdict = namedVerdict(entry, rules, ownVerdict, tell);
+  const variables = new Variables(DIALECTS[rules.dialect], surroundingsOf(entry, definer));
+  const needed: string[] = [];
+  const launch = launchOf(entry, written, variables, { needed, tell, machine: definer.machine });
+  tellProblems(variables, badValues, tell);
+  if (verdict.kind === 'usable') remarkOn(verdict, written, tell);
+  const inputs = [...new Set([...variables.inputs, ...needed, ...missingIn(launch, variables)])];
+  const { state, reason } = stateOf({ entry, written, verdict, launch, inputs });
+  if (state === 'invalid' && verdict.kind !== 'invalid') tell('invalid-entry', `cannot be used: ${reason}.`);
+  const unfilled = entry.unfilled === undefined ? written : writtenEntry(entry.unfilled, client, rules).written;
+  const draft = draftOf(entry, launch, written, { raw: rawOf(unfilled), inputs, state, reason, rules });
+  return { draft, envFile: written.envFile && variables.fill(written.envFile, 'cwd') };
+}
+
+function tellProblems({ missing, executes }: Variables, badValues: readonly string[], tell: Tell): void {
+  for (const name of badValues)
+    tell('bad-env-value', `has a value for ${name} that is no text. It is left out.`, { name });
+  for (const name of missing) tell('missing-env', `needs the variable ${name}, which is not set.`, { name });
+  if (executes) tell('executes', 'has a value that its client gets by running a command. It is not run.');
+}
+
+/** What is not worth trying without: a value that somebody would run a command for, or a part of an address. */
+function missingIn({ transport, url = '' }: Launch, { missing, executes }: Variables): string[] {
+  const isNowhere = missing.size > 0 && transport !== 'stdio' && !URL.canParse(url);
+  return [...(executes ? ['a command that is not run'] : []), ...(isNowhere ? missing : [])];
+}
+
+type Tell = (code: DiagnosticCode, message: string, about?: About) => void;
+
+function namedVerdict({ name }: PlacedEntry, rules: ClientRules, verdict: Verdict, tell: Tell): Verdict {
+  if (rules.reserved.includes(name)) {
+    tell('reserved-name', 'has a name that its client keeps for itself. Give it another.');
+    return { kind: 'invalid', reason: 'its name is reserved' };
+  }
+  const fault =
+    rules.names?.test(name) === false
+      ? { kind: 'invalid' as const, reason: 'its client takes letters, digits, "-" and "_" in names only' }
+      : verdict;
+  if (fault.kind === 'invalid') tell('invalid-entry', `cannot be used: ${fault.reason}.`);
+  return fault;
+}
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
+function surroundingsOf(entry: PlacedEntry, { machine, input }: Definer): Surroundings {
+  const project = entry.project ?? (machine.hasProject ? machine.cwd : undefined);
+  return { machine, project, own: entry.variables ?? NONE, input };
+}
+
+type Judgement = Pick<Draft, 'raw' | 'inputs' | 'state' | 'reason'> & { readonly rules: ClientRules };
+
+/** Member by member: thousands of these are made, and spreading is several times as slow. */
+function draftOf(entry: PlacedEntry, launch: Launch, written: Written, judged: Judgement): Draft {
+  return {
+    name: entry.name,
+    client: entry.client,
+    scope: entry.scope,
+    file: entry.path,
+    realpath: entry.realpath,
+    pointer: entry.pointer,
+    sources: entry.sources,
+    transport: launch.transport,
+    command: launch.command,
+    args: launch.args,
+    env: launch.env,
+    cwd: launch.cwd,
+    url: launch.url,
+    headers: launch.headers,
+    headersHelper: launch.headersHelper,
+    oauth: written.oauth,
+    timeoutMs: written.timeoutMs,
+    startupTimeoutMs: written.startupTimeoutMs,
+    tools: written.tools,
+    inputs: judged.inputs,
+    description: written.description,
+    state: judged.state,
+    reason: judged.reason,
+    raw: judged.raw,
+    order: entry.order,
+    awaitsApproval: entry.awaitsApproval,
+    isListedPerFile: judged.rules.isListedPerFile,
+  };
+}
+
+interface Filling {
+  readonly needed: string[];
+  readonly tell: Tell;
+  readonly machine: Machine;
+}
+
+function launchOf(entry: PlacedEntry, written: Written, variables: Variables, filling: Filling): Launch {
+  const { transport, command, args, cwd, url, headersHelper } = written;
+  const { machine } = filling;
+  const isProcess = transport === 'stdio';
+  const filled = (values: Values, field: 'env' | 'headers'): Record<string, string> =>
+    Object.fromEntries(
+      [...values].flatMap(([name, value]) => {
+        const text = textOf(value, variables, field, filling);
+        return text === undefined ? [] : [[name, text] as const];
+      }),
+    );
+  return {
+    transport,
+    command: command === undefined ? undefined : inHome(variables.fill(command, 'command'), machine),
+    args: variables.fillArgs(args),
+    env: filled(written.env, 'env'),
+    cwd: isProcess ? workingDir(entry, cwd === undefined ? undefined : variables.fill(cwd, 'cwd'), machine) : undefined,
+    url: url === undefined ? undefined : variables.fill(url, 'url'),
+    headers: filled(written.headers, 'headers'),
+    headersHelper,
+  };
+}
+
+function textOf(value: Value, variables: Variables, field: 'env' | 'headers', { needed, tell }: Filling) {
+  if (typeof value === 'string') return variables.fill(value, field);
+  const text = variables.named(value.variable);
+  if (text !== undefined) return `${value.prefix}${text}`;
+  if (value.isNeeded) needed.push(value.variable);
+  tell('missing-env', `names the variable ${value.variable}, which is not set.`, { name: value.variable });
+  return undefined;
+}
+
+function inHome(text: string, { path, home }: Machine): string {
+  return /^~(?=$|[\\/])/.test(text) ? path.join(home, text.slice(1)) : text;
+}
+
+/** What has a variable left in it is nowhere. */
+function workingDir(entry: PlacedEntry, cwd: string | undefined, machine: Machine): string {
+  const { path, home } = machine;
+  const { location, project } = entry;
+  const isBesideFile = ['definitions', 'bridge'].includes(location.format);
+  const usual = isBesideFile ? path.dirname(entry.path) : (entry.dir ?? project ?? home);
+  if (cwd === undefined || cwd === '') return usual;
+  if (cwd.includes('${')) return cwd;
+  // A relative one in these is relative to the project, wherever the file is.
+  const base = ['opencode', 'kilo'].includes(entry.client) ? (project ?? machine.cwd) : usual;
+  return path.resolve(base, inHome(cwd, machine));
+}
+
+function rawOf({ transport, command, args, env, cwd, url, headers, headersHelper }: Written): Launch {
+  const texts = (values: Values): Record<string, string> =>
+    Object.fromEntries([...values].map(([name, value]) => [name, rawText(value)]));
+  return { transport, command, args, env: texts(env), cwd, url, headers: texts(headers), headersHelper };
+}
+
+function rawText(value: Value): string {
+  return typeof value === 'string' ? value : `${value.prefix}\${${value.variable}}`;
+}
+
+function remarkOn(verdict: Verdict & { kind: 'usable' }, written: Written, tell: Tell): void {
+  const { transport, command, url } = written;
+  if (verdict.remarks.includes('ambiguous'))
+    tell('ambiguous', `has both a command and a URL; it is taken as ${transport}. Remove one, or name the type.`);
+  if (verdict.remarks.includes('url-without-type'))
+    tell('url-without-type', 'has a URL and no type. Streamable HTTP is tried, then SSE; name the type.');
+  const isPadded = (text: Value | undefined): boolean => typeof text === 'string' && text !== text.trim();
+  const padded = [
+    ...(isPadded(command) ? ['command'] : []),
+    ...(isPadded(url) ? ['url'] : []),
+    ...(written.args.some(isPadded) ? ['args'] : []),
+    ...[...written.env, ...written.headers]
+      .filter(([name, text]) => isPadded(text) || isPadded(name))
+      .map(([name]) => name),
+  ];
+  for (const name of padded) tell('whitespace', `has spaces around its ${name.trim()}. They are kept.`, { name });
+  if (transport === 'stdio' && written.args.length === 0 && /^[^\s\\/]+\s+\S/.test(command ?? ''))
+    tell('command-with-spaces', 'has spaces in its command. If arguments follow it there, move them to "args".');
+}
+
+interface Judged {
+  readonly entry: PlacedEntry;
+  readonly written: Written;
+  readonly verdict: Verdict;
+  readonly launch: Launch;
+  readonly inputs: readonly string[];
+}
+
+function stateOf(judged: Judged): { state: ServerState; reason: string | undefined } {
+  const { entry, written, verdict, launch, inputs } = judged;
+  if (verdict.kind !== 'usable') return { state: verdict.kind, reason: verdict.reason };
+  const fault = launch.transport === 'stdio' || inputs.length > 0 ? undefined : urlFault(launch);
+  if (fault !== undefined) return fault;
+  if (entry.isStale) return { state: 'shadowed', reason: 'its client reads another file now' };
+  if (entry.isOff === true || written.isOff) return { state: 'disabled', reason: 'it is switched off in its client' };
+  if (inputs.length > 0) return { state: 'needs-input', reason: `it needs ${inputs.join(', ')}` };
+  return { state: 'ready', reason: undefined };
+}
+
+const OF_A_SOCKET = /^(?:unix|pipe|npipe):/i;
+
+function urlFault({ transport, url = '' }: Launch): { state: ServerState; reason: string } | undefined {
+  if (OF_A_SOCKET.test(url)) return { state: 'unsupported', reason: 'URLs of local sockets are not supported' };
+  const allowed = transport === 'ws' ? ['ws:', 'wss:'] : ['http:', 'https:'];
+  const scheme = URL.canParse(url) ? new URL(url).protocol : undefined;
+  if (scheme !== undefined && allowed.includes(scheme)) return undefined;
+  return { state: 'invalid', reason: `its URL must begin with ${allowed.join('// or ')}//` };
+}

@@ -1,0 +1,56 @@
+// What discovery has to say about files and entries. A message names the place and what to do, and never holds a value
+// of env or headers, nor a piece of a file.
+
+export type DiagnosticLevel = 'error' | 'warn' | 'info';
+
+export type DiagnosticCode =
+  | 'ambiguous'
+  | 'bad-container'
+  | 'bad-env-value'
+  | 'bom'
+  | 'command-with-spaces'
+  | 'comments'
+  | 'duplicate-key'
+  | 'empty'
+  | 'encoding'
+  | 'executes'
+  | 'ignored-location'
+  | 'invalid-entry'
+  | 'missing-env'
+  | 'missing-file'
+  | 'not-a-file'
+  | 'parse'
+  | 'policy-rule'
+  | 'probable-duplicate'
+  | 'reserved-name'
+  | 'stale-config'
+  | 'too-large'
+  | 'unreadable'
+  | 'url-without-type'
+  | 'whitespace'
+  | 'wrong-key';
+
+export interface Diagnostic {
+  readonly level: DiagnosticLevel;
+  readonly code: DiagnosticCode;
+  readonly path?: string;
+  readonly server?: string;
+  /** Of the variable, key, or rule that it is about. */
+  readonly name?: string;
+  readonly message: string;
+}
+
+export type Report = (diagnostic: Diagnostic) => void;
+
+const LEVELS: Readonly<Partial<Record<DiagnosticCode, DiagnosticLevel>>> = {
+  parse: 'error',
+  bom: 'info',
+  empty: 'info',
+  'probable-duplicate': 'info',
+};
+
+export type About = Omit<Diagnostic, 'level' | 'code' | 'message'>;
+
+export function diagnostic(code: DiagnosticCode, message: string, about: About = {}): Diagnostic {
+  return { level: LEVELS[code] ?? 'warn', code, ...about, message };
+}

@@ -1,0 +1,163 @@
+// How clients write variables. Each client has one dialect; what another one would replace stays as it is. Nothing that
+// would be run to get a value is ever run.
+
+import type { Machine } from './machine.ts';
+
+export type Field = 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers';
+
+/** What the entry stands in. */
+export interface Surroundings {
+  readonly machine: Machine;
+  /** The project that is open; undefined without one. */
+  readonly project: string | undefined;
+  /** What only this entry knows. */
+  readonly own: ReadonlyMap<string, string | readonly string[]>;
+  /** What a person or the environment has supplied. */
+  input(id: string): string | undefined;
+}
+
+export type Finding =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'list'; readonly texts: readonly string[] }
+  /** A variable that is not set, and what takes its place. */
+  | { readonly kind: 'missing'; readonly name: string; readonly text: string | undefined }
+  | { readonly kind: 'input'; readonly id: string }
+  /** A command, which somebody else would run. */
+  | { readonly kind: 'executes' };
+
+export interface Dialect {
+  readonly pattern: RegExp;
+  readonly fields: readonly Field[];
+  /** Undefined for what is no variable after all. */
+  find(match: readonly (string | undefined)[], field: Field, at: Surroundings): Finding | undefined;
+}
+
+export type DialectName =
+  | 'none'
+  | 'agent-plugin'
+  | 'braces'
+  | 'claude'
+  | 'continue'
+  | 'copilot'
+  | 'crush'
+  | 'cursor'
+  | 'env-colon'
+  | 'gemini'
+  | 'manifest'
+  | 'vscode';
+
+const LAUNCH: readonly Field[] = ['command', 'args', 'env', 'url', 'headers'];
+const ALL: readonly Field[] = [...LAUNCH, 'cwd'];
+
+const BRACES = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
+const BRACED = /\$\{([^{}]*)\}/g;
+const DOLLAR = /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::-([^}]*))?\})/g;
+const DOLLAR_AND_OWN = /\$(?:([A-Za-z_]\w*)|\{(\/|[A-Za-z_]\w*)(?::-([^}]*))?\})|%([A-Za-z_]\w*)%/g;
+
+/** Claude Code does not hand its own credentials to servers at a URL. */
+const OWN_CREDENTIALS = new Set(['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN']);
+
+function variable(name: string, otherwise: string | undefined, { machine }: Surroundings): Finding {
+  const text = machine.env(name) ?? otherwise;
+  return text === undefined ? { kind: 'missing', name, text: undefined } : { kind: 'text', text };
+}
+
+function ownVariable(name: string, { own }: Surroundings): Finding | undefined {
+  const value = own.get(name);
+  if (value === undefined) return undefined;
+  return typeof value === 'string' ? { kind: 'text', text: value } : { kind: 'list', texts: value };
+}
+
+function suppliedInput(id: string, { input }: Surroundings): Finding {
+  const text = input(id);
+  return text === undefined ? { kind: 'input', id } : { kind: 'text', text };
+}
+
+function userConfig(name: string, at: Surroundings): Finding | undefined {
+  if (!name.startsWith('user_config.')) return undefined;
+  return ownVariable(name, at) ?? suppliedInput(name, at);
+}
+
+/** `${env:X}`, `${input:X}`, and the places that an editor knows. */
+function editorVariable(content: string, at: Surroundings): Finding | undefined {
+  const { machine, project } = at;
+  const [kind = '', name] = content.split(/:(.*)/s);
+  if (kind === 'env' && name) return variable(name, undefined, at);
+  if (kind === 'input' && name) return suppliedInput(name, at);
+  if (content === 'userHome') return { kind: 'text', text: machine.home };
+  if (content === '/' || content === 'pathSeparator') return { kind: 'text', text: machine.path.sep };
+  if (!['workspaceFolder', 'workspaceFolderBasename', 'workspaceRoot', 'cwd'].includes(content)) return undefined;
+  if (project === undefined) return { kind: 'input', id: content };
+  return { kind: 'text', text: content.endsWith('Basename') ? machine.path.basename(project) : project };
+}
+
+function claudeVariable(match: readonly (string | undefined)[], field: Field, at: Surroundings): Finding | undefined {
+  const [, content = ''] = match;
+  const known = ownVariable(content, at) ?? userConfig(content, at);
+  if (known !== undefined) return known;
+  const [, name, otherwise] = /^([A-Za-z_]\w*)(?::-(.*))?$/s.exec(content) ?? [];
+  if (name === undefined) return undefined;
+  if (OWN_CREDENTIALS.has(name) && (field === 'url' || field === 'headers')) return { kind: 'text', text: '' };
+  return variable(name, otherwise, at);
+}
+
+/** The second pass over `env` leaves nothing of a variable that is not set. */
+function geminiVariable(match: readonly (string | undefined)[], field: Field, at: Surroundings): Finding | undefined {
+  const [, bare, braced, otherwise, percent] = match;
+  if (percent !== undefined && (field !== 'env' || at.machine.platform !== 'win32')) return undefined;
+  const name = bare ?? braced ?? percent ?? '';
+  const known = braced === undefined ? undefined : ownVariable(braced, at);
+  if (known !== undefined || name === '/') return known;
+  const found = variable(name, otherwise, at);
+  return found.kind === 'missing' && field === 'env' ? { ...found, text: '' } : found;
+}
+
+const NEVER = /(?!)/g;
+
+export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
+  none: { pattern: NEVER, fields: [], find: () => undefined },
+  braces: { pattern: BRACES, fields: ALL, find: ([, name = '', otherwise], _, at) => variable(name, otherwise, at) },
+  claude: { pattern: BRACED, fields: ALL, find: claudeVariable },
+  vscode: { pattern: BRACED, fields: ALL, find: ([, content = ''], _, at) => editorVariable(content, at) },
+  cursor: {
+    pattern: BRACED,
+    fields: ALL,
+    find: ([, content = ''], _, at) => (content.startsWith('input:') ? undefined : editorVariable(content, at)),
+  },
+  'env-colon': {
+    pattern: /\$\{env:([^{}]+)\}/g,
+    fields: ALL,
+    find: ([, name = ''], _, at) => variable(name, undefined, at),
+  },
+  gemini: { pattern: DOLLAR_AND_OWN, fields: ALL, find: geminiVariable },
+  copilot: {
+    pattern: DOLLAR,
+    fields: ['env', 'headers'],
+    find: ([, bare, braced, otherwise], _, at) => variable(bare ?? braced ?? '', otherwise, at),
+  },
+  crush: {
+    pattern: /\$\(|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::-([^}]*))?\})/g,
+    fields: ALL,
+    find: ([whole, bare, braced, otherwise], _, at) =>
+      whole === '$(' ? { kind: 'executes' } : variable(bare ?? braced ?? '', otherwise, at),
+  },
+  continue: {
+    pattern: /\$\{\{\s*(secrets|inputs)\.([\w.-]+)\s*\}\}/g,
+    fields: ALL,
+    find: ([, , name = ''], _, at) => {
+      const text = at.machine.env(name);
+      return text === undefined ? suppliedInput(name, at) : { kind: 'text', text };
+    },
+  },
+  /** Of a desktop extension: without one there is nothing that it knows. */
+  manifest: {
+    pattern: BRACED,
+    fields: ALL,
+    find: ([, name = ''], _, at) => ownVariable(name, at) ?? (at.own.size > 0 ? userConfig(name, at) : undefined),
+  },
+  'agent-plugin': {
+    pattern: BRACED,
+    fields: ['args', 'env', 'cwd'],
+    find: ([, name = ''], _, at) => ownVariable(name, at),
+  },
+};

@@ -1,0 +1,170 @@
+// Finds the definitions of MCP servers in the files of every client that is known, and says of each what becomes of it
+// and why. Starts nothing, writes nothing, and takes all it knows from the host that it is given.
+
+import { type Approvals, decideApproval } from './approval.ts';
+import { pluginLocations } from './claude-plugins.ts';
+import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
+import { type Definer, define, type PlacedEntry } from './definition.ts';
+import { type Diagnostic, diagnostic } from './diagnostic.ts';
+import type { DiscoveredServer } from './discovered-server.ts';
+import { byOrder, byPrecedence, type Draft, withState } from './draft.ts';
+import { type Conflict, type Group, groupDuplicates } from './duplicates.ts';
+import { withEnvFile } from './env-file.ts';
+import { type Gathering, gather } from './gathering.ts';
+import { type GivenServers, givenEntries } from './given-servers.ts';
+import type { DiscoveryHost } from './host.ts';
+import { mergeLayers } from './layers.ts';
+import { type Location, locationsOf, managedLocations, overrideLocations } from './locations.ts';
+import { machineOf } from './machine.ts';
+import { named } from './naming.ts';
+import { decideAll, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
+import { type Precedence, shadow } from './precedence.ts';
+import { projectTest } from './project-test.ts';
+import { trustCodexProjects } from './project-trust.ts';
+import { ownPathsOf, SelfReference } from './self-reference.ts';
+import { type Pause, SourceReader } from './source-reader.ts';
+
+export interface DiscoveryOptions {
+  readonly precedence?: Precedence;
+  /** What was decided about definitions of projects, by the hash of the definition. */
+  readonly approvals?: Approvals;
+  readonly policy?: OwnPolicy;
+  /** Values for the inputs and secrets that definitions ask for. */
+  readonly input?: (id: string) => string | undefined;
+  /** Definitions that stand in no file: of flags, of a config that is a program, or of hosted connectors. */
+  readonly given?: readonly GivenServers[];
+  /** With it, a broken file is read once more a moment later. */
+  readonly pause?: Pause;
+}
+
+export interface Discovery {
+  readonly servers: readonly DiscoveredServer[];
+  readonly diagnostics: readonly Diagnostic[];
+  /** Which definitions are the same server. */
+  readonly groups: readonly Group[];
+  /** Which different servers have the same name. */
+  readonly conflicts: readonly Conflict[];
+}
+
+export async function discoverServers(host: DiscoveryHost, options: DiscoveryOptions = {}): Promise<Discovery> {
+  const diagnostics: Diagnostic[] = [];
+  const report = (found: Diagnostic): void => {
+    diagnostics.push(found);
+  };
+  const machine = await machineOf(host);
+  const reader = new SourceReader(host, machine, report, options.pause);
+  const isProject = await projectTest(reader, machine);
+  const gathering: Gathering = { reader, machine, report, isProject };
+  const settings = await readClaudeSettings(reader, machine, isProject);
+  const { entries, exclusiveFile } = await entriesOf(gathering, settings, options);
+  const policies = policiesOf({ settings, own: options.policy, exclusiveFile, machine, report });
+  const drafts = await draftsOf(entries, gathering, options);
+  const known = await withoutSelf(drafts, host, gathering);
+  const decided = decide(known, { settings, policies, options });
+  const { drafts: grouped, groups, conflicts } = groupDuplicates(decided, report);
+  return { servers: named(grouped), diagnostics: inOrder(diagnostics), groups, conflicts };
+}
+
+interface Found {
+  readonly entries: readonly PlacedEntry[];
+  readonly exclusiveFile: string | undefined;
+}
+
+async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options: DiscoveryOptions): Promise<Found> {
+  const { reader, machine, report } = gathering;
+  const managed = managedLocations(machine);
+  const override = overrideLocations(machine);
+  const locations =
+    override === undefined
+      ? [...locationsOf(machine), ...(await pluginLocations(reader, machine, settings))]
+      : [...managed, ...(await Promise.all(override.map((location) => namedByOverride(location, gathering))))];
+  const found = await gather(locations, gathering);
+  const trusted = await trustCodexProjects(found, gathering);
+  const given = givenEntries(options.given ?? [], { machine, report, isProject: gathering.isProject });
+  return { entries: mergeLayers([...trusted, ...given]), exclusiveFile: await exclusiveAmong(managed, reader) };
+}
+
+/** A file, or a directory of them. */
+async function namedByOverride(location: Location, { reader, report }: Gathering): Promise<Location> {
+  const { path } = location;
+  if ((await reader.list(path)).length > 0) return { ...location, pattern: ['*.json'] };
+  const reading = await reader.read(path, 'json');
+  if (reading.kind === 'absent')
+    report(diagnostic('unreadable', `MCP_SERVERS_CONFIG names ${path}, which is not there.`, { path }));
+  return location;
+}
+
+/** A file that is there and cannot be read allows nothing: else breaking it would be a way around it. */
+async function exclusiveAmong(managed: readonly Location[], reader: SourceReader): Promise<string | undefined> {
+  for (const { path } of managed) if ((await reader.read(path, 'json')).kind !== 'absent') return path;
+  return undefined;
+}
+
+async function draftsOf(
+  entries: readonly PlacedEntry[],
+  { reader, machine, report }: Gathering,
+  options: DiscoveryOptions,
+): Promise<Draft[]> {
+  const definer: Definer = { machine, report, input: (id) => options.input?.(id) ?? machine.env(inputVariable(id)) };
+  const readText = (path: string): Promise<string | undefined> => reader.readText(path);
+  return Promise.all(
+    entries.map((entry) => {
+      const { draft, envFile } = define(entry, definer);
+      return envFile === undefined ? draft : withEnvFile(draft, envFile, { machine, readText });
+    }),
+  );
+}
+
+/** The variable that an input can be supplied with: of `api-key`, it is MCP_BRIDGE_INPUT_API_KEY. */
+export function inputVariable(id: string): string {
+  return `MCP_BRIDGE_INPUT_${id.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`;
+}
+
+const LIVE = new Set(['ready', 'disabled', 'needs-input']);
+
+async function withoutSelf(
+  drafts: readonly Draft[],
+  { self }: DiscoveryHost,
+  { reader, machine }: Gathering,
+): Promise<Draft[]> {
+  const asked = drafts.filter(({ state }) => LIVE.has(state)).flatMap((draft) => ownPathsOf(draft, machine));
+  const paths = [...new Set([...asked, ...self.bins.filter((bin) => machine.path.isAbsolute(bin))])];
+  const real = await Promise.all(paths.map(async (path) => [path, await reader.realpath(path)] as const));
+  const reference = new SelfReference(self, machine, new Map(real));
+  return drafts.map((draft) =>
+    LIVE.has(draft.state) && reference.includes(draft)
+      ? withState(draft, 'self', 'it leads back to this bridge')
+      : draft,
+  );
+}
+
+interface Deciding {
+  readonly settings: ClaudeSettings;
+  readonly policies: Policies;
+  readonly options: DiscoveryOptions;
+}
+
+const GOVERNED = new Set([...LIVE, 'pending-approval']);
+
+/** What is excluded altogether takes no part in anything; what a list denies has been merged before. */
+function decide(drafts: readonly Draft[], { settings, policies, options }: Deciding): Draft[] {
+  const { precedence = 'scope', approvals = new Map() } = options;
+  const isExclusive = policies.everybody.some(({ exclusiveFile }) => exclusiveFile !== undefined);
+  const govern = (draft: Draft): Draft => {
+    const decision = decideAll(draft, policies);
+    if (decision.isAllowed || !GOVERNED.has(draft.state)) return draft;
+    return withState(draft, 'blocked-by-policy', decision.reason);
+  };
+  const admitted = isExclusive ? drafts.map(govern) : drafts;
+  const agreed = admitted.map((draft) => decideApproval(draft, approvals, settings.decide));
+  const decided = shadow(agreed, precedence).map(govern);
+  return decided.sort(precedence === 'first-wins' ? byOrder : byPrecedence);
+}
+
+/** The same file may be looked at for several reasons, and files come in whatever order the disk gives them. */
+function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const wordOf = ({ path = '', server = '', code, name = '', message }: Diagnostic): string =>
+    JSON.stringify([path, server, code, name, message]);
+  const distinct = new Map(diagnostics.map((found) => [wordOf(found), found]));
+  return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found);
+}

@@ -1,0 +1,30 @@
+// The file of variables that an entry may name. What the entry itself sets counts before it.
+
+import type { Draft } from './draft.ts';
+import type { Machine } from './machine.ts';
+
+const LINE = /^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(.*?)\s*$/;
+
+export async function withEnvFile(
+  draft: Draft,
+  envFile: string,
+  { machine, readText }: { machine: Machine; readText(path: string): Promise<string | undefined> },
+): Promise<Draft> {
+  const text = await readText(machine.path.resolve(draft.cwd ?? machine.cwd, envFile));
+  if (text === undefined) return draft;
+  return { ...draft, env: { ...variablesIn(text), ...draft.env } };
+}
+
+function variablesIn(text: string): Record<string, string> {
+  const pairs = text.split(/\r?\n/).flatMap((line) => {
+    const [, name, value = ''] = LINE.exec(line) ?? [];
+    return name === undefined ? [] : [[name, unquoted(value)] as const];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function unquoted(value: string): string {
+  const [, double, single] = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)')/.exec(value) ?? [];
+  if (double !== undefined) return double.replace(/\\n/g, '\n').replace(/\\(["\\$])/g, '$1');
+  return single ?? value.replace(/\s+#.*$/, '');
+}

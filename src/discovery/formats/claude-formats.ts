@@ -1,0 +1,61 @@
+// The files of Claude Code: its own, which has the servers of the user and of each project; the one in a project, which
+// other clients read too; and those that it does not read, though people believe so.
+
+import { diagnostic } from '../diagnostic.ts';
+import { member, textsAt, treeAt } from '../tree.ts';
+import { type Entry, entriesIn, type Format, type ParsedFile, warnWrongKey } from './format.ts';
+
+export const CLAUDE_JSON: Format = {
+  syntax: 'json',
+  read: (file) => {
+    const off = new Set(ownProjects(file).flatMap((key) => textsAt(file.value, 'projects', key, 'disabledMcpServers')));
+    const entries = [...localEntries(file), ...entriesIn(file, ['mcpServers'])];
+    return entries.map((entry) => (off.has(entry.name) ? { ...entry, isOff: true } : entry));
+  },
+};
+
+function localEntries(file: ParsedFile): Entry[] {
+  return ownProjects(file).flatMap((project) =>
+    entriesIn(file, ['projects', project, 'mcpServers'], { scope: 'local', project }),
+  );
+}
+
+/** The keys that the working directory's project goes by. */
+function ownProjects({ value, isProject }: ParsedFile): string[] {
+  return Object.keys(treeAt(value, 'projects') ?? {}).filter(isProject);
+}
+
+/** Visual Studio reads the same file, under another key. */
+export const PROJECT_MCP_JSON: Format = {
+  syntax: 'json',
+  read: (file) => {
+    if (member(file.value, 'servers') === undefined) return entriesIn(file, ['mcpServers']);
+    warnWrongKey(file, 'servers', 'mcpServers');
+    return [...entriesIn(file, ['mcpServers']), ...entriesIn(file, ['servers'], { client: 'visual-studio' })];
+  },
+};
+
+export const MANAGED: Format = { syntax: 'json', read: (file) => entriesIn(file, ['mcpServers']) };
+
+/** Claude Code does not read servers here, but people who wrote them here meant them. */
+export const CLAUDE_SETTINGS: Format = {
+  syntax: 'json',
+  read: (file) => {
+    if (member(file.value, 'mcpServers') === undefined) return [];
+    warnIgnored(file);
+    return entriesIn(file, ['mcpServers']);
+  },
+};
+
+export const IGNORED: Format = {
+  syntax: 'json',
+  read: (file) => {
+    if (member(file.value, 'mcpServers') !== undefined) warnIgnored(file);
+    return [];
+  },
+};
+
+function warnIgnored({ path, report }: ParsedFile): void {
+  const message = `${path} has servers, and Claude Code does not read servers there. Move them with "claude mcp add".`;
+  report(diagnostic('ignored-location', message, { path, name: 'mcpServers' }));
+}

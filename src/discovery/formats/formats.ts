@@ -1,0 +1,36 @@
+// Every format by its name.
+
+import { CLAUDE_JSON, CLAUDE_SETTINGS, IGNORED, MANAGED, PROJECT_MCP_JSON } from './claude-formats.ts';
+import { DEFINITIONS } from './definition-format.ts';
+import type { Format, FormatName } from './format.ts';
+import { DESKTOP_EXTENSION, GEMINI_EXTENSION } from './manifest-formats.ts';
+import * as maps from './map-formats.ts';
+import { CLAUDE_PLUGIN } from './plugin-format.ts';
+
+export const FORMATS: Readonly<Record<FormatName, Format>> = {
+  amp: maps.AMP,
+  'any-key': maps.ANY_KEY,
+  bridge: maps.SETTINGS,
+  'claude-json': CLAUDE_JSON,
+  'claude-plugin': CLAUDE_PLUGIN,
+  'claude-settings': CLAUDE_SETTINGS,
+  codex: maps.CODEX,
+  continue: maps.CONTINUE,
+  crush: maps.CRUSH,
+  definitions: DEFINITIONS,
+  'desktop-extension': DESKTOP_EXTENSION,
+  devcontainer: maps.DEVCONTAINER,
+  'gemini-extension': GEMINI_EXTENSION,
+  goose: maps.GOOSE,
+  ignored: IGNORED,
+  librechat: maps.LIBRECHAT,
+  managed: MANAGED,
+  'mcp-servers': maps.MCP_SERVERS,
+  opencode: maps.OPENCODE,
+  'project-mcp-json': PROJECT_MCP_JSON,
+  servers: maps.SERVERS,
+  settings: maps.SETTINGS,
+  toml: maps.TOML,
+  'vscode-settings': maps.VSCODE_SETTINGS,
+  zed: maps.ZED,
+};

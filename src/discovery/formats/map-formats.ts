@@ -1,0 +1,99 @@
+// Files whose servers stand in a map, and differ in its name only.
+
+import { diagnostic } from '../diagnostic.ts';
+import { member, textAt, textsAt, treeAt } from '../tree.ts';
+import { type Entry, entriesIn, entriesInList, type Format, type ParsedFile, warnWrongKey } from './format.ts';
+
+/** Reads the maps of all these names, and those of the others with a warning. */
+function keyed(right: readonly string[], wrong: readonly string[] = []): Format['read'] {
+  return (file) => [
+    ...right.flatMap((key) => entriesIn(file, [key])),
+    ...wrong.flatMap((key) => {
+      if (member(file.value, key) === undefined) return [];
+      warnWrongKey(file, key, right[0] ?? '');
+      return entriesIn(file, [key]);
+    }),
+  ];
+}
+
+export const MCP_SERVERS: Format = {
+  syntax: 'json',
+  read: switched(keyed(['mcpServers'], ['servers', 'mcp_servers'])),
+};
+export const SERVERS: Format = { syntax: 'json', read: keyed(['servers'], ['mcpServers']) };
+export const ANY_KEY: Format = { syntax: 'json', read: keyed(['mcpServers', 'mcp_servers', 'servers']) };
+/** Files that hold other settings too: what else is in them is no mistake. */
+export const SETTINGS: Format = { syntax: 'json', read: switched(keyed(['mcpServers'])) };
+export const CRUSH: Format = { syntax: 'json', read: keyed(['mcp']) };
+export const LIBRECHAT: Format = { syntax: 'yaml', read: keyed(['mcpServers']) };
+export const ZED: Format = { syntax: 'json', read: keyed(['context_servers']) };
+/** The key has a dot in it. */
+export const AMP: Format = { syntax: 'json', read: keyed(['amp.mcpServers']) };
+export const TOML: Format = { syntax: 'toml', read: (file) => entriesInList(file, ['mcp_servers']) };
+export const CODEX: Format = { syntax: 'toml', read: keyed(['mcp_servers']) };
+export const CONTINUE: Format = { syntax: 'by-ending', read: (file) => entriesInList(file, ['mcpServers']) };
+
+export const VSCODE_SETTINGS: Format = {
+  syntax: 'json',
+  read: (file) => {
+    const entries = entriesIn(file, ['mcp', 'servers']);
+    if (entries.length > 0) warnOfMove(file);
+    return entries;
+  },
+};
+
+function warnOfMove({ path, report }: ParsedFile): void {
+  const message = `${path} has servers under "mcp", which VS Code keeps in mcp.json now. Move them there.`;
+  report(diagnostic('stale-config', message, { path, name: 'mcp' }));
+}
+
+export const DEVCONTAINER: Format = {
+  syntax: 'json',
+  read: (file) => entriesIn(file, ['customizations', 'vscode', 'mcp', 'servers']),
+};
+
+/** Its second version has the servers one level deeper, where a first one may have a server of that name. */
+export const OPENCODE: Format = {
+  syntax: 'json',
+  read: (file) => {
+    const nested = treeAt(file.value, 'mcp', 'servers');
+    const isServer = nested !== undefined && ['type', 'command', 'url', 'enabled'].some((key) => key in nested);
+    return entriesIn(file, nested === undefined || isServer ? ['mcp'] : ['mcp', 'servers']);
+  },
+};
+
+/** What is built into Goose, or comes with it, is not for others to start. */
+export const GOOSE: Format = {
+  syntax: 'yaml',
+  read: (file) =>
+    entriesIn(file, ['extensions']).filter(
+      ({ fields }) =>
+        !['builtin', 'platform', 'frontend', 'inline_python'].includes(textAt(fields, 'type') ?? '') &&
+        member(fields, 'bundled') !== true,
+    ),
+};
+
+/** Lists beside the map say which of its servers are off. */
+function switched(read: Format['read']): Format['read'] {
+  return (file) => read(file).map((entry) => (isOff(file.value, entry) ? { ...entry, isOff: true } : entry));
+}
+
+function isOff(document: unknown, { name }: Entry): boolean {
+  const excluded = [...textsAt(document, 'mcp', 'excluded'), ...textsAt(document, 'disabledMcpServers')];
+  if (excluded.some((pattern) => fits(name, pattern))) return true;
+  const allowed = member(document, 'mcp', 'allowed');
+  return Array.isArray(allowed) && !allowed.some((pattern) => typeof pattern === 'string' && fits(name, pattern));
+}
+
+function fits(name: string, pattern: string): boolean {
+  if (!pattern.includes('*')) return name === pattern;
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop() ?? '';
+  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false;
+  let at = first.length;
+  return rest.every((piece) => {
+    const found = name.indexOf(piece, at);
+    at = found + piece.length;
+    return found >= 0 && at <= name.length - last.length;
+  });
+}

@@ -1,0 +1,166 @@
+// From places to entries: reads what is there, sees which of several places counts and which files several clients
+// share, and has each file read once, by the first client that it belongs to.
+
+import { rulesOf } from './client-rules.ts';
+import type { PlacedEntry } from './definition.ts';
+import { diagnostic, type Report } from './diagnostic.ts';
+import type { ServerSource } from './discovered-server.ts';
+import type { Document, Syntax } from './document.ts';
+import type { Entry, Format, ParsedFile } from './formats/format.ts';
+import { FORMATS } from './formats/formats.ts';
+import type { Location } from './locations.ts';
+import { type Machine, pathKey } from './machine.ts';
+import type { FoundFile, Reading, SourceReader } from './source-reader.ts';
+import { fillTexts, hasTextVariables, namesEnvironment } from './text-variables.ts';
+
+export interface Gathering {
+  readonly reader: SourceReader;
+  readonly machine: Machine;
+  readonly report: Report;
+  isProject(dir: string): boolean;
+}
+
+interface ReadFile extends FoundFile {
+  readonly realpath: string;
+  readonly document: Document;
+  readonly companion: unknown;
+  /** A file that another one has taken the place of. */
+  readonly isStale: boolean;
+}
+
+/** The entries of all these places, in their order. */
+export async function gather(locations: readonly Location[], gathering: Gathering): Promise<PlacedEntry[]> {
+  const { reader, report } = gathering;
+  const found = (await Promise.all(locations.map((location) => reader.find(location)))).flat();
+  const readings = await Promise.all(found.map((file) => readingOf(file, reader)));
+  const files = await Promise.all(current(found, readings, report).map((file) => withCompanion(file, gathering)));
+  const owners = ownersOf(files, gathering.machine);
+  const entries = files.flatMap((file) => {
+    const sharers = owners.get(file);
+    return sharers === undefined ? [] : entriesOf(file, sharers, gathering);
+  });
+  const numbered = entries.map((entry, order) => ({ ...entry, order }));
+  return (await Promise.all(numbered.map((entry) => withTexts(entry, gathering)))).flat();
+}
+
+function syntaxOf({ syntax }: Format, path: string): Syntax {
+  if (syntax !== 'by-ending') return syntax;
+  if (/\.ya?ml$/i.test(path)) return 'yaml';
+  return /\.toml$/i.test(path) ? 'toml' : 'json';
+}
+
+function readingOf({ location, path }: FoundFile, reader: SourceReader): Promise<Reading> {
+  const syntax = syntaxOf(FORMATS[location.format], path);
+  return location.text === undefined ? reader.read(path, syntax) : reader.parse(location.text, path, syntax);
+}
+
+type Current = Omit<ReadFile, 'companion'>;
+
+/** Of places that stand for each other, the first that is there counts, broken or not. */
+function current(found: readonly FoundFile[], readings: readonly Reading[], report: Report): Current[] {
+  const taken = new Map<string, string>();
+  return found.flatMap((file, i) => {
+    const reading = readings[i];
+    if (reading === undefined || reading.kind === 'absent') return [];
+    const { instead } = file.location;
+    const winner = instead === undefined ? undefined : taken.get(instead);
+    if (instead !== undefined && winner === undefined) taken.set(instead, file.path);
+    if (winner !== undefined) {
+      const message = `${file.path} is not read by its client any more: ${winner} has taken its place.`;
+      report(diagnostic('stale-config', message, { path: file.path }));
+    }
+    if (reading.kind !== 'document') return [];
+    return [{ ...file, realpath: reading.realpath, document: reading.document, isStale: winner !== undefined }];
+  });
+}
+
+async function withCompanion(file: Current, { reader, machine }: Gathering): Promise<ReadFile> {
+  const path = FORMATS[file.location.format].companion?.(file.path, machine);
+  const reading = path === undefined ? undefined : await reader.read(path, 'json');
+  return { ...file, companion: reading?.kind === 'document' ? reading.document.value : undefined };
+}
+
+/** What is in the user's hands is the user's, though a project may lead to it too. */
+function ownersOf(files: readonly ReadFile[], machine: Machine): Map<ReadFile, ReadFile[]> {
+  const isProject = ({ location }: ReadFile): boolean => location.project !== undefined;
+  const inTurn = [...files.filter((file) => !isProject(file)), ...files.filter(isProject)];
+  const byPath = new Map<string, ReadFile[]>();
+  for (const file of inTurn) {
+    const key = pathKey(machine, file.realpath);
+    byPath.set(key, [...(byPath.get(key) ?? []), file]);
+  }
+  return new Map([...byPath.values()].flatMap((sharers) => (sharers[0] ? [[sharers[0], sharers]] : [])));
+}
+
+type Unordered = Omit<PlacedEntry, 'order'>;
+
+function entriesOf(file: ReadFile, sharers: readonly ReadFile[], gathering: Gathering): Unordered[] {
+  const { location, path, document, companion, matched } = file;
+  const { machine, report, isProject } = gathering;
+  const parsed: ParsedFile = { value: document.value, location, path, machine, report, companion, isProject };
+  const entries = FORMATS[location.format].read(parsed);
+  if (entries.length > 0 && document.hasComments && rulesOf(location.client).isStrict) {
+    const message = `${path} has comments or trailing commas, which its client does not take. Remove them.`;
+    report(diagnostic('comments', message, { path }));
+  }
+  const scope = location.scope.replace('*', matched[0] ?? '');
+  return entries.map((entry) => placed(entry, { file, sharers, scope }));
+}
+
+interface Placing {
+  readonly file: ReadFile;
+  readonly sharers: readonly ReadFile[];
+  readonly scope: string;
+}
+
+function placed(entry: Entry, { file, sharers, scope: usualScope }: Placing): Unordered {
+  const { location, path, realpath, isStale } = file;
+  const client = entry.client ?? location.client;
+  const scope = entry.scope ?? usualScope;
+  const project = entry.project ?? location.project;
+  return {
+    ...entry,
+    client,
+    scope,
+    location,
+    path,
+    realpath,
+    isStale,
+    sources: sourcesOf(entry.name, { client, scope }, sharers),
+    // What speaks to the bridge itself was written for it.
+    awaitsApproval: location.project !== undefined && location.client !== 'bridge',
+    ...(project === undefined ? {} : { project }),
+  };
+}
+
+function sourcesOf(
+  name: string,
+  own: Pick<ServerSource, 'client' | 'scope'>,
+  sharers: readonly ReadFile[],
+): ServerSource[] {
+  const [first, ...others] = sharers;
+  const seen = new Set([own.client]);
+  return [
+    { ...own, name, file: first?.path ?? '' },
+    ...others.flatMap(({ location: { client, scope }, path: file }) => {
+      if (seen.has(client)) return [];
+      seen.add(client);
+      return [{ client, scope, name, file }];
+    }),
+  ];
+}
+
+const FILLED_AS_TEXT = new Set(['opencode', 'kilo']);
+
+async function withTexts(entry: PlacedEntry, gathering: Gathering): Promise<PlacedEntry[]> {
+  const { reader, machine, report } = gathering;
+  const { client, fields, path, name, location } = entry;
+  if (!FILLED_AS_TEXT.has(client) || !hasTextVariables(fields)) return [entry];
+  if (client === 'kilo' && location.project !== undefined && namesEnvironment(fields)) {
+    const message = `${path}: "${name}" names variables, which Kilo does not fill in for a project. It is left out.`;
+    report(diagnostic('ignored-location', message, { path, server: name }));
+    return [];
+  }
+  const fill = { machine, report, readText: (file: string) => reader.readText(file) };
+  return [{ ...entry, fields: await fillTexts(fields, path, name, fill), unfilled: fields }];
+}

@@ -1,0 +1,29 @@
+// What discovery is given of the machine: everything it knows comes through here, so it gives the answers of any
+// platform on any other. Nothing in this room may reach past it.
+
+export type Platform = 'linux' | 'darwin' | 'win32';
+
+export interface HostFiles {
+  /** Undefined when there is no such file; throws with a `code` when there is something else, or it may not be read. */
+  read(path: string): Promise<Uint8Array | undefined>;
+  /** The names in a directory; none when it is not there. */
+  list(dir: string): Promise<readonly string[]>;
+  realpath(path: string): Promise<string>;
+}
+
+/** What the bridge itself is called and listens on, so that it does not become a server of its own. */
+export interface OwnIdentity {
+  /** Bare names, and absolute paths. */
+  readonly bins: readonly string[];
+  readonly packages: readonly string[];
+  readonly endpoints: readonly string[];
+}
+
+export interface DiscoveryHost {
+  readonly platform: Platform;
+  readonly homedir: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly files: HostFiles;
+  readonly self: OwnIdentity;
+}

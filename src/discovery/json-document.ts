@@ -1,0 +1,89 @@
+// JSON with comments and trailing commas. What is strict goes through JSON.parse; the slower parser is loaded for what
+// is not, and to say which key is there twice.
+
+import type { Node, ParseError } from 'jsonc-parser';
+import { sizeOf, treeOf } from './tree.ts';
+
+export interface JsonDocument {
+  readonly value: unknown;
+  /** Keys that are there twice; the last one counts. */
+  readonly duplicates: readonly string[];
+  readonly hasComments: boolean;
+}
+
+export class SyntaxFault extends Error {
+  override readonly name = 'SyntaxFault';
+  readonly line: number;
+  readonly column: number;
+
+  constructor(message: string, line: number, column: number) {
+    super(message);
+    this.line = line;
+    this.column = column;
+  }
+}
+
+export async function parseJson(text: string): Promise<JsonDocument> {
+  const strict = parseStrictly(text);
+  if (strict !== undefined && sizeOf(strict.value).keys === keysWritten(text))
+    return { ...strict, duplicates: [], hasComments: false };
+  const lenient = await parseLeniently(text);
+  return { ...lenient, hasComments: strict === undefined };
+}
+
+function parseStrictly(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+const STRING_OR_KEY = /"(?:[^"\\]|\\.)*"\s*(:?)/g;
+
+function keysWritten(text: string): number {
+  let count = 0;
+  for (const [, colon] of text.matchAll(STRING_OR_KEY)) if (colon === ':') count++;
+  return count;
+}
+
+async function parseLeniently(text: string): Promise<Omit<JsonDocument, 'hasComments'>> {
+  const { parseTree, printParseErrorCode } = await import('jsonc-parser');
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first !== undefined) throw faultAt(text, first.offset, SENTENCES[printParseErrorCode(first.error)]);
+  const duplicates: string[] = [];
+  return { value: root === undefined ? undefined : plainValue(root, duplicates), duplicates };
+}
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'this is no value',
+  PropertyNameExpected: 'a name in quotes is expected here',
+  ValueExpected: 'a value is expected here',
+  ColonExpected: 'a colon is expected here',
+  CommaExpected: 'a comma is expected here',
+  CloseBraceExpected: 'a closing brace is expected here',
+  CloseBracketExpected: 'a closing bracket is expected here',
+  EndOfFileExpected: 'there is something behind the end',
+  UnexpectedEndOfComment: 'this comment does not end',
+  UnexpectedEndOfString: 'this text does not end',
+};
+
+function faultAt(text: string, offset: number, sentence = 'this is not JSON'): SyntaxFault {
+  const before = text.slice(0, offset).split('\n');
+  return new SyntaxFault(sentence, before.length, (before.at(-1)?.length ?? 0) + 1);
+}
+
+/** The parser's own values make a prototype of `__proto__`. */
+function plainValue(node: Node, duplicates: string[]): unknown {
+  if (node.type === 'array') return (node.children ?? []).map((child) => plainValue(child, duplicates));
+  if (node.type !== 'object') return node.value;
+  const members = new Map<string, unknown>();
+  for (const { children: [key, value] = [] } of node.children ?? []) {
+    const name = String(key?.value);
+    if (members.has(name)) duplicates.push(name);
+    if (value !== undefined) members.set(name, plainValue(value, duplicates));
+  }
+  return treeOf(members);
+}

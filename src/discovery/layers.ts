@@ -1,0 +1,79 @@
+// Clients that merge their files field by field, so that an entry may say no more than `enabled = false`. What a project
+// adds waits for approval beside the definition that holds without it; only switching off needs nobody's approval.
+
+import { rulesOf } from './client-rules.ts';
+import type { PlacedEntry } from './definition.ts';
+import { isSwitchedOff } from './entry-fields.ts';
+import { isTree, type Tree, treeOf } from './tree.ts';
+
+const STARTS = ['command', 'cmd', 'url'];
+const LAUNCH = [
+  ...['type', ...STARTS, 'args', 'cwd', 'oauth'],
+  ...['env', 'environment', 'env_vars'],
+  ...['headers', 'http_headers', 'env_http_headers', 'bearer_token_env_var', 'bearer_token'],
+];
+
+/** The entries of other clients stay as they are; those of the same name become one, or one and what a project wants. */
+export function mergeLayers(entries: readonly PlacedEntry[]): PlacedEntry[] {
+  const stacks = new Map<string, PlacedEntry[]>();
+  const others: PlacedEntry[] = [];
+  for (const entry of entries) {
+    const key = JSON.stringify([entry.client, entry.name]);
+    if (!rulesOf(entry.client).isLayered || !isTree(entry.fields)) others.push(entry);
+    else stacks.set(key, [...(stacks.get(key) ?? []), entry]);
+  }
+  const merged = [...stacks.values()].flatMap((stack) => mergeStack(stack.sort((a, b) => a.order - b.order)));
+  return [...others, ...merged].sort((a, b) => a.order - b.order);
+}
+
+function mergeStack(stack: readonly PlacedEntry[]): PlacedEntry[] {
+  const whole = merged(stack);
+  const agreed = stack.filter(({ awaitsApproval }) => !awaitsApproval);
+  if (whole === undefined || !isDefinition(whole)) return [];
+  if (agreed.length === stack.length) return [whole];
+  const base = merged(agreed);
+  if (base === undefined || !isDefinition(base)) return [{ ...whole, awaitsApproval: true }];
+  return withProject(base, whole, stack);
+}
+
+/** The project's wish comes first, as it is the stronger one once it is approved. */
+function withProject(base: PlacedEntry, whole: PlacedEntry, stack: readonly PlacedEntry[]): PlacedEntry[] {
+  const heedsUntrusted = base.client !== 'codex';
+  if (isSwitchedOff(fieldsOf(whole))) return [heedsUntrusted ? { ...base, isOff: true } : base];
+  if (launchText(base) === launchText(whole) && !isSwitchedOff(fieldsOf(base)))
+    return [heedsUntrusted ? { ...base, fields: whole.fields, unfilled: whole.unfilled } : base];
+  const last = stack.findLast(({ awaitsApproval }) => awaitsApproval) ?? whole;
+  const { path, realpath, scope, location, pointer } = last;
+  return [{ ...whole, path, realpath, scope, location, pointer, order: base.order, awaitsApproval: true }, base];
+}
+
+function merged(stack: readonly PlacedEntry[]): PlacedEntry | undefined {
+  const owner = stack.findLast((entry) => STARTS.some((key) => Object.hasOwn(fieldsOf(entry), key))) ?? stack[0];
+  if (owner === undefined) return undefined;
+  const fields = stack.map((entry) => entry.fields).reduce(mergeDeep);
+  const unfilled = stack.map((entry) => entry.unfilled ?? entry.fields).reduce(mergeDeep);
+  const sources = stack.flatMap((entry) => entry.sources);
+  return { ...owner, fields, unfilled, sources };
+}
+
+/** Not only a switch or a timeout for something that is defined nowhere. */
+function isDefinition(entry: PlacedEntry): boolean {
+  return LAUNCH.some((key) => Object.hasOwn(fieldsOf(entry), key));
+}
+
+function launchText(entry: PlacedEntry): string {
+  const fields = fieldsOf(entry);
+  return JSON.stringify(LAUNCH.map((key) => (Object.hasOwn(fields, key) ? fields[key] : null)));
+}
+
+function fieldsOf({ fields }: PlacedEntry): Tree {
+  return isTree(fields) ? fields : {};
+}
+
+function mergeDeep(below: unknown, above: unknown): unknown {
+  if (!isTree(below) || !isTree(above)) return above;
+  const members = new Map(Object.entries(below));
+  for (const [key, value] of Object.entries(above))
+    members.set(key, members.has(key) ? mergeDeep(members.get(key), value) : value);
+  return treeOf(members);
+}

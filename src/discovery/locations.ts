@@ -1,0 +1,113 @@
+// Where to look on one machine: the tables of places, made into paths. Pure; a pattern is matched by whoever reads.
+
+import type { FormatName } from './formats/format.ts';
+import type { Machine } from './machine.ts';
+import { AGENT_PLACES } from './places/agent-places.ts';
+import { type Base, basesOf } from './places/bases.ts';
+import { CLAUDE_PLACES, MANAGED_SERVERS } from './places/claude-places.ts';
+import { EDITOR_PLACES } from './places/editor-places.ts';
+import { FIRST_PLACES } from './places/first-places.ts';
+import { LAYERED_PLACES } from './places/layered-places.ts';
+import type { Place } from './places/place.ts';
+
+export interface Location {
+  readonly client: string;
+  readonly scope: string;
+  readonly format: FormatName;
+  /** A file; with a pattern, the directory that it begins in. */
+  readonly path: string;
+  /** Names below it, one a level; a star stands for anything. */
+  readonly pattern: readonly string[];
+  /** The project's directory that it belongs to. */
+  readonly project: string | undefined;
+  readonly instead: string | undefined;
+  /** What it says, where that is no file. */
+  readonly text?: string;
+  /** The plugin that brings it. */
+  readonly plugin?: Plugin;
+}
+
+export interface Plugin {
+  readonly name: string;
+  readonly root: string;
+  /** Where it may keep something. */
+  readonly data: string;
+  readonly isOff: boolean;
+}
+
+const ALL_PLACES = [...FIRST_PLACES, ...CLAUDE_PLACES, ...EDITOR_PLACES, ...LAYERED_PLACES, ...AGENT_PLACES];
+const INLINE = 'OPENCODE_CONFIG_CONTENT';
+
+/** All of them, those that come first in the order of precedence first. */
+export function locationsOf(machine: Machine): Location[] {
+  return locationsAt(machine, ALL_PLACES);
+}
+
+/** What an administrator has set counts whatever else is looked at. */
+export function managedLocations(machine: Machine): Location[] {
+  return locationsAt(
+    machine,
+    ALL_PLACES.filter(({ at }) => at === MANAGED_SERVERS),
+  );
+}
+
+function locationsAt(machine: Machine, places: readonly Place[]): Location[] {
+  const bases = basesOf(machine);
+  return places
+    .filter(({ on }) => on?.includes(machine.platform) ?? true)
+    .flatMap((place) => (place.at === INLINE ? inlineLocation(machine, place) : locationsIn(machine, bases, place)));
+}
+
+function locationsIn(machine: Machine, bases: ReadonlyMap<string, Base>, place: Place): Location[] {
+  const [name = '', ...rest] = place.at.split('/');
+  const { dirs, isProject = false } = bases.get(name) ?? { dirs: [] };
+  const star = rest.findIndex((segment) => segment.includes('*'));
+  const fixed = star < 0 ? rest : rest.slice(0, star);
+  return inOrder(place, dirs).map((dir) => ({
+    client: place.client,
+    scope: place.scope ?? (isProject ? 'project' : 'user'),
+    format: place.format,
+    path: machine.path.join(dir, ...fixed),
+    pattern: star < 0 ? [] : rest.slice(star),
+    project: isProject ? dir : undefined,
+    instead: place.instead,
+  }));
+}
+
+/** Where the last one wins, the nearest comes last. */
+function inOrder({ client }: Place, dirs: readonly string[]): readonly string[] {
+  return LAYERED_PLACES.some((layered) => layered.client === client) ? [...dirs].reverse() : dirs;
+}
+
+function inlineLocation(machine: Machine, { client, format }: Place): Location[] {
+  const text = machine.env(INLINE);
+  if (!text) return [];
+  return [
+    {
+      client,
+      scope: 'dynamic',
+      format,
+      path: machine.path.join(machine.cwd, INLINE),
+      pattern: [],
+      project: undefined,
+      instead: undefined,
+      text,
+    },
+  ];
+}
+
+/** What MCP_SERVERS_CONFIG names; undefined without it. Nothing else is searched then. */
+export function overrideLocations(machine: Machine): Location[] | undefined {
+  const { path, cwd, home, env } = machine;
+  const named = (env('MCP_SERVERS_CONFIG') ?? '').split(path.delimiter).filter((name) => name.trim() !== '');
+  if (named.length === 0) return undefined;
+  return named.map((name) => ({
+    client: 'override',
+    scope: 'dynamic',
+    format: 'definitions',
+    path: path.resolve(cwd, /^~(?=$|[\\/])/.test(name) ? path.join(home, name.slice(1)) : name),
+    pattern: [],
+    project: undefined,
+    instead: undefined,
+  }));
+}

@@ -1,0 +1,76 @@
+// The host as discovery asks it: paths of its platform, its environment, and the project that the working directory
+// belongs to.
+
+import { type PlatformPath, posix, win32 } from 'node:path';
+import type { DiscoveryHost, Platform } from './host.ts';
+
+export interface Machine {
+  readonly platform: Platform;
+  readonly path: PlatformPath;
+  readonly home: string;
+  readonly cwd: string;
+  /** The directory of the repository around the working directory; without one, the working directory. */
+  readonly root: string;
+  /** Whether the working directory is a project at all: a home directory is none. */
+  readonly hasProject: boolean;
+  env(name: string): string | undefined;
+}
+
+const FURTHEST = 64;
+
+export async function machineOf(host: DiscoveryHost): Promise<Machine> {
+  const path = host.platform === 'win32' ? win32 : posix;
+  const cwd = path.resolve(host.cwd);
+  const root = (await repositoryAround(host, path, cwd)) ?? cwd;
+  return machineAt(host, root);
+}
+
+/** For a root that is known. */
+export function machineAt(host: Omit<DiscoveryHost, 'files' | 'self'>, root: string): Machine {
+  const path = host.platform === 'win32' ? win32 : posix;
+  const cwd = path.resolve(host.cwd);
+  const home = path.resolve(host.homedir);
+  const hasProject = cwd !== home && path.dirname(cwd) !== cwd;
+  return { platform: host.platform, path, home, cwd, root, hasProject, env: lookupIn(host) };
+}
+
+/** The directories from the working directory up to the project's root, nearest first. */
+export function projectDirs({ path, cwd, root }: Machine): string[] {
+  const dirs = [cwd];
+  for (let dir = cwd; dir !== root && path.dirname(dir) !== dir; ) {
+    dir = path.dirname(dir);
+    dirs.push(dir);
+  }
+  return dirs;
+}
+
+async function repositoryAround(host: DiscoveryHost, path: PlatformPath, cwd: string): Promise<string | undefined> {
+  const home = path.resolve(host.homedir);
+  let dir = cwd;
+  for (let n = 0; n < FURTHEST && dir !== home; n++) {
+    if ((await namesIn(host, dir)).includes('.git')) return dir;
+    const above = path.dirname(dir);
+    if (above === dir) return undefined;
+    dir = above;
+  }
+  return undefined;
+}
+
+/** A directory above that may not be looked into ends nothing. */
+function namesIn(host: DiscoveryHost, dir: string): Promise<readonly string[]> {
+  return host.files.list(dir).catch(() => []);
+}
+
+function lookupIn({ platform, env }: Pick<DiscoveryHost, 'platform' | 'env'>): Machine['env'] {
+  if (platform !== 'win32') return (name) => (Object.hasOwn(env, name) ? env[name] : undefined);
+  const byUpperCase = new Map(Object.entries(env).map(([name, value]) => [name.toUpperCase(), value]));
+  return (name) => byUpperCase.get(name.toUpperCase());
+}
+
+/** The same place, whatever separators, case (on Windows) and trailing slash it is written with. */
+export function pathKey({ platform, path }: Pick<Machine, 'platform' | 'path'>, text: string): string {
+  const normal = path.normalize(text);
+  const bare =
+    normal.length > 1 && /[\\/]$/.test(normal) && !/^[A-Za-z]:[\\/]$/.test(normal) ? normal.slice(0, -1) : normal;
+  return platform === 'win32' ? bare.toLowerCase() : bare;
+}

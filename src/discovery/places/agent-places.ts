@@ -1,0 +1,69 @@
+// Agents in a terminal, and programs of their own.
+
+import { type Place, place } from './place.ts';
+
+const GEMINI_SYSTEM = ['ETC/gemini-cli', 'LIBRARY/GeminiCli', 'PROGRAMDATA/gemini-cli'];
+const AMP_SYSTEM = ['ETC/ampcode', 'LIBRARY/ampcode', 'PROGRAMDATA/ampcode'];
+const AMP_FILES = ['settings.json', 'settings.jsonc'];
+
+const TERMINAL: readonly Place[] = [
+  ...GEMINI_SYSTEM.map((dir) => place('gemini-cli', `${dir}/settings.json`, 'settings', { scope: 'enterprise' })),
+  place('gemini-cli', 'GEMINI/settings.json', 'settings'),
+  place('gemini-cli', 'P/.gemini/settings.json', 'settings'),
+  ...GEMINI_SYSTEM.map((dir) => place('gemini-cli', `${dir}/system-defaults.json`, 'settings', { scope: 'system' })),
+  place('gemini-cli', 'GEMINI/extensions/*/gemini-extension.json', 'gemini-extension', { scope: 'extension' }),
+  place('antigravity', 'GEMINI/config/mcp_config.json', 'mcp-servers', { instead: 'antigravity' }),
+  place('antigravity', 'GEMINI/antigravity/mcp_config.json', 'mcp-servers', {
+    scope: 'user-legacy',
+    instead: 'antigravity',
+  }),
+  place('qwen', '~/.qwen/settings.json', 'settings'),
+  place('qwen', 'P/.qwen/settings.json', 'settings'),
+  place('goose', 'GOOSE/config/config.yaml', 'goose', { instead: 'goose' }),
+  place('goose', 'XC/goose/config.yaml', 'goose', { instead: 'goose' }),
+  place('goose', 'AS/Block/goose/config/config.yaml', 'goose', { instead: 'goose' }),
+  place('goose', 'AD/Block/goose/config/config.yaml', 'goose', { instead: 'goose' }),
+  place('copilot-cli', 'COPILOT/mcp-config.json', 'mcp-servers'),
+  place('copilot-cli', 'UP/.mcp.json', 'any-key', { scope: 'workspace' }),
+  place('copilot-cli', 'UP/.github/mcp.json', 'mcp-servers', { scope: 'workspace' }),
+  place('amazon-q', '~/.aws/amazonq/mcp.json', 'mcp-servers'),
+  place('amazon-q', '~/.aws/amazonq/default.json', 'settings'),
+  place('amazon-q', '~/.aws/amazonq/agents/default.json', 'settings'),
+  place('amazon-q', 'P/.amazonq/mcp.json', 'mcp-servers'),
+  ...['.warp', '.warp_cli', '.agents'].map((dir) => place('warp', `~/${dir}/.mcp.json`, 'any-key')),
+  ...['.warp', '.agents'].map((dir) => place('warp', `P/${dir}/.mcp.json`, 'any-key')),
+  place('crush', 'CRUSH/crush.json', 'crush'),
+  place('crush', 'XC/crush/crush.json', 'crush'),
+  place('crush', 'LAD/crush/crush.json', 'crush'),
+  place('crush', 'P/.crush.json', 'crush'),
+  place('crush', 'P/crush.json', 'crush'),
+  place('factory', '~/.factory/mcp.json', 'mcp-servers'),
+  place('factory', 'P/.factory/mcp.json', 'mcp-servers'),
+  ...AMP_SYSTEM.map((dir) => place('amp', `${dir}/managed-settings.json`, 'amp', { scope: 'enterprise' })),
+  ...['~/.config/amp', 'AD/amp', 'UP/.amp'].flatMap((dir) =>
+    AMP_FILES.map((file) => place('amp', `${dir}/${file}`, 'amp')),
+  ),
+  place('kimi', '~/.kimi-code/mcp.json', 'mcp-servers', { instead: 'kimi' }),
+  place('kimi', '~/.kimi/mcp.json', 'mcp-servers', { scope: 'user-legacy', instead: 'kimi' }),
+  place('codebuddy', '~/.codebuddy/.mcp.json', 'mcp-servers'),
+  place('openhands', '~/.openhands/mcp.json', 'mcp-servers'),
+  place('rovo', '~/.rovodev/mcp.json', 'mcp-servers'),
+  place('grok-cli', '~/.grok/config.toml', 'toml'),
+  place('mistral-vibe', '~/.vibe/config.toml', 'toml'),
+  place('mcporter', '~/.mcporter/mcporter.json', 'mcp-servers'),
+  place('mcporter', 'P/config/mcporter.json', 'mcp-servers'),
+  place('inspector', 'INSPECTOR_FILE', 'mcp-servers'),
+  place('pi', '~/.config/mcp/mcp.json', 'mcp-servers'),
+];
+
+const PROGRAMS: readonly Place[] = [
+  place('lm-studio', '~/.lmstudio/mcp.json', 'mcp-servers', { instead: 'lm-studio' }),
+  place('lm-studio', '~/.cache/lm-studio/mcp.json', 'mcp-servers', { scope: 'user-legacy', instead: 'lm-studio' }),
+  place('librechat', 'P/librechat.yaml', 'librechat'),
+  place('jan', 'APP/Jan/data/mcp_config.json', 'mcp-servers'),
+  place('5ire', 'APP/5ire/mcp.json', 'mcp-servers'),
+  place('witsy', 'APP/Witsy/settings.json', 'settings'),
+  place('boltai', '~/.boltai/mcp.json', 'mcp-servers'),
+];
+
+export const AGENT_PLACES: readonly Place[] = [...TERMINAL, ...PROGRAMS];

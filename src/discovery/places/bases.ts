@@ -1,0 +1,88 @@
+// The directories that the tables of places begin with, on each platform. A base that a platform does not have has no
+// directories, and its places do not exist there.
+
+import { type Machine, projectDirs } from '../machine.ts';
+
+export interface Base {
+  readonly dirs: readonly string[];
+  /** Whether whoever wrote the project may have written what is there. */
+  readonly isProject?: boolean;
+}
+
+const WITHIN_PROJECT = new Set(['P', 'UP']);
+
+export function basesOf(machine: Machine): ReadonlyMap<string, Base> {
+  const dirs: Record<string, readonly (string | undefined)[]> = {
+    ...userDirs(machine),
+    ...systemDirs(machine),
+    ...relocatedDirs(machine),
+    P: [...new Set([machine.cwd, machine.root])],
+    UP: projectDirs(machine),
+  };
+  return new Map(
+    Object.entries(dirs).map(([name, found]) => [
+      name,
+      { dirs: found.filter((dir) => dir !== undefined), isProject: WITHIN_PROJECT.has(name) },
+    ]),
+  );
+}
+
+type Dirs = Record<string, readonly (string | undefined)[]>;
+
+function userDirs({ platform, path, home, env }: Machine): Dirs {
+  const config = env('XDG_CONFIG_HOME') || path.join(home, '.config');
+  const support = platform === 'darwin' ? path.join(home, 'Library', 'Application Support') : undefined;
+  const roaming = platform === 'win32' ? env('APPDATA') || path.join(home, 'AppData', 'Roaming') : undefined;
+  const local = platform === 'win32' ? env('LOCALAPPDATA') || path.join(home, 'AppData', 'Local') : undefined;
+  return {
+    '~': [home],
+    /** XDG's directory, which some clients use on all platforms. */
+    XC: [config],
+    AS: [support],
+    AD: [roaming],
+    LAD: [local],
+    /** Where programs keep their data. */
+    APP: [roaming ?? support ?? config],
+  };
+}
+
+function systemDirs({ platform, env }: Machine): Dirs {
+  const onWindows = platform === 'win32';
+  return {
+    ETC: [onWindows ? undefined : '/etc'],
+    LIBRARY: [platform === 'darwin' ? '/Library/Application Support' : undefined],
+    PROGRAMDATA: [onWindows ? env('ProgramData') || 'C:\\ProgramData' : undefined],
+    // Not from the environment: a user could point it elsewhere, and be managed by nobody.
+    CLAUDE_MANAGED: [
+      {
+        linux: '/etc/claude-code',
+        darwin: '/Library/Application Support/ClaudeCode',
+        win32: 'C:\\Program Files\\ClaudeCode',
+      }[platform],
+    ],
+  };
+}
+
+/** What the environment moves. */
+function relocatedDirs({ path, home, cwd, env }: Machine): Dirs {
+  const named = (name: string): string | undefined => {
+    const value = env(name);
+    return value ? path.resolve(cwd, value) : undefined;
+  };
+  const inHome = (...names: string[]): string => path.join(home, ...names);
+  const clineFile = 'cline_mcp_settings.json';
+  const clineData = named('CLINE_DATA_DIR') ?? path.join(named('CLINE_DIR') ?? inHome('.cline'), 'data');
+  return {
+    CLAUDE: [named('CLAUDE_CONFIG_DIR') ?? inHome('.claude')],
+    CLAUDE_FILE: [path.join(named('CLAUDE_CONFIG_DIR') ?? home, '.claude.json')],
+    CLINE_FILE: [named('CLINE_MCP_SETTINGS_PATH') ?? path.join(clineData, 'settings', clineFile)],
+    CODEX: [named('CODEX_HOME') ?? inHome('.codex')],
+    COPILOT: [named('COPILOT_HOME') ?? inHome('.copilot')],
+    CRUSH: [named('CRUSH_GLOBAL_CONFIG')],
+    GEMINI: [path.join(named('GEMINI_CLI_HOME') ?? home, '.gemini')],
+    GOOSE: [named('GOOSE_PATH_ROOT')],
+    INSPECTOR_FILE: [named('MCP_CATALOG_PATH') ?? inHome('.mcp-inspector', 'mcp.json')],
+    OPENCODE_CONFIG: [named('OPENCODE_CONFIG')],
+    OPENCODE_DIR: [named('OPENCODE_CONFIG_DIR')],
+  };
+}

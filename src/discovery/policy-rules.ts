@@ -1,0 +1,97 @@
+// The lists of allowed and denied servers, read: what each rule fits, and which can fit nothing.
+
+import { diagnostic, type Report } from './diagnostic.ts';
+import { isTree } from './tree.ts';
+import { type UrlPattern, urlPattern } from './url-pattern.ts';
+
+interface AnyRule {
+  /** How it is named to people, such as `deniedMcpServers[2]`. */
+  readonly label: string;
+  /** The file that it stands in. */
+  readonly file: string;
+}
+
+export type PolicyRule =
+  | (AnyRule & { readonly kind: 'name'; readonly name: string })
+  | (AnyRule & { readonly kind: 'command'; readonly argv: readonly string[] })
+  | (AnyRule & { readonly kind: 'url'; readonly pattern: UrlPattern });
+
+export type ListName = 'allowedMcpServers' | 'deniedMcpServers';
+
+export interface RuleReading {
+  readonly file: string;
+  readonly report: Report;
+  env(name: string): string | undefined;
+}
+
+const KINDS = ['serverName', 'serverCommand', 'serverUrl'];
+const VARIABLE = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
+
+/** Undefined without a list; rules that cannot be used are left out, and reported. */
+export function rulesIn(value: unknown, list: ListName, reading: RuleReading): PolicyRule[] | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!Array.isArray(value)) {
+    warn(list, 'must be a list, and is not heeded', reading);
+    return undefined;
+  }
+  return value.flatMap((item: unknown, i) => {
+    const label = `${list}[${i}]`;
+    const rule = ruleOf(item, { label, file: reading.file }, list, reading);
+    if (typeof rule !== 'string') return [rule];
+    warn(label, rule, reading);
+    return [];
+  });
+}
+
+function ruleOf(item: unknown, at: AnyRule, list: ListName, reading: RuleReading): PolicyRule | string {
+  if (!isTree(item)) return 'must be an object';
+  const [kind, ...more] = Object.keys(item);
+  if (kind === undefined || more.length > 0 || !KINDS.includes(kind))
+    return `must have exactly one of ${KINDS.join(', ')}`;
+  const value = item[kind];
+  if (kind === 'serverName') return nameRule(value, at, list);
+  if (kind === 'serverCommand') return commandRule(value, at, reading);
+  return urlRule(value, at, list, reading);
+}
+
+function nameRule(name: unknown, at: AnyRule, list: ListName): PolicyRule | string {
+  if (typeof name !== 'string' || name === '') return 'fits nothing: it has no name';
+  if (list === 'allowedMcpServers' && !/^[A-Za-z0-9_-]+$/.test(name))
+    return 'fits nothing: a name that is allowed has letters, digits, "-" and "_" only';
+  return { ...at, kind: 'name', name };
+}
+
+function commandRule(argv: unknown, at: AnyRule, reading: RuleReading): PolicyRule | string {
+  if (!Array.isArray(argv) || argv.length === 0) return 'fits nothing: it has no command';
+  if (!argv.every((arg) => typeof arg === 'string')) return 'fits nothing: a command is a list of texts';
+  return { ...at, kind: 'command', argv: argv.map((arg) => filled(arg, reading)) };
+}
+
+function urlRule(text: unknown, at: AnyRule, list: ListName, reading: RuleReading): PolicyRule | string {
+  if (typeof text !== 'string') return 'fits nothing: it has no URL';
+  if (list === 'allowedMcpServers' && widens(text, reading))
+    return 'is not heeded: a variable in it would change whom it allows';
+  const pattern = urlPattern(filled(text, reading));
+  return pattern === undefined ? 'fits nothing: a URL begins with its scheme' : { ...at, kind: 'url', pattern };
+}
+
+function filled(text: string, { env }: RuleReading): string {
+  return text.replace(
+    VARIABLE,
+    (whole, name: string, otherwise: string | undefined) => env(name) ?? otherwise ?? whole,
+  );
+}
+
+/** Whoever sets a variable must not choose the scheme, the host, or how much of its paths is allowed. */
+function widens(text: string, { env }: RuleReading): boolean {
+  const pathAt =
+    /^[^:]*:\/\/[^/?#]*/.exec(text.replace(VARIABLE, (whole) => '_'.repeat(whole.length)))?.[0].length ?? 0;
+  return [...text.matchAll(VARIABLE)].some(({ index, 1: name = '', 2: otherwise }) => {
+    const value = env(name) ?? otherwise;
+    return index < pathAt || pathAt === 0 || (value !== undefined && /[/\\?#*]|\.\./.test(value));
+  });
+}
+
+function warn(label: string, problem: string, { file, report }: RuleReading): void {
+  report(diagnostic('policy-rule', `${file}: the rule ${label} ${problem}.`, { path: file, name: label }));
+}

@@ -1,0 +1,87 @@
+// Definitions that lead back to the bridge itself: as a server of its own it would wait for itself. Cycles through
+// other gateways are seen by a mark in the environment of what is started.
+
+import { programName, unwrapped } from './command-line.ts';
+import type { Draft } from './draft.ts';
+import type { OwnIdentity } from './host.ts';
+import type { Machine } from './machine.ts';
+import { packageRun } from './package-identity.ts';
+
+/** Set for every server that is started. */
+export const DEPTH_VARIABLE = 'MCP_BRIDGE_DEPTH';
+const DEEPEST = 1;
+
+/** The mark for what is started here; undefined when it must not be, as we run below a bridge already. */
+export function nextDepth(current: string | undefined): number | undefined {
+  const depth = /^\d{1,9}$/.test(current ?? '') ? Number(current) : 0;
+  return depth < DEEPEST ? depth + 1 : undefined;
+}
+
+const INTERPRETERS = new Set(['node', 'bun', 'deno', 'tsx', 'nodejs']);
+
+export type Launched = Pick<Draft, 'transport' | 'command' | 'args' | 'cwd' | 'url'>;
+
+/** The paths of a definition that may be our own under another name. */
+export function ownPathsOf({ transport, command = '', args, cwd }: Launched, machine: Machine): string[] {
+  if (transport !== 'stdio') return [];
+  const line = unwrapped(command, args);
+  const script = INTERPRETERS.has(programName(line.command))
+    ? line.args.find((arg) => !/^-|^run$/.test(arg))
+    : undefined;
+  return [line.command, script]
+    .filter((text) => text !== undefined && /[\\/]|\.[cm]?[jt]s$/.test(text))
+    .map((text) => machine.path.resolve(cwd ?? machine.cwd, text ?? ''));
+}
+
+export class SelfReference {
+  readonly #self: OwnIdentity;
+  readonly #machine: Machine;
+  /** Real paths by the paths that were asked for. */
+  readonly #realpaths: ReadonlyMap<string, string>;
+  readonly #bins: ReadonlySet<string>;
+  readonly #addresses: ReadonlySet<string>;
+
+  constructor(self: OwnIdentity, machine: Machine, realpaths: ReadonlyMap<string, string>) {
+    this.#self = self;
+    this.#machine = machine;
+    this.#realpaths = realpaths;
+    this.#bins = new Set(self.bins.flatMap((bin) => [bin, realpaths.get(bin) ?? bin]));
+    this.#addresses = new Set(self.endpoints.flatMap((endpoint) => addressesIn(endpoint)));
+  }
+
+  includes(launched: Launched): boolean {
+    if (launched.transport !== 'stdio') return this.#isOurAddress(launched.url ?? '');
+    const line = unwrapped(launched.command ?? '', launched.args);
+    const name = programName(line.command);
+    if (this.#bins.has(line.command) || this.#bins.has(name)) return true;
+    if (ownPathsOf(launched, this.#machine).some((path) => this.#isOurPath(path))) return true;
+    const run = packageRun(line);
+    if (this.#self.packages.some((own) => run?.unversioned === `npm:${own}`)) return true;
+    const isRelay = ['npm:mcp-remote', 'npm:supergateway'].includes(run?.unversioned ?? '') || RELAYS.has(name);
+    return isRelay && line.args.some((arg) => this.#isOurAddress(arg));
+  }
+
+  #isOurPath(path: string): boolean {
+    return this.#bins.has(path) || this.#bins.has(this.#realpaths.get(path) ?? path);
+  }
+
+  #isOurAddress(text: string): boolean {
+    return addressesIn(text).some((address) => this.#addresses.has(address));
+  }
+}
+
+const RELAYS = new Set(['socat', 'nc', 'ncat', 'netcat', 'mcp-remote', 'mcp-proxy', 'curl', 'websocat']);
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0', '[::]']);
+
+/** Host and port, or the path of a socket, in the ways that programs are told of them. */
+function addressesIn(text: string): string[] {
+  const path = /^(?:unix:(?:\/\/)?|unix-connect:|unix-client:)?(\/[^,#]*)/i.exec(text)?.[1];
+  if (path !== undefined) return [path];
+  const tcp = /^tcp[46]?(?:-connect)?:([^,]+)/i.exec(text)?.[1];
+  const url = tcp === undefined ? text : `http://${tcp}`;
+  if (!/^(?:https?|wss?):/i.test(url) || !URL.canParse(url)) return [];
+  const { protocol, hostname, port } = new URL(url);
+  const host = hostname.replace(/\.$/, '');
+  const defaultPort = protocol === 'https:' || protocol === 'wss:' ? '443' : '80';
+  return [`${LOOPBACK.has(host) ? 'localhost' : host}:${port || defaultPort}`];
+}

@@ -1,0 +1,54 @@
+// Variables that OpenCode and Kilo fill in all over a file: {env:NAME}, and {file:path} for what a file says.
+
+import { diagnostic, type Report } from './diagnostic.ts';
+import type { Machine } from './machine.ts';
+import { mapTexts } from './tree.ts';
+
+const FILE = /\{file:([^{}]+)\}/g;
+const ENV = /\{env:([^{}]+)\}/g;
+
+export interface TextVariables {
+  readonly machine: Machine;
+  readonly report: Report;
+  readText(path: string): Promise<string | undefined>;
+}
+
+export function hasTextVariables(value: unknown): boolean {
+  return textsMatching(value, FILE).length + textsMatching(value, ENV).length > 0;
+}
+
+export function namesEnvironment(value: unknown): boolean {
+  return textsMatching(value, ENV).length > 0;
+}
+
+/** What is not there becomes an empty text. */
+export async function fillTexts(value: unknown, path: string, server: string, fill: TextVariables): Promise<unknown> {
+  const { machine, report } = fill;
+  const contents = new Map<string, string>();
+  for (const name of new Set(textsMatching(value, FILE)))
+    contents.set(name, ((await fill.readText(placeOf(name, path, machine))) ?? '').trim());
+  for (const name of new Set(textsMatching(value, ENV))) {
+    if (machine.env(name) !== undefined) continue;
+    const message = `${path}: "${server}" needs the variable ${name}, which is not set.`;
+    report(diagnostic('missing-env', message, { path, server, name }));
+  }
+  return mapTexts(value, (text) =>
+    text.replace(/\{(env|file):([^{}]+)\}/g, (_, kind: string, name: string) =>
+      kind === 'env' ? (machine.env(name) ?? '') : (contents.get(name) ?? ''),
+    ),
+  );
+}
+
+function placeOf(name: string, path: string, { path: paths, home }: Machine): string {
+  if (/^~[\\/]/.test(name)) return paths.join(home, name.slice(1));
+  return paths.resolve(paths.dirname(path), name);
+}
+
+function textsMatching(value: unknown, pattern: RegExp): string[] {
+  const found: string[] = [];
+  mapTexts(value, (text) => {
+    for (const [, name] of text.matchAll(pattern)) if (name !== undefined) found.push(name);
+    return text;
+  });
+  return found;
+}

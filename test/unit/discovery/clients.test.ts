@@ -1,0 +1,51 @@
+// One file of every client, and what its own words come to.
+
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { Platform } from '../../../src/discovery/host.ts';
+import { locationsOf } from '../../../src/discovery/locations.ts';
+import { machineAt } from '../../../src/discovery/machine.ts';
+import { checkExample, type Example } from '../../support/discovery-example.ts';
+
+interface Row {
+  readonly client: string;
+  readonly platform: Platform;
+  readonly file: string;
+  readonly content: unknown;
+  readonly expected: Readonly<Record<string, unknown>>;
+}
+
+const FIXTURE = new URL('../../fixtures/discovery/clients.json', import.meta.url);
+const { rows: ROWS } = JSON.parse(readFileSync(FIXTURE, 'utf8')) as { rows: Row[] };
+
+test.each(ROWS.map((row) => [`${row.client} in ${row.file}`, row] as const))('%s', async (_, row) => {
+  const { client, platform, file, content, expected } = row;
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  const example: Example = {
+    id: client,
+    title: client,
+    platform,
+    env: { PART: 'part' },
+    files: { [file]: { text } },
+    expected: { servers: [{ client, name: 's', ...expected }] },
+  };
+  await checkExample(example);
+});
+
+test('every client that has a place has a row above', () => {
+  const clients = (['linux', 'darwin', 'win32'] as const).flatMap((platform) => {
+    const home = platform === 'win32' ? 'C:\\Users\\u' : '/home/u';
+    const machine = machineAt({ platform, homedir: home, cwd: home, env: {} }, home);
+    return locationsOf(machine).map(({ client }) => client);
+  });
+  expect([...new Set(clients)].sort()).toEqual([...new Set(ROWS.map(({ client }) => client))].sort());
+});
+
+test.each(['linux', 'darwin', 'win32'] as const)('on %s the places are absolute, and all different', (platform) => {
+  const root = platform === 'win32' ? 'C:\\p' : '/p';
+  const machine = machineAt({ platform, homedir: `${root}u`, cwd: root, env: {} }, root);
+  const locations = locationsOf(machine);
+  for (const { path } of locations) expect(machine.path.isAbsolute(path), path).toBe(true);
+  const keys = locations.map(({ client, path, pattern }) => JSON.stringify([client, path, pattern]));
+  expect(new Set(keys).size).toBe(keys.length);
+});

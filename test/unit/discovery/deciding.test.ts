@@ -1,0 +1,126 @@
+// Approvals, precedence, what is given beside files, and the mark against cycles.
+
+import { expect, test } from 'vitest';
+import { type DiscoveryOptions, definitionHash, discoverServers, nextDepth } from '../../../src/discovery/index.ts';
+import { memoryHost } from '../../support/memory-host.ts';
+
+function discover(files: Readonly<Record<string, unknown>>, options: DiscoveryOptions = {}, env = {}) {
+  const texts = Object.entries(files).map(([path, content]) => [path, { text: JSON.stringify(content) }]);
+  const machine = { platform: 'linux', homedir: '/home/u', cwd: '/home/u/p', env } as const;
+  return discoverServers(memoryHost({ ...machine, files: Object.fromEntries(texts) }), options);
+}
+
+const PROJECT = {
+  '/home/u/p/.cursor/mcp.json': { mcpServers: { s: { command: 'run', env: { T: '$' + '{env:TOKEN}' } } } },
+  '/home/u/.cursor/mcp.json': { mcpServers: { s: { command: 'own' } } },
+};
+
+async function waitingHash(files: Readonly<Record<string, unknown>>, env = {}): Promise<string> {
+  const { servers } = await discover(files, {}, env);
+  const waiting = servers.find(({ state }) => state === 'pending-approval');
+  if (waiting === undefined) throw new Error('nothing waits');
+  return definitionHash(waiting);
+}
+
+test('what is approved is used, and takes the place of what it stands before', async () => {
+  const approvals = new Map([[await waitingHash(PROJECT), 'approved' as const]]);
+  const { servers } = await discover(PROJECT, { approvals });
+  expect(servers.map(({ id, command, state }) => [id, command, state])).toEqual([
+    ['s', 'run', 'ready'],
+    ['s-cursor', 'own', 'shadowed'],
+  ]);
+});
+
+test('what is rejected is not used, and stands before nothing', async () => {
+  const approvals = new Map([[await waitingHash(PROJECT), 'rejected' as const]]);
+  const { servers } = await discover(PROJECT, { approvals });
+  expect(servers.map(({ id, state }) => [id, state])).toEqual([
+    ['s-cursor', 'rejected'],
+    ['s', 'ready'],
+  ]);
+});
+
+test('a changed definition asks again, a changed token does not', async () => {
+  const hash = await waitingHash(PROJECT, { TOKEN: 'a' });
+  expect(await waitingHash(PROJECT, { TOKEN: 'b' })).toBe(hash);
+  const definitions = [
+    { command: 'run', args: ['x'], env: { T: '$' + '{env:TOKEN}' } },
+    { command: 'run', env: { T: 'other' } },
+    { command: 'run', env: { T: '$' + '{env:TOKEN}', NODE_OPTIONS: '--require ./x' } },
+  ];
+  for (const s of definitions)
+    expect(await waitingHash({ '/home/u/p/.cursor/mcp.json': { mcpServers: { s } } }, { TOKEN: 'a' })).not.toBe(hash);
+});
+
+const EVERYWHERE = {
+  '/home/u/MCPs/s.json': { command: 'first' },
+  '/home/u/.claude.json': {
+    mcpServers: { s: { command: 'second' } },
+    projects: { '/home/u/p': { mcpServers: { s: { command: 'local' } } } },
+  },
+  '/home/u/.cursor/mcp.json': { mcpServers: { s: { command: 'third' } } },
+};
+
+test('the first of the list of places wins over everything where that is asked for', async () => {
+  const { servers } = await discover(EVERYWHERE, { precedence: 'first-wins' });
+  expect(servers.filter(({ state }) => state === 'ready')).toMatchObject([{ id: 's', alias: 's', command: 'first' }]);
+});
+
+test('by scope each client keeps its own, with an id and an alias of its own', async () => {
+  const { servers } = await discover(EVERYWHERE);
+  const ready = servers.filter(({ state }) => state === 'ready');
+  expect(ready.map(({ id, alias, command }) => [id, alias, command])).toEqual([
+    ['s', 's', 'local'],
+    ['s-seed-dir', 's_2', 'first'],
+    ['s-cursor', 's_3', 'third'],
+  ]);
+});
+
+test("the bridge's own definition stands for everybody's of its name", async () => {
+  const own = { '/home/u/p/mcp-bridge.config.json': { mcpServers: { s: { command: 'own' } } } };
+  const { servers } = await discover({ ...EVERYWHERE, ...own });
+  expect(servers.filter(({ state }) => state === 'ready')).toMatchObject([{ client: 'bridge', command: 'own' }]);
+});
+
+test('what is given beside files counts by its scope', async () => {
+  const given = [
+    { client: 'bridge', scope: 'dynamic', file: '--server', servers: { flag: { command: 'f' } } },
+    {
+      client: 'claude-code',
+      scope: 'hosted',
+      file: 'claude.ai',
+      servers: { 'claude.ai X': { type: 'http', url: 'https://x.example/mcp' } },
+    },
+  ];
+  const { servers } = await discover(
+    { '/home/u/.claude.json': { mcpServers: { x: { type: 'http', url: 'https://x.example/mcp/' } } } },
+    { given },
+  );
+  expect(servers.map(({ name, scope, state }) => [name, scope, state])).toEqual([
+    ['flag', 'dynamic', 'ready'],
+    ['x', 'user', 'ready'],
+    ['claude.ai X', 'hosted', 'duplicate'],
+  ]);
+});
+
+test("the bridge's own policy holds for everybody", async () => {
+  const policy = { deniedMcpServers: [{ serverCommand: ['third'] }] };
+  const { servers } = await discover(EVERYWHERE, { policy });
+  expect(servers.filter(({ state }) => state === 'blocked-by-policy')).toMatchObject([
+    { client: 'cursor', reason: 'it is denied by deniedMcpServers[0] in policy' },
+  ]);
+});
+
+test('an input is supplied by whoever asks, or by its variable', async () => {
+  const files = {
+    '/home/u/.config/Code/User/mcp.json': { servers: { s: { command: 'c', args: ['$' + '{input:api-key}'] } } },
+  };
+  const stateWith = async (options: DiscoveryOptions, env = {}) => (await discover(files, options, env)).servers[0];
+  expect(await stateWith({})).toMatchObject({ state: 'needs-input', inputs: ['api-key'] });
+  expect(await stateWith({ input: (id) => `for ${id}` })).toMatchObject({ state: 'ready', args: ['for api-key'] });
+  expect(await stateWith({}, { MCP_BRIDGE_INPUT_API_KEY: 'k' })).toMatchObject({ state: 'ready', args: ['k'] });
+});
+
+test('a bridge may be started below none', () => {
+  expect([undefined, '', '0', '1', '2', 'x'].map(nextDepth)).toEqual([1, 1, 1, undefined, undefined, 1]);
+});
