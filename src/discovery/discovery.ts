@@ -14,7 +14,7 @@ import { type Gathering, gather } from './gathering.ts';
 import { type GivenServers, givenEntries } from './given-servers.ts';
 import type { DiscoveryHost } from './host.ts';
 import { mergeLayers } from './layers.ts';
-import { type Location, locationsOf, managedLocations, overrideLocations } from './locations.ts';
+import { agentPluginLocations, type Location, locationsOf, managedLocations, overrideLocations } from './locations.ts';
 import { machineOf } from './machine.ts';
 import { named } from './naming.ts';
 import { decideAll, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
@@ -33,6 +33,8 @@ export interface DiscoveryOptions {
   readonly input?: (id: string) => string | undefined;
   /** Definitions that stand in no file: of flags, of a config that is a program, or of hosted connectors. */
   readonly given?: readonly GivenServers[];
+  /** The directories of Agent Plugins, each with its plugin.json and mcp.json. */
+  readonly agentPlugins?: readonly string[];
   /** With it, a broken file is read once more a moment later. */
   readonly pause?: Pause;
 }
@@ -76,7 +78,11 @@ async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options
   const override = overrideLocations(machine);
   const locations =
     override === undefined
-      ? [...locationsOf(machine), ...(await pluginLocations(reader, machine, settings))]
+      ? [
+          ...locationsOf(machine),
+          ...(await pluginLocations(reader, machine, settings)),
+          ...agentPluginLocations(machine, options.agentPlugins ?? []),
+        ]
       : [...managed, ...(await Promise.all(override.map((location) => namedByOverride(location, gathering))))];
   const found = await gather(locations, gathering);
   const trusted = await trustCodexProjects(found, gathering);

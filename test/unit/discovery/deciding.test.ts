@@ -124,3 +124,22 @@ test('an input is supplied by whoever asks, or by its variable', async () => {
 test('a bridge may be started below none', () => {
   expect([undefined, '', '0', '1', '2', 'x'].map(nextDepth)).toEqual([1, 1, 1, undefined, undefined, 1]);
 });
+
+test('the servers of Agent Plugins are named after them, and know two variables', async () => {
+  const files = {
+    '/opt/p/plugin.json': { name: 'tools' },
+    '/opt/p/mcp.json': {
+      mcpServers: { s: { type: 'stdio', command: './run', args: ['$' + '{PLUGIN_ROOT}/x', '$' + '{HOME}'] } },
+    },
+  };
+  const { servers } = await discover(files, { agentPlugins: ['/opt/p'] }, { HOME: '/h' });
+  expect(servers).toMatchObject([
+    {
+      name: 'plugin:tools:s',
+      client: 'agent-plugin',
+      scope: 'plugin',
+      cwd: '/opt/p',
+      args: ['/opt/p/x', '$' + '{HOME}'],
+    },
+  ]);
+});
