@@ -17,7 +17,7 @@ import { mergeLayers } from './layers.ts';
 import { agentPluginLocations, type Location, locationsOf, managedLocations, overrideLocations } from './locations.ts';
 import { machineOf } from './machine.ts';
 import { named } from './naming.ts';
-import { decideAll, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
+import { explainPolicy, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
 import { type Precedence, shadow } from './precedence.ts';
 import { projectTest } from './project-test.ts';
 import { trustCodexProjects } from './project-trust.ts';
@@ -46,6 +46,8 @@ export interface Discovery {
   readonly groups: readonly Group[];
   /** Which different servers have the same name. */
   readonly conflicts: readonly Conflict[];
+  /** What `explainPolicy` decides by. */
+  readonly policies: Policies;
 }
 
 export async function discoverServers(host: DiscoveryHost, options: DiscoveryOptions = {}): Promise<Discovery> {
@@ -64,7 +66,7 @@ export async function discoverServers(host: DiscoveryHost, options: DiscoveryOpt
   const known = await withoutSelf(drafts, host, gathering);
   const decided = decide(known, { settings, policies, options });
   const { drafts: grouped, groups, conflicts } = groupDuplicates(decided, report);
-  return { servers: named(grouped), diagnostics: inOrder(diagnostics), groups, conflicts };
+  return { servers: named(grouped), diagnostics: inOrder(diagnostics), groups, conflicts, policies };
 }
 
 interface Found {
@@ -157,7 +159,7 @@ function decide(drafts: readonly Draft[], { settings, policies, options }: Decid
   const { precedence = 'scope', approvals = new Map() } = options;
   const isExclusive = policies.everybody.some(({ exclusiveFile }) => exclusiveFile !== undefined);
   const govern = (draft: Draft): Draft => {
-    const decision = decideAll(draft, policies);
+    const decision = explainPolicy(draft, policies);
     if (decision.isAllowed || !GOVERNED.has(draft.state)) return draft;
     return withState(draft, 'blocked-by-policy', decision.reason);
   };

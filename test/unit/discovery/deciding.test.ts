@@ -1,7 +1,13 @@
 // Approvals, precedence, what is given beside files, and the mark against cycles.
 
 import { expect, test } from 'vitest';
-import { type DiscoveryOptions, definitionHash, discoverServers, nextDepth } from '../../../src/discovery/index.ts';
+import {
+  type DiscoveryOptions,
+  definitionHash,
+  discoverServers,
+  explainPolicy,
+  nextDepth,
+} from '../../../src/discovery/index.ts';
 import { memoryHost } from '../../support/memory-host.ts';
 
 function discover(files: Readonly<Record<string, unknown>>, options: DiscoveryOptions = {}, env = {}) {
@@ -105,10 +111,15 @@ test('what is given beside files counts by its scope', async () => {
 
 test("the bridge's own policy holds for everybody", async () => {
   const policy = { deniedMcpServers: [{ serverCommand: ['third'] }] };
-  const { servers } = await discover(EVERYWHERE, { policy });
+  const { servers, policies } = await discover(EVERYWHERE, { policy });
   expect(servers.filter(({ state }) => state === 'blocked-by-policy')).toMatchObject([
     { client: 'cursor', reason: 'it is denied by deniedMcpServers[0] in policy' },
   ]);
+  const decisions = servers.map((server) => [server.command, explainPolicy(server, policies).rule]);
+  expect(Object.fromEntries(decisions)).toEqual({
+    ...{ first: undefined, second: undefined, local: undefined },
+    third: 'deniedMcpServers[0] in policy',
+  });
 });
 
 test('an input is supplied by whoever asks, or by its variable', async () => {
