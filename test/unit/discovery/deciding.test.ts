@@ -154,3 +154,18 @@ test('the servers of Agent Plugins are named after them, and know two variables'
     },
   ]);
 });
+
+test('a server and what a hosted proxy makes of its address are one', async () => {
+  const proxied = 'https://p.example/v2/ccr-sessions/1?to=https%3A%2F%2Fx.example%2Fmcp';
+  const mcpServers = {
+    direct: { type: 'http', url: 'https://x.example/mcp' },
+    proxied: { type: 'http', url: proxied },
+    other: { type: 'http', url: 'https://p.example/v2/ccr-sessions/2' },
+  };
+  const { servers } = await discover({ '/home/u/.claude.json': { mcpServers } });
+  expect(servers.map(({ url, state }) => [url, state])).toEqual([
+    ['https://x.example/mcp', 'ready'],
+    [proxied, 'duplicate'],
+    ['https://p.example/v2/ccr-sessions/2', 'ready'],
+  ]);
+});
