@@ -141,13 +141,8 @@ function launchOf(entry: PlacedEntry, written: Written, variables: Variables, fi
   const { transport, command, args, cwd, url, headersHelper } = written;
   const { machine } = filling;
   const isProcess = transport === 'stdio';
-  const filled = (values: Values, field: 'env' | 'headers'): Record<string, string> =>
-    Object.fromEntries(
-      [...values].flatMap(([name, value]) => {
-        const text = textOf(value, variables, field, filling);
-        return text === undefined ? [] : [[name, text] as const];
-      }),
-    );
+  const filled = (values: Values, field: 'env' | 'headers'): Texts =>
+    textsOf(values, (value) => textOf(value, variables, field, filling));
   return {
     transport,
     command: command === undefined ? undefined : inHome(variables.fill(command, 'command'), machine),
@@ -187,9 +182,18 @@ function workingDir(entry: PlacedEntry, cwd: string | undefined, machine: Machin
 }
 
 function rawOf({ transport, command, args, env, cwd, url, headers, headersHelper }: Written): Launch {
-  const texts = (values: Values): Record<string, string> =>
-    Object.fromEntries([...values].map(([name, value]) => [name, rawText(value)]));
-  return { transport, command, args, env: texts(env), cwd, url, headers: texts(headers), headersHelper };
+  const [rawEnv, rawHeaders] = [textsOf(env, rawText), textsOf(headers, rawText)];
+  return { transport, command, args, env: rawEnv, cwd, url, headers: rawHeaders, headersHelper };
+}
+
+type Texts = Readonly<Record<string, string>>;
+const NO_TEXTS: Texts = Object.freeze({});
+
+/** What becomes of each value; those that become nothing are left out. */
+function textsOf(values: Values, change: (value: Value) => string | undefined): Texts {
+  if (values.size === 0) return NO_TEXTS;
+  const pairs = [...values].map(([name, value]) => [name, change(value)] as const);
+  return Object.fromEntries(pairs.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
 }
 
 function rawText(value: Value): string {

@@ -14,10 +14,10 @@ import { type Gathering, gather } from './gathering.ts';
 import { type GivenServers, givenEntries } from './given-servers.ts';
 import type { DiscoveryHost } from './host.ts';
 import { mergeLayers } from './layers.ts';
-import { type Location, locationsOf, managedLocations, overrideLocations } from './locations.ts';
+import { agentPluginLocations, type Location, locationsOf, managedLocations, overrideLocations } from './locations.ts';
 import { machineOf } from './machine.ts';
 import { named } from './naming.ts';
-import { decideAll, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
+import { explainPolicy, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
 import { type Precedence, shadow } from './precedence.ts';
 import { projectTest } from './project-test.ts';
 import { trustCodexProjects } from './project-trust.ts';
@@ -33,6 +33,8 @@ export interface DiscoveryOptions {
   readonly input?: (id: string) => string | undefined;
   /** Definitions that stand in no file: of flags, of a config that is a program, or of hosted connectors. */
   readonly given?: readonly GivenServers[];
+  /** The directories of Agent Plugins, each with its plugin.json and mcp.json. */
+  readonly agentPlugins?: readonly string[];
   /** With it, a broken file is read once more a moment later. */
   readonly pause?: Pause;
 }
@@ -44,6 +46,8 @@ export interface Discovery {
   readonly groups: readonly Group[];
   /** Which different servers have the same name. */
   readonly conflicts: readonly Conflict[];
+  /** What `explainPolicy` decides by. */
+  readonly policies: Policies;
 }
 
 export async function discoverServers(host: DiscoveryHost, options: DiscoveryOptions = {}): Promise<Discovery> {
@@ -62,7 +66,7 @@ export async function discoverServers(host: DiscoveryHost, options: DiscoveryOpt
   const known = await withoutSelf(drafts, host, gathering);
   const decided = decide(known, { settings, policies, options });
   const { drafts: grouped, groups, conflicts } = groupDuplicates(decided, report);
-  return { servers: named(grouped), diagnostics: inOrder(diagnostics), groups, conflicts };
+  return { servers: named(grouped), diagnostics: inOrder(diagnostics), groups, conflicts, policies };
 }
 
 interface Found {
@@ -76,7 +80,11 @@ async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options
   const override = overrideLocations(machine);
   const locations =
     override === undefined
-      ? [...locationsOf(machine), ...(await pluginLocations(reader, machine, settings))]
+      ? [
+          ...locationsOf(machine),
+          ...(await pluginLocations(reader, machine, settings)),
+          ...agentPluginLocations(machine, options.agentPlugins ?? []),
+        ]
       : [...managed, ...(await Promise.all(override.map((location) => namedByOverride(location, gathering))))];
   const found = await gather(locations, gathering);
   const trusted = await trustCodexProjects(found, gathering);
@@ -151,7 +159,7 @@ function decide(drafts: readonly Draft[], { settings, policies, options }: Decid
   const { precedence = 'scope', approvals = new Map() } = options;
   const isExclusive = policies.everybody.some(({ exclusiveFile }) => exclusiveFile !== undefined);
   const govern = (draft: Draft): Draft => {
-    const decision = decideAll(draft, policies);
+    const decision = explainPolicy(draft, policies);
     if (decision.isAllowed || !GOVERNED.has(draft.state)) return draft;
     return withState(draft, 'blocked-by-policy', decision.reason);
   };

@@ -73,15 +73,23 @@ export function textList(value: unknown, key: string, notes: EntryNotes): string
   return texts.filter((text) => text !== undefined);
 }
 
+const NO_TEXTS: ReadonlyMap<string, string> = new Map();
+
+/** All of them in one; what comes later counts. Most entries have one map or none, and need no other. */
+export function joinedValues(maps: readonly Values[]): Values {
+  const filled = maps.filter(({ size }) => size > 0);
+  return filled.length < 2 ? (filled[0] ?? NO_TEXTS) : new Map(filled.flatMap((map) => [...map]));
+}
+
 /** A map of texts, or a list of `NAME=value`. A value that is no text is left out, and noted. */
-export function textMap(value: unknown, key: string, notes: EntryNotes): Map<string, string> {
-  const map = new Map<string, string>();
-  if (value === undefined || value === null) return map;
+export function textMap(value: unknown, key: string, notes: EntryNotes): ReadonlyMap<string, string> {
+  if (value === undefined || value === null) return NO_TEXTS;
   if (Array.isArray(value)) return mapOfList(value, notes);
   if (!isTree(value)) {
     notes.refuse(`"${key}" must be an object`);
-    return map;
+    return NO_TEXTS;
   }
+  const map = new Map<string, string>();
   for (const [name, item] of Object.entries(value)) {
     const text = scalarText(item);
     if (text !== undefined) map.set(name, text);

@@ -16,6 +16,6 @@ export type { DiscoveryHost, HostFiles, OwnIdentity, Platform } from './host.ts'
 export { type NodeProcess, nodeDiscoveryHost } from './node-host.ts';
 export { decidePolicy, type Policy, type PolicyDecision, type PolicySubject } from './policy.ts';
 export type { PolicyRule } from './policy-rules.ts';
-export type { OwnPolicy } from './policy-sources.ts';
+export { explainPolicy, type OwnPolicy, type Policies } from './policy-sources.ts';
 export type { Precedence } from './precedence.ts';
 export { DEPTH_VARIABLE, nextDepth } from './self-reference.ts';

@@ -96,6 +96,19 @@ function inlineLocation(machine: Machine, { client, format }: Place): Location[]
   ];
 }
 
+/** Agent Plugins have no place of their own: whoever has installed them says where they are. */
+export function agentPluginLocations({ path, cwd }: Machine, dirs: readonly string[]): Location[] {
+  return dirs.map((dir) => ({
+    client: 'agent-plugin',
+    scope: 'plugin',
+    format: 'agent-plugin',
+    path: path.resolve(cwd, dir, 'mcp.json'),
+    pattern: [],
+    project: undefined,
+    instead: undefined,
+  }));
+}
+
 /** What MCP_SERVERS_CONFIG names; undefined without it. Nothing else is searched then. */
 export function overrideLocations(machine: Machine): Location[] | undefined {
   const { path, cwd, home, env } = machine;

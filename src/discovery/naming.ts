@@ -12,10 +12,39 @@ export function named(drafts: readonly Draft[]): DiscoveredServer[] {
   const inTurn = [0, 1, 2].flatMap((turn) => drafts.filter(({ state }) => turnOf(state) === turn));
   const ids = idsOf(inTurn);
   const aliases = aliasesFor(inTurn);
-  return drafts.map((draft) => {
-    const { order: _order, awaitsApproval: _awaits, isListedPerFile: _listed, ...server } = draft;
-    return { id: ids.get(draft) ?? draft.name, alias: aliases.get(draft) ?? '', ...server };
-  });
+  return drafts.map((draft) => serverOf(draft, ids.get(draft) ?? draft.name, aliases.get(draft) ?? ''));
+}
+
+/** Member by member, without those of a draft: thousands of these are made. */
+function serverOf(draft: Draft, id: string, alias: string): DiscoveredServer {
+  return {
+    id,
+    name: draft.name,
+    alias,
+    client: draft.client,
+    scope: draft.scope,
+    file: draft.file,
+    realpath: draft.realpath,
+    pointer: draft.pointer,
+    sources: draft.sources,
+    transport: draft.transport,
+    command: draft.command,
+    args: draft.args,
+    env: draft.env,
+    cwd: draft.cwd,
+    url: draft.url,
+    headers: draft.headers,
+    headersHelper: draft.headersHelper,
+    oauth: draft.oauth,
+    timeoutMs: draft.timeoutMs,
+    startupTimeoutMs: draft.startupTimeoutMs,
+    tools: draft.tools,
+    inputs: draft.inputs,
+    description: draft.description,
+    state: draft.state,
+    reason: draft.reason,
+    raw: draft.raw,
+  };
 }
 
 function turnOf(state: ServerState): number {

@@ -65,12 +65,12 @@ function runOf(runner: Runner, args: readonly string[]): PackageRun | undefined 
   let i = 0;
   for (; i < args.length; i++) {
     const arg = args[i] ?? '';
-    const [flag = '', value] = arg.split(/=(.*)/s);
     if (arg === '--') {
       i++;
       break;
     }
     if (!arg.startsWith('-')) break;
+    const [flag = '', value] = arg.split(/=(.*)/s);
     if (runner.packageFlags.includes(flag)) named ??= value ?? args[++i];
     else if (runner.valueFlags.includes(flag)) i += value === undefined ? 1 : 0;
     else if (!runner.ownFlags.includes(arg)) kept.push(arg);

@@ -64,7 +64,7 @@ export function policiesOf({ settings, own, exclusiveFile, machine, report }: Po
 }
 
 /** The first refusal, or the last permission. For Claude Code the lists of all its settings are one. */
-export function decideAll(server: PolicySubject & { readonly client: string }, policies: Policies): PolicyDecision {
+export function explainPolicy(server: PolicySubject & { readonly client: string }, policies: Policies): PolicyDecision {
   const [admin = OPEN_POLICY, ...others] = policies.everybody;
   const decisions = [server.client === 'claude-code' ? policies.claude : admin, ...others].map((policy) =>
     decidePolicy(server, policy),

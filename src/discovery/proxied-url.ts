@@ -4,7 +4,7 @@
 const MARKERS = ['/v2/session_ingress/shttp/mcp/', '/v2/ccr-sessions/'];
 
 export function unproxied(url: string): string {
-  if (!URL.canParse(url)) return url;
+  if (!MARKERS.some((marker) => url.includes(marker)) || !URL.canParse(url)) return url;
   const { pathname, searchParams } = new URL(url);
   if (!MARKERS.some((marker) => pathname.includes(marker))) return url;
   return [...searchParams.values()].find((value) => /^https?:\/\//.test(value) && URL.canParse(value)) ?? url;

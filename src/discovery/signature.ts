@@ -68,7 +68,7 @@ function shownUrl(url: string): string {
     .split('/')
     .map((word) => (/^(?=.*\d)[\w~%-]{20,}$/.test(word) ? '…' : word))
     .join('/');
-  const query = [...parsed.searchParams.keys()].join('&');
+  const query = parsed.search === '' ? '' : [...parsed.searchParams.keys()].join('&');
   return `${parsed.protocol}//${parsed.host}${path === '/' ? '' : path}${query && `?${query}`}`;
 }
 

@@ -8,12 +8,12 @@ import {
   EntryNotes,
   firstOf,
   isSwitchedOff,
+  joinedValues,
   listField,
   milliseconds,
   textField,
   textList,
   textMap,
-  type Value,
   type Values,
 } from './entry-fields.ts';
 import { isTree, member, type Tree, textAt, treeAt } from './tree.ts';
@@ -126,26 +126,29 @@ function programOf(fields: Tree, notes: EntryNotes): Pick<Written, 'command' | '
 }
 
 function envOf(fields: Tree, client: string, notes: EntryNotes): Values {
-  const nested = treeAt(fields, 'command');
-  const env = new Map<string, Value>(client === 'codex' ? codexVariables(fields) : []);
-  for (const name of client === 'goose' ? (listField(fields, ['env_keys']) ?? []) : [])
-    env.set(name, { prefix: '', variable: name, isNeeded: true });
   const found = firstOf(fields, ['env', 'environment', 'envs']);
-  for (const map of [textMap(nested?.env, 'command.env', notes), textMap(found?.value, found?.key ?? 'env', notes)])
-    for (const [name, value] of map) env.set(name, value);
-  return env;
+  return joinedValues([
+    ...(client === 'codex' ? [codexVariables(fields)] : []),
+    ...(client === 'goose' ? [keyringVariables(fields)] : []),
+    textMap(member(fields, 'command', 'env'), 'command.env', notes),
+    textMap(found?.value, found?.key ?? 'env', notes),
+  ]);
+}
+
+/** What Goose keeps in the keyring it takes from the environment too. */
+function keyringVariables(fields: Tree): Values {
+  const names = listField(fields, ['env_keys']) ?? [];
+  return new Map(names.map((name) => [name, { prefix: '', variable: name, isNeeded: true }]));
 }
 
 function headersOf(fields: Tree, client: string, notes: EntryNotes): Values {
-  const places = [
-    member(fields, 'headers'),
-    member(fields, 'http_headers'),
-    member(fields, 'requestInit', 'headers'),
-    member(fields, 'requestOptions', 'headers'),
-  ];
-  const headers = new Map<string, Value>(client === 'codex' ? codexHeaders(fields, notes) : []);
-  for (const value of places) for (const [name, text] of textMap(value, 'headers', notes)) headers.set(name, text);
-  return headers;
+  return joinedValues([
+    ...(client === 'codex' ? [codexHeaders(fields, notes)] : []),
+    textMap(member(fields, 'headers'), 'headers', notes),
+    textMap(member(fields, 'http_headers'), 'http_headers', notes),
+    textMap(member(fields, 'requestInit', 'headers'), 'requestInit.headers', notes),
+    textMap(member(fields, 'requestOptions', 'headers'), 'requestOptions.headers', notes),
+  ]);
 }
 
 interface Choice {

@@ -8,6 +8,7 @@ import type { Machine } from '../machine.ts';
 import { isTree, pointerTo, type Tree } from '../tree.ts';
 
 export type FormatName =
+  | 'agent-plugin'
   | 'amp'
   | 'any-key'
   | 'bridge'

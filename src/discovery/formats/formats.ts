@@ -5,9 +5,10 @@ import { DEFINITIONS } from './definition-format.ts';
 import type { Format, FormatName } from './format.ts';
 import { DESKTOP_EXTENSION, GEMINI_EXTENSION } from './manifest-formats.ts';
 import * as maps from './map-formats.ts';
-import { CLAUDE_PLUGIN } from './plugin-format.ts';
+import { AGENT_PLUGIN, CLAUDE_PLUGIN } from './plugin-format.ts';
 
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
+  'agent-plugin': AGENT_PLUGIN,
   amp: maps.AMP,
   'any-key': maps.ANY_KEY,
   bridge: maps.SETTINGS,

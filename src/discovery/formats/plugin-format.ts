@@ -1,6 +1,7 @@
-// The servers of a Claude Code plugin, in its .mcp.json or in its manifest. They are named after the plugin.
+// The servers of plugins: of Claude Code's, in .mcp.json or in the manifest, and of Agent Plugins, in mcp.json beside
+// plugin.json. They are named after the plugin.
 
-import { isTree, member, type Tree, treeAt } from '../tree.ts';
+import { isTree, member, type Tree, textAt, treeAt } from '../tree.ts';
 import { type Entry, entriesIn, entriesOfMap, type Format, type ParsedFile } from './format.ts';
 
 export const CLAUDE_PLUGIN: Format = {
@@ -13,15 +14,32 @@ export const CLAUDE_PLUGIN: Format = {
       ['CLAUDE_PLUGIN_DATA', plugin.data],
       ['CLAUDE_PROJECT_DIR', file.machine.cwd],
     ]);
-    return serversIn(file).map((entry) => ({
-      ...entry,
-      name: `plugin:${plugin.name}:${entry.name}`,
-      variables,
-      dir: plugin.root,
-      isOff: plugin.isOff,
-    }));
+    return ofPlugin(serversIn(file), plugin.name, { variables, dir: plugin.root, isOff: plugin.isOff });
   },
 };
+
+export const AGENT_PLUGIN: Format = {
+  syntax: 'json',
+  companion: (path, { path: paths }) => paths.join(paths.dirname(path), 'plugin.json'),
+  read: (file) => {
+    const { machine, path, companion } = file;
+    const dir = machine.path.dirname(path);
+    const variables = new Map([
+      ['PLUGIN_ROOT', dir],
+      ['PLUGIN_DATA', machine.path.join(dir, 'data')],
+    ]);
+    const name = textAt(companion, 'name') ?? machine.path.basename(dir);
+    return ofPlugin(entriesIn(file, ['mcpServers']), name, { variables, dir });
+  },
+};
+
+function ofPlugin(
+  entries: readonly Entry[],
+  plugin: string,
+  detail: Pick<Entry, 'variables' | 'dir' | 'isOff'>,
+): Entry[] {
+  return entries.map((entry) => ({ ...entry, ...detail, name: `plugin:${plugin}:${entry.name}` }));
+}
 
 /** The manifest may name files instead, which are read as files of their own. */
 function serversIn(file: ParsedFile): Entry[] {

@@ -56,6 +56,12 @@ const TERMINAL: readonly Place[] = [
   place('pi', '~/.config/mcp/mcp.json', 'mcp-servers'),
 ];
 
+/** VS Code's agents read what others have; whose it is, is said above. */
+const READ_BY_CODE: readonly Place[] = [
+  place('vscode', 'P/.mcp.json', 'any-key', { scope: 'workspace' }),
+  place('vscode', 'COPILOT/mcp-config.json', 'mcp-servers'),
+];
+
 const PROGRAMS: readonly Place[] = [
   place('lm-studio', '~/.lmstudio/mcp.json', 'mcp-servers', { instead: 'lm-studio' }),
   place('lm-studio', '~/.cache/lm-studio/mcp.json', 'mcp-servers', { scope: 'user-legacy', instead: 'lm-studio' }),
@@ -66,4 +72,4 @@ const PROGRAMS: readonly Place[] = [
   place('boltai', '~/.boltai/mcp.json', 'mcp-servers'),
 ];
 
-export const AGENT_PLACES: readonly Place[] = [...TERMINAL, ...PROGRAMS];
+export const AGENT_PLACES: readonly Place[] = [...TERMINAL, ...READ_BY_CODE, ...PROGRAMS];

@@ -1,7 +1,13 @@
 // Approvals, precedence, what is given beside files, and the mark against cycles.
 
 import { expect, test } from 'vitest';
-import { type DiscoveryOptions, definitionHash, discoverServers, nextDepth } from '../../../src/discovery/index.ts';
+import {
+  type DiscoveryOptions,
+  definitionHash,
+  discoverServers,
+  explainPolicy,
+  nextDepth,
+} from '../../../src/discovery/index.ts';
 import { memoryHost } from '../../support/memory-host.ts';
 
 function discover(files: Readonly<Record<string, unknown>>, options: DiscoveryOptions = {}, env = {}) {
@@ -105,10 +111,15 @@ test('what is given beside files counts by its scope', async () => {
 
 test("the bridge's own policy holds for everybody", async () => {
   const policy = { deniedMcpServers: [{ serverCommand: ['third'] }] };
-  const { servers } = await discover(EVERYWHERE, { policy });
+  const { servers, policies } = await discover(EVERYWHERE, { policy });
   expect(servers.filter(({ state }) => state === 'blocked-by-policy')).toMatchObject([
     { client: 'cursor', reason: 'it is denied by deniedMcpServers[0] in policy' },
   ]);
+  const decisions = servers.map((server) => [server.command, explainPolicy(server, policies).rule]);
+  expect(Object.fromEntries(decisions)).toEqual({
+    ...{ first: undefined, second: undefined, local: undefined },
+    third: 'deniedMcpServers[0] in policy',
+  });
 });
 
 test('an input is supplied by whoever asks, or by its variable', async () => {
@@ -123,4 +134,38 @@ test('an input is supplied by whoever asks, or by its variable', async () => {
 
 test('a bridge may be started below none', () => {
   expect([undefined, '', '0', '1', '2', 'x'].map(nextDepth)).toEqual([1, 1, 1, undefined, undefined, 1]);
+});
+
+test('the servers of Agent Plugins are named after them, and know two variables', async () => {
+  const files = {
+    '/opt/p/plugin.json': { name: 'tools' },
+    '/opt/p/mcp.json': {
+      mcpServers: { s: { type: 'stdio', command: './run', args: ['$' + '{PLUGIN_ROOT}/x', '$' + '{HOME}'] } },
+    },
+  };
+  const { servers } = await discover(files, { agentPlugins: ['/opt/p'] }, { HOME: '/h' });
+  expect(servers).toMatchObject([
+    {
+      name: 'plugin:tools:s',
+      client: 'agent-plugin',
+      scope: 'plugin',
+      cwd: '/opt/p',
+      args: ['/opt/p/x', '$' + '{HOME}'],
+    },
+  ]);
+});
+
+test('a server and what a hosted proxy makes of its address are one', async () => {
+  const proxied = 'https://p.example/v2/ccr-sessions/1?to=https%3A%2F%2Fx.example%2Fmcp';
+  const mcpServers = {
+    direct: { type: 'http', url: 'https://x.example/mcp' },
+    proxied: { type: 'http', url: proxied },
+    other: { type: 'http', url: 'https://p.example/v2/ccr-sessions/2' },
+  };
+  const { servers } = await discover({ '/home/u/.claude.json': { mcpServers } });
+  expect(servers.map(({ url, state }) => [url, state])).toEqual([
+    ['https://x.example/mcp', 'ready'],
+    [proxied, 'duplicate'],
+    ['https://p.example/v2/ccr-sessions/2', 'ready'],
+  ]);
 });
