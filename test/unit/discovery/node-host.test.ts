@@ -1,7 +1,7 @@
 // Discovery on the real file system, with all that can stand where a file should.
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { discoverServers, nodeDiscoveryHost } from '../../../src/discovery/index.ts';
@@ -50,11 +50,13 @@ test('pipes, devices, loops, directories and what is too large are told, and kee
   });
 });
 
-test.skipIf(process.getuid?.() === 0)('what may not be read is told', async () => {
+test('what may not be read is told', async () => {
   const { write, host } = machine({ '.cursor/mcp.json': ONE('good') });
   const path = write('.kiro/settings/mcp.json', ONE('hidden'));
-  chmodSync(path, 0);
-  const { servers, diagnostics } = await discoverServers(host);
+  // As the system says it to whoever is not root.
+  const denied = Object.assign(new Error('permission denied'), { code: 'EACCES' });
+  const read = (name: string) => (name === path ? Promise.reject(denied) : host.files.read(name));
+  const { servers, diagnostics } = await discoverServers({ ...host, files: { ...host.files, read } });
   expect(servers.map(({ name }) => name)).toEqual(['good']);
   expect(diagnostics).toMatchObject([{ code: 'unreadable', path }]);
 });
