@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
+import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { type Config, EMPTY_CONFIG, validate } from './schema.ts';
 
 export interface ConfigPlace {
@@ -70,19 +71,6 @@ function readText(file: string): string {
   }
 }
 
-const SENTENCES: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'this is no value',
-  PropertyNameExpected: 'a name in quotes is expected here',
-  ValueExpected: 'a value is expected here',
-  ColonExpected: 'a colon is expected here',
-  CommaExpected: 'a comma is expected here',
-  CloseBraceExpected: 'a closing brace is expected here',
-  CloseBracketExpected: 'a closing bracket is expected here',
-  EndOfFileExpected: 'there is something behind the end',
-  UnexpectedEndOfComment: 'this comment does not end',
-  UnexpectedEndOfString: 'this text does not end',
-};
-
 /** Comments and trailing commas are welcome in .json too; the parser for them is loaded only where they are. */
 async function parseWithComments(file: string, text: string): Promise<unknown> {
   const { parse, printParseErrorCode } = await import('jsonc-parser');
@@ -90,10 +78,9 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
   const content: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first === undefined) return content;
-  const before = text.slice(0, first.offset).split('\n');
-  const place = `${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
+  const { line, column } = placeIn(text, first.offset);
   const code = printParseErrorCode(first.error);
-  throw new BridgeError('CONFIG_INVALID', `${place}: ${SENTENCES[code] ?? code}`, {
+  throw new BridgeError('CONFIG_INVALID', `${file}:${line}:${column}: ${sentenceOf(code) ?? code}`, {
     hint: 'Mend the file: nothing of it is used.',
   });
 }

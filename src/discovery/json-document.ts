@@ -2,6 +2,7 @@
 // is not, and to say which key is there twice.
 
 import type { Node, ParseError } from 'jsonc-parser';
+import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { sizeOf, treeOf } from './tree.ts';
 
 export interface JsonDocument {
@@ -52,27 +53,14 @@ async function parseLeniently(text: string): Promise<Omit<JsonDocument, 'hasComm
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true });
   const [first] = errors;
-  if (first !== undefined) throw faultAt(text, first.offset, SENTENCES[printParseErrorCode(first.error)]);
+  if (first !== undefined) throw faultAt(text, first.offset, sentenceOf(printParseErrorCode(first.error)));
   const duplicates: string[] = [];
   return { value: root === undefined ? undefined : plainValue(root, duplicates), duplicates };
 }
 
-const SENTENCES: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'this is no value',
-  PropertyNameExpected: 'a name in quotes is expected here',
-  ValueExpected: 'a value is expected here',
-  ColonExpected: 'a colon is expected here',
-  CommaExpected: 'a comma is expected here',
-  CloseBraceExpected: 'a closing brace is expected here',
-  CloseBracketExpected: 'a closing bracket is expected here',
-  EndOfFileExpected: 'there is something behind the end',
-  UnexpectedEndOfComment: 'this comment does not end',
-  UnexpectedEndOfString: 'this text does not end',
-};
-
 function faultAt(text: string, offset: number, sentence = 'this is not JSON'): SyntaxFault {
-  const before = text.slice(0, offset).split('\n');
-  return new SyntaxFault(sentence, before.length, (before.at(-1)?.length ?? 0) + 1);
+  const { line, column } = placeIn(text, offset);
+  return new SyntaxFault(sentence, line, column);
 }
 
 /** The parser's own values make a prototype of `__proto__`. */
