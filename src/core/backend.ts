@@ -61,6 +61,7 @@ export interface BackendOptions {
 }
 
 const splice = new Splice();
+
 export class Backend implements SlotOwner {
   readonly server: string;
   readonly key: InstanceKey;
@@ -142,7 +143,7 @@ export class Backend implements SlotOwner {
 
   /** Whether it works on something, also for clients that use another instance now. */
   get isBusy(): boolean {
-    return this.#slots.size > 0 || this.tasks.size > 0;
+    return this.openSlots > 0 || this.tasks.size > 0;
   }
 
   /** Requests that were sent, ever. */
@@ -161,7 +162,7 @@ export class Backend implements SlotOwner {
   /** Whether nobody would notice if it were for someone else from now on. */
   get isVacant(): boolean {
     const isRunning = this.isOpen || this.#opening.isAwaited; // what it was offered cannot be changed any more
-    return !isRunning && this.sessions.size === 0 && this.#slots.size === 0;
+    return !isRunning && this.sessions.size === 0 && this.openSlots === 0;
   }
 
   /** Whether another client's conversation is going on. */
@@ -205,7 +206,7 @@ export class Backend implements SlotOwner {
     this.#ports.usersChanged(this.sessions.size);
   }
 
-  /** What it sees when it looks at the server for the first time. */
+  /** What is known of those that were offered the same, while it runs. */
   get face(): Face | undefined {
     return this.#face;
   }

@@ -10,7 +10,7 @@ import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { InstanceKey } from './backend.ts';
 import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED } from './client-roots.ts';
-import { type CallBackRole, cancelNotice, RELATED_TASK } from './era/era-2025.ts';
+import { type CallBackRole, cancelNotice, relatedTask } from './era/era-2025.ts';
 import type { KnownServer } from './known-server.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { ClientQuestion, Session } from './session.ts';
@@ -88,7 +88,7 @@ export class CallBacks {
     const { params } = question;
     if (role === 'roots') return this.#askForRoots(question);
     this.#ports.known.noteAsksBack();
-    const taskId = relatedTask(params);
+    const taskId = relatedTask(params._meta);
     if (taskId !== undefined) return this.#askAboutTask(taskId, question);
     if (this.#held.length >= MOST_QUESTIONS) return this.#reply(question.idText, `"error":${TOO_MANY}`);
     this.#held.push(question);
@@ -338,12 +338,6 @@ function whyNot(session: Session, { role, params }: Question): string | undefine
   if (role === 'sampling' && params.tools !== undefined && offered.tools === undefined)
     return rpcError(INVALID_PARAMS, 'The client does not support tools in sampling');
   return undefined;
-}
-
-/** The task that a question says it belongs to. */
-function relatedTask(params: Readonly<Record<string, unknown>>): string | undefined {
-  const { taskId } = membersOf(membersOf(params._meta)[RELATED_TASK]);
-  return typeof taskId === 'string' ? taskId : undefined;
 }
 
 function isLate(question: { deadlineMs: number }, nowMs: number, afterMs: number): boolean {

@@ -1,6 +1,7 @@
 // What one client says its roots are. It is asked once, when a server first wants to know, and again when it says that
 // they have changed.
 
+import { isRecord, membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Session } from './session.ts';
@@ -111,12 +112,11 @@ export class ClientRoots {
 
 /** Whatever order they come in, and whatever they are called. */
 function keyOf(result: string): string {
-  const content: unknown = JSON.parse(result);
-  const roots = typeof content === 'object' && content !== null && 'roots' in content ? content.roots : undefined;
+  const { roots } = membersOf(JSON.parse(result));
   const uris = Array.isArray(roots) ? roots.map((root: unknown) => JSON.stringify(uriOf(root))) : [];
   return uris.sort().join(' ');
 }
 
 function uriOf(root: unknown): unknown {
-  return typeof root === 'object' && root !== null && 'uri' in root ? root.uri : root;
+  return isRecord(root) && 'uri' in root ? root.uri : root;
 }

@@ -1,9 +1,8 @@
 // The resources of a joined view, by their URIs. A URI belongs to the server that lists it, or has a template for it, or,
 // since a server need not list what its tools speak of, to whichever of them has it.
 
+import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
-import type { Frame } from '../wire/frame-splitter.ts';
-import type { Span } from '../wire/json-members.ts';
 import type { JoinedLeg, JoinedLists } from './joined-lists.ts';
 import type { Leg } from './leg.ts';
 import type { PendingRequests } from './pending-requests.ts';
@@ -77,7 +76,7 @@ export class JoinedResources {
   #tryEach(slot: Slot, request: ClientRequest, [place, ...others]: readonly Place[]): void {
     if (place === undefined) return this.#pending.refuse(slot, rpcErrorOf(this.#lists.noSuchResource()));
     const read = this.#pending.read(request.frame);
-    const frame = replaced(request.frame, { from: read.from(Field.uri), to: read.to(Field.uri) }, place.uri);
+    const frame = changedFrame(request.frame, read.span(Field.uri), JSON.stringify(place.uri));
     const next = (): void => this.#pending.later(slot, Promise.resolve(), () => this.#tryEach(slot, request, others));
     slot.onRefusal = others.length === 0 ? undefined : next;
     this.#pending.give(slot, { ...request, frame }, place.leg.use());
@@ -111,16 +110,3 @@ function hasTemplateFor(uri: string, joined: JoinedLeg, lists: JoinedLists): boo
   const templates = lists.partOf(joined, 'templates')?.ownKeys.keys() ?? [];
   return [...templates].some((template) => matchesTemplate(template, uri));
 }
-
-/** The frame with another text in one place. */
-export function replaced({ b, start, end }: Frame, { from, to }: Span, text: string): Frame {
-  const bytes = Buffer.concat([
-    b.subarray(start, from),
-    Buffer.from(JSON.stringify(text)),
-    b.subarray(to, end),
-    NEWLINE,
-  ]);
-  return { b: bytes, start: 0, end: bytes.length - 1 };
-}
-
-const NEWLINE = Buffer.from('\n');

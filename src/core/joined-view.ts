@@ -3,6 +3,7 @@
 
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
+import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -13,7 +14,7 @@ import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
 import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
-import { JoinedResources, replaced } from './joined-resources.ts';
+import { JoinedResources } from './joined-resources.ts';
 import { Leg } from './leg.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from './rpc-error.ts';
@@ -194,7 +195,7 @@ export class JoinedView implements View {
   #completeKnown(slot: Slot, request: ClientRequest, ref: CompletionRef): void {
     const target = this.#targetOf(ref);
     if (target === undefined) return this.#pending.refuse(slot, NO_SUCH_REF);
-    const frame = replaced(request.frame, ref.span, target.key);
+    const frame = changedFrame(request.frame, ref.span, JSON.stringify(target.key));
     this.#pending.give(slot, { ...request, frame }, target.leg.use());
   }
 

@@ -4,6 +4,7 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
+import { changedFrame } from '../wire/changed-frame.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { answeredId } from '../wire/frame-ends.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
@@ -19,7 +20,7 @@ import {
   type ListKind,
   type MethodRole,
   methodOf,
-  RELATED_TASK,
+  relatedTask,
   URL_ELICITATION_REQUIRED,
   unbatch,
 } from './era/era-2025.ts';
@@ -203,8 +204,7 @@ export class ServerMessages implements FrameSink {
   /** What a notice says of a task is its owner's business alone. */
   #taskOwner(b: Buffer, role: MethodRole): Session | undefined {
     if (!envelope.has(Field.meta) || role === 'progress' || role === 'cancelled') return undefined;
-    const { taskId } = membersOf(membersOf(envelope.decode(b, Field.meta))[RELATED_TASK]);
-    return this.#ports.tasks.ownerOf(textOf(taskId));
+    return this.#ports.tasks.ownerOf(relatedTask(envelope.decode(b, Field.meta)) ?? '');
   }
 
   #onProgress(b: Buffer, start: number, end: number): void {
@@ -260,14 +260,10 @@ export class ServerMessages implements FrameSink {
   }
 
   /** In a joined view it may go by another URI. */
-  #tellUpdated(session: Session, uri: string, { b, start, end }: Frame): void {
+  #tellUpdated(session: Session, uri: string, frame: Frame): void {
     const outward = session.view?.outwardUri(this.#ports.backend, uri) ?? '';
-    if (outward === '') return this.#broadcast([session], { b, start, end }, false);
-    const from = envelope.from(Field.uri) - start;
-    const to = envelope.to(Field.uri) - start;
-    const frame = b.subarray(start, end);
-    const bytes = Buffer.concat([frame.subarray(0, from), Buffer.from(JSON.stringify(outward)), frame.subarray(to)]);
-    this.#broadcast([session], { b: bytes, start: 0, end: bytes.length }, false);
+    const named = outward === '' ? frame : changedFrame(frame, envelope.span(Field.uri), JSON.stringify(outward));
+    this.#broadcast([session], named, false);
   }
 
   #onLog(frame: Frame): void {

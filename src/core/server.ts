@@ -52,15 +52,11 @@ export class Server {
    * new one. Where it depends on roots that are not known yet, it is a lobby to wait in, or one that asks for them itself.
    */
   backendFor(session: Session, current?: Backend, mustStart = false): Backend {
-    const { sharing } = this.#options.definition;
-    const owner = sharing === 'dedicated' ? session : undefined;
-    const { offers, roots } = session;
-    if (!this.known.asksForRoots || sharing === 'shared')
-      return this.#backendWith({ offers, rootsKey: undefined, owner }, current);
-    if (roots.key !== undefined) return this.#backendWith({ offers, rootsKey: roots.key, owner }, current);
-    if (!session.canBeAsked('roots')) return this.#backendWith({ offers, rootsKey: NO_ROOTS_KEY, owner }, current);
+    const key = this.keyFor(session);
+    if (!this.known.asksForRoots || this.#options.definition.sharing === 'shared')
+      return this.#backendWith({ ...key, rootsKey: undefined }, current);
+    if (key.rootsKey !== undefined) return this.#backendWith(key, current);
     if (!mustStart) return this.#lobby();
-    const key = { offers, rootsKey: undefined, owner };
     return this.#vacant(key) ?? this.#make(key);
   }
 

@@ -179,9 +179,7 @@ export class Session {
   answer(idText: string, result: string): void {
     this.link.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
     this.link.outbox.utf8(`${result}}`);
-    this.link.outbox.endFrame();
-    this.#counters.responses++;
-    this.#checkUnread();
+    this.#endAnswer();
   }
 
   /** `error` is JSON. */
@@ -199,9 +197,7 @@ export class Session {
     outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
     outbox.bytes(result, 0, result.length - 1);
     outbox.latin1('}');
-    outbox.endFrame();
-    this.#counters.responses++;
-    this.#checkUnread();
+    this.#endAnswer();
   }
 
   /** A page of a joined list, put together from the bytes of several servers. */
@@ -217,7 +213,11 @@ export class Session {
       outbox.bytes(bytes, 0, bytes.length);
     }
     outbox.latin1(page.nextCursor === undefined ? ']}}' : `],"nextCursor":"${page.nextCursor}"}}`);
-    outbox.endFrame();
+    this.#endAnswer();
+  }
+
+  #endAnswer(): void {
+    this.link.outbox.endFrame();
     this.#counters.responses++;
     this.#checkUnread();
   }

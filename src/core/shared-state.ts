@@ -76,7 +76,7 @@ export class SharedState {
     const before = this.#level();
     change();
     const after = this.#level();
-    return after === undefined || after === before ? [] : [{ method: 'logging/setLevel', params: { level: after } }];
+    return after === before ? [] : requestsFor(after, []);
   }
 
   get hasLevels(): boolean {
@@ -103,25 +103,24 @@ export class SharedState {
 
   /** What one client wishes, for another instance to be told. */
   wishesOf(session: Session): OwnRequest[] {
-    const level = LEVELS[this.#levels.get(session) ?? -1];
     const uris = [...this.#subscribers].flatMap(([uri, sessions]) => (sessions.has(session) ? [uri] : []));
-    return [
-      ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
-      ...uris.map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
-    ];
+    return requestsFor(LEVELS[this.#levels.get(session) ?? -1], uris);
   }
 
   /** What a server that was started again has to be told. */
   wishes(): OwnRequest[] {
-    const level = this.#level();
-    const uris = [...this.#subscribers.keys()];
-    return [
-      ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
-      ...uris.map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
-    ];
+    return requestsFor(this.#level(), [...this.#subscribers.keys()]);
   }
 
   #level(): string | undefined {
     return this.#levels.size === 0 ? undefined : LEVELS[Math.min(...this.#levels.values())];
   }
+}
+
+/** What a server is told of wishes that it does not know of. */
+function requestsFor(level: string | undefined, uris: readonly string[]): OwnRequest[] {
+  return [
+    ...(level === undefined ? [] : [{ method: 'logging/setLevel', params: { level } }]),
+    ...uris.map((uri) => ({ method: 'resources/subscribe', params: { uri } })),
+  ];
 }

@@ -1,6 +1,8 @@
 // Tasks that a server works on after it has answered the call that began them. Each belongs to the client whose call it
 // was: nobody else may ask for it, cancel it, or hear of it.
 
+import { membersOf } from '../util/json-value.ts';
+import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { findItems } from '../wire/json-items.ts';
@@ -92,19 +94,13 @@ export class Tasks {
 
   /** The client's own tasks, out of a server's list of all. */
   filterList(session: Session, answer: Frame, read: Envelope): Frame {
-    const { b, start, end } = answer;
+    const { b } = answer;
     if (!read.has(Field.result)) return answer;
     const span = findMembers(b, read.from(Field.result), ['tasks'])?.spans.get('tasks');
     const items = span === undefined ? undefined : findItems(b, span.from);
     if (span === undefined || items === undefined) return answer;
     const own = this.#ownItems(session, b, items);
-    const frame = Buffer.concat([
-      b.subarray(start, span.from),
-      Buffer.from(`[${own.join(',')}]`),
-      b.subarray(span.to, end),
-      Buffer.from('\n'),
-    ]);
-    return { b: frame, start: 0, end: frame.length - 1 };
+    return changedFrame(answer, span, `[${own.join(',')}]`);
   }
 
   #ownItems(session: Session, b: Buffer, items: readonly Span[]): string[] {
@@ -125,11 +121,10 @@ export class Tasks {
 }
 
 function taskIdIn(result: unknown): string | undefined {
-  if (typeof result !== 'object' || result === null || !('task' in result)) return undefined;
-  return taskIdOf(result.task);
+  return taskIdOf(membersOf(result).task);
 }
 
 function taskIdOf(task: unknown): string | undefined {
-  if (typeof task !== 'object' || task === null || !('taskId' in task)) return undefined;
-  return typeof task.taskId === 'string' ? task.taskId : undefined;
+  const { taskId } = membersOf(task);
+  return typeof taskId === 'string' ? taskId : undefined;
 }

@@ -1,6 +1,7 @@
 // Reads the files of all locations, each once however many clients share it. A file that cannot be read or parsed is
 // reported, and hides no other.
 
+import { membersOf } from '../util/json-value.ts';
 import { type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
 import { type Document, documentOf, type Syntax } from './document.ts';
 import type { DiscoveryHost } from './host.ts';
@@ -176,6 +177,6 @@ export class SourceReader {
 }
 
 function codeOf(error: unknown): string {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  const { code } = membersOf(error);
   return typeof code === 'string' ? code : 'unknown error';
 }

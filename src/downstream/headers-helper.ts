@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import type { HeadersHelper, RemoteServer } from '../core/server-definition.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { ByteRing } from '../util/byte-ring.ts';
+import { isRecord, textOf } from '../util/json-value.ts';
 import { childEnvironment, redactEach } from './child-env.ts';
 import type { LaunchContext } from './child-process.ts';
 import { signalGroup } from './process-group.ts';
@@ -119,10 +120,11 @@ function readHeaders(text: string): HeaderMap | string {
   } catch {
     return 'did not print JSON';
   }
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return 'did not print a JSON object';
+  if (!isRecord(headers)) return 'did not print a JSON object';
   const entries = Object.entries(headers);
   if (!entries.every(([, value]) => typeof value === 'string')) return 'printed a header whose value is not a string';
-  if (!entries.every(([name, value]) => isHeader(name, value))) return 'printed a header that HTTP does not allow';
+  if (!entries.every(([name, value]) => isHeader(name, textOf(value))))
+    return 'printed a header that HTTP does not allow';
   return headers as HeaderMap;
 }
 

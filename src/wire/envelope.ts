@@ -19,6 +19,7 @@ import {
   skipValue,
   TOO_DEEP,
 } from './json-grammar.ts';
+import type { Span } from './json-members.ts';
 import { type RequestId, readRequestId } from './request-id.ts';
 
 /** The members that are read, each with its place: at the top, in `params`, or in `params._meta`. */
@@ -104,6 +105,11 @@ export class Envelope {
   }
   to(field: Field): number {
     return this.#to[field] as number;
+  }
+
+  /** Where it stands; only with it. */
+  span(field: Field): Span {
+    return { from: this.from(field), to: this.to(field) };
   }
 
   /** The field's value as it is spelled, in which each character is one byte. */

@@ -1,6 +1,7 @@
 // What is special to the protocol's revisions up to 2025-11-25: its handshake and the names of its methods.
 // The core speaks of calls, cancellations, progress and notices; only this room knows how an era spells them.
 
+import { membersOf } from '../../util/json-value.ts';
 import { ByteTable } from '../../wire/byte-table.ts';
 import { bitsOf, type Envelope, Field } from '../../wire/envelope.ts';
 import type { Frame } from '../../wire/frame-splitter.ts';
@@ -189,7 +190,13 @@ export function negotiateVersion(asked: string): string {
   return PROTOCOL_VERSIONS.find((version) => version === asked) ?? LATEST_PROTOCOL_VERSION;
 }
 
-/** The member of `_meta` by which a message says which task it belongs to. */
-export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+
+/** The task that a message says it belongs to, in its `_meta`. */
+export function relatedTask(meta: unknown): string | undefined {
+  const { taskId } = membersOf(membersOf(meta)[RELATED_TASK]);
+  return typeof taskId === 'string' ? taskId : undefined;
+}
+
 /** The error that asks for visits to pages before a call can be made. */
 export const URL_ELICITATION_REQUIRED = -32042;

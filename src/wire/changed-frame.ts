@@ -1,0 +1,13 @@
+// A frame with another text in one place, as a frame of its own: for what has to be changed before it is known where it
+// goes, or is changed seldom. What is changed on its way out is the splice's business.
+
+import type { Frame } from './frame-splitter.ts';
+import type { Span } from './json-members.ts';
+
+const NEWLINE = Buffer.from('\n');
+
+/** `text` takes the place of b[from, to). */
+export function changedFrame({ b, start, end }: Frame, { from, to }: Span, text: string): Frame {
+  const bytes = Buffer.concat([b.subarray(start, from), Buffer.from(text), b.subarray(to, end), NEWLINE]);
+  return { b: bytes, start: 0, end: bytes.length - 1 };
+}
