@@ -44,7 +44,9 @@ async function open(located: Located, values: Values<typeof CONNECT>, host: CliH
     const isAbsent = error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING';
     if (!isAbsent || values['no-autostart'] === true) throw error;
     const { startDaemon } = await import('../client/start-daemon.ts');
-    const serveArgs = located.loaded.file === undefined ? [] : ['--config', located.loaded.file];
+    const { file, origin } = located.loaded;
+    // The daemon is for all of this user's clients: whoever wrote this directory does not configure it.
+    const serveArgs = file === undefined || origin === 'directory' ? [] : ['--config', file];
     return (await startDaemon({ ...placeOf(host), path: located.path, serveArgs })).socket;
   }
 }

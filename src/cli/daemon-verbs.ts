@@ -18,7 +18,7 @@ export async function start(
   values: WhereValues & { 'log-level'?: string | undefined },
   host: CliHost,
 ): Promise<number> {
-  const { path, loaded, configError } = await locate(values, host);
+  const { path, loaded, configError } = await locate(values, host, true);
   if (configError !== undefined) throw configError;
   const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
   if (running !== undefined) {

@@ -8,8 +8,14 @@ export interface WhereValues {
   readonly config?: string | undefined;
 }
 
-export function locate(values: WhereValues, host: CliHost): Promise<Located> {
-  return locateBridge({ socketFlag: values['mcp-bridge-socket'], configFile: values.config, ...placeOf(host) });
+/** `startsHere`: the verb makes a daemon of what is configured in the working directory. */
+export function locate(values: WhereValues, host: CliHost, startsHere = false): Promise<Located> {
+  return locateBridge({
+    socketFlag: values['mcp-bridge-socket'],
+    configFile: values.config,
+    runsPrograms: startsHere,
+    ...placeOf(host),
+  });
 }
 
 /** What of a process says where things are. */

@@ -1,7 +1,6 @@
 // How a client finds its bridge: by flag, environment, config file or default, just as the daemon does.
 
-import { findConfigFile, type LoadedConfig, loadConfig } from '../config/load.ts';
-import { EMPTY_CONFIG } from '../config/schema.ts';
+import { findConfigFile, type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
 import { type SocketPath, socketPath } from '../local/socket-path.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 
@@ -11,6 +10,8 @@ export interface LocateOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly homedir: string;
+  /** Whether a config that is a program counts in the working directory. */
+  readonly runsPrograms?: boolean | undefined;
 }
 
 export interface Located extends SocketPath {
@@ -31,15 +32,15 @@ export async function locateBridge(options: LocateOptions): Promise<Located> {
   return { ...found, loaded, configError };
 }
 
-async function tryConfig({ configFile, environment, cwd, homedir }: LocateOptions): Promise<{
+async function tryConfig({ configFile, environment, cwd, homedir, runsPrograms }: LocateOptions): Promise<{
   readonly loaded: LoadedConfig;
   readonly configError: BridgeError | undefined;
 }> {
-  const place = { named: configFile, cwd, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME };
+  const place = { named: configFile, cwd, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME, runsPrograms };
   try {
     return { loaded: await loadConfig(place), configError: undefined };
   } catch (error) {
     if (!(error instanceof BridgeError) || error.code !== 'CONFIG_INVALID') throw error;
-    return { loaded: { config: EMPTY_CONFIG, file: findConfigFile(place), faults: [] }, configError: error };
+    return { loaded: { ...NO_CONFIG, ...findConfigFile(place) }, configError: error };
   }
 }

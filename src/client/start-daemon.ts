@@ -2,7 +2,7 @@
 // lock lets one of their daemons live, and all of them wait for that one.
 
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import pRetry from 'p-retry';
@@ -17,7 +17,6 @@ export interface StartOptions {
   readonly serveArgs: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly homedir: string;
-  readonly cwd: string;
 }
 
 /** From spawning a daemon to its first connection: some 10 s in all, beginning with steps of 20 ms. */
@@ -46,7 +45,7 @@ async function startOnce(options: StartOptions, logFile: string): Promise<Socket
     detached: true,
     stdio: ['ignore', 'ignore', log],
     env: { ...options.environment },
-    cwd: options.cwd,
+    cwd: existsSync(options.homedir) ? options.homedir : '/', // no project's directory stays in use
   });
   closeSync(log);
   const exited = (): void => {

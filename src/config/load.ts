@@ -5,6 +5,7 @@ import { dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
+import { membersOf } from '../util/json-value.ts';
 import { type Config, EMPTY_CONFIG, validate } from './schema.ts';
 
 export interface ConfigPlace {
@@ -13,6 +14,8 @@ export interface ConfigPlace {
   readonly cwd: string;
   readonly homedir: string;
   readonly xdgConfigHome?: string | undefined;
+  /** Whether a program in the working directory may be run: whoever starts a daemon there by hand wants that. */
+  readonly runsPrograms?: boolean | undefined;
 }
 
 export interface LoadedConfig {
@@ -20,31 +23,49 @@ export interface LoadedConfig {
   /** Where it came from; undefined without a file. */
   readonly file: string | undefined;
   readonly faults: readonly string[];
+  /** `directory`: it stood in the working directory, so whoever wrote what is there may have written it. */
+  readonly origin: ConfigOrigin;
+  /** `mcpServers` as it is written. */
+  readonly servers: unknown;
 }
 
-/** A .ts file needs a Node that runs it: 22.18 or newer. */
-const EXTENSIONS = ['json', 'jsonc', 'js', 'mjs', 'ts'];
+export type ConfigOrigin = 'none' | 'named' | 'directory' | 'user';
 
-/** The file that counts, or undefined. Looks at names only. */
-export function findConfigFile(place: ConfigPlace): string | undefined {
+/** A .ts file needs a Node that runs it: 22.18 or newer. */
+const DATA = ['json', 'jsonc'];
+const PROGRAMS = ['js', 'mjs', 'ts'];
+
+export const NO_CONFIG: LoadedConfig = {
+  config: EMPTY_CONFIG,
+  file: undefined,
+  faults: [],
+  origin: 'none',
+  servers: undefined,
+};
+
+/** The file that counts. Looks at names only. */
+export function findConfigFile(place: ConfigPlace): Pick<LoadedConfig, 'file' | 'origin'> {
   if (place.named !== undefined) {
     const file = resolve(place.cwd, place.named);
-    if (existsSync(file)) return file;
+    if (existsSync(file)) return { file, origin: 'named' };
     throw new BridgeError('CONFIG_NOT_FOUND', `There is no config file ${file}`, { hint: 'See --config.' });
   }
   const userDir = join(place.xdgConfigHome || join(place.homedir, '.config'), 'mcp-bridge');
-  const candidates = [
-    ...EXTENSIONS.map((extension) => join(place.cwd, `mcp-bridge.config.${extension}`)),
-    ...EXTENSIONS.map((extension) => join(userDir, `config.${extension}`)),
-  ];
-  return candidates.find((file) => existsSync(file));
+  const inDirectory = [...DATA, ...(place.runsPrograms === true ? PROGRAMS : [])];
+  const directory = inDirectory.map((extension) => join(place.cwd, `mcp-bridge.config.${extension}`)).find(isThere);
+  if (directory !== undefined) return { file: directory, origin: 'directory' };
+  const user = [...DATA, ...PROGRAMS].map((extension) => join(userDir, `config.${extension}`)).find(isThere);
+  return user === undefined ? { file: user, origin: 'none' } : { file: user, origin: 'user' };
 }
 
+const isThere = (file: string): boolean => existsSync(file);
+
 export async function loadConfig(place: ConfigPlace): Promise<LoadedConfig> {
-  const file = findConfigFile(place);
-  if (file === undefined) return { config: EMPTY_CONFIG, file, faults: [] };
+  const { file, origin } = findConfigFile(place);
+  if (file === undefined) return NO_CONFIG;
   const content = await readConfig(file);
-  return { file, ...validate(content, (path) => resolve(dirname(file), expandHome(path, place.homedir))) };
+  const validated = validate(content, (path) => resolve(dirname(file), expandHome(path, place.homedir)));
+  return { file, origin, servers: membersOf(content).mcpServers, ...validated };
 }
 
 function expandHome(path: string, homedir: string): string {
@@ -52,7 +73,7 @@ function expandHome(path: string, homedir: string): string {
 }
 
 async function readConfig(file: string): Promise<unknown> {
-  if (['.js', '.mjs', '.ts'].includes(extname(file))) return runConfig(file);
+  if (PROGRAMS.includes(extname(file).slice(1))) return runConfig(file);
   const text = readText(file).replace(/^\ufeff/, '');
   try {
     return JSON.parse(text);

@@ -17,6 +17,15 @@ export interface Config {
   readonly liveness: LivenessSettings;
   /** Whether what servers say is kept from one run to the next, and how long it holds. */
   readonly cache: { readonly isKept: boolean; readonly ttlMs: number };
+  readonly discovery: DiscoverySettings;
+}
+
+/** Which servers of other programs' files are offered. */
+export interface DiscoverySettings {
+  readonly isEnabled: boolean;
+  readonly precedence: 'scope' | 'first-wins';
+  /** As they are written: whoever decides by the lists understands them. */
+  readonly policy: { readonly allowedMcpServers?: unknown; readonly deniedMcpServers?: unknown };
 }
 
 const HOUR_S = 3600;
@@ -35,17 +44,16 @@ export const EMPTY_CONFIG: Config = {
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
   cache: { isKept: true, ttlMs: HOUR_S * 1000 },
+  discovery: { isEnabled: true, precedence: 'scope', policy: {} },
 };
 
-const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'limits', 'liveness'];
-/** What the file's contract has and this version does not do yet: better said than passed over. */
-const UNHEEDED_SECTIONS = ['policy'];
+const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness'];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
 export function validate(file: unknown, resolvePath: (path: string) => string): Validated {
   const reader = new Reader();
   const root = reader.section(file, '');
-  reader.keys(root, '', SECTIONS, UNHEEDED_SECTIONS);
+  reader.keys(root, '', SECTIONS);
   const bridge = reader.section(root.mcpBridge, 'mcpBridge');
   const client = reader.section(root.client, 'client');
   const servers = reader.section(root.mcpServers, 'mcpServers');
@@ -60,6 +68,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     limits: limitsOf(reader, root.limits),
     liveness: livenessOf(reader, root.liveness),
     cache: cacheOf(reader, root.discovery),
+    discovery: discoveryOf(reader, root),
   };
   return { config, faults: reader.faults };
 }
@@ -98,7 +107,6 @@ function limitsOf(reader: Reader, value: unknown): Limits {
 
 function cacheOf(reader: Reader, value: unknown): Config['cache'] {
   const discovery = reader.section(value, 'discovery');
-  reader.keys(discovery, 'discovery', ['cache'], ['enabled', 'precedence', 'toolRules']);
   const cache = reader.section(discovery.cache, 'discovery.cache');
   reader.keys(cache, 'discovery.cache', ['enabled', 'ttl']);
   return {
@@ -106,6 +114,24 @@ function cacheOf(reader: Reader, value: unknown): Config['cache'] {
     ttlMs: reader.count(cache.ttl, 'discovery.cache.ttl', { otherwise: HOUR_S, least: 0 }) * 1000,
   };
 }
+
+function discoveryOf(reader: Reader, root: Record<string, unknown>): DiscoverySettings {
+  const discovery = reader.section(root.discovery, 'discovery');
+  // What the contract has and this version does not do yet is better said than passed over.
+  reader.keys(discovery, 'discovery', ['cache', 'enabled', 'precedence'], ['toolRules']);
+  const { precedence = 'scope' } = discovery;
+  const isKnown = precedence === 'scope' || precedence === 'first-wins';
+  if (!isKnown) reader.fault('discovery.precedence', 'is one of scope, first-wins');
+  const policy = reader.section(root.policy, 'policy');
+  reader.keys(policy, 'policy', POLICY_LISTS);
+  return {
+    isEnabled: reader.flag(discovery.enabled, 'discovery.enabled', true),
+    precedence: isKnown ? precedence : 'scope',
+    policy,
+  };
+}
+
+const POLICY_LISTS = ['allowedMcpServers', 'deniedMcpServers'];
 
 function livenessOf(reader: Reader, value: unknown): LivenessSettings {
   const fields = reader.section(value, 'liveness');

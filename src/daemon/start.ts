@@ -36,6 +36,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     cwd: process.cwd(),
     homedir: homedir(),
     xdgConfigHome: process.env.XDG_CONFIG_HOME,
+    runsPrograms: true,
   });
   for (const fault of loaded.faults) logger.warn('config', { file: loaded.file, fault });
   const { path } = socketPath({

@@ -14,7 +14,13 @@ import { type Gathering, gather } from './gathering.ts';
 import { type GivenServers, givenEntries } from './given-servers.ts';
 import type { DiscoveryHost } from './host.ts';
 import { mergeLayers } from './layers.ts';
-import { agentPluginLocations, type Location, locationsOf, managedLocations, overrideLocations } from './locations.ts';
+import {
+  agentPluginLocations,
+  type Location,
+  locationsBeside,
+  managedLocations,
+  overrideLocations,
+} from './locations.ts';
 import { machineOf } from './machine.ts';
 import { named } from './naming.ts';
 import { explainPolicy, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
@@ -29,6 +35,8 @@ export interface DiscoveryOptions {
   /** What was decided about definitions of projects, by the hash of the definition. */
   readonly approvals?: Approvals;
   readonly policy?: OwnPolicy;
+  /** The bridge's config that was read already, or none. Others of its kind are then what a project brings. */
+  readonly ownConfig?: OwnConfig;
   /** Values for the inputs and secrets that definitions ask for. */
   readonly input?: (id: string) => string | undefined;
   /** Definitions that stand in no file: of flags, of a config that is a program, or of hosted connectors. */
@@ -37,6 +45,12 @@ export interface DiscoveryOptions {
   readonly agentPlugins?: readonly string[];
   /** With it, a broken file is read once more a moment later. */
   readonly pause?: Pause;
+}
+
+export interface OwnConfig {
+  readonly file: string | undefined;
+  /** `mcpServers`, as it is written. */
+  readonly servers: unknown;
 }
 
 export interface Discovery {
@@ -81,15 +95,24 @@ async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options
   const locations =
     override === undefined
       ? [
-          ...locationsOf(machine),
+          ...locationsBeside(options.ownConfig, machine),
           ...(await pluginLocations(reader, machine, settings)),
           ...agentPluginLocations(machine, options.agentPlugins ?? []),
         ]
       : [...managed, ...(await Promise.all(override.map((location) => namedByOverride(location, gathering))))];
   const found = await gather(locations, gathering);
   const trusted = await trustCodexProjects(found, gathering);
-  const given = givenEntries(options.given ?? [], { machine, report, isProject: gathering.isProject });
+  const given = givenEntries([...ownServers(options.ownConfig), ...(options.given ?? [])], {
+    machine,
+    report,
+    isProject: gathering.isProject,
+  });
   return { entries: mergeLayers([...trusted, ...given]), exclusiveFile: await exclusiveAmong(managed, reader) };
+}
+
+function ownServers(ownConfig: OwnConfig | undefined): GivenServers[] {
+  if (ownConfig?.file === undefined) return [];
+  return [{ client: 'bridge', scope: 'dynamic', file: ownConfig.file, servers: ownConfig.servers }];
 }
 
 /** A file, or a directory of them. */

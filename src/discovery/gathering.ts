@@ -128,7 +128,7 @@ function placed(entry: Entry, { file, sharers, scope: usualScope }: Placing): Un
     isStale,
     sources: sourcesOf(entry.name, { client, scope }, sharers),
     // What speaks to the bridge itself was written for it.
-    awaitsApproval: location.project !== undefined && location.client !== 'bridge',
+    awaitsApproval: location.project !== undefined && location.scope !== 'dynamic',
     ...(project === undefined ? {} : { project }),
   };
 }

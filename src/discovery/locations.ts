@@ -43,6 +43,17 @@ export function locationsOf(machine: Machine): Location[] {
   return locationsAt(machine, ALL_PLACES);
 }
 
+/** Beside the bridge's config, which was read already, a project's file of that kind is one of the project's. */
+export function locationsBeside(ownConfig: { readonly file: string | undefined } | undefined, machine: Machine) {
+  const locations = locationsOf(machine);
+  if (ownConfig === undefined) return locations;
+  return locations.flatMap((location) => {
+    if (location.client !== 'bridge') return [location];
+    if (location.project === undefined || location.path === ownConfig.file) return [];
+    return [{ ...location, scope: 'project' }];
+  });
+}
+
 /** What an administrator has set counts whatever else is looked at. */
 export function managedLocations(machine: Machine): Location[] {
   return locationsAt(

@@ -32,5 +32,5 @@ function keysOf({ client, name, file, isListedPerFile }: Draft): string[] {
 function ownKeysOf(draft: Draft, precedence: Precedence): string[] {
   if (precedence === 'first-wins') return [draft.name];
   const [all = '', ...own] = keysOf(draft);
-  return draft.client === 'bridge' ? [all] : own;
+  return draft.client === 'bridge' && draft.scope === 'dynamic' ? [all] : own;
 }

@@ -1,8 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type ConfigPlace, findConfigFile, type LoadedConfig, loadConfig } from '../../../src/config/load.ts';
-import { EMPTY_CONFIG } from '../../../src/config/schema.ts';
+import {
+  type ConfigPlace,
+  findConfigFile,
+  type LoadedConfig,
+  loadConfig,
+  NO_CONFIG,
+} from '../../../src/config/load.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
@@ -10,6 +15,7 @@ interface Home extends ConfigPlace {
   readonly cwd: string;
   readonly homedir: string;
   readonly xdgConfigHome: string;
+  readonly runsPrograms: true;
 }
 
 /** A working directory, a home and an XDG directory, with files in them by their relative paths. */
@@ -20,7 +26,7 @@ function home(files: Readonly<Record<string, string>> = {}): Home {
     mkdirSync(path.endsWith('/.') ? file : dirname(file), { recursive: true });
     if (!path.endsWith('/.')) writeFileSync(file, text);
   }
-  return { cwd: join(dir, 'cwd'), homedir: join(dir, 'home'), xdgConfigHome: join(dir, 'xdg') };
+  return { cwd: join(dir, 'cwd'), homedir: join(dir, 'home'), xdgConfigHome: join(dir, 'xdg'), runsPrograms: true };
 }
 
 const load = (files: Readonly<Record<string, string>>, more: Partial<ConfigPlace> = {}): Promise<LoadedConfig> =>
@@ -39,7 +45,7 @@ async function failure(files: Readonly<Record<string, string>>, more: Partial<Co
 
 describe('the config file that counts', () => {
   test('is none where there is none', async () => {
-    expect(await load({})).toEqual({ config: EMPTY_CONFIG, file: undefined, faults: [] });
+    expect(await load({})).toEqual(NO_CONFIG);
   });
 
   test('is the one in the working directory, before the one under XDG, before nothing', async () => {
@@ -59,13 +65,26 @@ describe('the config file that counts', () => {
     const endings = ['json', 'jsonc', 'js', 'mjs'];
     for (const [i, ending] of endings.entries()) {
       const files = Object.fromEntries(endings.slice(i).map((one) => [`cwd/mcp-bridge.config.${one}`, '{}']));
-      expect(findConfigFile(home(files))).toMatch(new RegExp(`\\.${ending}$`));
+      expect(findConfigFile(home(files)).file).toMatch(new RegExp(`\\.${ending}$`));
     }
   });
 
   test('is the named one, whatever else there is, relative to the working directory', async () => {
     const files = { 'cwd/mcp-bridge.config.json': withId('cwd'), 'cwd/sub/other.json': withId('named') };
     expect((await load(files, { named: 'sub/other.json' })).config.clientId).toBe('named');
+  });
+
+  test('is no program in the working directory, unless it may be run', async () => {
+    const files = { 'cwd/mcp-bridge.config.mjs': 'process.exit(3)', 'xdg/mcp-bridge/config.json': withId('user') };
+    const loaded = await load(files, { runsPrograms: false });
+    expect([loaded.config.clientId, loaded.origin]).toEqual(['user', 'user']);
+  });
+
+  test('says where it stood, and what it has of servers as it is written', async () => {
+    const text = '{ "mcpServers": { "a": { "command": 3 } } }';
+    const { origin, servers, faults } = await load({ 'cwd/mcp-bridge.config.json': text });
+    expect([origin, servers, faults.length]).toEqual(['directory', { a: { command: 3 } }, 1]);
+    expect((await load({ 'cwd/x.json': text }, { named: 'x.json' })).origin).toBe('named');
   });
 
   test('must be there when it is named', async () => {
@@ -146,7 +165,7 @@ describe('a config file', () => {
     const { config, faults } = await load({
       'cwd/mcp-bridge.config.json': '{"client":{"id":"me"},"limits":{"maxClients":0}}',
     });
-    expect([config.clientId, config.limits, faults.length]).toEqual(['me', EMPTY_CONFIG.limits, 1]);
+    expect([config.clientId, config.limits, faults.length]).toEqual(['me', NO_CONFIG.config.limits, 1]);
   });
 
   test('that is a module without a default export is an error', async () => {

@@ -30,14 +30,12 @@ describe('a config file', () => {
         },
         b: { command: 'node' },
       },
-      discovery: { precedence: 'scope', cache: { ttl: 60, enabled: false } },
-      policy: {},
+      discovery: { enabled: false, precedence: 'first-wins', cache: { ttl: 60, enabled: false } },
+      policy: { deniedMcpServers: [{ serverName: 'x' }] },
       limits: { maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
     });
-    expect(faults).toEqual(
-      ['policy', 'mcpBridge.autoConnect', 'discovery.precedence'].map((key) => `${key} has no effect yet`),
-    );
+    expect(faults).toEqual(['mcpBridge.autoConnect has no effect yet']);
     expect(config).toEqual({
       socketPath: '/base/x.sock',
       clientId: 'me',
@@ -73,6 +71,11 @@ describe('a config file', () => {
         },
       ],
       cache: { isKept: false, ttlMs: 60_000 },
+      discovery: {
+        isEnabled: false,
+        precedence: 'first-wins',
+        policy: { deniedMcpServers: [{ serverName: 'x' }] },
+      },
       limits: { ...EMPTY_CONFIG.limits, maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
     });
@@ -87,6 +90,10 @@ describe('a config file', () => {
     [{ mcpBridge: { socketPath: '' } }, 'mcpBridge.socketPath must'],
     [{ mcpBridge: { socketPath: 7 } }, 'mcpBridge.socketPath must'],
     [{ client: 'x' }, 'client must'],
+    [{ discovery: { enabled: 1 } }, 'discovery.enabled must'],
+    [{ discovery: { precedence: 'x' } }, 'discovery.precedence is'],
+    [{ policy: [] }, 'policy must'],
+    [{ policy: { allowed: [] } }, 'policy.allowed is not known'],
     [{ client: { id: null } }, 'client.id must'],
     [{ client: { view: {} } }, 'client.view must'],
     [{ mcpServers: [] }, 'mcpServers must'],

@@ -1,6 +1,6 @@
 // Approvals, precedence, what is given beside files, and the mark against cycles.
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   type DiscoveryOptions,
   definitionHash,
@@ -168,4 +168,33 @@ test('a server and what a hosted proxy makes of its address are one', async () =
     [proxied, 'duplicate'],
     ['https://p.example/v2/ccr-sessions/2', 'ready'],
   ]);
+});
+
+describe('beside the bridge’s config that was read already', () => {
+  const project = { mcpServers: { mine: { command: 'b' }, other: { command: 'c' } } };
+  const files = {
+    '/home/u/p/mcp-bridge.config.json': project,
+    '/home/u/.config/mcp-bridge/config.json': { mcpServers: { unread: { command: 'd' } } },
+  };
+  const ownConfig = { file: '/elsewhere/config.js', servers: { mine: { command: 'a' } } };
+
+  test('that of a project is what the project brings', async () => {
+    const { servers } = await discover(files, { ownConfig });
+    expect(servers.map(({ name, command, scope, state }) => [name, command, scope, state])).toEqual([
+      ['mine', 'a', 'dynamic', 'ready'],
+      ['mine', 'b', 'project', 'shadowed'],
+      ['other', 'c', 'project', 'pending-approval'],
+    ]);
+  });
+
+  test('that of the project may be it', async () => {
+    const own = { file: '/home/u/p/mcp-bridge.config.json', servers: { mine: { command: 'b' } } };
+    const { servers } = await discover(files, { ownConfig: own });
+    expect(servers.map(({ name, scope, state }) => [name, scope, state])).toEqual([['mine', 'dynamic', 'ready']]);
+  });
+
+  test('none may have been found', async () => {
+    const { servers } = await discover(files, { ownConfig: { file: undefined, servers: undefined } });
+    expect(servers.map(({ state }) => state)).toEqual(['pending-approval', 'pending-approval']);
+  });
 });

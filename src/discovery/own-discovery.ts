@@ -1,0 +1,46 @@
+// Discovery as the bridge itself does it, so that the daemon and every verb come to the same answer: on this machine,
+// under its config, and with what was approved.
+
+import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { Approvals } from './approval.ts';
+import { type Discovery, discoverServers } from './discovery.ts';
+import { nodeDiscoveryHost } from './node-host.ts';
+
+/** What is asked of a process. */
+export interface OwnProcess {
+  readonly platform: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly homedir: string;
+  /** The file that runs `mcp-bridge`. */
+  readonly program: string;
+  readonly socketPath: string;
+}
+
+export interface OwnDiscoveryOptions {
+  /** Whose project is looked at; the home directory is none. */
+  readonly cwd: string;
+  readonly config: LoadedConfig;
+  readonly approvals: Approvals;
+}
+
+export function discoverHere(own: OwnProcess, { cwd, config, approvals }: OwnDiscoveryOptions): Promise<Discovery> {
+  const { platform, environment: env, homedir, program, socketPath } = own;
+  const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints: [`unix://${socketPath}`] };
+  const { precedence, policy } = config.config.discovery;
+  return discoverServers(nodeDiscoveryHost({ platform, homedir, cwd, env, self }), {
+    precedence,
+    policy,
+    approvals,
+    ownConfig: { file: config.file, servers: config.servers },
+    pause: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
+  });
+}
+
+/**
+ * The config of a daemon that clients start. One that stands in the working directory is not: whoever wrote what is there
+ * may have written it.
+ */
+export function ownConfigOf(loaded: LoadedConfig, { environment, homedir }: OwnProcess): Promise<LoadedConfig> {
+  if (loaded.origin !== 'directory') return Promise.resolve(loaded);
+  return loadConfig({ cwd: homedir, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME, runsPrograms: true });
+}
