@@ -3,7 +3,7 @@
 import yargs, { type Argv } from 'yargs';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { AuthValues } from './auth.ts';
-import { clients, start, status, stop } from './daemon-verbs.ts';
+import { clients, reload, start, status, stop } from './daemon-verbs.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { AUTH, CONNECT, LISTING, LOGGING, SERVE, WHERE } from './options.ts';
@@ -28,6 +28,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
       does(start),
     )
     .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(WHERE), does(stop))
+    .command('reload', 'Look for servers anew, and show what has changed', (y) => y.options(LISTING), does(reload))
     .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
     .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
     .command(

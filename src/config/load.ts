@@ -1,6 +1,6 @@
 // Finds the config file and reads it. Without one, everything has a default.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
@@ -29,7 +29,7 @@ export interface LoadedConfig {
   readonly servers: unknown;
 }
 
-export type ConfigOrigin = 'none' | 'named' | 'directory' | 'user';
+type ConfigOrigin = 'none' | 'named' | 'directory' | 'user';
 
 /** A .ts file needs a Node that runs it: 22.18 or newer. */
 const DATA = ['json', 'jsonc'];
@@ -108,7 +108,9 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
 
 async function runConfig(file: string): Promise<unknown> {
   try {
-    const module = (await import(pathToFileURL(file).href)) as { default?: unknown };
+    // One that has changed since is another module.
+    const { href } = pathToFileURL(file);
+    const module = (await import(`${href}?${statSync(file).mtimeMs}`)) as { default?: unknown };
     if (module.default === undefined) throw new Error('it has no default export');
     return module.default;
   } catch (error) {

@@ -5,7 +5,6 @@ import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
 import type { Session } from '../core/session.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
@@ -13,20 +12,20 @@ import { Listener } from '../local/listener.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import type { ClientReport, StatusReport } from '../wire/control-report.ts';
+import type { ClientReport, ReloadReport, StatusReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
+import { Definitions } from './definitions.ts';
+import type { ServerFinder } from './server-finder.ts';
 import { ServerPool } from './server-pool.ts';
 
 export interface DaemonOptions {
   readonly socketPath: string;
   readonly config: Config;
   readonly limits: Limits;
-  readonly servers: readonly ServerDefinition[];
-  /** The config file, if there is one, and what of it could not be used. */
-  readonly configFile: string | undefined;
-  readonly configFaults: readonly string[];
+  readonly finder: FinderPorts;
+  readonly homedir: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** Where what servers say is kept; undefined to keep nothing. */
@@ -38,6 +37,9 @@ export interface DaemonOptions {
   readonly onStopRequested: () => void;
 }
 
+/** What the daemon asks of its finder. */
+type FinderPorts = Pick<ServerFinder, 'config' | 'configFaults' | 'readConfig' | 'find'>;
+
 /** Sweepers of /tmp take files that are days old. */
 const TOUCH_PERIOD_MS = 3_600_000;
 const HEAL_PERIOD_MS = 2_000;
@@ -48,6 +50,7 @@ export class Daemon {
   readonly #counters = new Counters();
   readonly #turn = new FlushTurn();
   readonly #guard = new OrphanGuard();
+  readonly #definitions: Definitions;
   readonly #pool: ServerPool;
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
@@ -57,6 +60,11 @@ export class Daemon {
   constructor(options: DaemonOptions) {
     this.#options = options;
     const { logger, limits, config, version } = options;
+    this.#definitions = new Definitions({
+      find: (dir) => options.finder.find(dir),
+      home: options.homedir,
+      dirsInUse: () => this.#connections.clients().flatMap(({ cwd }) => cwd ?? []),
+    });
     this.#pool = this.#makePool();
     this.#connections = new ConnectionManager({
       limits,
@@ -111,12 +119,35 @@ export class Daemon {
     this.#listener?.release();
   }
 
+  /** Looks for the servers anew, and lets clients and servers follow what is different. */
+  async reload(): Promise<ReloadReport> {
+    await this.#options.finder.readConfig();
+    const report = await this.#definitions.reload();
+    const { added, changed, removed } = report;
+    const names = (list: readonly string[]): string => list.join(', ');
+    this.#options.logger.info('servers looked for anew', {
+      added: names(added),
+      changed: names(changed),
+      removed: names(removed),
+    });
+    for (const fault of report.faults) this.#options.logger.warn('a definition', { fault });
+    this.#connections.serversChanged();
+    this.#pool.refresh();
+    return report;
+  }
+
+  get pid(): number {
+    return this.#options.pid;
+  }
+
   requestStop(): void {
     this.#options.onStopRequested();
   }
 
-  status(): StatusReport {
-    const { pid, version, socketPath } = this.#options;
+  /** Of all servers, also before the first client has come. */
+  async status(): Promise<StatusReport> {
+    await this.#definitions.prepare(undefined);
+    const { pid, version, socketPath, finder } = this.#options;
     return {
       pid,
       version,
@@ -125,8 +156,9 @@ export class Daemon {
       clients: this.#connections.clients().length,
       instances: this.#pool.report(),
       counters: { ...this.#counters },
-      configFile: this.#options.configFile ?? null,
-      configFaults: this.#options.configFaults,
+      configFile: finder.config.file ?? null,
+      configFaults: finder.configFaults,
+      definitionFaults: this.#definitions.faults,
     };
   }
 
@@ -143,13 +175,13 @@ export class Daemon {
   }
 
   #makePool(): ServerPool {
-    const { logger, limits, version, environment, cwd, config, servers, catalogDir } = this.#options;
+    const { logger, limits, version, environment, cwd, config, finder, catalogDir } = this.#options;
     const counters = this.#counters;
     const clock = systemClock;
     return new ServerPool({
-      definitions: servers,
+      definitions: this.#definitions,
       defaultView: config.view,
-      origin: originOf(this.#options),
+      origin: () => originOf(finder),
       catalog: new Catalog({ dir: catalogDir, ttlMs: config.cache.ttlMs, date: Date.now, clock, logger }),
       backendContext: {
         limits,
@@ -192,7 +224,8 @@ export class Daemon {
   }
 }
 
-function originOf({ configFile, configFaults }: DaemonOptions): string {
-  const file = configFile === undefined ? 'There is no config file.' : `They are defined in ${configFile}.`;
-  return configFaults.length === 0 ? file : `${file} Not used: ${configFaults.join('; ')}.`;
+function originOf({ config: { file }, configFaults }: FinderPorts): string {
+  const config = file === undefined ? 'There is no config file.' : `The config file is ${file}.`;
+  const faults = configFaults.length === 0 ? '' : ` Not used: ${configFaults.join('; ')}.`;
+  return `${config}${faults} mcp-bridge discover shows all that were found.`;
 }

@@ -6,6 +6,8 @@ import type { Approvals } from './approval.ts';
 import { type Discovery, discoverServers } from './discovery.ts';
 import { nodeDiscoveryHost } from './node-host.ts';
 
+export { servedServers } from './served-servers.ts';
+
 /** What is asked of a process. */
 export interface OwnProcess {
   readonly platform: string;
@@ -20,7 +22,7 @@ export interface OwnDiscoveryOptions {
   /** Whose project is looked at; the home directory is none. */
   readonly cwd: string;
   readonly config: LoadedConfig;
-  readonly approvals: Approvals;
+  readonly approvals?: Approvals;
 }
 
 export function discoverHere(own: OwnProcess, { cwd, config, approvals }: OwnDiscoveryOptions): Promise<Discovery> {
@@ -30,7 +32,7 @@ export function discoverHere(own: OwnProcess, { cwd, config, approvals }: OwnDis
   return discoverServers(nodeDiscoveryHost({ platform, homedir, cwd, env, self }), {
     precedence,
     policy,
-    approvals,
+    ...(approvals && { approvals }),
     ownConfig: { file: config.file, servers: config.servers },
     pause: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
   });

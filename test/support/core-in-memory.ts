@@ -462,6 +462,7 @@ export class CoreInMemory {
       counters,
       logger: silent,
       servers: {
+        prepare: () => undefined,
         names: () => names,
         find: (name) => this.#servers.get(name)?.server,
         servers: () => [...this.#servers.values()].map(({ server }) => server),
