@@ -19,3 +19,4 @@ export { decidePolicy, type Policy, type PolicyDecision, type PolicySubject } fr
 export type { PolicyRule } from './policy-rules.ts';
 export { explainPolicy, type OwnPolicy, type Policies } from './policy-sources.ts';
 export type { Precedence } from './precedence.ts';
+export { SourceMemory, type SourceMemoryOptions } from './source-memory.ts';
