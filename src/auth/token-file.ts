@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { RemoteServer } from '../core/server-definition.ts';
-import { LockFile } from '../local/lock-file.ts';
+import { inTurn } from '../local/lock-turn.ts';
 import { ensurePrivateTree, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
 import { stateDir } from '../local/state-dir.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -14,10 +14,6 @@ export interface SignedIn {
   readonly client?: OAuthClientInformationMixed | undefined;
   readonly tokens?: OAuthTokens | undefined;
 }
-
-/** A refresh is one request, or two. */
-const LOCK_TIMEOUT_MS = 60_000;
-const POLL_MS = 25;
 
 export class TokenFile {
   readonly path: string;
@@ -49,23 +45,8 @@ export class TokenFile {
     return removePrivate(this.path);
   }
 
-  async locked<Result>(task: () => Result | Promise<Result>): Promise<Result> {
-    const lock = await this.#lock();
-    try {
-      return await task();
-    } finally {
-      lock.release();
-    }
-  }
-
-  async #lock(): Promise<LockFile> {
+  locked<Result>(task: () => Result | Promise<Result>): Promise<Result> {
     ensurePrivateTree(this.#dir);
-    const deadline = performance.now() + LOCK_TIMEOUT_MS;
-    while (performance.now() < deadline) {
-      const lock = LockFile.take(`${this.path}.lock`);
-      if (lock !== undefined) return lock;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
-    throw new BridgeError('FILE_UNUSABLE', `${this.path} is held by another process`, { hint: 'Try it again.' });
+    return inTurn(this.path, task);
   }
 }

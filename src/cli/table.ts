@@ -1,5 +1,8 @@
-// Rows for people, in columns as wide as they need to be. What comes from a peer is escaped: a name must not be able to
-// move the cursor or turn the line around.
+// Rows for people, in columns as wide as they need to be. What comes from a peer is escaped.
+
+import { printable } from '../util/printable.ts';
+
+export { printable };
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows.map((row) => row.map(printable))];
@@ -10,11 +13,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
       .join('  ')
       .trimEnd();
   return `${lines.map(render).join('\n')}\n`;
-}
-
-/** Control, format and separator characters by their code points. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 export function duration(ms: number): string {

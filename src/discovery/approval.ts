@@ -14,15 +14,19 @@ export interface Approvals {
 
 /**
  * Over what is started, with variables filled in; but variables and headers count as they are written, so that a token
- * that is renewed in the environment asks nobody again.
+ * that is renewed in the environment asks nobody again. What a file of variables adds is written by whoever wrote that.
  */
 export function definitionHash(server: Omit<DiscoveredServer, 'id' | 'alias'>): string {
-  const { transport, command, args, cwd, url, headersHelper, raw } = server;
-  const sorted = (map: Readonly<Record<string, string>>) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+  const { transport, command, args, cwd, url, headersHelper, oauth, env, raw } = server;
+  const added = Object.fromEntries(Object.entries(env).filter(([name]) => !Object.hasOwn(raw.env, name)));
   const parts = [transport, command, args, cwd, url, headersHelper, sorted(raw.env), sorted(raw.headers)];
   return createHash('sha256')
-    .update(JSON.stringify(parts.map((part) => part ?? null)))
+    .update(JSON.stringify([...parts, sorted(added), oauth].map((part) => part ?? null)))
     .digest('hex');
+}
+
+function sorted(map: Readonly<Record<string, string>>): [string, string][] {
+  return Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 const WAITING = new Set(['ready', 'needs-input', 'disabled']);

@@ -1,0 +1,110 @@
+// What of a command line or a URL may be shown: secrets that somebody has written into it become three stars. Variables
+// stay as they are written, and so does whatever a shell would run: a mask must not hide a command.
+
+import { looksRandom, looksSecret } from './secret-signs.ts';
+
+const MASK = '***';
+const VARIABLE = /\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{(?:env|file):[^{}]*\}|%[A-Za-z_]\w*%/g;
+const PLAIN_WORD = /^(?:true|false|yes|no|on|off|none|null)?$/i;
+
+/** A value that is a secret: only variables in it, and the kind of authorization, are left. */
+export function maskedValue(value: string): string {
+  if (PLAIN_WORD.test(value)) return value;
+  const [scheme = ''] = /^(?:Bearer|Basic|Token|Digest)\s+/i.exec(value) ?? [];
+  const rest = value.slice(scheme.length);
+  let shown = '';
+  let at = 0;
+  for (const { 0: whole, index } of rest.matchAll(VARIABLE)) {
+    shown += starsFor(rest.slice(at, index)) + withoutDefault(whole);
+    at = index + whole.length;
+  }
+  return scheme + shown + starsFor(rest.slice(at));
+}
+
+function starsFor(text: string): string {
+  return /[\p{L}\p{N}]/u.test(text) ? MASK : text;
+}
+
+function withoutDefault(variable: string): string {
+  return variable.replace(/^(\$\{[^:}]*:-)(.+)\}$/s, (_, start: string) => `${start}${MASK}}`);
+}
+
+/** Any text, such as a script. What is in quotes, or has no meaning for a shell, can be hidden without hiding a command. */
+export function maskedText(text: string): string {
+  return text
+    .replace(/[a-z][a-z0-9+.-]*:\/\/[^\s'"`<>]+/gi, maskedUrl)
+    .replace(JSON_MEMBER, maskedMember)
+    .replace(QUOTED_HEADER, maskedMember)
+    .replace(HEADER, maskedMember)
+    .replace(ASSIGNMENT, maskedAssignment)
+    .replace(FLAG, maskedMember)
+    .replace(/\b((?:Bearer|Basic)\s+)([\w.~+/=-]{6,})/gi, (_, scheme: string) => `${scheme}${MASK}`)
+    .replace(/[A-Za-z0-9_+=~-]{16,}/g, (word: string, at: number, whole: string) =>
+      looksRandom(word, whole.slice(0, at)) ? MASK : word,
+    )
+    .replace(KNOWN_TOKEN, MASK);
+}
+
+const INERT = `(?:[^\\s'"\`$;&|()<>]|\\$(?![({]))+`;
+const JSON_MEMBER = /(\\?["'])([\w.-]+)(\1\s*:\s*\\?["'])([^"'\\]*)/g;
+const QUOTED_HEADER = /(['"])([\w-]+)(\s*:\s*)([^'"`$]*)(?=\1)/g;
+const HEADER = new RegExp(`(^|[\\s'"=])([\\w-]+)(:\\s*)((?:(?:Bearer|Basic|Token)\\s+)?${INERT})`, 'gi');
+const FLAG = new RegExp(`(^|[\\s'"])(--?[\\w-]+)(\\s+['"]?)(?!-)(${INERT})`, 'g');
+const ASSIGNMENT = new RegExp(`(^|[\\s'";&|(])((?:--?)?[A-Za-z_][\\w.-]*)(=)("[^"$\`]*"|'[^']*'|${INERT})`, 'g');
+const KNOWN_TOKEN =
+  /\b(?:(?:sk|rk|gh[opusr]|github_pat|glpat|xox[a-z]|hf|shpat|lin_api)[-_][\w-]{8,}|(?:AKIA|ASIA|AIza|ya29\.|eyJ)[\w-]{12,})/g;
+
+function maskedMember(whole: string, before: string, name: string, between: string, value: string): string {
+  return looksSecret(name) ? `${before}${name}${between}${maskedValue(value)}` : whole;
+}
+
+function maskedAssignment(whole: string, before: string, name: string, between: string, value: string): string {
+  return looksSecret(name) || isVariableName(name) ? `${before}${name}${between}${maskedValue(value)}` : whole;
+}
+
+/** What decides what is run is never hidden. */
+const STEERING = /^(?:PATH|NODE_OPTIONS|LD_\w+|DYLD_\w+|PYTHON\w+|BASH_ENV|ENV|RUBYOPT|PERL5\w*|JAVA_TOOL_OPTIONS)$/;
+
+/** Whether a variable of this name can make a program run something else than it would. */
+export function isSteering(name: string): boolean {
+  return STEERING.test(name);
+}
+
+/** As of an environment: of those the names are shown, and nothing else. */
+function isVariableName(name: string): boolean {
+  return /^[A-Z_][A-Z0-9_]*$/.test(name) && !isSteering(name);
+}
+
+const ADDRESS = /^([a-z][a-z0-9+.-]*:\/\/)([^?#]*)(\?[^#]*)?(#.*)?$/is;
+/** A password may hold what ends the host elsewhere; a port may not. */
+const USER = /^(?:[^/?#@]*|[^/?#@:]*:(?!\d*(?:[/?#]|$)).*)@/s;
+
+export function maskedUrl(url: string): string {
+  const [, scheme, address = '', query = '', fragment = ''] = ADDRESS.exec(url) ?? [];
+  if (scheme === undefined) return url;
+  const [user = ''] = USER.exec(`${address}${query}${fragment}`) ?? [];
+  if (user.length > address.length) return `${scheme}${MASK}@${maskedPath(url.slice(scheme.length + user.length))}`;
+  const shownUser = user === '' ? '' : `${user.slice(0, -1).split(':').map(maskedValue).join(':')}@`;
+  const shownQuery = query === '' ? '' : `?${maskedQuery(query.slice(1))}`;
+  const shownFragment = fragment === '' ? '' : `#${maskedQuery(fragment.slice(1))}`;
+  return `${scheme}${shownUser}${maskedPath(address.slice(user.length))}${shownQuery}${shownFragment}`;
+}
+
+function maskedPath(path: string): string {
+  return path
+    .split(/([/:,;])/)
+    .map((word, i, words) => (i > 0 && looksRandom(word, words.slice(0, i).join('')) ? MASK : word))
+    .join('');
+}
+
+function maskedQuery(query: string): string {
+  return query
+    .split('&')
+    .map((pair) => {
+      const at = pair.indexOf('=');
+      const [name, value] = at < 0 ? ['', pair] : [pair.slice(0, at), pair.slice(at + 1)];
+      const isHarmless = !looksSecret(name) && /^[a-z0-9.,_-]{0,16}$/.test(value) && !looksRandom(value);
+      return `${pair.slice(0, at + 1)}${isHarmless ? value : maskedValue(value)}`;
+    })
+    .join('&');
+}

@@ -1,0 +1,67 @@
+// What is kept of a definition that somebody has decided about, to say later what is different in another one: each part
+// as it was shown, and a digest of what it really was. The digest is too short to find a secret by.
+
+import { createHmac, randomBytes } from 'node:crypto';
+import { type Shown, shownLaunch } from './shown-launch.ts';
+
+export type PartKind =
+  | 'transport'
+  | 'command'
+  | 'argument'
+  | 'filled'
+  | 'cwd'
+  | 'url'
+  | 'headersHelper'
+  | 'oauth'
+  | 'variable'
+  | 'header';
+
+/** `shown` is the name of a variable or a header. */
+export interface RememberedPart {
+  readonly what: PartKind;
+  readonly shown: string;
+  readonly digest: string;
+}
+
+export interface RememberedLaunch {
+  readonly salt: string;
+  readonly parts: readonly RememberedPart[];
+}
+
+export type Launched = Shown & { readonly oauth: unknown };
+
+const DIGITS = 8;
+
+export function rememberedLaunch(server: Launched, salt = randomBytes(16).toString('hex')): RememberedLaunch {
+  const shown = shownLaunch(server);
+  const { raw } = server;
+  const part = (what: PartKind, text: string | undefined, value: unknown): RememberedPart[] =>
+    text === undefined ? [] : [{ what, shown: text, digest: digestOf(salt, value) }];
+  const named = (what: PartKind, names: readonly string[], values: Texts): RememberedPart[] =>
+    names.flatMap((name) => part(what, name, values[name]));
+  const filled = [server.command, server.args, server.url];
+  return {
+    salt,
+    parts: [
+      ...part('transport', shown.transport, shown.transport),
+      ...part('command', shown.command, raw.command),
+      ...shown.args.flatMap((text, i) => part('argument', text, raw.args[i])),
+      ...part('cwd', shown.cwd, server.cwd),
+      ...part('url', shown.url, raw.url),
+      ...part('headersHelper', shown.headersHelper, raw.headersHelper),
+      ...part('oauth', server.oauth === undefined ? undefined : '', server.oauth),
+      ...named('variable', shown.env, { ...server.env, ...raw.env }),
+      ...named('header', shown.headers, { ...server.headers, ...raw.headers }),
+      ...part('filled', '', filled),
+    ],
+  };
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+function digestOf(salt: string, value: unknown): string {
+  return createHmac('sha256', salt)
+    .update(JSON.stringify(value ?? null))
+    .digest('hex')
+    .slice(0, DIGITS);
+}

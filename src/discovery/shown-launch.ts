@@ -1,0 +1,123 @@
+// A definition as it may be shown: on a terminal, in JSON, and in the file of approvals. The one place that decides what
+// of it is a secret. Variables stay as they are written; of the environment and of headers there are names only.
+
+import { printable } from '../util/printable.ts';
+import { programName } from './command-line.ts';
+import type { DiscoveredServer, DiscoveredTransport, Launch } from './discovered-server.ts';
+import { isSteering, maskedText, maskedUrl, maskedValue } from './masked-text.ts';
+import { looksRandom, looksSecret } from './secret-signs.ts';
+
+export interface ShownLaunch {
+  readonly transport: DiscoveredTransport;
+  readonly command: string | undefined;
+  readonly args: readonly string[];
+  readonly cwd: string | undefined;
+  readonly url: string | undefined;
+  readonly headersHelper: string | undefined;
+  /** Names of variables, and of headers. */
+  readonly env: readonly string[];
+  readonly headers: readonly string[];
+}
+
+export type Shown = Launch & Pick<DiscoveredServer, 'raw'>;
+
+export function shownLaunch(server: Shown): ShownLaunch {
+  const { raw } = server;
+  const hide = hiding(server);
+  const command = raw.command ?? server.command;
+  const url = raw.url ?? server.url;
+  const helper = raw.headersHelper ?? server.headersHelper;
+  return {
+    transport: server.transport,
+    command: command === undefined ? undefined : hide(maskedText(command)),
+    args: maskedArgs(raw.args, command ?? '').map(hide),
+    cwd: server.cwd === undefined ? undefined : hide(shownDir(server.cwd, raw.cwd)),
+    url: url === undefined ? undefined : hide(maskedUrl(url)),
+    headersHelper: helper === undefined ? undefined : hide(maskedText(helper)),
+    env: namesOf(raw.env, server.env),
+    headers: namesOf(raw.headers, server.headers),
+  };
+}
+
+/** Where it really runs, unless that comes from a variable. */
+function shownDir(cwd: string, written: string | undefined): string {
+  return written !== undefined && /[$%{]/.test(written) ? written : cwd;
+}
+
+function namesOf(...maps: readonly Readonly<Record<string, string>>[]): string[] {
+  return [...new Set(maps.flatMap((map) => Object.keys(map)))].map(printable);
+}
+
+const SHORTEST_VALUE = 6;
+
+/** A secret that the definition has in its environment or headers may stand in its arguments once more. */
+function hiding({ env, headers, raw }: Shown): (text: string) => string {
+  const named = [env, headers, raw.env, raw.headers].flatMap((map) => Object.entries(map));
+  const secrets = named
+    .filter(([name, value]) => value.length >= SHORTEST_VALUE && (looksSecret(name) || looksRandom(value)))
+    .map(([, value]) => value)
+    .filter((value) => maskedValue(value) !== value)
+    .flatMap((value) => [value, value.replace(/^\w+\s+/, '')].filter((text) => text.length >= SHORTEST_VALUE))
+    .sort((a, b) => b.length - a.length);
+  return (text) => printable(secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text));
+}
+
+/** Each argument by itself, and by the one before it. */
+export function maskedArgs(args: readonly string[], command: string): string[] {
+  return args.map((arg, i) => maskedArg(arg, args[i - 1] ?? '', command));
+}
+
+const HEADER_FLAG = /^(?:-H|--headers?)$/;
+const VARIABLE_FLAG = /^(?:-e|--env|--build-arg)$/;
+const USER_FLAG = /^(?:-u|--user|--proxy-user)$/;
+const INTERPRETER = /^(?:node|bun|deno|tsx|python[\d.]*|perl|ruby|php|pwsh|powershell)$/i;
+
+function maskedArg(arg: string, before: string, command: string): string {
+  if (isScript(before, command)) return maskedText(arg);
+  if (HEADER_FLAG.test(before)) return maskedPair(arg, ':') ?? maskedText(arg);
+  if (VARIABLE_FLAG.test(before)) return steered(arg) ?? maskedPair(arg, '=') ?? arg;
+  if (USER_FLAG.test(before) && /[^\d:]/.test(arg)) return maskedPair(arg, ':') ?? arg;
+  const isValue = /^--?[^=]+$/.test(before) && looksSecret(before) && !/^--?[A-Za-z]/.test(arg);
+  if (isValue) return maskedValue(arg);
+  return maskedWhole(arg) ?? maskedText(arg);
+}
+
+/** What a shell or an interpreter runs is shown, whatever names stand in it. */
+function isScript(before: string, command: string): boolean {
+  if (/^-[a-z]*c$|^\/[ck]$|^-S$|^-(?:Encoded)?Command$/i.test(before)) return true;
+  return INTERPRETER.test(programName(command)) && /^(?:-[a-z]*e|-p|--eval|--print)$/i.test(before);
+}
+
+function steered(arg: string): string | undefined {
+  return isSteering(arg.split('=')[0] ?? '') ? maskedText(arg) : undefined;
+}
+
+/** An argument that is all name and value. */
+function maskedWhole(arg: string): string | undefined {
+  const [, dashes = '', name = ''] = /^(--?)?([A-Za-z_][\w.-]*)[=:]/.exec(arg) ?? [];
+  if (HEADER_FLAG.test(`${dashes}${name}`)) return maskedHeaderFlag(arg);
+  const isVariable = dashes === '' && /^[A-Z_][A-Z0-9_]*=/.test(arg) && !isSteering(name);
+  if (isVariable || looksSecret(name)) return /^\w+:\/\//.test(arg) ? undefined : maskedPair(arg, /[=:]/);
+  return undefined;
+}
+
+function maskedHeaderFlag(arg: string): string {
+  const at = arg.indexOf('=') + 1;
+  return arg.slice(0, at) + (maskedPair(arg.slice(at), ':') ?? maskedText(arg.slice(at)));
+}
+
+function maskedPair(text: string, separator: string | RegExp): string | undefined {
+  const at = typeof separator === 'string' ? text.indexOf(separator) : text.search(separator);
+  if (at < 0) return undefined;
+  const [gap = ''] = /^\s*/.exec(text.slice(at + 1)) ?? [];
+  return text.slice(0, at + 1) + gap + maskedValue(text.slice(at + 1 + gap.length));
+}
+
+/** As one would type it. */
+export function commandLine({ command, args }: Pick<ShownLaunch, 'command' | 'args'>): string {
+  return [command ?? '', ...args].map(quoted).join(' ');
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./~${}*\\?&#-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
