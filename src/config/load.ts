@@ -43,6 +43,22 @@ export const NO_CONFIG: LoadedConfig = {
   servers: undefined,
 };
 
+/** All files that may be the one that counts. */
+export function configFilesOf(place: ConfigPlace): string[] {
+  if (place.named !== undefined) return [resolve(place.cwd, place.named)];
+  return [...directoryFiles(place), ...userFiles(place)];
+}
+
+function directoryFiles({ cwd, runsPrograms = false }: ConfigPlace): string[] {
+  const endings = runsPrograms ? [...DATA, ...PROGRAMS] : DATA;
+  return endings.map((ending) => join(cwd, `mcp-bridge.config.${ending}`));
+}
+
+function userFiles({ homedir, xdgConfigHome }: ConfigPlace): string[] {
+  const dir = join(xdgConfigHome || join(homedir, '.config'), 'mcp-bridge');
+  return [...DATA, ...PROGRAMS].map((ending) => join(dir, `config.${ending}`));
+}
+
 /** The file that counts. Looks at names only. */
 export function findConfigFile(place: ConfigPlace): Pick<LoadedConfig, 'file' | 'origin'> {
   if (place.named !== undefined) {
@@ -50,11 +66,9 @@ export function findConfigFile(place: ConfigPlace): Pick<LoadedConfig, 'file' | 
     if (existsSync(file)) return { file, origin: 'named' };
     throw new BridgeError('CONFIG_NOT_FOUND', `There is no config file ${file}`, { hint: 'See --config.' });
   }
-  const userDir = join(place.xdgConfigHome || join(place.homedir, '.config'), 'mcp-bridge');
-  const inDirectory = [...DATA, ...(place.runsPrograms === true ? PROGRAMS : [])];
-  const directory = inDirectory.map((extension) => join(place.cwd, `mcp-bridge.config.${extension}`)).find(isThere);
+  const directory = directoryFiles(place).find(isThere);
   if (directory !== undefined) return { file: directory, origin: 'directory' };
-  const user = [...DATA, ...PROGRAMS].map((extension) => join(userDir, `config.${extension}`)).find(isThere);
+  const user = userFiles(place).find(isThere);
   return user === undefined ? { file: user, origin: 'none' } : { file: user, origin: 'user' };
 }
 

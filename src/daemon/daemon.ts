@@ -38,7 +38,10 @@ export interface DaemonOptions {
 }
 
 /** What the daemon asks of its finder. */
-type FinderPorts = Pick<ServerFinder, 'config' | 'configFaults' | 'readConfig' | 'find'>;
+type FinderPorts = Pick<
+  ServerFinder,
+  'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'settle' | 'close'
+>;
 
 /** Sweepers of /tmp take files that are days old. */
 const TOUCH_PERIOD_MS = 3_600_000;
@@ -55,6 +58,7 @@ export class Daemon {
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
   #isStopping = false;
+  #faults: ReadonlySet<string> = new Set();
   #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
@@ -63,8 +67,10 @@ export class Daemon {
     this.#definitions = new Definitions({
       find: (dir) => options.finder.find(dir),
       home: options.homedir,
+      leave: (dir) => options.finder.leave(dir),
       dirsInUse: () => this.#connections.clients().flatMap(({ cwd }) => cwd ?? []),
     });
+    options.finder.watch(() => this.#onSourcesChanged());
     this.#pool = this.#makePool();
     this.#connections = new ConnectionManager({
       limits,
@@ -114,26 +120,46 @@ export class Daemon {
     this.#listener?.stopAccepting();
     await this.#connections.drain();
     await this.#connections.close();
+    this.#options.finder.close();
     await this.#pool.stop();
     this.#guard.close();
     this.#listener?.release();
   }
 
   /** Looks for the servers anew, and lets clients and servers follow what is different. */
-  async reload(): Promise<ReloadReport> {
-    await this.#options.finder.readConfig();
+  async reload(everything = true): Promise<ReloadReport> {
+    const { finder } = this.#options;
+    await finder.refresh(everything);
     const report = await this.#definitions.reload();
-    const { added, changed, removed } = report;
+    finder.settle();
+    this.#follow(report);
+    this.#pool.refresh();
+    return report;
+  }
+
+  #follow({ added, changed, removed, faults }: ReloadReport): void {
+    this.#tellFaults(faults);
+    if (added.length + changed.length + removed.length === 0) return;
     const names = (list: readonly string[]): string => list.join(', ');
     this.#options.logger.info('servers looked for anew', {
       added: names(added),
       changed: names(changed),
       removed: names(removed),
     });
-    for (const fault of report.faults) this.#options.logger.warn('a definition', { fault });
     this.#connections.serversChanged();
-    this.#pool.refresh();
-    return report;
+  }
+
+  /** Each once for as long as it lasts. */
+  #tellFaults(faults: readonly string[]): void {
+    for (const fault of faults) if (!this.#faults.has(fault)) this.#options.logger.warn('a definition', { fault });
+    this.#faults = new Set(faults);
+  }
+
+  #onSourcesChanged(): void {
+    if (this.#isStopping) return;
+    this.reload(false).catch((error: unknown) =>
+      this.#options.logger.error('servers could not be looked for anew', { error: messageOf(error) }),
+    );
   }
 
   get pid(): number {

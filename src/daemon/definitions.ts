@@ -17,6 +17,8 @@ export interface DefinitionsOptions {
   readonly home: string;
   /** The directories of the clients that are connected. */
   readonly dirsInUse: () => Iterable<string>;
+  /** What was found for a directory is forgotten. */
+  readonly leave: (dir: string) => void;
 }
 
 const NOTHING: FoundServers = { servers: new Map(), faults: [] };
@@ -73,7 +75,12 @@ export class Definitions {
   #forgetUnused(newest: string): void {
     if (this.#found.size <= MOST_DIRECTORIES) return;
     const used = new Set([this.#options.home, newest, ...this.#options.dirsInUse()]);
-    for (const dir of this.#found.keys()) if (!used.has(dir)) this.#found.delete(dir);
+    for (const dir of this.#found.keys()) if (!used.has(dir)) this.#forget(dir);
+  }
+
+  #forget(dir: string): void {
+    this.#found.delete(dir);
+    this.#options.leave(dir);
   }
 
   /** Finds all out anew, and says what is different. */
@@ -89,13 +96,13 @@ export class Definitions {
   async #reload(): Promise<ReloadReport> {
     this.#generation++;
     const known = new Set(this.#found.keys());
-    const dirs = [this.#options.home, ...this.#options.dirsInUse()].filter((dir) => known.has(dir));
-    const found = await Promise.all(
-      [...new Set(dirs)].map(async (dir) => [dir, await this.#options.find(dir)] as const),
-    );
-    const before = this.#found;
+    const inUse = new Set([this.#options.home, ...this.#options.dirsInUse()]);
+    const before = new Map(this.#found);
+    for (const dir of known) if (!inUse.has(dir)) this.#forget(dir);
+    const dirs = [...inUse].filter((dir) => known.has(dir));
+    const found = await Promise.all(dirs.map(async (dir) => [dir, await this.#options.find(dir)] as const));
     // What was found for others meanwhile is as new.
-    this.#found = new Map([...[...before].filter(([dir]) => !known.has(dir)), ...found]);
+    this.#found = new Map([...[...this.#found].filter(([dir]) => !known.has(dir)), ...found]);
     return { ...differences(before, this.#found), faults: this.faults };
   }
 }
@@ -104,8 +111,8 @@ type Found = ReadonlyMap<string, FoundServers>;
 
 function differences(before: Found, after: Found): Omit<ReloadReport, 'faults'> {
   const changes = { added: new Set<string>(), changed: new Set<string>(), removed: new Set<string>() };
-  for (const [dir, { servers }] of after) {
-    const old = (before.get(dir) ?? NOTHING).servers;
+  for (const [dir, { servers: old }] of before) {
+    const servers = after.get(dir)?.servers ?? old;
     for (const [name, definition] of servers) {
       const known = old.get(name);
       if (known === undefined) changes.added.add(name);

@@ -3,11 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type ConfigPlace, loadConfig } from '../config/load.ts';
+import { type ConfigPlace, configFilesOf, loadConfig } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { jsonLogger, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
+import { systemClock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -65,6 +66,8 @@ export async function serve(options: ServeOptions): Promise<void> {
       },
       config: loaded,
       loadConfig: () => loadConfig(place),
+      configFiles: configFilesOf(place),
+      clock: systemClock,
       example: exampleDefinition(options.exampleServer),
       logger,
     }),

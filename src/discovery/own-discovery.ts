@@ -5,8 +5,11 @@ import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Approvals } from './approval.ts';
 import { type Discovery, discoverServers } from './discovery.ts';
 import { nodeDiscoveryHost } from './node-host.ts';
+import type { SourceMemory } from './source-memory.ts';
 
+export { ApprovalFile } from './approval-file.ts';
 export { servedServers } from './served-servers.ts';
+export { SourceMemory } from './source-memory.ts';
 
 /** What is asked of a process. */
 export interface OwnProcess {
@@ -22,17 +25,23 @@ export interface OwnDiscoveryOptions {
   /** Whose project is looked at; the home directory is none. */
   readonly cwd: string;
   readonly config: LoadedConfig;
-  readonly approvals?: Approvals;
+  readonly approvals: Approvals;
+  /** What was read before, of a process that discovers more than once. */
+  readonly memory?: SourceMemory;
 }
 
-export function discoverHere(own: OwnProcess, { cwd, config, approvals }: OwnDiscoveryOptions): Promise<Discovery> {
+export function discoverHere(
+  own: OwnProcess,
+  { cwd, config, approvals, memory }: OwnDiscoveryOptions,
+): Promise<Discovery> {
   const { platform, environment: env, homedir, program, socketPath } = own;
   const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints: [`unix://${socketPath}`] };
   const { precedence, policy } = config.config.discovery;
   return discoverServers(nodeDiscoveryHost({ platform, homedir, cwd, env, self }), {
     precedence,
     policy,
-    ...(approvals && { approvals }),
+    approvals,
+    ...(memory && { memory }),
     ownConfig: { file: config.file, servers: config.servers },
     pause: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
   });

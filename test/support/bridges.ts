@@ -28,7 +28,11 @@ const inMemory: OpenBridge = (file) => {
     finder: {
       config: { ...NO_CONFIG, config },
       configFaults: [],
-      readConfig: () => Promise.resolve(),
+      refresh: () => Promise.resolve(),
+      leave: () => undefined,
+      watch: () => undefined,
+      settle: () => undefined,
+      close: () => undefined,
       find: () =>
         Promise.resolve({ servers: new Map(config.servers.map((server) => [server.name, server])), faults: [] }),
     },

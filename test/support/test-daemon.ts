@@ -67,6 +67,8 @@ export interface TestStatus {
     leftOut: boolean;
   }[];
   readonly counters: Record<string, number>;
+  readonly configFaults: readonly string[];
+  readonly definitionFaults: readonly string[];
 }
 
 export class TestDaemon {
