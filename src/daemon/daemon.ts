@@ -17,6 +17,7 @@ import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { Definitions } from './definitions.ts';
+import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
 import { ServerPool } from './server-pool.ts';
 
@@ -54,6 +55,7 @@ export class Daemon {
   readonly #turn = new FlushTurn();
   readonly #guard = new OrphanGuard();
   readonly #definitions: Definitions;
+  readonly #following: PacedTask;
   readonly #pool: ServerPool;
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
@@ -70,7 +72,8 @@ export class Daemon {
       leave: (dir) => options.finder.leave(dir),
       dirsInUse: () => this.#connections.clients().flatMap(({ cwd }) => cwd ?? []),
     });
-    options.finder.watch(() => this.#onSourcesChanged());
+    this.#following = new PacedTask({ clock: systemClock, run: () => this.#reloadChanged() });
+    options.finder.watch(() => this.#following.ask());
     this.#pool = this.#makePool();
     this.#connections = new ConnectionManager({
       limits,
@@ -121,6 +124,7 @@ export class Daemon {
     await this.#connections.drain();
     await this.#connections.close();
     this.#options.finder.close();
+    this.#following.close();
     await this.#pool.stop();
     this.#guard.close();
     this.#listener?.release();
@@ -155,11 +159,12 @@ export class Daemon {
     this.#faults = new Set(faults);
   }
 
-  #onSourcesChanged(): void {
-    if (this.#isStopping) return;
-    this.reload(false).catch((error: unknown) =>
-      this.#options.logger.error('servers could not be looked for anew', { error: messageOf(error) }),
-    );
+  async #reloadChanged(): Promise<void> {
+    try {
+      await this.reload(false);
+    } catch (error) {
+      this.#options.logger.error('servers could not be looked for anew', { error: messageOf(error) });
+    }
   }
 
   get pid(): number {
@@ -206,7 +211,7 @@ export class Daemon {
     const clock = systemClock;
     return new ServerPool({
       definitions: this.#definitions,
-      defaultView: config.view,
+      defaultView: () => finder.config.config.view,
       origin: () => originOf(finder),
       catalog: new Catalog({ dir: catalogDir, ttlMs: config.cache.ttlMs, date: Date.now, clock, logger }),
       backendContext: {

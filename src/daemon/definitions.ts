@@ -100,7 +100,8 @@ export class Definitions {
     const before = new Map(this.#found);
     for (const dir of known) if (!inUse.has(dir)) this.#forget(dir);
     const dirs = [...inUse].filter((dir) => known.has(dir));
-    const found = await Promise.all(dirs.map(async (dir) => [dir, await this.#options.find(dir)] as const));
+    const found = new Map<string, FoundServers>();
+    for (const dir of dirs) found.set(dir, await this.#options.find(dir)); // one by one: clients are served in between
     // What was found for others meanwhile is as new.
     this.#found = new Map([...[...this.#found].filter(([dir]) => !known.has(dir)), ...found]);
     return { ...differences(before, this.#found), faults: this.faults };

@@ -27,8 +27,15 @@ export interface ServerFinderOptions {
 const QUIET_MS = 200;
 const MOST_QUIET_MS = 2_000;
 
+/** What a daemon keeps for its life. */
+const LASTING = ['socketPath', 'limits', 'liveness', 'cache'] as const;
+
 type Discovering = typeof import('../discovery/own-discovery.ts');
 type Approvals = Pick<Map<string, 'approved' | 'rejected'>, 'get'>;
+
+function differ(a: LoadedConfig, b: LoadedConfig, section: (typeof LASTING)[number]): boolean {
+  return JSON.stringify(a.config[section]) !== JSON.stringify(b.config[section]);
+}
 
 export class ServerFinder {
   readonly #options: ServerFinderOptions;
@@ -67,7 +74,12 @@ export class ServerFinder {
 
   get configFaults(): readonly string[] {
     const { config } = this.#faults;
-    return config === '' ? this.#config.faults : [config, ...this.#config.faults];
+    const late = LASTING.filter((section) => differ(this.#config, this.#options.config, section));
+    return [
+      ...(config === '' ? [] : [config]),
+      ...this.#config.faults,
+      ...late.map((section) => `${section} has changed, which counts once the daemon has been stopped and started`),
+    ];
   }
 
   /** Reads the settings again; with `everything`, the next look at all other files is one too. */
@@ -85,6 +97,7 @@ export class ServerFinder {
   async find(dir: string): Promise<FoundServers> {
     const { config, file } = this.#config;
     const { process, example } = this.#options;
+    await new Promise(setImmediate); // what was read before is not waited for
     try {
       const discovering = await import('../discovery/own-discovery.ts');
       const approvals = this.#readApprovals(discovering);
@@ -140,7 +153,10 @@ export class ServerFinder {
 
   #newMemory({ SourceMemory }: Discovering): SourceMemory {
     for (const file of this.#options.configFiles) this.#watch(file);
-    this.#memory = new SourceMemory({ asked: (path) => this.#watcher.add(path) });
+    this.#memory = new SourceMemory({
+      asked: (path) => this.#watcher.add(path),
+      mostDirectories: Number.POSITIVE_INFINITY, // they leave one by one
+    });
     return this.#memory;
   }
 

@@ -16,7 +16,7 @@ import { type Definitions, identityOf } from './definitions.ts';
 
 export interface ServerPoolOptions {
   readonly definitions: Pick<Definitions, 'prepare' | 'of' | 'all'>;
-  readonly defaultView: string | undefined;
+  readonly defaultView: () => string | undefined;
   readonly origin: () => string;
   readonly catalog: Catalog;
   readonly backendContext: BackendContext;
@@ -49,7 +49,7 @@ export class ServerPool implements ServerDirectory {
   }
 
   get defaultView(): string | undefined {
-    return this.#options.defaultView;
+    return this.#options.defaultView();
   }
 
   get origin(): string {

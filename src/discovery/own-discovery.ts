@@ -41,10 +41,14 @@ export function discoverHere(
     precedence,
     policy,
     approvals,
-    ...(memory && { memory }),
+    // Who remembers is told when a file that was half written is whole.
+    ...(memory === undefined ? { pause } : { memory }),
     ownConfig: { file: config.file, servers: config.servers },
-    pause: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
   });
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
 /**
