@@ -185,6 +185,10 @@ test('a directory is removed, comes back, and is put in the place of another', a
   watched.write('a/b/c.json', '4');
   expect(await watched.told()).toEqual(['a/b/c.json']);
   watched.expectUpToDate();
+  renameSync(watched.at('a'), watched.at('away'));
+  expect(await watched.told()).toEqual(['a/b/c.json']);
+  watched.write('away/b/c.json', 'not ours any more');
+  expect(await watched.told()).toEqual([]);
 });
 
 test('a file stands where a directory was, and the other way round', async () => {
@@ -436,6 +440,6 @@ test('whatever happens, in the end what was read is what is there', async () => 
       expect(watched.failures).toEqual([]);
       watched.watcher.close();
     }),
-    { numRuns: 200 },
+    { numRuns: 400 },
   );
 });
