@@ -115,6 +115,7 @@ export class PathWatcher {
     this.#look(node);
     for (const child of node.children.values()) {
       if (node.isDir) this.#lookAgain(child);
+      else for (const below of child.subtree()) this.#forget(below);
     }
     this.#tellFailure(node);
   }
