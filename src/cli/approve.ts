@@ -93,7 +93,7 @@ function view(server: DiscoveredServer, found: Survey, host: CliHost): string {
           `Since it was ${before.decision} on ${before.at.slice(0, 10)}:`,
           ...differenceLines(differencesIn(server, before.launch)).map((line) => `  ${line}`),
         ];
-  const warnings = warningsOf(server).map((warning) => `! ${warning}`);
+  const warnings = warningsOf(server).map((warning) => `! ${printable(warning)}`);
   const notes = [...changes, ...warnings].map((line) => `  ${tilde(line, host)}\n`);
   return `${printable(server.name)}\n${rendered(definitionLines(server, host))}${notes.join('')}`;
 }

@@ -40,11 +40,14 @@ function suppliedBy(input: string): string {
   return /^[A-Z_][A-Z0-9_]*$/.test(input) || input.includes(' ') ? input : `${input} (in ${inputVariable(input)})`;
 }
 
-/** Variables that decide what is run, whose values are not shown. */
+/** What somebody should look at who cannot see all of it here. */
 export function warningsOf(server: DiscoveredServer): string[] {
-  return shownLaunch(server)
-    .env.filter(isSteering)
-    .map((name) => `${name} can make it run something else. Look at its value in the file.`);
+  const { env, command, args, url, headersHelper } = shownLaunch(server);
+  const isMasked = [command, ...args, url, headersHelper].some((text) => text?.includes('***'));
+  return [
+    ...(isMasked ? ['Where there are three stars, something looks like a secret. It is in the file.'] : []),
+    ...env.filter(isSteering).map((name) => `${name} can make it run something else. Look at its value in the file.`),
+  ];
 }
 
 const WORDS: Readonly<Record<PartKind, string>> = {
