@@ -2,9 +2,7 @@
 
 import { definitionHash } from '../discovery/approval.ts';
 import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
-import { placesHere } from '../discovery/own-discovery.ts';
-import { BridgeError } from '../util/bridge-error.ts';
-import { nearest } from '../util/nearest.ts';
+import { type Narrowed, ofClients } from './client-filter.ts';
 import { reportOf } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import { explanation } from './explanation.ts';
@@ -24,12 +22,12 @@ export interface DiscoverValues extends SurveyValues {
 
 export async function discover(values: DiscoverValues, host: CliHost): Promise<number> {
   const found = await survey(values, host);
-  const selected = await ofClients(found, [values.client ?? []].flat());
+  const clients = [values.client ?? []].flat();
+  const selected: Survey | Narrowed = clients.length === 0 ? found : await ofClients(found, clients);
   if (values.explain !== undefined) return explain(values.explain, selected, values, host);
   if (values.json === true) return printJson(reportOf(selected), host);
-  host.stdout.write(
-    selected.discovery.servers.length === 0 ? nothing(selected, host) : listing(selected, values, host),
-  );
+  const isEmpty = selected.discovery.servers.length === 0;
+  host.stdout.write(isEmpty ? nothing(selected, clients, host) : listing(selected, values, host));
   host.stdout.write(remarks(selected, values, host));
   return DONE;
 }
@@ -44,38 +42,6 @@ function explain(name: string, found: Survey, values: DiscoverValues, host: CliH
 function printJson(value: unknown, host: CliHost): number {
   host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
   return DONE;
-}
-
-/** Those of these clients, and what was said of their files. */
-async function ofClients(found: Survey, clients: readonly string[]): Promise<Survey> {
-  if (clients.length === 0) return found;
-  const { servers, diagnostics, conflicts, groups } = found.discovery;
-  const places = await placesHere(found.own, found.cwd);
-  const known = new Set([...places, ...servers].map(({ client }) => client));
-  for (const client of clients) if (!known.has(client)) throw unknownClient(client, known);
-  const isTheirs = ({ client, sources }: DiscoveredServer): boolean =>
-    [client, ...sources.map((source) => source.client)].some((one) => clients.includes(one));
-  const kept = servers.filter(isTheirs);
-  const paths = places.filter(({ client }) => clients.includes(client)).map(({ path }) => path);
-  const files = new Set([...paths, ...kept.map(({ file }) => file)]);
-  const concerns = ({ members }: { readonly members: readonly string[] }): boolean =>
-    members.some((member) => kept.some(({ client, name }) => member === `${client}:${name}`));
-  const discovery = {
-    ...found.discovery,
-    servers: kept,
-    diagnostics: diagnostics.filter(({ path }) => path !== undefined && files.has(path)),
-    conflicts: conflicts.filter(concerns),
-    groups: groups.filter(concerns),
-  };
-  return { ...found, discovery };
-}
-
-function unknownClient(client: string, known: ReadonlySet<string>): BridgeError {
-  const near = nearest(client, known);
-  const all = [...known].sort().join(', ');
-  return new BridgeError('USAGE', `No client is called ${client}`, {
-    hint: near.length > 0 ? `Like it: ${near.join(', ')}` : `There are: ${all}`,
-  });
 }
 
 /** What can be used first, then what waits for something. */
@@ -158,9 +124,14 @@ function nextStep(waiting: readonly DiscoveredServer[]): string {
   return `${waiting.length} wait for you. Look at one with: mcp-bridge approve ${first?.name}`;
 }
 
-function nothing({ cwd, own: { homedir } }: Survey, host: CliHost): string {
-  const places = cwd === homedir ? '~' : `~ and ${tilde(cwd, host)}`;
-  return printable(`No server is defined in the files of any client that is looked for in ${places}.`).concat(
-    '\nWhich files that are is told in docs/discovery.md. To define one for all clients: mcp-bridge add\n',
+function nothing(found: Survey | Narrowed, clients: readonly string[], host: CliHost): string {
+  if ('files' in found) {
+    const files = found.files.map((file) => `\n  ${file}`).join('');
+    return `${tilde(`No server is defined for ${clients.join(', ')}. These files were looked for:${files}`, host)}\n`;
+  }
+  const places = found.cwd === host.homedir ? '~' : `~ and ${printable(tilde(found.cwd, host))}`;
+  return (
+    `No server is defined in the files of any client that is looked for in ${places}.\n` +
+    'Which files that are is told in docs/discovery.md. To define one for all clients: mcp-bridge add\n'
   );
 }

@@ -43,6 +43,7 @@ export function serverReport(server: DiscoveredServer, { approvals, discovery }:
     timeoutMs: server.timeoutMs ?? null,
     startupTimeoutMs: server.startupTimeoutMs ?? null,
     tools: server.tools,
+    ignored: server.ignored,
     description: maskedText(server.description),
     policy: explainPolicy(server, discovery.policies),
     decision: decision === undefined ? null : { decision: decision.decision, at: decision.at },

@@ -43,6 +43,6 @@ function ruling(server: DiscoveredServer, { discovery }: Survey): object {
 function sentence(server: DiscoveredServer, { discovery }: Survey): string {
   const { file, state, reason } = server;
   const words = policyWords(explainPolicy(server, discovery.policies));
-  const other = state === 'ready' || state === 'blocked-by-policy' ? '' : ` It is ${state}: ${reason}.`;
+  const other = state === 'ready' || state === 'blocked-by-policy' ? '' : ` Its state is ${state}: ${reason}.`;
   return `${handleOf(server, discovery.servers)} in ${file} is ${words}.${other}`;
 }
