@@ -27,11 +27,11 @@ function ofProcess({ command = '', args, env: declared, cwd }: Signed): Signatur
   const rest = run?.rest ?? line.args;
   const dir = [line.command, ...rest].some(isRelative) ? cwd : undefined;
   const kin = run && shownIdentity(run.identity);
-  const canonical = `${kin ?? `stdio:${programName(line.command)}`}${named('env', env)}`;
+  const canonical = `${kin ?? shownIdentity(`stdio:${programName(line.command)}`)}${named('env', env)}`;
   return { key: JSON.stringify([run?.identity ?? line.command, rest, env, dir]), canonical, kin };
 }
 
-/** What is taken for a package may be something else, with a secret in it. */
+/** What is taken for a package or a program may be something else, with a secret in it. */
 function shownIdentity(identity: string): string {
   const [, registry = '', spec = ''] = /^(\w+:)(.*)$/s.exec(identity) ?? [];
   return `${registry}${maskedArgs([spec], '').join('')}`;

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { approve } from '../../../src/cli/approve.ts';
 import { type DiscoverValues, discover } from '../../../src/cli/discover.ts';
@@ -79,7 +80,7 @@ describe('on a terminal', () => {
     const [, docs, , , db = ''] = await lines({ terminal: { columns: 80 } });
     expect(docs).toContain('\u001b[32mready\u001b[0m');
     expect(db).toContain('\u001b[33mpending-approval\u001b[0m');
-    expect(db.replace(/\u001b\[\d+m/g, '')).toMatch(/^.{79}…$/);
+    expect(stripVTControlCharacters(db)).toMatch(/^.{79}…$/);
   });
 
   test.each([[{ NO_COLOR: '1' }], [{ TERM: 'dumb' }]])('there are no colours with %j', async (env) => {

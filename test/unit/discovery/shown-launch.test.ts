@@ -132,8 +132,8 @@ describe('a definition', () => {
   });
 
   test('is shown as one would type it', () => {
-    expect(commandLine({ command: 'a b', args: ['', "it's", '--x=${Y}', '$(id)', 'a;b'] })).toBe(
-      "'a b' '' 'it'\\''s' --x=${Y} '$(id)' 'a;b'",
+    expect(commandLine({ command: 'a b', args: ['', "it's", '--x=$Y', '$(id)', 'a;b'] })).toBe(
+      "'a b' '' 'it'\\''s' --x=$Y '$(id)' 'a;b'",
     );
   });
 });
