@@ -10,7 +10,7 @@ const mayUse = {
   downstream: ['util', 'wire', 'core', 'local', 'auth'],
   client: ['util', 'wire', 'local', 'config'],
   shim: ['util', 'client'],
-  cli: ['util', 'client', 'config', 'local', 'auth', 'shim'],
+  cli: ['util', 'client', 'config', 'local', 'auth', 'discovery', 'shim'],
   catalog: ['util', 'wire', 'core', 'local'],
   daemon: ['util', 'wire', 'core', 'local', 'config', 'discovery', 'downstream', 'catalog'],
 };

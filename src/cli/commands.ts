@@ -2,11 +2,17 @@
 
 import yargs, { type Argv } from 'yargs';
 import { BridgeError } from '../util/bridge-error.ts';
+import type { DecideValues } from './approve.ts';
 import type { AuthValues } from './auth.ts';
 import { clients, reload, start, status, stop } from './daemon-verbs.ts';
+import type { DiscoverValues } from './discover.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { AUTH, CONNECT, LISTING, LOGGING, SERVE, WHERE } from './options.ts';
+import { APPROVE, AUTH, CONNECT, DISCOVER, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
+import type { PolicyValues } from './policy.ts';
+
+const SERVER_NAME = 'A name, an id, an alias, or CLIENT:NAME';
+const NAMES = { type: 'string', array: true, describe: SERVER_NAME } as const;
 
 /** Runs the verb that `args` begin with; resolves to the exit code. */
 export async function runCommand(args: readonly string[], host: CliHost): Promise<number> {
@@ -31,6 +37,34 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
     .command('reload', 'Look for servers anew, and show what has changed', (y) => y.options(LISTING), does(reload))
     .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
     .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
+    .command(
+      'discover',
+      'Show every definition of a server in the files of all clients, and what became of it',
+      (y) => y.options(DISCOVER),
+      does(async (values: DiscoverValues, host) => (await import('./discover.ts')).discover(values, host)),
+    )
+    .command(
+      'approve [names..]',
+      'Look at what came with a project, and let it be used; without a name, list what waits',
+      (y) => y.positional('names', NAMES).options(APPROVE),
+      does(async (values: DecideValues, host) => (await import('./approve.ts')).approve(values, host)),
+    )
+    .command(
+      'reject [names..]',
+      'Let what came with a project not be used, and ask no more',
+      (y) => y.positional('names', NAMES).options(REJECT),
+      does(async (values: DecideValues, host) => (await import('./approve.ts')).reject(values, host)),
+    )
+    .command('policy', 'Show what policy does', (y) =>
+      y
+        .command(
+          'explain <name>',
+          'Say which rule allows or blocks a server',
+          (z) => z.positional('name', { type: 'string', describe: SERVER_NAME }).options(POLICY),
+          does(async (values: PolicyValues, host) => (await import('./policy.ts')).explainRule(values, host)),
+        )
+        .demandCommand(1, 'Name what to do: mcp-bridge policy explain NAME'),
+    )
     .command(
       'auth <name>',
       'Sign in to a server at a URL',

@@ -46,3 +46,28 @@ export const LISTING = {
   ...WHERE,
   json: { type: 'boolean', describe: 'Print JSON, for scripts' },
 } as const satisfies Options;
+
+const PROJECT = {
+  ...WHERE,
+  cwd: { type: 'string', describe: 'The directory whose project is looked at, instead of this one' },
+  json: LISTING.json,
+} as const satisfies Options;
+
+export const DISCOVER = {
+  ...PROJECT,
+  all: { type: 'boolean', describe: 'Show what is not used too, and every remark' },
+  client: { type: 'string', describe: 'Only what this client has; may be given several times' },
+  explain: { type: 'string', describe: 'Everything about the definitions of this name' },
+} as const satisfies Options;
+
+export const POLICY = PROJECT;
+
+export const REJECT = {
+  ...PROJECT,
+  'all-from': { type: 'string', describe: 'Everything that waits in this file' },
+} as const satisfies Options;
+
+export const APPROVE = {
+  ...REJECT,
+  yes: { type: 'boolean', describe: 'Ask nothing' },
+} as const satisfies Options;

@@ -4,15 +4,42 @@ import { printable } from '../util/printable.ts';
 
 export { printable };
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export interface TableStyle {
+  /** Longer lines end in an ellipsis. */
+  readonly width?: number | undefined;
+  /** Colours the cells of one column, with what they show. */
+  readonly paint?: { readonly column: number; readonly with: (cell: string) => string } | undefined;
+}
+
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  { width = Number.POSITIVE_INFINITY, paint }: TableStyle = {},
+): string {
   const lines = [head, ...rows.map((row) => row.map(printable))];
-  const widths = head.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
-  const render = (line: readonly string[]): string =>
-    line
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd();
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))));
+  const render = (line: readonly string[], row: number): string => {
+    const cells = line.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)));
+    const text = cut(cells.join('  ').trimEnd(), width);
+    return paint === undefined || row === 0 ? text : painted(text, cells, paint);
+  };
   return `${lines.map(render).join('\n')}\n`;
+}
+
+function painted(text: string, cells: readonly string[], paint: NonNullable<TableStyle['paint']>): string {
+  const cell = (cells[paint.column] ?? '').trimEnd();
+  const start = cells.slice(0, paint.column).reduce((at, before) => at + before.length + 2, 0);
+  const end = start + cell.length;
+  return end > text.length ? text : text.slice(0, start) + paint.with(cell) + text.slice(end);
+}
+
+/** By code points: what a terminal shows twice as wide is not worth a table of its own. */
+function widthOf(text: string): number {
+  return /[\ud800-\udbff]/.test(text) ? [...text].length : text.length;
+}
+
+function cut(text: string, width: number): string {
+  return widthOf(text) <= width ? text : `${[...text].slice(0, width - 1).join('')}…`;
 }
 
 export function duration(ms: number): string {

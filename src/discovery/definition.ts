@@ -121,6 +121,7 @@ function draftOf(entry: PlacedEntry, launch: Launch, written: Written, judged: J
     startupTimeoutMs: written.startupTimeoutMs,
     tools: written.tools,
     inputs: judged.inputs,
+    ignored: written.ignored,
     description: written.description,
     state: judged.state,
     reason: judged.reason,

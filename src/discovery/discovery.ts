@@ -83,7 +83,10 @@ async function discoverIn(visit: SourceVisit, host: DiscoveryHost, options: Disc
   const gathering: Gathering = { reader, machine, report, isProject };
   const settings = await readClaudeSettings(reader, machine, isProject);
   const { entries, exclusiveFile } = await entriesOf(gathering, settings, options);
-  const policies = policiesOf({ settings, own: options.policy, exclusiveFile, machine, report });
+  const policies = policiesOf({
+    ...{ settings, exclusiveFile, machine, report },
+    ...{ own: options.policy, ownFile: options.ownConfig?.file },
+  });
   const drafts = await draftsOf(entries, gathering, options);
   const known = await withoutSelf(drafts, host, gathering);
   const decided = decide(known, { settings, policies, options });

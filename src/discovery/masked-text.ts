@@ -75,7 +75,7 @@ function isVariableName(name: string): boolean {
   return /^[A-Z_][A-Z0-9_]*$/.test(name) && !isSteering(name);
 }
 
-const ADDRESS = /^([a-z][a-z0-9+.-]*:\/\/)([^?#]*)(\?[^#]*)?(#.*)?$/is;
+const ADDRESS = /^((?:[a-z][a-z0-9+.-]*:\/\/)?)([^?#]*)(\?[^#]*)?(#.*)?$/is;
 /** A password may hold what ends the host elsewhere; a port may not. */
 const USER = /^(?:[^/?#@]*|[^/?#@:]*:(?!\d*(?:[/?#]|$)).*)@/s;
 

@@ -40,6 +40,7 @@ function serverOf(draft: Draft, id: string, alias: string): DiscoveredServer {
     startupTimeoutMs: draft.startupTimeoutMs,
     tools: draft.tools,
     inputs: draft.inputs,
+    ignored: draft.ignored,
     description: draft.description,
     state: draft.state,
     reason: draft.reason,

@@ -4,6 +4,9 @@
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Approvals } from './approval.ts';
 import { type Discovery, discoverServers } from './discovery.ts';
+import type { DiscoveryHost } from './host.ts';
+import { locationsOf } from './locations.ts';
+import { machineOf } from './machine.ts';
 import { nodeDiscoveryHost } from './node-host.ts';
 import type { SourceMemory } from './source-memory.ts';
 
@@ -34,10 +37,8 @@ export function discoverHere(
   own: OwnProcess,
   { cwd, config, approvals, memory }: OwnDiscoveryOptions,
 ): Promise<Discovery> {
-  const { platform, environment: env, homedir, program, socketPath } = own;
-  const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints: [`unix://${socketPath}`] };
   const { precedence, policy } = config.config.discovery;
-  return discoverServers(nodeDiscoveryHost({ platform, homedir, cwd, env, self }), {
+  return discoverServers(hostOf(own, cwd), {
     precedence,
     policy,
     approvals,
@@ -49,6 +50,34 @@ export function discoverHere(
 
 function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+function hostOf({ platform, environment: env, homedir, program, socketPath }: OwnProcess, cwd: string): DiscoveryHost {
+  const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints: [`unix://${socketPath}`] };
+  return nodeDiscoveryHost({ platform, homedir, cwd, env, self });
+}
+
+/** A file, or a pattern of files, and the client that it belongs to. */
+export interface LookedAt {
+  readonly client: string;
+  readonly path: string;
+}
+
+/** Where definitions may be, whether anything is there or not. */
+export async function placesHere(own: OwnProcess, cwd: string): Promise<LookedAt[]> {
+  const host = hostOf(own, cwd);
+  const machine = await machineOf(host, (path) => isThere(host, path));
+  return locationsOf(machine).map(({ client, path, pattern }) => ({
+    client,
+    path: machine.path.join(path, ...pattern),
+  }));
+}
+
+function isThere({ files }: DiscoveryHost, path: string): Promise<boolean> {
+  return files.realpath(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /**

@@ -20,6 +20,8 @@ export type ListName = 'allowedMcpServers' | 'deniedMcpServers';
 
 export interface RuleReading {
   readonly file: string;
+  /** What the lists stand in there, such as `policy.`. */
+  readonly within?: string;
   readonly report: Report;
   env(name: string): string | undefined;
 }
@@ -31,11 +33,11 @@ const VARIABLE = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 export function rulesIn(value: unknown, list: ListName, reading: RuleReading): PolicyRule[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) {
-    warn(list, 'must be a list, and is not heeded', reading);
+    warn(`${reading.within ?? ''}${list}`, 'must be a list, and is not heeded', reading);
     return undefined;
   }
   return value.flatMap((item: unknown, i) => {
-    const label = `${list}[${i}]`;
+    const label = `${reading.within ?? ''}${list}[${i}]`;
     const rule = ruleOf(item, { label, file: reading.file }, list, reading);
     if (typeof rule !== 'string') return [rule];
     warn(label, rule, reading);

@@ -24,12 +24,14 @@ export interface Policies {
 export interface PolicySources {
   readonly settings: ClaudeSettings;
   readonly own: OwnPolicy | undefined;
+  /** The config file that it stands in. */
+  readonly ownFile: string | undefined;
   readonly exclusiveFile: string | undefined;
   readonly machine: Machine;
   readonly report: Report;
 }
 
-export function policiesOf({ settings, own, exclusiveFile, machine, report }: PolicySources): Policies {
+export function policiesOf({ settings, own, ownFile, exclusiveFile, machine, report }: PolicySources): Policies {
   const { managed } = settings;
   const isSet = (key: string): boolean => managed.some(({ value }) => member(value, key) === true);
   const env = environmentWith(managed, machine);
@@ -45,11 +47,13 @@ export function policiesOf({ settings, own, exclusiveFile, machine, report }: Po
     isPluginOnly: managed.some(({ value }) => isPluginOnly(member(value, 'strictPluginOnlyCustomization'))),
     refusesHosted: isSet('disableClaudeAiConnectors'),
   };
-  const ownFile: SettingsFile = { path: 'policy', value: { ...own } };
+  const ownReading = ownFile === undefined ? { file: 'policy' } : { file: ownFile, within: 'policy.' };
+  const ownRules = (list: ListName): PolicyRule[] | undefined =>
+    rulesIn(own?.[list], list, { ...ownReading, report, env });
   const bridge: Policy = {
     ...OPEN_POLICY,
-    allowed: rules([ownFile], 'allowedMcpServers'),
-    denied: rules([ownFile], 'deniedMcpServers') ?? [],
+    allowed: ownRules('allowedMcpServers'),
+    denied: ownRules('deniedMcpServers') ?? [],
   };
   const ownAllowed = rules(settings.own, 'allowedMcpServers');
   const isManagedOnly = isSet('allowManagedMcpServersOnly');

@@ -119,5 +119,5 @@ export function commandLine({ command, args }: Pick<ShownLaunch, 'command' | 'ar
 }
 
 function quoted(word: string): string {
-  return /^[\w@%+=:,./~${}*\\?&#-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return /^[\w@%+=:,./~${}*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -5,6 +5,7 @@ import { programName, unwrapped } from './command-line.ts';
 import type { Draft } from './draft.ts';
 import { packageRun } from './package-identity.ts';
 import { unproxied } from './proxied-url.ts';
+import { maskedArgs } from './shown-launch.ts';
 
 export interface Signature {
   readonly key: string;
@@ -25,8 +26,15 @@ function ofProcess({ command = '', args, env: declared, cwd }: Signed): Signatur
   const env = Object.entries({ ...declared, ...line.env }).sort(byName);
   const rest = run?.rest ?? line.args;
   const dir = [line.command, ...rest].some(isRelative) ? cwd : undefined;
-  const canonical = `${run?.identity ?? `stdio:${programName(line.command)}`}${named('env', env)}`;
-  return { key: JSON.stringify([run?.identity ?? line.command, rest, env, dir]), canonical, kin: run?.identity };
+  const kin = run && shownIdentity(run.identity);
+  const canonical = `${kin ?? shownIdentity(`stdio:${programName(line.command)}`)}${named('env', env)}`;
+  return { key: JSON.stringify([run?.identity ?? line.command, rest, env, dir]), canonical, kin };
+}
+
+/** What is taken for a package or a program may be something else, with a secret in it. */
+function shownIdentity(identity: string): string {
+  const [, registry = '', spec = ''] = /^(\w+:)(.*)$/s.exec(identity) ?? [];
+  return `${registry}${maskedArgs([spec], '').join('')}`;
 }
 
 const RELATIVE = /^\.{1,2}(?:[\\/]|$)|^[^-@:\\/=]+(?:[\\/][^:]*|\.(?:[cm]?[jt]s|py|rb|sh|jar|dll|php))$/;
@@ -68,7 +76,11 @@ function shownUrl(url: string): string {
     .split('/')
     .map((word) => (/^(?=.*\d)[\w~%-]{20,}$/.test(word) ? '…' : word))
     .join('/');
-  const query = parsed.search === '' ? '' : [...parsed.searchParams.keys()].join('&');
+  const query = parsed.search
+    .slice(1)
+    .split('&')
+    .map((pair) => (pair.includes('=') ? pair.slice(0, pair.indexOf('=')) : pair && '…'))
+    .join('&');
   return `${parsed.protocol}//${parsed.host}${path === '/' ? '' : path}${query && `?${query}`}`;
 }
 

@@ -16,6 +16,7 @@ import {
   textMap,
   type Values,
 } from './entry-fields.ts';
+import { unheededIn } from './known-fields.ts';
 import { isTree, member, type Tree, textAt, treeAt } from './tree.ts';
 
 export interface Written {
@@ -34,6 +35,7 @@ export interface Written {
   readonly tools: { readonly allow: readonly string[] | undefined; readonly deny: readonly string[] };
   readonly description: string;
   readonly isOff: boolean;
+  readonly ignored: readonly string[];
 }
 
 /** What is worth a word to whoever wrote it. */
@@ -95,6 +97,7 @@ export function writtenEntry(entry: unknown, client: string, rules: ClientRules)
     },
     description: textAt(fields, 'description') ?? '',
     isOff: isSwitchedOff(fields),
+    ignored: unheededIn(fields),
   };
   return { written, verdict: verdictOf(notes, verdict), badValues: notes.badValues };
 }

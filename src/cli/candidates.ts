@@ -1,0 +1,77 @@
+// Which definitions `approve` and `reject` can decide about, among those that a person has named.
+
+import { type Approval, definitionHash } from '../discovery/approval.ts';
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { handleOf, isNamed, named } from './selection.ts';
+import type { Survey } from './survey.ts';
+
+export interface Wish {
+  /** None for all of the file. */
+  readonly names: readonly string[];
+  readonly file: string | undefined;
+  readonly decision: Approval;
+}
+
+export interface Candidates {
+  readonly servers: readonly DiscoveredServer[];
+  /** What is to be said of names that need no decision. */
+  readonly settled: readonly string[];
+}
+
+export const isWaiting = ({ state }: DiscoveredServer): boolean => state === 'pending-approval';
+
+export function candidatesFor({ names, file, decision }: Wish, found: Survey): Candidates {
+  const { servers } = found.discovery;
+  const inFile =
+    file === undefined ? servers : servers.filter((server) => [server.file, server.realpath].includes(file));
+  if (names.length === 0) return allOf(inFile.filter(isWaiting), file ?? '');
+  const chosen = names.map((name) => candidatesNamed(name, inFile, decision, found));
+  return {
+    servers: [...new Set(chosen.flatMap((candidates) => candidates.servers))],
+    settled: [...new Set(chosen.flatMap((candidates) => candidates.settled))],
+  };
+}
+
+function allOf(servers: readonly DiscoveredServer[], file: string): Candidates {
+  return { servers, settled: servers.length === 0 ? [`Nothing in ${file} waits for approval.`] : [] };
+}
+
+function candidatesNamed(
+  name: string,
+  servers: readonly DiscoveredServer[],
+  decision: Approval,
+  found: Survey,
+): Candidates {
+  const matching = named(servers, name);
+  const open = matching.filter((server) => isOpen(server, decision, found));
+  const [first] = open;
+  if (first === undefined)
+    return { servers: [], settled: matching.map((server) => settledAs(server, decision, found)) };
+  if (new Set(open.map(definitionHash)).size > 1) throw ambiguous(name, open);
+  return { servers: open, settled: [] };
+}
+
+/** What waits, and what was decided otherwise here. */
+function isOpen(server: DiscoveredServer, decision: Approval, { approvals }: Survey): boolean {
+  const before = approvals.get(definitionHash(server));
+  return before === undefined ? isWaiting(server) : before !== decision;
+}
+
+function settledAs(server: DiscoveredServer, decision: Approval, { approvals, discovery }: Survey): string {
+  const handle = handleOf(server, discovery.servers);
+  const { state, reason, file } = server;
+  if (approvals.get(definitionHash(server)) === decision) return `${handle} in ${file} is ${decision} already.`;
+  if (state === 'rejected') return `${handle} in ${file} was rejected in its own client, and has to be approved there.`;
+  if (state === 'ready') return `${handle} in ${file} needs no approval here.`;
+  return `${handle} in ${file} waits for no approval. It is ${state}: ${reason}.`;
+}
+
+function ambiguous(name: string, servers: readonly DiscoveredServer[]): BridgeError {
+  const handles = servers.map((server) => handleOf(server, servers));
+  const isClear = servers.every((_, i) => servers.filter((other) => isNamed(other, handles[i] ?? '')).length === 1);
+  const listed = servers.map(({ file }, i) => `${handles[i]} in ${file}`).join('; ');
+  return new BridgeError('USAGE', `Several definitions are called ${name}: ${listed}`, {
+    hint: isClear ? `Name one: ${handles.join(' or ')}` : 'Name the file of one too, with --all-from FILE.',
+  });
+}

@@ -1,0 +1,59 @@
+// What was found, narrowed to some clients: their definitions, also those that they share, and what is wrong with
+// their files.
+
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { type LookedAt, placesHere } from '../discovery/own-discovery.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { nearest } from '../util/nearest.ts';
+import type { Survey } from './survey.ts';
+
+export interface Narrowed extends Survey {
+  /** The files of these clients, there or not; a star stands for any name. */
+  readonly files: readonly string[];
+}
+
+export async function ofClients(found: Survey, clients: readonly string[]): Promise<Narrowed> {
+  const { servers, diagnostics, conflicts, groups } = found.discovery;
+  const places = await placesHere(found.own, found.cwd);
+  refuseUnknown(clients, new Set([...places, ...servers].map(({ client }) => client)));
+  const files = filesOf(places, clients);
+  const kept = servers.filter((server) => isOfAny(server, clients));
+  const isTheirs = fileTest([...files, ...kept.map(({ file }) => file)]);
+  const concerns = ({ members }: { readonly members: readonly string[] }): boolean =>
+    members.some((member) => kept.some(({ client, name }) => member === `${client}:${name}`));
+  const discovery = {
+    ...found.discovery,
+    servers: kept,
+    diagnostics: diagnostics.filter(({ path }) => path !== undefined && isTheirs(path)),
+    conflicts: conflicts.filter(concerns),
+    groups: groups.filter(concerns),
+  };
+  return { ...found, discovery, files };
+}
+
+function isOfAny({ client, sources }: DiscoveredServer, clients: readonly string[]): boolean {
+  return [client, ...sources.map((source) => source.client)].some((one) => clients.includes(one));
+}
+
+function filesOf(places: readonly LookedAt[], clients: readonly string[]): string[] {
+  return [...new Set(places.filter(({ client }) => clients.includes(client)).map(({ path }) => path))];
+}
+
+function fileTest(patterns: readonly string[]): (path: string) => boolean {
+  const texts = patterns.map((pattern) => pattern.split('*').map(escaped).join('[^\\\\/]*'));
+  const pattern = new RegExp(`^(?:${texts.join('|')})$`);
+  return (path) => pattern.test(path);
+}
+
+function refuseUnknown(clients: readonly string[], known: ReadonlySet<string>): void {
+  const unknown = clients.find((client) => !known.has(client));
+  if (unknown === undefined) return;
+  const near = nearest(unknown, known);
+  throw new BridgeError('USAGE', `No client is called ${unknown}`, {
+    hint: near.length > 0 ? `Like it: ${near.join(', ')}` : `There are: ${[...known].sort().join(', ')}`,
+  });
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

@@ -1,0 +1,81 @@
+// One definition for people: everything that would be started or connected to, and nothing that is secret.
+
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { inputVariable } from '../discovery/discovery.ts';
+import type { Difference } from '../discovery/launch-difference.ts';
+import { isSteering } from '../discovery/masked-text.ts';
+import type { PartKind } from '../discovery/remembered-launch.ts';
+import { commandLine, shownLaunch } from '../discovery/shown-launch.ts';
+import type { CliHost } from './host.ts';
+import { printable } from './table.ts';
+import { tilde } from './terminal.ts';
+
+export type Line = readonly [label: string, text: string];
+
+/** Where it stands and what it is. */
+export function definitionLines(server: DiscoveredServer, host: CliHost): Line[] {
+  const { file, pointer, client, scope, inputs } = server;
+  const { command, url, cwd, env, headers, headersHelper, transport } = shownLaunch(server);
+  const isProcess = transport === 'stdio';
+  const lines: [string, string | undefined][] = [
+    ['file', `${tilde(file, host)}, at ${pointer === '' ? 'its top' : pointer}`],
+    ['of', `${client}, ${scope}`],
+    ['runs', isProcess && command !== undefined ? commandLine(shownLaunch(server)) : undefined],
+    ['in', isProcess ? cwd && tilde(cwd, host) : undefined],
+    ['connects to', isProcess || url === undefined ? undefined : `${url} (${transport})`],
+    ['headers', namesIn(headers)],
+    ['headers from', headersHelper],
+    ['variables', namesIn(env)],
+    ['needs', namesIn(inputs.map(suppliedBy))],
+  ];
+  return lines.flatMap(([label, text]): Line[] => (text ? [[label, printable(text)]] : []));
+}
+
+function namesIn(names: readonly string[]): string | undefined {
+  return names.length === 0 ? undefined : names.join(', ');
+}
+
+/** What is named like a variable is one. */
+function suppliedBy(input: string): string {
+  return /^[A-Z_][A-Z0-9_]*$/.test(input) || input.includes(' ') ? input : `${input} (in ${inputVariable(input)})`;
+}
+
+/** What somebody should look at who cannot see all of it here. */
+export function warningsOf(server: DiscoveredServer): string[] {
+  const { env, command, args, url, headersHelper } = shownLaunch(server);
+  const isMasked = [command, ...args, url, headersHelper].some((text) => text?.includes('***'));
+  return [
+    ...(isMasked ? ['Where there are three stars, something looks like a secret. It is in the file.'] : []),
+    ...env.filter(isSteering).map((name) => `${name} can make it run something else. Look at its value in the file.`),
+  ];
+}
+
+const WORDS: Readonly<Record<PartKind, string>> = {
+  transport: 'transport',
+  command: 'command',
+  argument: 'argument',
+  filled: 'what its variables stand for',
+  cwd: 'working directory',
+  url: 'URL',
+  headersHelper: 'command for headers',
+  oauth: 'sign-in',
+  variable: 'variable',
+  header: 'header',
+};
+
+/** Lines as of a patch. */
+export function differenceLines(differences: readonly Difference[]): string[] {
+  return differences.flatMap(({ what, before, now }) => {
+    const word = WORDS[what];
+    if (before === now) return [`~ ${word}${before ? ` ${before}: another value` : ' has another value'}`];
+    return [
+      ...(before === undefined ? [] : [`- ${word} ${before}`.trimEnd()]),
+      ...(now === undefined ? [] : [`+ ${word} ${now}`.trimEnd()]),
+    ].map(printable);
+  });
+}
+
+export function rendered(lines: readonly Line[], indent = '  '): string {
+  const width = Math.max(...lines.map(([label]) => label.length));
+  return lines.map(([label, text]) => `${indent}${label.padEnd(width)}  ${text}\n`).join('');
+}

@@ -1,0 +1,56 @@
+// What was found, as JSON for scripts: everything but secrets.
+
+import { definitionHash } from '../discovery/approval.ts';
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { differencesIn } from '../discovery/launch-difference.ts';
+import { maskedText } from '../discovery/masked-text.ts';
+import { explainPolicy } from '../discovery/policy-sources.ts';
+import { shownLaunch } from '../discovery/shown-launch.ts';
+import type { Survey } from './survey.ts';
+
+export function reportOf(found: Survey, servers: readonly DiscoveredServer[] = found.discovery.servers): object {
+  const { discovery, config, failures, cwd } = found;
+  const { diagnostics, groups, conflicts } = discovery;
+  return {
+    cwd,
+    isEnabled: config.config.discovery.isEnabled,
+    servers: servers.map((server) => serverReport(server, found)),
+    diagnostics: [...failures.map((message) => ({ level: 'error', code: 'bridge-file', message })), ...diagnostics],
+    groups,
+    conflicts,
+  };
+}
+
+/** What there is none of is null, or left out of `tools`. */
+export function serverReport(server: DiscoveredServer, { approvals, discovery }: Survey): object {
+  const hash = definitionHash(server);
+  const decision = approvals.decisionOn(hash);
+  const before = approvals.lastBefore(hash, server);
+  const shown = shownLaunch(server);
+  return {
+    ...placeOf(server),
+    state: server.state,
+    reason: server.reason ?? null,
+    transport: shown.transport,
+    command: shown.command ?? null,
+    args: shown.args,
+    cwd: shown.cwd ?? null,
+    url: shown.url ?? null,
+    headersHelper: shown.headersHelper ?? null,
+    variables: shown.env,
+    headers: shown.headers,
+    inputs: server.inputs,
+    timeoutMs: server.timeoutMs ?? null,
+    startupTimeoutMs: server.startupTimeoutMs ?? null,
+    tools: server.tools,
+    ignored: server.ignored,
+    description: maskedText(server.description),
+    policy: explainPolicy(server, discovery.policies),
+    decision: decision === undefined ? null : { decision: decision.decision, at: decision.at },
+    differences: decision === undefined && before !== undefined ? differencesIn(server, before.launch) : [],
+  };
+}
+
+function placeOf({ id, name, alias, client, scope, file, realpath, pointer, sources }: DiscoveredServer): object {
+  return { id, name, alias, client, scope, file, realpath, pointer, sources };
+}

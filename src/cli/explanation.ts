@@ -1,0 +1,89 @@
+// Everything about one name: each definition of it, where it stands, what became of it, and by which rule.
+
+import { definitionHash } from '../discovery/approval.ts';
+import type { Diagnostic } from '../discovery/diagnostic.ts';
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { differencesIn } from '../discovery/launch-difference.ts';
+import { explainPolicy } from '../discovery/policy-sources.ts';
+import { definitionLines, differenceLines, type Line, rendered } from './definition-view.ts';
+import type { CliHost } from './host.ts';
+import type { Survey } from './survey.ts';
+import { printable } from './table.ts';
+import { tilde } from './terminal.ts';
+
+export function explanation(name: string, servers: readonly DiscoveredServer[], found: Survey, host: CliHost): string {
+  const parts = servers.map((server) => one(server, found, host));
+  const summary = summaryOf(name, servers, found);
+  return `${parts.join('\n')}${summary.length === 0 ? '' : '\n'}${summary.map((line) => `${printable(line)}\n`).join('')}`;
+}
+
+function one(server: DiscoveredServer, found: Survey, host: CliHost): string {
+  const { id, client, name, state, reason } = server;
+  const why = reason === undefined ? '' : `: ${tilde(reason, host)}`;
+  const head = `${id === name ? name : `${id} (${name})`} of ${client}, ${state}${why}`;
+  const notes = notesOn(server, found.discovery.diagnostics).map(
+    (message) => `  ! ${printable(tilde(message, host))}\n`,
+  );
+  return `${printable(head)}\n${rendered([...definitionLines(server, host), ...judgements(server, found, host)])}${notes.join('')}`;
+}
+
+function judgements(server: DiscoveredServer, { discovery, approvals }: Survey, host: CliHost): Line[] {
+  const { sources, client, file, timeoutMs, tools, ignored } = server;
+  const others = sources.filter((source) => source.client !== client || source.file !== file);
+  const hash = definitionHash(server);
+  const decision = approvals.decisionOn(hash);
+  const before = decision === undefined ? approvals.lastBefore(hash, server) : undefined;
+  const lines: (readonly [string, string | undefined])[] = [
+    [
+      'also in',
+      others.map((other) => (other.file === file ? other.client : `${other.client} (${other.file})`)).join(', '),
+    ],
+    ['timeout', timeoutMs === undefined ? undefined : `${timeoutMs} ms`],
+    ['tools', toolWords(tools)],
+    ['policy', policyWords(explainPolicy(server, discovery.policies))],
+    ['decision', decision && `${decision.decision} on ${decision.at.slice(0, 10)}`],
+    ...(before === undefined ? [] : changeLines(server, before)),
+    ['not heeded', ignored.join(', ')],
+  ];
+  return lines.flatMap(([label, text]): Line[] => (text ? [[label, printable(tilde(text, host))]] : []));
+}
+
+type Before = NonNullable<ReturnType<Survey['approvals']['lastBefore']>>;
+
+function changeLines(server: DiscoveredServer, { decision, at, launch }: Before): Line[] {
+  const lines = differenceLines(differencesIn(server, launch));
+  return [['changed', `since it was ${decision} on ${at.slice(0, 10)}`], ...lines.map((line): Line => ['', line])];
+}
+
+function toolWords({ allow, deny }: DiscoveredServer['tools']): string | undefined {
+  const words = [
+    ...(allow === undefined ? [] : [`only ${allow.join(', ')}`]),
+    ...(deny.length === 0 ? [] : [`not ${deny.join(', ')}`]),
+  ];
+  return words.length === 0 ? undefined : words.join('; ');
+}
+
+export function policyWords(decision: ReturnType<typeof explainPolicy>): string {
+  if (!decision.isAllowed) return `blocked: ${decision.reason}`;
+  return decision.rule === undefined ? 'allowed: no rule is about it' : `allowed by ${decision.rule}`;
+}
+
+function notesOn({ file, name }: DiscoveredServer, diagnostics: readonly Diagnostic[]): string[] {
+  return diagnostics.filter((found) => found.path === file && found.server === name).map(({ message }) => message);
+}
+
+function summaryOf(name: string, servers: readonly DiscoveredServer[], { discovery }: Survey): string[] {
+  const ready = servers.filter(({ state }) => state === 'ready');
+  const ids = ready.map(({ id, client }) => `${id} (of ${client})`).join(', ');
+  const isAmong = (members: readonly string[]): boolean =>
+    members.length > 1 && servers.some((server) => members.includes(`${server.client}:${server.name}`));
+  return [
+    ready.length === 0 ? `None of ${name} can be used as it is.` : `Used: ${ids}.`,
+    ...discovery.groups
+      .filter(({ members }) => isAmong(members))
+      .map(({ members }) => `The same: ${members.join(', ')}.`),
+    ...discovery.conflicts
+      .filter((conflict) => isAmong(conflict.members))
+      .map(({ members }) => `Different servers of one name: ${members.join(', ')}.`),
+  ];
+}

@@ -1,0 +1,48 @@
+// `mcp-bridge policy explain`: which rule allows or blocks a server.
+
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { explainPolicy } from '../discovery/policy-sources.ts';
+import { DONE } from './exit-code.ts';
+import { policyWords } from './explanation.ts';
+import type { CliHost } from './host.ts';
+import { handleOf, named } from './selection.ts';
+import { type Survey, type SurveyValues, survey } from './survey.ts';
+import { printable } from './table.ts';
+import { tilde } from './terminal.ts';
+
+export interface PolicyValues extends SurveyValues {
+  readonly name: string;
+  readonly json?: boolean | undefined;
+}
+
+export async function explainRule(values: PolicyValues, host: CliHost): Promise<number> {
+  const found = await survey(values, host);
+  const servers = named(found.discovery.servers, values.name);
+  const warnings = found.discovery.diagnostics.filter(({ code }) => code === 'policy-rule');
+  if (values.json === true) {
+    const report = { servers: servers.map((server) => ruling(server, found)), warnings };
+    host.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+    return DONE;
+  }
+  const lines = [
+    ...servers.map((server) => sentence(server, found)),
+    ...[...found.failures, ...warnings.map(({ message }) => message)].map((text) => `! ${text}`),
+  ];
+  for (const line of lines) host.stdout.write(`${printable(tilde(line, host))}\n`);
+  return DONE;
+}
+
+function ruling(server: DiscoveredServer, { discovery }: Survey): object {
+  const { id, name, client, scope, file, pointer, state } = server;
+  const decision = explainPolicy(server, discovery.policies);
+  const reason = decision.isAllowed ? null : decision.reason;
+  return { id, name, client, scope, file, pointer, state, ...decision, rule: decision.rule ?? null, reason };
+}
+
+/** Policy is one of several things that may keep a server from being used. */
+function sentence(server: DiscoveredServer, { discovery }: Survey): string {
+  const { file, state, reason } = server;
+  const words = policyWords(explainPolicy(server, discovery.policies));
+  const other = state === 'ready' || state === 'blocked-by-policy' ? '' : ` Its state is ${state}: ${reason}.`;
+  return `${handleOf(server, discovery.servers)} in ${file} is ${words}.${other}`;
+}

@@ -1,0 +1,70 @@
+// What is defined on this machine, as the daemon of this user sees it from some directory: what the verbs that show
+// definitions, or decide about them, have in common. Asks no daemon, starts nothing and writes nothing.
+
+import { statSync } from 'node:fs';
+import { platform } from 'node:os';
+import { resolve } from 'node:path';
+import { type LoadedConfig, NO_CONFIG } from '../config/load.ts';
+import { ApprovalFile } from '../discovery/approval-file.ts';
+import type { Discovery } from '../discovery/discovery.ts';
+import { discoverHere, type OwnProcess, ownConfigOf } from '../discovery/own-discovery.ts';
+import { StoredApprovals } from '../discovery/stored-approvals.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { CliHost } from './host.ts';
+import { locate, type WhereValues } from './locate.ts';
+
+export interface SurveyValues extends WhereValues {
+  readonly cwd?: string | undefined;
+}
+
+export interface Survey {
+  readonly discovery: Discovery;
+  readonly approvals: StoredApprovals;
+  readonly approvalFile: ApprovalFile;
+  readonly config: LoadedConfig;
+  readonly own: OwnProcess;
+  /** Whose project was looked at. */
+  readonly cwd: string;
+  /** What of the bridge's own files could not be used. */
+  readonly failures: readonly string[];
+}
+
+export async function survey(values: SurveyValues, host: CliHost): Promise<Survey> {
+  const cwd = directoryOf(values.cwd, host);
+  const failures: string[] = [];
+  const { environment, homedir, program } = host;
+  const located = await locate(values, host);
+  const own = { platform: platform(), environment, homedir, program, socketPath: located.path };
+  if (located.configError !== undefined) failures.push(wordsOf(located.configError));
+  const config = await unlessBroken(() => ownConfigOf(located.loaded, own), NO_CONFIG, failures);
+  failures.push(...config.faults.map((fault) => `${config.file}: ${fault}`));
+  const approvalFile = new ApprovalFile(environment, homedir);
+  const approvals = await unlessBroken(async () => approvalFile.read(), new StoredApprovals([]), failures);
+  const discovery = await discoverHere(own, { cwd, config, approvals });
+  return { discovery, approvals, approvalFile, config, own, cwd, failures };
+}
+
+function directoryOf(named: string | undefined, { cwd }: CliHost): string {
+  const dir = resolve(cwd, named ?? '.');
+  if (named === undefined || statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true) return dir;
+  throw new BridgeError('USAGE', `There is no directory ${dir}`, { hint: 'See --cwd.' });
+}
+
+/** One broken file hides nothing else. */
+async function unlessBroken<Result>(
+  task: () => Promise<Result>,
+  otherwise: Result,
+  failures: string[],
+): Promise<Result> {
+  try {
+    return await task();
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    failures.push(wordsOf(error));
+    return otherwise;
+  }
+}
+
+function wordsOf({ message, hint }: BridgeError): string {
+  return hint === undefined ? message : `${message}. ${hint}`;
+}

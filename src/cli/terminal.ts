@@ -1,0 +1,38 @@
+// What there is at the other end of the command: a person at a terminal, or a pipe.
+
+import { createInterface } from 'node:readline';
+import type { CliHost } from './host.ts';
+
+/** How wide lines may be; undefined for a pipe, which takes them whole. */
+export function widthOf({ stdout }: CliHost): number | undefined {
+  const { isTTY, columns } = stdout as { readonly isTTY?: boolean; readonly columns?: number };
+  return isTTY === true && columns ? Math.max(columns, 40) : undefined;
+}
+
+export function hasColours(host: CliHost): boolean {
+  const { NO_COLOR, TERM } = host.environment;
+  return widthOf(host) !== undefined && !NO_COLOR && TERM !== 'dumb';
+}
+
+/** Whether somebody can be asked. */
+export function hasPerson({ stdin, stdout }: CliHost): boolean {
+  return [stdin, stdout].every((stream) => (stream as { readonly isTTY?: boolean }).isTTY === true);
+}
+
+/** Asks for a yes; whatever else comes, or the end of the input, is a no. */
+export function confirm(question: string, { stdin: input, stdout: output }: CliHost): Promise<boolean> {
+  const lines = createInterface({ input, output });
+  return new Promise((resolve) => {
+    lines.once('close', () => resolve(false));
+    lines.question(`${question} [y/N] `, (answer) => {
+      resolve(/^y(?:es)?$/i.test(answer.trim()));
+      lines.close();
+    });
+  });
+}
+
+/** A path as people write it. */
+export function tilde(text: string, { homedir }: Pick<CliHost, 'homedir'>): string {
+  if (homedir === '' || homedir === '/') return text;
+  return text === homedir ? '~' : text.replaceAll(`${homedir}/`, '~/');
+}

@@ -1,0 +1,37 @@
+// What a verb is given, in memory: a terminal or a pipe, and a home of its own.
+
+import { PassThrough } from 'node:stream';
+import type { CliHost } from '../../src/cli/host.ts';
+
+export interface FakeHost extends CliHost {
+  /** What has been written. */
+  said(): string;
+  complaints(): string;
+}
+
+export interface FakeTerminal {
+  readonly columns: number;
+  /** What the person types; without it, the end of the input. */
+  readonly answer?: string;
+}
+
+export function fakeHost(
+  home: string,
+  cwd: string,
+  terminal?: FakeTerminal,
+  env: Record<string, string> = {},
+): FakeHost {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  if (terminal !== undefined) {
+    Object.assign(stdin, { isTTY: true });
+    Object.assign(stdout, { isTTY: true, columns: terminal.columns });
+  }
+  stdin.end(terminal?.answer === undefined ? '' : `${terminal.answer}\n`);
+  const text = (stream: PassThrough) => () => String(stream.read() ?? '');
+  return {
+    ...{ stdin, stdout, stderr, cwd, homedir: home, program: '/nowhere/mcp-bridge', version: '0' },
+    environment: { HOME: home, MCP_BRIDGE_SOCKET: `${home}/b.sock`, ...env },
+    said: text(stdout),
+    complaints: text(stderr),
+  };
+}

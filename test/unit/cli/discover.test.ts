@@ -1,0 +1,237 @@
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { approve } from '../../../src/cli/approve.ts';
+import { type DiscoverValues, discover } from '../../../src/cli/discover.ts';
+import { explainRule } from '../../../src/cli/policy.ts';
+import { type FakeTerminal, fakeHost } from '../../support/cli-host.ts';
+import { writeFiles } from '../../support/file-tree.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
+
+let home: string;
+beforeEach(() => {
+  home = temporaryDir();
+  writeFiles(home, { 'p/.git/HEAD': '' });
+});
+
+const SEVERAL = {
+  '.claude.json': {
+    mcpServers: { github: { command: 'npx', args: ['-y', 'gh'] }, docs: { type: 'http', url: 'https://d/' } },
+  },
+  '.cursor/mcp.json': {
+    mcpServers: {
+      github: { command: 'npx', args: ['-y', 'gh'], autoApprove: ['x'] },
+      off: { command: 'x', disabled: true },
+    },
+  },
+  '.codex/config.toml': '[mcp_servers.github]\nurl = "https://g/"\nbearer_token_env_var = "GH"\n',
+  '.gemini/settings.json': '{"mcpServers": {\n  "x": ',
+  'p/.mcp.json': { mcpServers: { db: { command: 'db' }, bad: { args: [] } } },
+};
+
+interface Run extends DiscoverValues {
+  readonly terminal?: FakeTerminal;
+  readonly env?: Record<string, string>;
+}
+
+async function discovered({ terminal, env, ...values }: Run = {}): Promise<string> {
+  const host = fakeHost(home, join(home, 'p'), terminal, env);
+  expect(await discover(values, host)).toBe(0);
+  return host.said();
+}
+
+test('what can be used comes first, then what waits, each with where it is from and why', async () => {
+  writeFiles(home, SEVERAL);
+  expect(await discovered()).toBe(
+    [
+      'NAME          STATE             TRANSPORT  FROM                        WHY',
+      'docs          ready             http       claude-code ~/.claude.json',
+      'github        ready             stdio      claude-code ~/.claude.json  also in cursor',
+      'github-codex  needs-input       http       codex ~/.codex/config.toml  it needs GH',
+      'db            pending-approval  stdio      claude-code ~/p/.mcp.json   it comes with the project, and nobody has approved it',
+      'bad           invalid           -          claude-code ~/p/.mcp.json   it has neither a command nor a URL',
+      '',
+      'github is the name of different servers: claude-code:github, cursor:github, codex:github',
+      '',
+      '! ~/.codex/config.toml: "github" names the variable GH, which is not set.',
+      '! ~/.gemini/settings.json:2:8: a value is expected here. Mend the file: nothing of it is used.',
+      '! ~/p/.mcp.json: "bad" cannot be used: it has neither a command nor a URL.',
+      '',
+      'Not shown: 1 disabled, 1 duplicate. See: mcp-bridge discover --all',
+      'One waits for you. Look at it with: mcp-bridge approve db',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('all of it is shown where that is asked for', async () => {
+  writeFiles(home, SEVERAL);
+  const text = await discovered({ all: true });
+  expect(text).toMatch(/off +disabled +stdio +cursor ~\/\.cursor\/mcp\.json +it is switched off in its client/);
+  expect(text).toMatch(/github-cursor +duplicate +.* +the same as claude-code:github/);
+  expect(text).not.toContain('Not shown');
+});
+
+describe('on a terminal', () => {
+  const lines = async (run: Run) => (await discovered(run)).split('\n').slice(0, 6);
+
+  test('a line is cut rather than wrapped, and states have colours', async () => {
+    writeFiles(home, SEVERAL);
+    const [, docs, , , db = ''] = await lines({ terminal: { columns: 80 } });
+    expect(docs).toContain('\u001b[32mready\u001b[0m');
+    expect(db).toContain('\u001b[33mpending-approval\u001b[0m');
+    expect(stripVTControlCharacters(db)).toMatch(/^.{79}…$/);
+  });
+
+  test.each([[{ NO_COLOR: '1' }], [{ TERM: 'dumb' }]])('there are no colours with %j', async (env) => {
+    writeFiles(home, SEVERAL);
+    expect((await lines({ terminal: { columns: 200 }, env })).join('')).not.toContain('\u001b');
+  });
+});
+
+test('where there is nothing, it says so, and what to do', async () => {
+  expect(await discovered()).toBe(
+    'No server is defined in the files of any client that is looked for in ~ and ~/p.\n' +
+      'Which files that are is told in docs/discovery.md. To define one for all clients: mcp-bridge add\n',
+  );
+});
+
+describe('--client', () => {
+  test('shows what one client has, also what it shares, and what is wrong with its files', async () => {
+    writeFiles(home, SEVERAL);
+    const text = await discovered({ client: 'cursor' });
+    expect(text).toMatch(/^NAME.*\ngithub +ready .*\n\n/);
+    expect(text).not.toContain('! ~/.codex');
+    expect(await discovered({ client: ['codex', 'gemini-cli'] })).toMatch(
+      /github-codex[\s\S]*! ~\/\.codex[\s\S]*! ~\/\.gemini/,
+    );
+  });
+
+  test('says where nothing was found of it', async () => {
+    writeFiles(home, SEVERAL);
+    expect(await discovered({ client: 'windsurf' })).toMatch(
+      /^No server is defined for windsurf\. These files were looked for:\n {2}~\/\.codeium\/windsurf\/mcp_config\.json\n/,
+    );
+  });
+
+  test('knows which client a wrong name is like', async () => {
+    await expect(discovered({ client: 'cursr' })).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: expect.stringContaining('cursor'),
+    });
+  });
+});
+
+test('--explain tells all about a name', async () => {
+  writeFiles(home, SEVERAL);
+  const text = await discovered({ explain: 'github' });
+  expect(text).toContain(
+    [
+      'github of claude-code, ready',
+      '  file     ~/.claude.json, at /mcpServers/github',
+      '  of       claude-code, user',
+      '  runs     npx -y gh',
+      '  in       ~',
+      '  also in  cursor (~/.cursor/mcp.json)',
+      '  policy   allowed: no rule is about it',
+      '',
+    ].join('\n'),
+  );
+  expect(text).toContain('github-cursor (github) of cursor, duplicate: the same as claude-code:github\n');
+  expect(text).toContain('  not heeded  autoApprove\n');
+  expect(text).toContain('  ! ~/.codex/config.toml: "github" names the variable GH, which is not set.\n');
+  expect(text).toMatch(
+    /Used: github \(of claude-code\)\.\nThe same: claude-code:github, cursor:github\.\nDifferent servers of one name: .*\n$/,
+  );
+  await expect(discovered({ explain: 'gitub' })).rejects.toMatchObject({ hint: expect.stringContaining('github') });
+});
+
+test('what has changed since it was approved is told in the table, and in full when explained', async () => {
+  writeFiles(home, SEVERAL);
+  await approve({ names: ['db'], yes: true }, fakeHost(home, join(home, 'p')));
+  writeFiles(home, { 'p/.mcp.json': { mcpServers: { db: { command: 'db', args: ['-x'] } } } });
+  expect(await discovered()).toMatch(
+    /db +pending-approval .* it has changed since it was approved on \d{4}-\d\d-\d\d\n/,
+  );
+  expect(await discovered({ explain: 'db' })).toMatch(/changed +since it was approved on .*\n +\+ argument -x\n/);
+});
+
+test('--cwd looks at the project of another directory', async () => {
+  writeFiles(home, { 'q/.mcp.json': { mcpServers: { there: { command: 'x' } } } });
+  expect(await discovered({ cwd: '../q' })).toContain('there');
+  await expect(discovered({ cwd: 'no' })).rejects.toMatchObject({ code: 'USAGE' });
+});
+
+describe("the bridge's own files", () => {
+  test('that are broken hide nothing', async () => {
+    writeFiles(home, {
+      ...SEVERAL,
+      '.config/mcp-bridge/config.json': '{',
+      '.local/state/mcp-bridge/approvals.json': '{',
+    });
+    const text = await discovered();
+    expect(text).toContain('docs ');
+    expect(text).toContain('! ~/.config/mcp-bridge/config.json:1:2: a closing brace is expected here');
+    expect(text).toContain('! ~/.local/state/mcp-bridge/approvals.json ');
+  });
+
+  test('in a project wait for approval as others of it do, and a program among them is not run', async () => {
+    writeFiles(home, {
+      'p/mcp-bridge.config.json': { mcpServers: { brought: { command: 'x' } } },
+      'p/mcp-bridge.config.js': 'throw new Error("run")',
+      '.config/mcp-bridge/config.json': { mcpServers: { own: { command: 'x' } }, discovery: { enabled: false } },
+    });
+    const text = await discovered();
+    expect(text).toMatch(/own +ready +stdio +bridge/);
+    expect(text).toMatch(/brought +pending-approval +stdio +bridge ~\/p\/mcp-bridge\.config\.json/);
+    expect(text).toContain('discovery.enabled is false in ~/.config/mcp-bridge/config.json.');
+  });
+});
+
+test('JSON has all of it, and null where there is nothing', async () => {
+  writeFiles(home, SEVERAL);
+  const report = JSON.parse(await discovered({ json: true })) as { servers: { id: string }[] } & Record<
+    string,
+    unknown
+  >;
+  expect(Object.keys(report)).toEqual(['cwd', 'isEnabled', 'servers', 'diagnostics', 'groups', 'conflicts']);
+  expect(report.servers.find(({ id }) => id === 'docs')).toEqual({
+    ...{ id: 'docs', name: 'docs', alias: 'docs', client: 'claude-code', scope: 'user' },
+    ...{ file: join(home, '.claude.json'), realpath: join(home, '.claude.json'), pointer: '/mcpServers/docs' },
+    sources: [{ client: 'claude-code', scope: 'user', name: 'docs', file: join(home, '.claude.json') }],
+    ...{ state: 'ready', reason: null, transport: 'http', command: null, args: [], cwd: null, url: 'https://d/' },
+    ...{ headersHelper: null, variables: [], headers: [], inputs: [], timeoutMs: null, startupTimeoutMs: null },
+    ...{
+      tools: { deny: [] },
+      ignored: [],
+      description: '',
+      policy: { isAllowed: true },
+      decision: null,
+      differences: [],
+    },
+  });
+});
+
+describe('policy explain', () => {
+  const explained = async (name: string): Promise<string> => {
+    const host = fakeHost(home, join(home, 'p'));
+    expect(await explainRule({ name }, host)).toBe(0);
+    return host.said();
+  };
+
+  test('names the rule, for each definition of the name', async () => {
+    const policy = { deniedMcpServers: [{ serverUrl: 'https://g/*' }, { serverUrl: 'g' }] };
+    writeFiles(home, { ...SEVERAL, '.config/mcp-bridge/config.json': { policy } });
+    const rule = 'policy.deniedMcpServers[0] in ~/.config/mcp-bridge/config.json';
+    expect(await explained('codex:github')).toBe(
+      `codex:github in ~/.codex/config.toml is blocked: it is denied by ${rule}.\n` +
+        '! ~/.config/mcp-bridge/config.json: the rule policy.deniedMcpServers[1] fits nothing: a URL begins with its scheme.\n',
+    );
+    expect((await explained('github')).match(/is (?:blocked|allowed)/g)).toEqual([
+      'is allowed',
+      'is allowed',
+      'is blocked',
+    ]);
+    expect(await explained('db')).toContain('is allowed: no rule is about it. Its state is pending-approval: ');
+  });
+});
