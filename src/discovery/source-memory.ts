@@ -2,117 +2,7 @@
 // watches nothing: whoever does says what changed. What it does not hear of, it believes to be as it was.
 
 import { posix, win32 } from 'node:path';
-import type { Diagnostic } from './diagnostic.ts';
-import type { Reading } from './document.ts';
-
-/** What may be asked of a path. */
-export interface Aspects {
-  readonly json: Reading;
-  readonly toml: Reading;
-  readonly yaml: Reading;
-  readonly names: readonly string[];
-  readonly text: string | undefined;
-  readonly realpath: string;
-  readonly presence: boolean;
-}
-
-export type Aspect = keyof Aspects;
-
-/** What was found at a path, and what there is to say about it. */
-export interface Observation<Value> {
-  readonly value: Value;
-  readonly diagnostics: readonly Diagnostic[];
-  /** Whether it is something to fall back on when what comes next is broken. */
-  readonly isGood: boolean;
-  /** Why it cannot be used, though something is there. */
-  readonly fault?: Diagnostic;
-}
-
-type Observe<Value> = () => Promise<Observation<Value>>;
-
-/** One aspect of one path. */
-class Note<Value> {
-  #current: Promise<Observation<Value>> | undefined;
-  #isPending = false;
-  #turn = 0;
-  #last: { readonly turn: number; readonly good: Observation<Value> | undefined } = { turn: 0, good: undefined };
-
-  get isPending(): boolean {
-    return this.#isPending;
-  }
-
-  recall(observe: Observe<Value>): Promise<Observation<Value>> {
-    this.#current ??= this.#begin(observe, ++this.#turn);
-    return this.#current;
-  }
-
-  /** What is being read at the moment is for those who wait for it, and for nobody after them. */
-  forget(): void {
-    this.#current = undefined;
-  }
-
-  #begin(observe: Observe<Value>, turn: number): Promise<Observation<Value>> {
-    this.#isPending = true;
-    const ended = (): void => {
-      if (turn === this.#turn) this.#isPending = false;
-    };
-    const observing = this.#observed(observe, turn);
-    observing.then(ended, () => {
-      ended();
-      if (turn === this.#turn) this.#current = undefined;
-    });
-    return observing;
-  }
-
-  async #observed(observe: Observe<Value>, turn: number): Promise<Observation<Value>> {
-    const seen = await observe();
-    if (seen.fault !== undefined) return afterFault(seen, seen.fault, this.#last.good);
-    // One that was begun before may end after.
-    if (turn > this.#last.turn) this.#last = { turn, good: seen.isGood ? seen : undefined };
-    return seen;
-  }
-}
-
-function afterFault<Value>(
-  seen: Observation<Value>,
-  fault: Diagnostic,
-  good: Observation<Value> | undefined,
-): Observation<Value> {
-  if (good === undefined) return { ...seen, diagnostics: [...seen.diagnostics, fault] };
-  const told = { ...fault, message: `${fault.message} What was read of it before still counts.` };
-  return { value: good.value, diagnostics: [...seen.diagnostics, told], isGood: true };
-}
-
-type Notes = { [Name in Aspect]?: Note<Aspects[Name]> };
-
-/** All that is known of one path, for as long as a discovery that counts has asked for it. */
-class Place {
-  readonly #notes: Notes = {};
-  /** How many discoveries have asked for it. */
-  claims = 0;
-  /** Where it leads to, if somebody has asked. */
-  realpath: string | undefined;
-
-  noteOf<Name extends Aspect>(aspect: Name): Note<Aspects[Name]> {
-    const notes: { [Key in Name]?: Note<Aspects[Key]> } = this.#notes;
-    notes[aspect] ??= new Note<Aspects[Name]>();
-    return notes[aspect];
-  }
-
-  forget(): void {
-    this.realpath = undefined;
-    for (const note of this.#all()) note.forget();
-  }
-
-  /** While a path is read for the first time, nobody knows yet where it leads. */
-  mayLeadAnywhere(): boolean {
-    return this.realpath === undefined && this.#all().some(({ isPending }) => isPending);
-  }
-
-  #all(): Note<unknown>[] {
-    return Object.values(this.#notes) as Note<unknown>[];
-  }
-}
+import { type Aspect, type Aspects, type Observation, type Observe, Place } from './source-place.ts';
 
 export interface SourceMemoryOptions {
   /** Hears of each path before it is read for the first time: who watches it from then on misses nothing. */
@@ -130,6 +20,7 @@ export class SourceMemory {
   readonly #places = new Map<string, Place>();
   /** The last discovery in each working directory. */
   readonly #last = new Map<string, SourceVisit>();
+  #running = 0;
 
   constructor({ asked = () => undefined, mostDirectories = MOST_DIRECTORIES }: SourceMemoryOptions = {}) {
     this.#asked = asked;
@@ -142,8 +33,10 @@ export class SourceMemory {
    */
   changed(path: string): void {
     const isMeant = within(path);
-    for (const [known, place] of this.#places)
-      if (isMeant(known) || isMeant(place.realpath ?? known) || place.mayLeadAnywhere()) place.forget();
+    for (const [known, place] of this.#places) {
+      const isAffected = isMeant(known) || (place.realpath !== undefined && isMeant(place.realpath));
+      if (isAffected || (this.#running > 0 && place.mayLeadAnywhere())) place.forget();
+    }
     for (const { dirname, join, sep } of [posix, win32]) this.#places.get(join(dirname(path), sep))?.forget();
   }
 
@@ -172,6 +65,7 @@ export class SourceMemory {
       (path) => this.#claim(path),
       (path) => this.#release(path),
     );
+    this.#running++;
     try {
       const result = await discover(visit);
       this.#keep(cwd, visit);
@@ -179,6 +73,8 @@ export class SourceMemory {
     } catch (error) {
       visit.end();
       throw error;
+    } finally {
+      this.#running--;
     }
   }
 
@@ -245,7 +141,7 @@ export class SourceVisit {
 
 /** Whatever the platform: that a name with a backslash in it is taken for two costs no more than a reading. */
 function within(dir: string): (path: string) => boolean {
-  const bare = dir.replace(/(?<=.)[\\/]$/, '');
-  const below = [`${bare === '/' ? '' : bare}/`, `${bare}\\`];
-  return (path) => path === dir || path === bare || below.some((start) => path.startsWith(start));
+  const bare = dir.replace(/[\\/]$/, '');
+  const isEnd = (char: string | undefined): boolean => char === undefined || char === '/' || char === '\\';
+  return (path) => path.startsWith(bare) && isEnd(path[bare.length]);
 }

@@ -9,7 +9,8 @@ import type { DiscoveryHost } from './host.ts';
 import { SyntaxFault } from './json-document.ts';
 import type { Location } from './locations.ts';
 import { pathsOf } from './machine.ts';
-import type { Aspect, Aspects, Observation, SourceVisit } from './source-memory.ts';
+import type { SourceVisit } from './source-memory.ts';
+import type { Aspect, Aspects, Observation } from './source-place.ts';
 import { SourceFault, textOf } from './source-text.ts';
 
 /** A file as it was found. */

@@ -383,6 +383,12 @@ test('at the limit of the system what could be watched is, and the rest is told 
   watched.expectUpToDate();
 });
 
+test('to watch keeps no process alive', () => {
+  const watched = new Watched();
+  watched.want('a.json', 'd/b.json');
+  expect(process.getActiveResourcesInfo()).not.toContain('FSEventWrap');
+});
+
 test('nothing is told after it was closed', async () => {
   const watched = new Watched();
   watched.want('a.json');

@@ -238,10 +238,8 @@ test('two discoveries at once read each file once', async () => {
   expect(new Set(asked).size).toBe(asked.length);
 });
 
-test('what changes while it is read is read again, and the old text ends up nowhere', async () => {
-  const path = '/home/u/.cursor/mcp.json';
-  const machine = new ChangingMachine({ [path]: ONE('old') });
-  const memory = new SourceMemory();
+/** A discovery that has read this file, and is held there. */
+async function heldAt(path: string, machine: ChangingMachine, memory: SourceMemory) {
   const host = machine.host();
   const [begun, held] = [deferred<void>(), deferred<void>()];
   const read = async (name: string): Promise<Uint8Array | undefined> => {
@@ -251,17 +249,40 @@ test('what changes while it is read is read again, and the old text ends up nowh
     await held.promise;
     return bytes;
   };
-  const slow = discoverServers({ ...host, files: { ...host.files, read } }, { memory });
+  const discovery = discoverServers({ ...host, files: { ...host.files, read } }, { memory });
   await begun.promise;
+  return { discovery, letGo: held.resolve };
+}
+
+test('what changes while it is read is read again, and the old text ends up nowhere', async () => {
+  const path = '/home/u/.cursor/mcp.json';
+  const machine = new ChangingMachine({ [path]: ONE('old') });
+  const memory = new SourceMemory();
+  const discover = (): Promise<Discovery> => discoverServers(machine.host(), { memory });
+  const { discovery, letGo } = await heldAt(path, machine, memory);
   machine.write(path, ONE('new'));
   memory.changed(path);
-  expect(commandsOf(await discoverServers(host, { memory }))).toEqual(['new']);
-  held.resolve();
-  expect(commandsOf(await slow)).toEqual(['old']);
-  expect(commandsOf(await discoverServers(host, { memory }))).toEqual(['new']);
+  expect(commandsOf(await discover())).toEqual(['new']);
+  letGo();
+  expect(commandsOf(await discovery)).toEqual(['old']);
+  expect(commandsOf(await discover())).toEqual(['new']);
   machine.write(path, '{');
   memory.changed(path);
-  expect(commandsOf(await discoverServers(host, { memory }))).toEqual(['new']);
+  expect(commandsOf(await discover())).toEqual(['new']);
+});
+
+test('so is what a link leads to, before anybody knows where that is', async () => {
+  const machine = new ChangingMachine({
+    '/home/u/.cursor/mcp.json': { symlinkTo: '/d/x.json' },
+    '/d/x.json': ONE('old'),
+  });
+  const memory = new SourceMemory();
+  const { discovery, letGo } = await heldAt('/home/u/.cursor/mcp.json', machine, memory);
+  machine.write('/d/x.json', ONE('new'));
+  memory.changed('/d/x.json');
+  letGo();
+  expect(commandsOf(await discovery)).toEqual(['old']);
+  expect(commandsOf(await discoverServers(machine.host(), { memory }))).toEqual(['new']);
 });
 
 test('a reading that failed without a word is not kept', async () => {

@@ -1,0 +1,114 @@
+// What discovery knows of one path, aspect by aspect: what it found there last, and what to fall back on where that is
+// broken.
+
+import type { Diagnostic } from './diagnostic.ts';
+import type { Reading } from './document.ts';
+
+/** What may be asked of a path. */
+export interface Aspects {
+  readonly json: Reading;
+  readonly toml: Reading;
+  readonly yaml: Reading;
+  readonly names: readonly string[];
+  readonly text: string | undefined;
+  readonly realpath: string;
+  readonly presence: boolean;
+}
+
+export type Aspect = keyof Aspects;
+
+/** What was found at a path, and what there is to say about it. */
+export interface Observation<Value> {
+  readonly value: Value;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Whether it is something to fall back on when what comes next is broken. */
+  readonly isGood: boolean;
+  /** Why it cannot be used, though something is there. */
+  readonly fault?: Diagnostic;
+}
+
+export type Observe<Value> = () => Promise<Observation<Value>>;
+
+/** One aspect of one path. */
+class Note<Value> {
+  #current: Promise<Observation<Value>> | undefined;
+  #isPending = false;
+  #turn = 0;
+  #last: { readonly turn: number; readonly good: Observation<Value> | undefined } = { turn: 0, good: undefined };
+
+  get isPending(): boolean {
+    return this.#isPending;
+  }
+
+  recall(observe: Observe<Value>): Promise<Observation<Value>> {
+    this.#current ??= this.#begin(observe, ++this.#turn);
+    return this.#current;
+  }
+
+  /** What is being read at the moment is for those who wait for it, and for nobody after them. */
+  forget(): void {
+    this.#current = undefined;
+  }
+
+  #begin(observe: Observe<Value>, turn: number): Promise<Observation<Value>> {
+    this.#isPending = true;
+    const ended = (): void => {
+      if (turn === this.#turn) this.#isPending = false;
+    };
+    const observing = this.#observed(observe, turn);
+    observing.then(ended, () => {
+      ended();
+      if (turn === this.#turn) this.#current = undefined;
+    });
+    return observing;
+  }
+
+  async #observed(observe: Observe<Value>, turn: number): Promise<Observation<Value>> {
+    const seen = await observe();
+    if (seen.fault !== undefined) return afterFault(seen, seen.fault, this.#last.good);
+    // One that was begun before may end after.
+    if (turn > this.#last.turn) this.#last = { turn, good: seen.isGood ? seen : undefined };
+    return seen;
+  }
+}
+
+function afterFault<Value>(
+  seen: Observation<Value>,
+  fault: Diagnostic,
+  good: Observation<Value> | undefined,
+): Observation<Value> {
+  if (good === undefined) return { ...seen, diagnostics: [...seen.diagnostics, fault] };
+  const told = { ...fault, message: `${fault.message} What was read of it before still counts.` };
+  return { value: good.value, diagnostics: [...seen.diagnostics, told], isGood: true };
+}
+
+type Notes = { [Name in Aspect]?: Note<Aspects[Name]> };
+
+/** All that is known of one path, for as long as a discovery that counts has asked for it. */
+export class Place {
+  readonly #notes: Notes = {};
+  /** How many discoveries have asked for it. */
+  claims = 0;
+  /** Where it leads to, if somebody has asked. */
+  realpath: string | undefined;
+
+  noteOf<Name extends Aspect>(aspect: Name): Note<Aspects[Name]> {
+    const notes: { [Key in Name]?: Note<Aspects[Key]> } = this.#notes;
+    notes[aspect] ??= new Note<Aspects[Name]>();
+    return notes[aspect];
+  }
+
+  forget(): void {
+    this.realpath = undefined;
+    for (const note of this.#all()) note.forget();
+  }
+
+  /** While a path is read for the first time, nobody knows yet where it leads. */
+  mayLeadAnywhere(): boolean {
+    return this.realpath === undefined && this.#all().some(({ isPending }) => isPending);
+  }
+
+  #all(): Note<unknown>[] {
+    return Object.values(this.#notes) as Note<unknown>[];
+  }
+}
