@@ -12,7 +12,7 @@ const mayUse = {
   shim: ['util', 'client'],
   cli: ['util', 'client', 'config', 'local', 'auth', 'discovery', 'shim'],
   catalog: ['util', 'wire', 'core', 'local'],
-  daemon: ['util', 'wire', 'core', 'local', 'config', 'downstream', 'catalog'],
+  daemon: ['util', 'wire', 'core', 'local', 'config', 'discovery', 'downstream', 'catalog'],
 };
 
 const layers = Object.entries(mayUse).map(([room, allowed]) => ({

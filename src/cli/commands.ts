@@ -4,7 +4,7 @@ import yargs, { type Argv } from 'yargs';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { DecideValues } from './approve.ts';
 import type { AuthValues } from './auth.ts';
-import { clients, start, status, stop } from './daemon-verbs.ts';
+import { clients, reload, start, status, stop } from './daemon-verbs.ts';
 import type { DiscoverValues } from './discover.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -34,6 +34,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
       does(start),
     )
     .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(WHERE), does(stop))
+    .command('reload', 'Look for servers anew, and show what has changed', (y) => y.options(LISTING), does(reload))
     .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
     .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
     .command(

@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { openBridgeSocket } from '../client/bridge-socket.ts';
 import type { Located } from '../client/locate.ts';
+import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { answerUnavailable, relay } from '../shim/connect.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { readArguments, type Values } from './arguments.ts';
@@ -21,6 +22,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   let located: Located;
   let socket: Socket;
   try {
+    refuseBelowBridge(host.environment);
     located = await locate(values, host);
     if (located.configError !== undefined) stderr.write(lineFor(located.configError));
     socket = await open(located, values, host);

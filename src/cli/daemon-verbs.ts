@@ -1,7 +1,13 @@
-// `start`, `stop`, `status`, `clients`: the daemon in the background, and what it says of itself.
+// `start`, `stop`, `reload`, `status`, `clients`: the daemon in the background, and what it says of itself.
 
 import { existsSync } from 'node:fs';
-import { type ClientReport, ControlClient, type StatusReport, type StopReport } from '../client/control-client.ts';
+import {
+  type ClientReport,
+  ControlClient,
+  type ReloadReport,
+  type StatusReport,
+  type StopReport,
+} from '../client/control-client.ts';
 import { startDaemon } from '../client/start-daemon.ts';
 import { LockFile, notedPid } from '../local/lock-file.ts';
 import { lockPathOf } from '../local/socket-path.ts';
@@ -54,7 +60,7 @@ export async function stop(values: WhereValues, host: CliHost): Promise<number> 
 export async function status(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
   const report = await ask<StatusReport>(values, host, 'bridge/status');
   if (values.json === true) return printJson(report, host);
-  const { pid, version, socketPath, uptimeMs, clients, configFile, configFaults, instances } = report;
+  const { pid, version, socketPath, uptimeMs, clients, configFile, configFaults, definitionFaults, instances } = report;
   host.stdout.write(
     `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}\n`,
   );
@@ -72,7 +78,8 @@ export async function status(values: WhereValues & { json?: boolean | undefined 
   const late = instances.flatMap(({ server, leftOut }) =>
     leftOut ? [`${server} has not said what it has, so lists of all servers are made without it`] : [],
   );
-  for (const note of [...configFaults, ...failures, ...new Set(late)]) host.stdout.write(`! ${printable(note)}\n`);
+  for (const note of [...configFaults, ...definitionFaults, ...failures, ...new Set(late)])
+    host.stdout.write(`! ${printable(note)}\n`);
   return DONE;
 }
 
@@ -88,6 +95,22 @@ export async function clients(values: WhereValues & { json?: boolean | undefined
     `${c.inFlight}`,
   ]);
   host.stdout.write(table(['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'CONNECTED', 'IN FLIGHT'], rows));
+  return DONE;
+}
+
+export async function reload(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
+  const report = await ask<ReloadReport>(values, host, 'bridge/reload');
+  if (values.json === true) return printJson(report, host);
+  const { added, changed, removed, faults } = report;
+  const changes = [
+    ...added.map((name) => `+ ${name}`),
+    ...changed.map((name) => `~ ${name}`),
+    ...removed.map((name) => `- ${name}`),
+    ...faults.map((fault) => `! ${fault}`),
+  ];
+  host.stdout.write(
+    changes.length === 0 ? 'Nothing has changed\n' : changes.map((line) => `${printable(line)}\n`).join(''),
+  );
   return DONE;
 }
 

@@ -16,6 +16,7 @@ export async function serve(args: readonly string[], host: CliHost): Promise<num
     logLevel: (values['log-level'] ?? 'info') as LogLevel,
     logFile: values['log-file'],
     version: host.version,
+    program: host.program,
     exampleServer: join(dirname(host.program), 'example-server.js'),
   });
   return DONE;

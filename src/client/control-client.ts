@@ -6,7 +6,7 @@ import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
 
-export type { ClientReport, StatusReport, StopReport } from '../wire/control-report.ts';
+export type { ClientReport, ReloadReport, StatusReport, StopReport } from '../wire/control-report.ts';
 
 /** How long the daemon may take for an answer that it has at hand. */
 const ANSWER_TIMEOUT_MS = 10_000;

@@ -1,6 +1,6 @@
 // Finds the config file and reads it. Without one, everything has a default.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
@@ -29,7 +29,7 @@ export interface LoadedConfig {
   readonly servers: unknown;
 }
 
-export type ConfigOrigin = 'none' | 'named' | 'directory' | 'user';
+type ConfigOrigin = 'none' | 'named' | 'directory' | 'user';
 
 /** A .ts file needs a Node that runs it: 22.18 or newer. */
 const DATA = ['json', 'jsonc'];
@@ -43,6 +43,22 @@ export const NO_CONFIG: LoadedConfig = {
   servers: undefined,
 };
 
+/** All files that may be the one that counts. */
+export function configFilesOf(place: ConfigPlace): string[] {
+  if (place.named !== undefined) return [resolve(place.cwd, place.named)];
+  return [...directoryFiles(place), ...userFiles(place)];
+}
+
+function directoryFiles({ cwd, runsPrograms = false }: ConfigPlace): string[] {
+  const endings = runsPrograms ? [...DATA, ...PROGRAMS] : DATA;
+  return endings.map((ending) => join(cwd, `mcp-bridge.config.${ending}`));
+}
+
+function userFiles({ homedir, xdgConfigHome }: ConfigPlace): string[] {
+  const dir = join(xdgConfigHome || join(homedir, '.config'), 'mcp-bridge');
+  return [...DATA, ...PROGRAMS].map((ending) => join(dir, `config.${ending}`));
+}
+
 /** The file that counts. Looks at names only. */
 export function findConfigFile(place: ConfigPlace): Pick<LoadedConfig, 'file' | 'origin'> {
   if (place.named !== undefined) {
@@ -50,11 +66,9 @@ export function findConfigFile(place: ConfigPlace): Pick<LoadedConfig, 'file' | 
     if (existsSync(file)) return { file, origin: 'named' };
     throw new BridgeError('CONFIG_NOT_FOUND', `There is no config file ${file}`, { hint: 'See --config.' });
   }
-  const userDir = join(place.xdgConfigHome || join(place.homedir, '.config'), 'mcp-bridge');
-  const inDirectory = [...DATA, ...(place.runsPrograms === true ? PROGRAMS : [])];
-  const directory = inDirectory.map((extension) => join(place.cwd, `mcp-bridge.config.${extension}`)).find(isThere);
+  const directory = directoryFiles(place).find(isThere);
   if (directory !== undefined) return { file: directory, origin: 'directory' };
-  const user = [...DATA, ...PROGRAMS].map((extension) => join(userDir, `config.${extension}`)).find(isThere);
+  const user = userFiles(place).find(isThere);
   return user === undefined ? { file: user, origin: 'none' } : { file: user, origin: 'user' };
 }
 
@@ -108,7 +122,9 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
 
 async function runConfig(file: string): Promise<unknown> {
   try {
-    const module = (await import(pathToFileURL(file).href)) as { default?: unknown };
+    // One that has changed since is another module.
+    const { href } = pathToFileURL(file);
+    const module = (await import(`${href}?${statSync(file).mtimeMs}`)) as { default?: unknown };
     if (module.default === undefined) throw new Error('it has no default export');
     return module.default;
   } catch (error) {

@@ -21,7 +21,7 @@ export interface Config {
 }
 
 /** Which servers of other programs' files are offered. */
-export interface DiscoverySettings {
+interface DiscoverySettings {
   readonly isEnabled: boolean;
   readonly precedence: 'scope' | 'first-wins';
   /** As they are written: whoever decides by the lists understands them. */

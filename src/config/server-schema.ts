@@ -15,6 +15,7 @@ const SERVER_KEYS = [
   'headersHelper',
   'oauth',
   'timeoutMs',
+  'startTimeoutMs',
   'idleMs',
   'sharing',
   'trustHints',
@@ -35,6 +36,7 @@ export function serverOf(
     name,
     description: typeof fields.description === 'string' ? fields.description : '',
     timeoutMs: reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`),
+    startTimeoutMs: reader.optionalCount(fields.startTimeoutMs, `${place}.startTimeoutMs`),
     idleMs: reader.optionalCount(fields.idleMs, `${place}.idleMs`),
     sharing: sharingOf(reader, place, fields.sharing),
     trustHints: reader.flag(fields.trustHints, `${place}.trustHints`, false),
@@ -55,7 +57,7 @@ function sharingOf(reader: Reader, place: string, value: unknown): ServerDefinit
 
 type Own<Definition extends ServerDefinition> = Omit<
   Definition,
-  'name' | 'description' | 'timeoutMs' | 'idleMs' | 'sharing' | 'trustHints'
+  'name' | 'description' | 'timeoutMs' | 'startTimeoutMs' | 'idleMs' | 'sharing' | 'trustHints'
 >;
 
 function stdioOf(
@@ -106,6 +108,7 @@ function remoteOf(
     transport,
     url,
     headers: reader.textMap(fields.headers, `${place}.headers`),
+    isFilledIn: false,
     headersHelper: command === undefined ? undefined : { command, cwd: resolvePath(cwd) },
     oauth: oauthOf(reader, `${place}.oauth`, fields.oauth),
   };

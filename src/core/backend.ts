@@ -146,6 +146,11 @@ export class Backend implements SlotOwner {
     return this.openSlots > 0 || this.tasks.size > 0;
   }
 
+  /** Whether nobody counts on it any more, once nobody new comes. */
+  get isDone(): boolean {
+    return !this.isBusy && !this.#opening.isAwaited;
+  }
+
   /** Requests that were sent, ever. */
   get calls(): number {
     return this.#slots.sentInAll;

@@ -162,6 +162,11 @@ export class ConnectionManager {
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
 
+  /** There are other servers now, or some are defined otherwise. */
+  serversChanged(): void {
+    for (const session of this.#sessions) session.view?.serversChanged(this.#options.servers);
+  }
+
   // --- looking after them ---
 
   #lookAfterAll(): void {

@@ -62,6 +62,9 @@ export class Handshake {
       throw new BridgeError('REQUEST_REFUSED', 'This bridge does not take servers that dial in');
     if (hello.role === 'control') return this.#welcomeControl(session, hello, idText);
     session.introduce(hello);
+    const preparing = this.#context.servers.prepare(hello.cwd);
+    if (preparing !== undefined) await preparing;
+    if (!session.isOpen) return;
     session.view = this.#open(session, hello);
     const greeting = await session.view.greeting();
     if (!session.isOpen) return;

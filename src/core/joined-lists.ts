@@ -28,14 +28,21 @@ const PAGE_BYTES = 1024 * 1024;
 const OUTWARD = 'mcp-bridge://';
 
 export class JoinedLists {
-  readonly legs: readonly JoinedLeg[];
-  readonly #byAlias: ReadonlyMap<string, JoinedLeg>;
+  #legs: readonly JoinedLeg[] = [];
+  #byAlias: ReadonlyMap<string, JoinedLeg> = new Map();
   readonly #clock: Clock;
 
-  constructor(legs: readonly JoinedLeg[], clock: Clock) {
-    this.legs = legs;
-    this.#byAlias = new Map(legs.map((leg) => [leg.alias, leg]));
+  constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  get legs(): readonly JoinedLeg[] {
+    return this.#legs;
+  }
+
+  set legs(legs: readonly JoinedLeg[]) {
+    this.#legs = legs;
+    this.#byAlias = new Map(legs.map((leg) => [leg.alias, leg]));
   }
 
   partOf({ alias, leg }: JoinedLeg, kind: ListKind): JoinedPart | undefined {

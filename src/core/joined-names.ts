@@ -11,11 +11,18 @@ const LONGEST = 64;
 const LONGEST_ALIAS = 32;
 const HASH_LETTERS = 8;
 
-/** An alias for each server, in their order: one that wants a name that is taken gets a number. */
-export function aliasesOf(servers: readonly string[]): Map<string, string> {
-  const taken = new Set<string>();
-  const aliases = new Map<string, string>();
+/**
+ * An alias for each server, in their order: one that wants a name that is taken gets a number. Those that have one keep it,
+ * since clients know their tools by it.
+ */
+export function aliasesOf(
+  servers: readonly string[],
+  known: ReadonlyMap<string, string> = new Map(),
+): Map<string, string> {
+  const aliases = new Map(servers.flatMap((server) => (known.has(server) ? [[server, known.get(server) ?? '']] : [])));
+  const taken = new Set(aliases.values());
   for (const server of servers) {
+    if (aliases.has(server)) continue;
     const base = aliasOf(server);
     let alias = base;
     for (let n = 2; taken.has(alias); n++) alias = `${base}_${n}`;

@@ -10,7 +10,7 @@ import type { Limits } from '../wire/limits.ts';
 import type { Backend } from './backend.ts';
 import { listTasks } from './client-tasks.ts';
 import { type CompletionRef, refIn } from './completion-ref.ts';
-import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
+import { LIST_KINDS, LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
 import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
@@ -22,7 +22,7 @@ import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 import { isLevel } from './shared-state.ts';
 import type { ClientRequest, Slot } from './slot.ts';
-import { cursorIn, type Greeting, openSlot, paramsOf, type ServerDirectory, type View } from './view.ts';
+import { cursorIn, type Greeting, openSlot, paramsOf, type ServerDirectory, serversFor, type View } from './view.ts';
 
 export interface JoinedViewContext {
   readonly clock: Clock;
@@ -41,7 +41,6 @@ export class JoinedView implements View {
   readonly isTransparent = false;
   readonly #session: Session;
   readonly #context: JoinedViewContext;
-  readonly #legs: readonly JoinedLeg[];
   readonly #lists: JoinedLists;
   readonly #pending: PendingRequests;
   readonly #resources: JoinedResources;
@@ -50,18 +49,40 @@ export class JoinedView implements View {
   /** What the client has listed, and was not told since that it is another list now. */
   readonly #listed = new Set<ListKind>();
   #lookedMs = 0;
+  /** The log level that it wishes of all, also of those to come. */
+  #level: string | undefined;
 
   constructor(session: Session, servers: readonly Server[], context: JoinedViewContext) {
     this.#session = session;
     this.#context = context;
-    const aliases = aliasesOf(servers.map(({ name }) => name));
-    this.#legs = servers.map((server) => ({
-      alias: aliases.get(server.name) ?? server.name,
-      leg: new Leg(session, server, (kind) => this.#listChanged(kind)),
-    }));
-    this.#lists = new JoinedLists(this.#legs, context.clock);
+    this.#lists = new JoinedLists(context.clock);
+    this.#lists.legs = this.#legsTo(servers);
     this.#pending = new PendingRequests(session, context.limits);
     this.#resources = new JoinedResources(this.#lists, this.#pending);
+  }
+
+  get #legs(): readonly JoinedLeg[] {
+    return this.#lists.legs;
+  }
+
+  /** The legs that there are, and new ones. */
+  #legsTo(servers: readonly Server[]): JoinedLeg[] {
+    const before = new Map(this.#legs.map((joined) => [joined.leg.server.name, joined]));
+    const known = new Map([...before].map(([name, { alias }]) => [name, alias]));
+    const aliases = aliasesOf(
+      servers.map(({ name }) => name),
+      known,
+    );
+    return servers.map(
+      (server) =>
+        before.get(server.name) ?? { alias: aliases.get(server.name) ?? server.name, leg: this.#newLeg(server) },
+    );
+  }
+
+  #newLeg(server: Server): Leg {
+    const leg = new Leg(this.#session, server, (kind) => this.#listChanged(kind));
+    if (this.#level !== undefined) leg.setLevel(this.#level);
+    return leg;
   }
 
   greeting(): Promise<Greeting> {
@@ -213,6 +234,7 @@ export class JoinedView implements View {
     const { level } = paramsOf(request.frame, read);
     if (typeof level !== 'string' || !isLevel(level))
       return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.level is none of the protocol’s'));
+    this.#level = level;
     for (const { leg } of this.#legs) leg.setLevel(level);
     this.#session.answer(read.raw(request.frame.b, Field.id), '{}');
   }
@@ -240,6 +262,19 @@ export class JoinedView implements View {
 
   rootsChanged(frame: Frame): void {
     for (const { leg } of this.#legs) leg.rootsChanged(frame);
+  }
+
+  serversChanged(servers: ServerDirectory): void {
+    const now = new Map(serversFor(this.#session.cwd, servers).map((server) => [server.name, server]));
+    const before = this.#legs;
+    this.#lists.legs = this.#legsTo([...now.values()]);
+    const isSame = before.length === this.#legs.length && before.every((joined, i) => joined === this.#legs[i]);
+    for (const { leg } of before) {
+      const server = now.get(leg.server.name);
+      if (server === undefined) leg.release();
+      else if (server !== leg.server) leg.replaceServer(server);
+    }
+    if (!isSame) for (const kind of LIST_KINDS) this.#listChanged(kind);
   }
 
   backends(): Iterable<Backend> {

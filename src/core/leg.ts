@@ -5,26 +5,36 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Backend } from './backend.ts';
 import { ROOTS_IN_DOUBT } from './client-roots.ts';
-import { LISTS, type ListKind } from './era/era-2025.ts';
+import { LIST_KINDS, LISTS, type ListKind } from './era/era-2025.ts';
 import type { Face, ListPage } from './known-server.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 
 export class Leg {
   readonly session: Session;
-  readonly server: Server;
+  #server: Server;
   readonly #listChanged: (kind: ListKind) => void;
   backend: Backend | undefined;
   /** The log level that the client wishes of every server. */
   #level: string | undefined;
-  #hasLeft = false;
+  /** Why it binds no more. */
+  #refusal: BridgeError | undefined;
   isUsed = false;
 
   constructor(session: Session, server: Server, listChanged: (kind: ListKind) => void) {
     this.session = session;
-    this.server = server;
+    this.#server = server;
     this.#listChanged = listChanged;
     server.legs.set(session, this);
+  }
+
+  get server(): Server {
+    return this.#server;
+  }
+
+  /** Why it is of no use any more, if it is not. */
+  get refusal(): BridgeError | undefined {
+    return this.#refusal;
   }
 
   /** What the client sees of the server, if that is known. */
@@ -42,7 +52,7 @@ export class Leg {
 
   /** The instance that the client uses. It need not run, unless it must be started at once. */
   bind(mustStart = false): Backend {
-    if (this.#hasLeft) throw new BridgeError('REQUEST_REFUSED', 'The client has gone');
+    if (this.#refusal !== undefined) throw this.#refusal;
     if (this.backend !== undefined) return this.backend;
     const backend = this.server.backendFor(this.session, undefined, mustStart);
     this.backend = backend;
@@ -82,7 +92,7 @@ export class Leg {
 
   /** What the client is has changed, or is better known: another instance may be the right one. */
   #rebind(): void {
-    if (this.backend === undefined || this.#hasLeft) return;
+    if (this.backend === undefined || this.#refusal !== undefined) return;
     const better = this.server.backendFor(this.session, this.backend);
     if (better === this.backend) return;
     this.moveTo(better);
@@ -106,6 +116,23 @@ export class Leg {
     before?.handOver(this.session, backend);
   }
 
+  /** The server is defined otherwise now: what was not sent yet goes to the new one. */
+  replaceServer(server: Server): void {
+    this.server.legs.delete(this.session);
+    this.#server = server;
+    this.#refusal = undefined;
+    server.legs.set(this.session, this);
+    this.#rebind();
+    for (const kind of LIST_KINDS) this.listChanged(kind);
+  }
+
+  /** The server is not defined any more. What is under way there still ends there. */
+  release(): void {
+    const { name } = this.server;
+    this.#refusal = new BridgeError('SERVER_NOT_FOUND', `Server ${name} is not defined any more`, { server: name });
+    this.server.legs.delete(this.session);
+  }
+
   setLevel(level: string): void {
     this.#level = level;
     this.#tellLevel();
@@ -121,7 +148,7 @@ export class Leg {
   }
 
   leave(): void {
-    this.#hasLeft = true;
+    this.#refusal = new BridgeError('REQUEST_REFUSED', 'The client has gone');
     this.server.legs.delete(this.session);
     this.unbind();
   }

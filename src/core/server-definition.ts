@@ -5,6 +5,8 @@ interface AnyServer {
   readonly description: string;
   /** How long a call may take; undefined for the default. */
   readonly timeoutMs: number | undefined;
+  /** How long it may take to start; undefined for the default. */
+  readonly startTimeoutMs: number | undefined;
   /** Who may share an instance: whoever can, everybody, or nobody. */
   readonly sharing: 'auto' | 'shared' | 'dedicated';
   /** Whether what it says of its tools (`readOnlyHint`, `idempotentHint`) is believed. */
@@ -29,8 +31,9 @@ export interface StdioServer extends AnyServer {
 export interface RemoteServer extends AnyServer {
   readonly transport: 'http' | 'sse' | 'ws' | 'auto';
   readonly url: string;
-  /** Values may name variables of the environment: ${NAME}, or ${NAME:-otherwise}. */
+  /** Values may name variables of the environment: ${NAME}, or ${NAME:-otherwise}; unless they were filled in. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly isFilledIn: boolean;
   readonly headersHelper: HeadersHelper | undefined;
   readonly oauth: OAuthSettings;
 }

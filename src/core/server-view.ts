@@ -10,11 +10,11 @@ import { listTasks } from './client-tasks.ts';
 import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { Leg } from './leg.ts';
 import { PendingRequests } from './pending-requests.ts';
-import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
+import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 import type { ClientRequest } from './slot.ts';
-import { cursorIn, type Greeting, openSlot, type View } from './view.ts';
+import { cursorIn, type Greeting, openSlot, type ServerDirectory, type View } from './view.ts';
 
 export class ServerView implements View {
   readonly name: string;
@@ -46,10 +46,13 @@ export class ServerView implements View {
 
   submit(request: ClientRequest, read: Envelope): void {
     const { role } = request;
+    const { refusal } = this.#leg;
+    const isOfTask = role === 'task' || role === 'task-result';
+    if (refusal !== undefined && !isOfTask)
+      return this.#session.answerError(read.raw(request.frame.b, Field.id), rpcErrorOf(refusal));
     if (role === 'list' && this.#answersFromKnown(request, read)) return;
     if (role === 'list-tasks' && this.#hasTasksElsewhere())
       return listTasks(this.#session, this.#pending, request, read);
-    const isOfTask = role === 'task' || role === 'task-result';
     const backend = isOfTask ? this.#backendOfTask(request.frame.b, read) : this.#leg.bind();
     if (backend === undefined) {
       const refusal = rpcError(INVALID_PARAMS, 'There is no such task of this client');
@@ -100,6 +103,13 @@ export class ServerView implements View {
 
   rootsChanged(frame: Frame): void {
     this.#leg.rootsChanged(frame);
+  }
+
+  serversChanged(servers: ServerDirectory): void {
+    const server = servers.find(this.#leg.server.name, this.#session.cwd);
+    const { refusal } = this.#leg;
+    if (server === undefined) this.#leg.release();
+    else if (server !== this.#leg.server || refusal !== undefined) this.#leg.replaceServer(server);
   }
 
   backends(): Iterable<Backend> {

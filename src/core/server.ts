@@ -161,9 +161,10 @@ export class Server {
       if (backend.sessions.size === 0 && !backend.isBusy) return this.#retire(backend);
   }
 
-  /** Nobody will ask for it any more. */
-  retireAll(): void {
-    for (const backend of [...this.backends]) this.#retire(backend);
+  /** Nobody will ask for it any more: what has nothing left to do ends. Whether that is all of it. */
+  retireDone(): boolean {
+    for (const backend of [...this.backends]) if (backend.isDone) this.#retire(backend);
+    return this.#instances.size === 0;
   }
 
   // --- conversations ---

@@ -31,6 +31,8 @@ export interface View {
   notify(frame: Frame): void;
   /** The client's roots are others now. */
   rootsChanged(frame: Frame): void;
+  /** There are other servers now, or some are defined otherwise. */
+  serversChanged(servers: ServerDirectory): void;
   /** The instances that it uses. */
   backends(): Iterable<Backend>;
   /** The URI by which the client knows a server's resource, as it is spelled in JSON; '' for the server's own. */
@@ -41,10 +43,11 @@ export interface View {
   leave(): void;
 }
 
-/** The servers that clients may see. */
+/** The servers that clients may see, which may depend on the directory that a client works in. */
 export interface ServerDirectory {
-  names(): readonly string[];
-  /** The server by that name, for a client that works in that directory. */
+  /** Finds out what there is for clients that work there; undefined if that is known. */
+  prepare(cwd: string | undefined): Promise<void> | undefined;
+  names(cwd: string | undefined): readonly string[];
   find(name: string, cwd: string | undefined): Server | undefined;
   /** All that have been asked for so far. */
   servers(): Iterable<Server>;
@@ -62,24 +65,29 @@ const SERVER_PREFIX = 'server:';
 
 /** What `wanted` names; without it the default, else the only server there is, else all. Throws what to ask for instead. */
 export function chooseView({ view, cwd }: Pick<Hello, 'view' | 'cwd'>, servers: ServerDirectory): ViewChoice {
-  const names = servers.names();
+  const names = servers.names(cwd);
   const [first] = names;
   const wanted = view ?? servers.defaultView ?? (names.length === 1 ? `${SERVER_PREFIX}${first}` : 'all');
-  if (wanted === 'all') return { kind: 'all', servers: names.flatMap((name) => servers.find(name, cwd) ?? []) };
+  if (wanted === 'all') return { kind: 'all', servers: serversFor(cwd, servers) };
   if (!wanted.startsWith(SERVER_PREFIX))
     throw new BridgeError('VIEW_UNKNOWN', `There is no view ${JSON.stringify(wanted.slice(0, 64))}`, {
-      hint: `A view is "all" or "server:NAME". ${known(servers)}`,
+      hint: `A view is "all" or "server:NAME". ${known(servers, cwd)}`,
     });
   const name = wanted.slice(SERVER_PREFIX.length);
   const server = servers.find(name, cwd);
   if (server !== undefined) return { kind: 'server', server };
   throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${JSON.stringify(name.slice(0, 64))}`, {
-    hint: known(servers),
+    hint: known(servers, cwd),
   });
 }
 
-function known(servers: ServerDirectory): string {
-  const names = servers.names();
+/** All that a client sees that works there. */
+export function serversFor(cwd: string | undefined, servers: ServerDirectory): readonly Server[] {
+  return servers.names(cwd).flatMap((name) => servers.find(name, cwd) ?? []);
+}
+
+function known(servers: ServerDirectory, cwd: string | undefined): string {
+  const names = servers.names(cwd);
   return `${names.length === 0 ? 'There is none' : `Known servers: ${names.join(', ')}`}. ${servers.origin}`;
 }
 

@@ -5,7 +5,6 @@ import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
 import type { Session } from '../core/session.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
@@ -13,20 +12,21 @@ import { Listener } from '../local/listener.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import type { ClientReport, StatusReport } from '../wire/control-report.ts';
+import type { ClientReport, ReloadReport, StatusReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
+import { Definitions } from './definitions.ts';
+import { PacedTask } from './paced-task.ts';
+import type { ServerFinder } from './server-finder.ts';
 import { ServerPool } from './server-pool.ts';
 
 export interface DaemonOptions {
   readonly socketPath: string;
   readonly config: Config;
   readonly limits: Limits;
-  readonly servers: readonly ServerDefinition[];
-  /** The config file, if there is one, and what of it could not be used. */
-  readonly configFile: string | undefined;
-  readonly configFaults: readonly string[];
+  readonly finder: FinderPorts;
+  readonly homedir: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** Where what servers say is kept; undefined to keep nothing. */
@@ -38,6 +38,12 @@ export interface DaemonOptions {
   readonly onStopRequested: () => void;
 }
 
+/** What the daemon asks of its finder. */
+type FinderPorts = Pick<
+  ServerFinder,
+  'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'settle' | 'close'
+>;
+
 /** Sweepers of /tmp take files that are days old. */
 const TOUCH_PERIOD_MS = 3_600_000;
 const HEAL_PERIOD_MS = 2_000;
@@ -48,15 +54,26 @@ export class Daemon {
   readonly #counters = new Counters();
   readonly #turn = new FlushTurn();
   readonly #guard = new OrphanGuard();
+  readonly #definitions: Definitions;
+  readonly #following: PacedTask;
   readonly #pool: ServerPool;
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
   #isStopping = false;
+  #faults: ReadonlySet<string> = new Set();
   #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
     this.#options = options;
     const { logger, limits, config, version } = options;
+    this.#definitions = new Definitions({
+      find: (dir) => options.finder.find(dir),
+      home: options.homedir,
+      leave: (dir) => options.finder.leave(dir),
+      dirsInUse: () => this.#connections.clients().flatMap(({ cwd }) => cwd ?? []),
+    });
+    this.#following = new PacedTask({ clock: systemClock, run: () => this.#reloadChanged() });
+    options.finder.watch(() => this.#following.ask());
     this.#pool = this.#makePool();
     this.#connections = new ConnectionManager({
       limits,
@@ -106,17 +123,62 @@ export class Daemon {
     this.#listener?.stopAccepting();
     await this.#connections.drain();
     await this.#connections.close();
+    this.#options.finder.close();
+    this.#following.close();
     await this.#pool.stop();
     this.#guard.close();
     this.#listener?.release();
+  }
+
+  /** Looks for the servers anew, and lets clients and servers follow what is different. */
+  async reload(everything = true): Promise<ReloadReport> {
+    const { finder } = this.#options;
+    await finder.refresh(everything);
+    const report = await this.#definitions.reload();
+    finder.settle();
+    this.#follow(report);
+    this.#pool.refresh();
+    return report;
+  }
+
+  #follow({ added, changed, removed, faults }: ReloadReport): void {
+    this.#tellFaults(faults);
+    if (added.length + changed.length + removed.length === 0) return;
+    const names = (list: readonly string[]): string => list.join(', ');
+    this.#options.logger.info('servers looked for anew', {
+      added: names(added),
+      changed: names(changed),
+      removed: names(removed),
+    });
+    this.#connections.serversChanged();
+  }
+
+  /** Each once for as long as it lasts. */
+  #tellFaults(faults: readonly string[]): void {
+    for (const fault of faults) if (!this.#faults.has(fault)) this.#options.logger.warn('a definition', { fault });
+    this.#faults = new Set(faults);
+  }
+
+  async #reloadChanged(): Promise<void> {
+    try {
+      await this.reload(false);
+    } catch (error) {
+      this.#options.logger.error('servers could not be looked for anew', { error: messageOf(error) });
+    }
+  }
+
+  get pid(): number {
+    return this.#options.pid;
   }
 
   requestStop(): void {
     this.#options.onStopRequested();
   }
 
-  status(): StatusReport {
-    const { pid, version, socketPath } = this.#options;
+  /** Of all servers, also before the first client has come. */
+  async status(): Promise<StatusReport> {
+    await this.#definitions.prepare(undefined);
+    const { pid, version, socketPath, finder } = this.#options;
     return {
       pid,
       version,
@@ -125,8 +187,9 @@ export class Daemon {
       clients: this.#connections.clients().length,
       instances: this.#pool.report(),
       counters: { ...this.#counters },
-      configFile: this.#options.configFile ?? null,
-      configFaults: this.#options.configFaults,
+      configFile: finder.config.file ?? null,
+      configFaults: finder.configFaults,
+      definitionFaults: this.#definitions.faults,
     };
   }
 
@@ -143,13 +206,13 @@ export class Daemon {
   }
 
   #makePool(): ServerPool {
-    const { logger, limits, version, environment, cwd, config, servers, catalogDir } = this.#options;
+    const { logger, limits, version, environment, cwd, config, finder, catalogDir } = this.#options;
     const counters = this.#counters;
     const clock = systemClock;
     return new ServerPool({
-      definitions: servers,
-      defaultView: config.view,
-      origin: originOf(this.#options),
+      definitions: this.#definitions,
+      defaultView: () => finder.config.config.view,
+      origin: () => originOf(finder),
       catalog: new Catalog({ dir: catalogDir, ttlMs: config.cache.ttlMs, date: Date.now, clock, logger }),
       backendContext: {
         limits,
@@ -192,7 +255,8 @@ export class Daemon {
   }
 }
 
-function originOf({ configFile, configFaults }: DaemonOptions): string {
-  const file = configFile === undefined ? 'There is no config file.' : `They are defined in ${configFile}.`;
-  return configFaults.length === 0 ? file : `${file} Not used: ${configFaults.join('; ')}.`;
+function originOf({ config: { file }, configFaults }: FinderPorts): string {
+  const config = file === undefined ? 'There is no config file.' : `The config file is ${file}.`;
+  const faults = configFaults.length === 0 ? '' : ` Not used: ${configFaults.join('; ')}.`;
+  return `${config}${faults} mcp-bridge discover shows all that were found.`;
 }

@@ -1,5 +1,6 @@
-// The servers that the daemon offers, and all of their instances. A server whose definition depends on the directory that
-// a client works in is another one in each directory.
+// The servers that the daemon offers, and all of their instances. Where what is defined depends on the directory that a
+// client works in, there is a server for each of the definitions. One that is defined otherwise now, or not any more, ends
+// when it has done what it was asked.
 
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Backend } from '../core/backend.ts';
@@ -8,71 +9,107 @@ import type { ServerDefinition } from '../core/server-definition.ts';
 import type { BackendContext } from '../core/server-messages.ts';
 import type { ServerDirectory } from '../core/view.ts';
 import { Instance, type InstanceContext } from '../downstream/instance.ts';
-import { dependsOnProject, inProject } from '../downstream/project.ts';
+import { inProject } from '../downstream/project.ts';
+import type { Timer } from '../util/clock.ts';
 import type { InstanceReport } from '../wire/control-report.ts';
+import { type Definitions, identityOf } from './definitions.ts';
 
 export interface ServerPoolOptions {
-  readonly definitions: readonly ServerDefinition[];
-  readonly defaultView: string | undefined;
-  readonly origin: string;
+  readonly definitions: Pick<Definitions, 'prepare' | 'of' | 'all'>;
+  readonly defaultView: () => string | undefined;
+  readonly origin: () => string;
   readonly catalog: Catalog;
   readonly backendContext: BackendContext;
   readonly instanceContext: InstanceContext;
 }
 
-/** Directories of one server, before those that nobody uses any more are forgotten. */
-const MOST_DIRECTORIES = 64;
-/** Of servers that are the same for all. */
-const EVERYWHERE = '';
+/** Servers of one name, before those that nobody uses any more are forgotten. */
+const MOST_NAMESAKES = 64;
+/** How often those are looked at that are to end. */
+const LOOK_MS = 100;
+
+interface PooledServer {
+  readonly server: Server;
+  /** What it was defined by, before it was for a directory. */
+  readonly source: string;
+}
 
 export class ServerPool implements ServerDirectory {
   readonly #options: ServerPoolOptions;
-  readonly #definitions: ReadonlyMap<string, ServerDefinition>;
-  /** By name, and by the directory that matters to them. */
-  readonly #servers = new Map<string, Map<string, Server>>();
+  /** By name, and by what they are defined by. */
+  readonly #servers = new Map<string, Map<string, PooledServer>>();
+  readonly #leaving = new Set<Server>();
   readonly #instances = new Map<Backend, Instance>();
   /** Those that are on their way out, too. */
   readonly #living = new Set<Instance>();
+  #timer: Timer | undefined;
 
   constructor(options: ServerPoolOptions) {
     this.#options = options;
-    this.#definitions = new Map(options.definitions.map((definition) => [definition.name, definition]));
   }
 
   get defaultView(): string | undefined {
-    return this.#options.defaultView;
+    return this.#options.defaultView();
   }
 
   get origin(): string {
-    return this.#options.origin;
+    return this.#options.origin();
   }
 
-  names(): readonly string[] {
-    return [...this.#definitions.keys()];
+  prepare(cwd: string | undefined): Promise<void> | undefined {
+    return this.#options.definitions.prepare(cwd);
+  }
+
+  names(cwd: string | undefined): readonly string[] {
+    return [...this.#options.definitions.of(cwd).keys()];
   }
 
   find(name: string, cwd: string | undefined): Server | undefined {
-    const definition = this.#definitions.get(name);
+    const definition = this.#options.definitions.of(cwd).get(name);
     if (definition === undefined) return undefined;
-    const project = dependsOnProject(definition) ? (cwd ?? EVERYWHERE) : EVERYWHERE;
-    const servers = this.#servers.get(name) ?? new Map<string, Server>();
-    this.#servers.set(name, servers);
-    const server = servers.get(project) ?? this.#make(inProject(definition, project || undefined));
-    servers.set(project, server);
-    if (servers.size > MOST_DIRECTORIES) this.#forgetUnused(servers);
+    const own = inProject(definition, cwd);
+    const identity = identityOf(own);
+    const namesakes = this.#servers.get(name) ?? new Map<string, PooledServer>();
+    this.#servers.set(name, namesakes);
+    const known = namesakes.get(identity);
+    if (known !== undefined) return known.server;
+    if (namesakes.size >= MOST_NAMESAKES) this.#letGo(namesakes, ({ server }) => server.isUnused);
+    const server = this.#make(own);
+    namesakes.set(identity, { server, source: identityOf(definition) });
     return server;
   }
 
   *servers(): Iterable<Server> {
-    for (const servers of this.#servers.values()) yield* servers.values();
+    for (const namesakes of this.#servers.values()) for (const { server } of namesakes.values()) yield server;
+    yield* this.#leaving;
   }
 
-  #forgetUnused(servers: Map<string, Server>): void {
-    for (const [project, server] of servers) {
-      if (!server.isUnused) continue;
-      servers.delete(project);
-      server.retireAll();
+  // --- those that end ---
+
+  /** The definitions are others now, and all clients use what they are to use. */
+  refresh(): void {
+    const sources = new Set([...this.#options.definitions.all()].map(identityOf));
+    for (const [name, namesakes] of this.#servers) {
+      this.#letGo(namesakes, ({ server, source }) => server.legs.size === 0 && !sources.has(source));
+      if (namesakes.size === 0) this.#servers.delete(name);
     }
+  }
+
+  #letGo(namesakes: Map<string, PooledServer>, isOver: (pooled: PooledServer) => boolean): void {
+    for (const [identity, pooled] of namesakes) {
+      if (!isOver(pooled)) continue;
+      namesakes.delete(identity);
+      this.#leaving.add(pooled.server);
+    }
+    this.#endLeaving();
+  }
+
+  #endLeaving(): void {
+    for (const server of this.#leaving) if (server.retireDone()) this.#leaving.delete(server);
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#leaving.size === 0) return;
+    this.#timer = this.#options.instanceContext.clock.after(LOOK_MS, () => this.#endLeaving());
   }
 
   #make(definition: ServerDefinition): Server {
@@ -103,12 +140,14 @@ export class ServerPool implements ServerDirectory {
   /** What runs, and a line for each server of which nothing does. */
   report(): InstanceReport[] {
     const reports: InstanceReport[] = [];
-    for (const name of this.names()) {
-      const servers = [...(this.#servers.get(name)?.values() ?? [])];
-      const own = servers.flatMap((server) =>
+    const servers = new Map<string, Server[]>();
+    for (const { name } of this.#options.definitions.all()) servers.set(name, []);
+    for (const server of this.servers()) servers.set(server.name, [...(servers.get(server.name) ?? []), server]);
+    for (const [name, namesakes] of servers) {
+      const own = namesakes.flatMap((server) =>
         [...server.backends].flatMap((backend) => this.#reportOf(server, backend)),
       );
-      const leftOut = servers.some(({ isLeftOut }) => isLeftOut);
+      const leftOut = namesakes.some(({ isLeftOut }) => isLeftOut);
       reports.push(...(own.length > 0 ? own : [{ ...NOTHING_RUNS, leftOut, server: name }]));
     }
     return reports;
@@ -132,6 +171,7 @@ export class ServerPool implements ServerDirectory {
   }
 
   async stop(): Promise<void> {
+    this.#timer?.cancel();
     await Promise.all([...this.#living].map((instance) => instance.stop()));
     this.#options.catalog.flush();
   }

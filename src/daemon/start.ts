@@ -3,14 +3,17 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type LoadedConfig, loadConfig } from '../config/load.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
+import { type ConfigPlace, configFilesOf, loadConfig } from '../config/load.ts';
+import type { StdioServer } from '../core/server-definition.ts';
+import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { jsonLogger, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
+import { systemClock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import { Daemon } from './daemon.ts';
+import { ServerFinder } from './server-finder.ts';
 
 export interface ServeOptions {
   readonly socketFlag: string | undefined;
@@ -18,7 +21,8 @@ export interface ServeOptions {
   readonly logLevel: LogLevel;
   readonly logFile: string | undefined;
   readonly version: string;
-  /** The program of the example server. */
+  /** The file that runs `mcp-bridge`, and that of the example server. */
+  readonly program: string;
   readonly exampleServer: string;
 }
 
@@ -31,13 +35,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   // Whoever read the log may have gone; the daemon goes on without.
   process.stderr.on('error', () => undefined);
   const logger = jsonLogger(options.logLevel, sink?.write ?? ((line) => process.stderr.write(line)));
-  const loaded = await loadConfig({
+  refuseBelowBridge(process.env);
+  const place: ConfigPlace = {
     named: options.configFile,
     cwd: process.cwd(),
     homedir: homedir(),
     xdgConfigHome: process.env.XDG_CONFIG_HOME,
     runsPrograms: true,
-  });
+  };
+  const loaded = await loadConfig(place);
   for (const fault of loaded.faults) logger.warn('config', { file: loaded.file, fault });
   const { path } = socketPath({
     flag: options.socketFlag,
@@ -50,9 +56,22 @@ export async function serve(options: ServeOptions): Promise<void> {
     socketPath: path,
     config: loaded.config,
     limits: withinDescriptors(loaded.config.limits, logger),
-    servers: serversOf(loaded, options.exampleServer),
-    configFile: loaded.file,
-    configFaults: loaded.faults,
+    finder: new ServerFinder({
+      process: {
+        platform: process.platform,
+        environment: process.env,
+        homedir: homedir(),
+        program: options.program,
+        socketPath: path,
+      },
+      config: loaded,
+      loadConfig: () => loadConfig(place),
+      configFiles: configFilesOf(place),
+      clock: systemClock,
+      example: exampleDefinition(options.exampleServer),
+      logger,
+    }),
+    homedir: homedir(),
     environment: process.env,
     cwd: process.cwd(),
     catalogDir: loaded.config.cache.isKept ? catalogDir(process.env.XDG_CACHE_HOME) : undefined,
@@ -89,25 +108,22 @@ function untilSignal(): Promise<string> {
   });
 }
 
-const DEFAULTS = { timeoutMs: undefined, idleMs: undefined, sharing: 'auto', trustHints: false } as const;
-
-/** What is configured, else the example. */
-function serversOf({ config, file }: LoadedConfig, program: string): readonly ServerDefinition[] {
-  if (config.servers.length > 0 || file !== undefined) return config.servers;
-  const description = 'An example, offered while no server is configured';
-  return [
-    {
-      name: 'example',
-      transport: 'stdio',
-      command: process.execPath,
-      args: [program],
-      env: {},
-      cwd: undefined,
-      dir: undefined,
-      description,
-      ...DEFAULTS,
-    },
-  ];
+function exampleDefinition(program: string): StdioServer {
+  return {
+    name: 'example',
+    description: 'An example, offered while there is no other server',
+    transport: 'stdio',
+    command: process.execPath,
+    args: [program],
+    env: {},
+    cwd: undefined,
+    dir: undefined,
+    timeoutMs: undefined,
+    startTimeoutMs: undefined,
+    idleMs: undefined,
+    sharing: 'auto',
+    trustHints: false,
+  };
 }
 
 /** No more clients than there are descriptors for: past that, connections would open and break without a word. */

@@ -28,6 +28,7 @@ import { type Precedence, shadow } from './precedence.ts';
 import { projectTest } from './project-test.ts';
 import { trustCodexProjects } from './project-trust.ts';
 import { ownPathsOf, SelfReference } from './self-reference.ts';
+import { SourceMemory, type SourceVisit } from './source-memory.ts';
 import { type Pause, SourceReader } from './source-reader.ts';
 
 export interface DiscoveryOptions {
@@ -45,6 +46,8 @@ export interface DiscoveryOptions {
   readonly agentPlugins?: readonly string[];
   /** With it, a broken file is read once more a moment later. */
   readonly pause?: Pause;
+  /** What earlier discoveries have read: with it, only what has changed since is read again. */
+  readonly memory?: SourceMemory;
 }
 
 export interface OwnConfig {
@@ -64,13 +67,18 @@ export interface Discovery {
   readonly policies: Policies;
 }
 
-export async function discoverServers(host: DiscoveryHost, options: DiscoveryOptions = {}): Promise<Discovery> {
+export function discoverServers(host: DiscoveryHost, options: DiscoveryOptions = {}): Promise<Discovery> {
+  const { memory = new SourceMemory() } = options;
+  return memory.visit(host.cwd, (visit) => discoverIn(visit, host, options));
+}
+
+async function discoverIn(visit: SourceVisit, host: DiscoveryHost, options: DiscoveryOptions): Promise<Discovery> {
   const diagnostics: Diagnostic[] = [];
   const report = (found: Diagnostic): void => {
     diagnostics.push(found);
   };
-  const machine = await machineOf(host);
-  const reader = new SourceReader(host, machine, report, options.pause);
+  const reader = new SourceReader(host, visit, report, options.pause);
+  const machine = await machineOf(host, (path) => reader.isThere(path));
   const isProject = await projectTest(reader, machine);
   const gathering: Gathering = { reader, machine, report, isProject };
   const settings = await readClaudeSettings(reader, machine, isProject);

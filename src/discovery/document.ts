@@ -12,6 +12,12 @@ export interface Document {
   readonly hasComments: boolean;
 }
 
+/** What reading a file came to. */
+export type Reading =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unusable'; readonly path: string }
+  | { readonly kind: 'document'; readonly realpath: string; readonly document: Document };
+
 export interface Writing {
   readonly text: string;
   readonly path: string;

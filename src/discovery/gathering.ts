@@ -5,12 +5,12 @@ import { rulesOf } from './client-rules.ts';
 import type { PlacedEntry } from './definition.ts';
 import { diagnostic, type Report } from './diagnostic.ts';
 import type { ServerSource } from './discovered-server.ts';
-import type { Document, Syntax } from './document.ts';
+import type { Document, Reading, Syntax } from './document.ts';
 import type { Entry, Format, ParsedFile } from './formats/format.ts';
 import { FORMATS } from './formats/formats.ts';
 import type { Location } from './locations.ts';
 import { type Machine, pathKey } from './machine.ts';
-import type { FoundFile, Reading, SourceReader } from './source-reader.ts';
+import type { FoundFile, SourceReader } from './source-reader.ts';
 import { fillTexts, hasTextVariables, namesEnvironment } from './text-variables.ts';
 
 export interface Gathering {

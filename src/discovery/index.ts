@@ -1,5 +1,6 @@
 // What `mcp-bridge/discovery` offers.
 
+export { DEPTH_VARIABLE, nextDepth } from '../local/bridge-depth.ts';
 export { type Approval, type Approvals, definitionHash } from './approval.ts';
 export type { Diagnostic, DiagnosticCode, DiagnosticLevel } from './diagnostic.ts';
 export type {
@@ -9,7 +10,7 @@ export type {
   ServerSource,
   ServerState,
 } from './discovered-server.ts';
-export { type Discovery, type DiscoveryOptions, discoverServers, inputVariable } from './discovery.ts';
+export { type Discovery, type DiscoveryOptions, discoverServers, inputVariable, type OwnConfig } from './discovery.ts';
 export type { Conflict, Group } from './duplicates.ts';
 export type { GivenServers } from './given-servers.ts';
 export type { DiscoveryHost, HostFiles, OwnIdentity, Platform } from './host.ts';
@@ -18,4 +19,4 @@ export { decidePolicy, type Policy, type PolicyDecision, type PolicySubject } fr
 export type { PolicyRule } from './policy-rules.ts';
 export { explainPolicy, type OwnPolicy, type Policies } from './policy-sources.ts';
 export type { Precedence } from './precedence.ts';
-export { DEPTH_VARIABLE, nextDepth } from './self-reference.ts';
+export { SourceMemory, type SourceMemoryOptions } from './source-memory.ts';

@@ -18,16 +18,27 @@ export interface Machine {
 
 const FURTHEST = 64;
 
-export async function machineOf(host: DiscoveryHost): Promise<Machine> {
-  const path = host.platform === 'win32' ? win32 : posix;
+export async function machineOf(host: DiscoveryHost, isThere: (path: string) => Promise<boolean>): Promise<Machine> {
+  const path = pathsOf(host);
   const cwd = path.resolve(host.cwd);
-  const root = (await repositoryAround(host, path, cwd)) ?? cwd;
-  return machineAt(host, root);
+  const home = path.resolve(host.homedir);
+  let dir = cwd;
+  for (let n = 0; n < FURTHEST && dir !== home; n++) {
+    if (await isThere(path.join(dir, '.git'))) return machineAt(host, dir);
+    const above = path.dirname(dir);
+    if (above === dir) break;
+    dir = above;
+  }
+  return machineAt(host, cwd);
+}
+
+export function pathsOf({ platform }: Pick<DiscoveryHost, 'platform'>): PlatformPath {
+  return platform === 'win32' ? win32 : posix;
 }
 
 /** For a root that is known. */
 export function machineAt(host: Omit<DiscoveryHost, 'files' | 'self'>, root: string): Machine {
-  const path = host.platform === 'win32' ? win32 : posix;
+  const path = pathsOf(host);
   const cwd = path.resolve(host.cwd);
   const home = path.resolve(host.homedir);
   const hasProject = cwd !== home && path.dirname(cwd) !== cwd;
@@ -42,23 +53,6 @@ export function projectDirs({ path, cwd, root }: Machine): string[] {
     dirs.push(dir);
   }
   return dirs;
-}
-
-async function repositoryAround(host: DiscoveryHost, path: PlatformPath, cwd: string): Promise<string | undefined> {
-  const home = path.resolve(host.homedir);
-  let dir = cwd;
-  for (let n = 0; n < FURTHEST && dir !== home; n++) {
-    if ((await namesIn(host, dir)).includes('.git')) return dir;
-    const above = path.dirname(dir);
-    if (above === dir) return undefined;
-    dir = above;
-  }
-  return undefined;
-}
-
-/** A directory above that may not be looked into ends nothing. */
-function namesIn(host: DiscoveryHost, dir: string): Promise<readonly string[]> {
-  return host.files.list(dir).catch(() => []);
 }
 
 function lookupIn({ platform, env }: Pick<DiscoveryHost, 'platform' | 'env'>): Machine['env'] {

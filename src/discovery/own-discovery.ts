@@ -8,6 +8,11 @@ import type { DiscoveryHost } from './host.ts';
 import { locationsOf } from './locations.ts';
 import { machineOf } from './machine.ts';
 import { nodeDiscoveryHost } from './node-host.ts';
+import type { SourceMemory } from './source-memory.ts';
+
+export { ApprovalFile } from './approval-file.ts';
+export { servedServers } from './served-servers.ts';
+export { SourceMemory } from './source-memory.ts';
 
 /** What is asked of a process. */
 export interface OwnProcess {
@@ -24,17 +29,27 @@ export interface OwnDiscoveryOptions {
   readonly cwd: string;
   readonly config: LoadedConfig;
   readonly approvals: Approvals;
+  /** What was read before, of a process that discovers more than once. */
+  readonly memory?: SourceMemory;
 }
 
-export function discoverHere(own: OwnProcess, { cwd, config, approvals }: OwnDiscoveryOptions): Promise<Discovery> {
+export function discoverHere(
+  own: OwnProcess,
+  { cwd, config, approvals, memory }: OwnDiscoveryOptions,
+): Promise<Discovery> {
   const { precedence, policy } = config.config.discovery;
   return discoverServers(hostOf(own, cwd), {
     precedence,
     policy,
     approvals,
+    // Who remembers is told when a file that was half written is whole.
+    ...(memory === undefined ? { pause } : { memory }),
     ownConfig: { file: config.file, servers: config.servers },
-    pause: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
   });
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
 function hostOf({ platform, environment: env, homedir, program, socketPath }: OwnProcess, cwd: string): DiscoveryHost {
@@ -50,11 +65,19 @@ export interface LookedAt {
 
 /** Where definitions may be, whether anything is there or not. */
 export async function placesHere(own: OwnProcess, cwd: string): Promise<LookedAt[]> {
-  const machine = await machineOf(hostOf(own, cwd));
+  const host = hostOf(own, cwd);
+  const machine = await machineOf(host, (path) => isThere(host, path));
   return locationsOf(machine).map(({ client, path, pattern }) => ({
     client,
     path: machine.path.join(path, ...pattern),
   }));
+}
+
+function isThere({ files }: DiscoveryHost, path: string): Promise<boolean> {
+  return files.realpath(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /**

@@ -1,21 +1,11 @@
 // Definitions that lead back to the bridge itself: as a server of its own it would wait for itself. Cycles through
-// other gateways are seen by a mark in the environment of what is started.
+// other gateways are seen by a mark in the environment of what is started (local/bridge-depth.ts).
 
 import { programName, unwrapped } from './command-line.ts';
 import type { Draft } from './draft.ts';
 import type { OwnIdentity } from './host.ts';
 import type { Machine } from './machine.ts';
 import { packageRun } from './package-identity.ts';
-
-/** Set for every server that is started. */
-export const DEPTH_VARIABLE = 'MCP_BRIDGE_DEPTH';
-const DEEPEST = 1;
-
-/** The mark for what is started here; undefined when it must not be, as we run below a bridge already. */
-export function nextDepth(current: string | undefined): number | undefined {
-  const depth = /^\d{1,9}$/.test(current ?? '') ? Number(current) : 0;
-  return depth < DEEPEST ? depth + 1 : undefined;
-}
 
 const INTERPRETERS = new Set(['node', 'bun', 'deno', 'tsx', 'nodejs']);
 

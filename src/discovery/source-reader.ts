@@ -1,14 +1,16 @@
 // Reads the files of all locations, each once however many clients share it. A file that cannot be read or parsed is
 // reported, and hides no other.
 
+import type { PlatformPath } from 'node:path';
 import { membersOf } from '../util/json-value.ts';
-import { type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
-import { type Document, documentOf, type Syntax } from './document.ts';
+import { type Diagnostic, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
+import { type Document, documentOf, type Reading, type Syntax, type Writing } from './document.ts';
 import type { DiscoveryHost } from './host.ts';
 import { SyntaxFault } from './json-document.ts';
 import type { Location } from './locations.ts';
-import type { Machine } from './machine.ts';
-import { textOf } from './source-text.ts';
+import { pathsOf } from './machine.ts';
+import type { Aspect, Aspects, Observation, SourceVisit } from './source-memory.ts';
+import { SourceFault, textOf } from './source-text.ts';
 
 /** A file as it was found. */
 export interface FoundFile {
@@ -17,11 +19,6 @@ export interface FoundFile {
   /** What the stars of a pattern stood for. */
   readonly matched: readonly string[];
 }
-
-export type Reading =
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unusable'; readonly path: string }
-  | { readonly kind: 'document'; readonly realpath: string; readonly document: Document };
 
 const FAILURES: Readonly<Record<string, DiagnosticCode>> = {
   EISDIR: 'not-a-file',
@@ -35,14 +32,16 @@ export type Pause = (delayMs: number) => Promise<void>;
 
 export class SourceReader {
   readonly #host: DiscoveryHost;
-  readonly #machine: Machine;
+  readonly #path: PlatformPath;
+  readonly #visit: SourceVisit;
   readonly #report: Report;
   readonly #pause: Pause | undefined;
   readonly #readings = new Map<string, Promise<Reading>>();
 
-  constructor(host: DiscoveryHost, machine: Machine, report: Report, pause: Pause | undefined) {
+  constructor(host: DiscoveryHost, visit: SourceVisit, report: Report, pause: Pause | undefined) {
     this.#host = host;
-    this.#machine = machine;
+    this.#path = pathsOf(host);
+    this.#visit = visit;
     this.#report = report;
     this.#pause = pause;
   }
@@ -58,7 +57,7 @@ export class SourceReader {
   }
 
   async #below(file: FoundFile, segment: string): Promise<FoundFile[]> {
-    const { path } = this.#machine;
+    const path = this.#path;
     if (!segment.includes('*')) return [{ ...file, path: path.join(file.path, segment) }];
     const [before = '', after = ''] = segment.split('*');
     const names = (await this.list(file.path)).filter(
@@ -73,19 +72,35 @@ export class SourceReader {
       }));
   }
 
-  async list(dir: string): Promise<readonly string[]> {
-    try {
-      return await this.#host.files.list(dir);
-    } catch (error) {
-      this.#report(diagnostic('unreadable', `The directory ${dir} cannot be read: ${codeOf(error)}.`, { path: dir }));
-      return [];
-    }
+  list(dir: string): Promise<readonly string[]> {
+    const { join, sep } = this.#path;
+    return this.#recall('names', join(dir, sep), async () => {
+      try {
+        const value = await this.#host.files.list(dir);
+        return { value, diagnostics: [], isGood: value.length > 0 };
+      } catch (error) {
+        const message = `The directory ${dir} cannot be read: ${codeOf(error)}.`;
+        return broken([], diagnostic('unreadable', message, { path: dir }));
+      }
+    });
+  }
+
+  /** By the names in its directory; one that may not be looked into has none. */
+  isThere(path: string): Promise<boolean> {
+    return this.#recall('presence', path, async () => {
+      const names = await this.#host.files.list(this.#path.dirname(path)).catch((): readonly string[] => []);
+      return plain(names.includes(this.#path.basename(path)));
+    });
+  }
+
+  realpath(path: string): Promise<string> {
+    return this.#recall('realpath', path, async () => plain(await this.#host.files.realpath(path).catch(() => path)));
   }
 
   read(path: string, syntax: Syntax): Promise<Reading> {
     const known = this.#readings.get(path);
     if (known !== undefined) return known;
-    const reading = this.#readFile(path, syntax);
+    const reading = this.#recall(syntax, path, () => this.#readFile(path, syntax));
     this.#readings.set(path, reading);
     return reading;
   }
@@ -95,47 +110,63 @@ export class SourceReader {
       const document = await documentOf({ text, path, syntax }, this.#report);
       return { kind: 'document', realpath: path, document };
     } catch (error) {
-      return this.#broken(path, error);
+      this.#report(faultOf(path, error));
+      return { kind: 'unusable', path };
     }
   }
 
   /** The text of a file that another one refers to; undefined, and reported, when there is none. */
-  async readText(path: string): Promise<string | undefined> {
-    const bytes = await this.#bytesOf(path).catch(() => undefined);
-    const text = bytes && textOf(bytes, path, () => undefined);
-    if (text === undefined)
-      this.#report(diagnostic('missing-file', `${path} is referred to, and cannot be read.`, { path }));
-    return text;
+  readText(path: string): Promise<string | undefined> {
+    const missing = diagnostic('missing-file', `${path} is referred to, and cannot be read.`, { path });
+    return this.#recall('text', path, async () => {
+      try {
+        const bytes = await this.#bytesOf(path);
+        if (bytes === undefined) return { value: undefined, diagnostics: [missing], isGood: false };
+        await this.realpath(path);
+        return { value: textOf(bytes, path, () => undefined), diagnostics: [], isGood: true };
+      } catch {
+        return broken(undefined, missing);
+      }
+    });
   }
 
-  async #readFile(path: string, syntax: Syntax): Promise<Reading> {
-    let bytes: Uint8Array | undefined;
+  async #recall<Name extends Aspect>(
+    aspect: Name,
+    path: string,
+    observe: () => Promise<Observation<Aspects[Name]>>,
+  ): Promise<Aspects[Name]> {
+    const { value, diagnostics } = await this.#visit.recall(aspect, path, observe);
+    for (const found of diagnostics) this.#report(found);
+    return value;
+  }
+
+  async #readFile(path: string, syntax: Syntax): Promise<Observation<Reading>> {
+    const diagnostics: Diagnostic[] = [];
+    const report = (found: Diagnostic): void => void diagnostics.push(found);
     try {
-      bytes = await this.#bytesOf(path);
+      const bytes = await this.#bytesOf(path);
+      if (bytes === undefined) return { value: { kind: 'absent' }, diagnostics, isGood: false };
+      const realpath = await this.realpath(path);
+      const document = await this.#documentIn(textOf(bytes, path, report), { path, syntax }, report);
+      return { value: { kind: 'document', realpath, document }, diagnostics, isGood: true };
     } catch (error) {
-      return this.#refused(path, error);
+      const unusable = { kind: 'unusable', path } as const;
+      const fault = faultOf(path, error);
+      // An empty file is no JSON, but for the others a file that says nothing.
+      if (fault.code === 'empty' && syntax !== 'json')
+        return { value: unusable, diagnostics: [...diagnostics, fault], isGood: false };
+      return { ...broken(unusable, fault), diagnostics };
     }
-    if (bytes === undefined) return { kind: 'absent' };
-    const text = textOf(bytes, path, this.#report);
-    if (text === undefined) return { kind: 'unusable', path };
-    const document = await this.#parsed(text, path, syntax);
-    if (document === undefined) return { kind: 'unusable', path };
-    return { kind: 'document', realpath: await this.realpath(path), document };
   }
 
-  async #parsed(text: string, path: string, syntax: Syntax): Promise<Document | undefined> {
+  async #documentIn(text: string, place: Omit<Writing, 'text'>, report: Report): Promise<Document> {
     try {
-      return await documentOf({ text, path, syntax }, this.#report);
+      return await documentOf({ text, ...place }, report);
     } catch (error) {
-      const again = await this.#textLater(path, text);
-      if (again === undefined) this.#broken(path, error);
-      return again === undefined ? undefined : this.#parsedAtLast(again, path, syntax);
+      const later = await this.#textLater(place.path, text);
+      if (later === undefined) throw error;
+      return documentOf({ text: later, ...place }, report);
     }
-  }
-
-  async #parsedAtLast(text: string, path: string, syntax: Syntax): Promise<Document | undefined> {
-    const reading = await this.parse(text, path, syntax);
-    return reading.kind === 'document' ? reading.document : undefined;
   }
 
   /** What a broken file says a moment later, if that is something else. */
@@ -143,7 +174,7 @@ export class SourceReader {
     if (this.#pause === undefined) return undefined;
     await this.#pause(HALF_WRITTEN_MS);
     const bytes = await this.#bytesOf(path).catch(() => undefined);
-    const text = bytes && textOf(bytes, path, () => undefined);
+    const text = bytes && textIn(bytes, path);
     return text === before ? undefined : text;
   }
 
@@ -152,28 +183,41 @@ export class SourceReader {
       return await this.#host.files.read(path);
     } catch (error) {
       if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
-      throw error;
+      throw refusal(path, error);
     }
   }
+}
 
-  async realpath(path: string): Promise<string> {
-    return this.#host.files.realpath(path).catch(() => path);
-  }
+function plain<Value>(value: Value): Observation<Value> {
+  return { value, diagnostics: [], isGood: false };
+}
 
-  #broken(path: string, error: unknown): Reading {
-    const place = error instanceof SyntaxFault ? `${path}:${error.line}:${error.column}: ${error.message}` : path;
-    this.#report(diagnostic('parse', `${place}. Mend the file: nothing of it is used.`, { path }));
-    return { kind: 'unusable', path };
-  }
+function broken<Value>(value: Value, fault: Diagnostic): Observation<Value> {
+  return { value, diagnostics: [], isGood: false, fault };
+}
 
-  #refused(path: string, error: unknown): Reading {
-    const code = FAILURES[codeOf(error)] ?? 'unreadable';
-    const problem = { 'not-a-file': 'is not a file', 'too-large': 'is larger than 5 MB' }[code as string];
-    this.#report(
-      diagnostic(code, `${path} ${problem ?? `cannot be read: ${codeOf(error)}`}. It is left out.`, { path }),
-    );
-    return { kind: 'unusable', path };
+function textIn(bytes: Uint8Array, path: string): string | undefined {
+  try {
+    return textOf(bytes, path, () => undefined);
+  } catch (error) {
+    if (error instanceof SourceFault) return undefined;
+    throw error;
   }
+}
+
+function faultOf(path: string, error: unknown): Diagnostic {
+  if (error instanceof SourceFault) return error.diagnostic;
+  if (error instanceof SyntaxFault) {
+    const place = `${path}:${error.line}:${error.column}: ${error.message}`;
+    return diagnostic('parse', `${place}. Mend the file: nothing of it is used.`, { path });
+  }
+  throw error;
+}
+
+function refusal(path: string, error: unknown): SourceFault {
+  const code = FAILURES[codeOf(error)] ?? 'unreadable';
+  const problem = { 'not-a-file': 'is not a file', 'too-large': 'is larger than 5 MB' }[code as string];
+  return new SourceFault(code, `${path} ${problem ?? `cannot be read: ${codeOf(error)}`}. It is left out.`, path);
 }
 
 function codeOf(error: unknown): string {

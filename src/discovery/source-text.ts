@@ -1,21 +1,31 @@
 // The text in the bytes of a config file: UTF-8 and nothing else, because a guess would make servers out of garbage.
 
 import { isUtf8 } from 'node:buffer';
-import { type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
+import { type Diagnostic, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
 
 export const MOST_BYTES = 5 * 1024 * 1024;
 
-/** Undefined, and reported, when there is nothing to read in it. */
-export function textOf(bytes: Uint8Array, path: string, report: Report): string | undefined {
-  const refuse = (code: DiagnosticCode, message: string): undefined =>
-    report(diagnostic(code, message, { path })) as undefined;
-  if (bytes.length > MOST_BYTES) return refuse('too-large', `${path} is larger than 5 MB. Nothing of it is used.`);
+/** There is something, and nothing to read in it. */
+export class SourceFault extends Error {
+  override readonly name = 'SourceFault';
+  readonly diagnostic: Diagnostic;
+
+  constructor(code: DiagnosticCode, message: string, path: string) {
+    super(message);
+    this.diagnostic = diagnostic(code, message, { path });
+  }
+}
+
+/** Throws a SourceFault when that is no text, or none at all. */
+export function textOf(bytes: Uint8Array, path: string, report: Report): string {
+  const refuse = (code: DiagnosticCode, message: string): SourceFault => new SourceFault(code, message, path);
+  if (bytes.length > MOST_BYTES) throw refuse('too-large', `${path} is larger than 5 MB. Nothing of it is used.`);
   const wide = wideEncodingOf(bytes);
-  if (wide !== undefined) return refuse('encoding', `${path} is in ${wide}. Save it as UTF-8: nothing of it is used.`);
-  if (!isUtf8(bytes)) return refuse('encoding', `${path} is not UTF-8. Save it as UTF-8: nothing of it is used.`);
+  if (wide !== undefined) throw refuse('encoding', `${path} is in ${wide}. Save it as UTF-8: nothing of it is used.`);
+  if (!isUtf8(bytes)) throw refuse('encoding', `${path} is not UTF-8. Save it as UTF-8: nothing of it is used.`);
   const decoded = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   const text = decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;
-  if (text.trim() === '') return refuse('empty', `${path} is empty.`);
+  if (text.trim() === '') throw refuse('empty', `${path} is empty.`);
   if (text !== decoded)
     report(diagnostic('bom', `${path} begins with a byte order mark, which some clients do not take.`, { path }));
   return text;

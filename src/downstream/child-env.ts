@@ -1,7 +1,19 @@
 // What a server's process is told of our environment: what programs need to run at all, and what its definition
 // declares. Everything else (tokens, keys) stays here.
 
+import { DEPTH_VARIABLE, nextDepth } from '../local/bridge-depth.ts';
+
+/** How to reach the network, and whom to trust there. */
+const OF_THE_NETWORK = [
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
+  'NODE_EXTRA_CA_CERTS',
+  'REQUESTS_CA_BUNDLE',
+  'SSL_CERT_DIR',
+  'SSL_CERT_FILE',
+];
+
 const INHERITED = [
+  ...OF_THE_NETWORK,
   'HOME',
   'LANG',
   'LC_ALL',
@@ -27,7 +39,8 @@ export function childEnvironment(own: Environment, declared: Readonly<Record<str
     const value = own[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  return { ...Object.fromEntries(inherited), ...declared };
+  const depth = nextDepth(own[DEPTH_VARIABLE]) ?? own[DEPTH_VARIABLE];
+  return { ...Object.fromEntries(inherited), ...declared, [DEPTH_VARIABLE]: String(depth) };
 }
 
 /** Shorter values, such as `1` or `on`, are no secrets, and would make a text unreadable. */

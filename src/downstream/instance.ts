@@ -144,8 +144,9 @@ export class Instance {
   #listenTo(child: ServerConnection): void {
     const { limits, clock, version } = this.#context;
     const handshake = new ServerHandshake(this.definition.name, child, limits.maxDepth);
-    const timeout = clock.after(limits.startTimeoutMs, () => {
-      const how = `did not answer initialize within ${limits.startTimeoutMs} ms (limits.startTimeoutMs)`;
+    const startTimeoutMs = this.definition.startTimeoutMs ?? limits.startTimeoutMs;
+    const timeout = clock.after(startTimeoutMs, () => {
+      const how = `did not answer initialize within ${startTimeoutMs} ms (its startTimeoutMs, or limits.startTimeoutMs)`;
       this.#failStart(child, this.#startError(child, how));
     });
     child.link.start({

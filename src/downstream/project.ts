@@ -7,7 +7,7 @@ import type { RemoteServer, ServerDefinition, StdioServer } from '../core/server
 const DIRECTORY = /\$\{(?:PWD|CLAUDE_PROJECT_DIR|workspaceFolder)\}/g;
 const DOTTED = /^\.\.?(?:\/|$)/;
 
-export function dependsOnProject(definition: ServerDefinition): boolean {
+function dependsOnProject(definition: ServerDefinition): boolean {
   if (textsOf(definition).some((text) => text.search(DIRECTORY) >= 0)) return true;
   return definition.transport === 'stdio' && definition.cwd === undefined && isRelative(definition);
 }

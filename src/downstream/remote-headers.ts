@@ -9,13 +9,13 @@ export type HeaderMap = Readonly<Record<string, string>>;
 
 /** Notes in `used` which variables are in them. */
 export function configuredHeaders(
-  { name: server, headers }: RemoteServer,
+  { name: server, headers, isFilledIn }: RemoteServer,
   environment: Environment,
   used: Map<string, string>,
 ): HeaderMap {
   const filled = Object.entries(headers).map(([name, value]) => {
     const place = `The header ${name} of server ${server}`;
-    const text = fillIn(value, environment, place, used);
+    const text = isFilledIn ? value : fillIn(value, environment, place, used);
     if (!isHeader(name, text))
       throw new BridgeError('SERVER_START_FAILED', `${place} is none that HTTP allows`, { server });
     return [name, text] as const;

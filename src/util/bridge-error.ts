@@ -3,6 +3,7 @@
 
 export type BridgeErrorCode =
   | 'AUTH_FAILED'
+  | 'BELOW_A_BRIDGE'
   | 'CALL_TIMED_OUT'
   | 'CONFIG_INVALID'
   | 'CONFIG_NOT_FOUND'

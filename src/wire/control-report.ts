@@ -23,6 +23,8 @@ export interface StatusReport {
   readonly counters: Readonly<Record<string, number>>;
   readonly configFile: string | null;
   readonly configFaults: readonly string[];
+  /** What is wrong with the files that servers are looked for in. */
+  readonly definitionFaults: readonly string[];
 }
 
 export interface ClientReport {
@@ -33,6 +35,15 @@ export interface ClientReport {
   readonly state: string;
   readonly connectedAt: string;
   readonly inFlight: number;
+}
+
+/** Of a daemon that has looked for its servers anew: names of those that are others now. */
+export interface ReloadReport {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+  /** What is wrong with files and entries. */
+  readonly faults: readonly string[];
 }
 
 /** Of a daemon that was told to stop. */

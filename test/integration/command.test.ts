@@ -46,6 +46,7 @@ describe('start, status, clients, stop', () => {
       'counters',
       'configFile',
       'configFaults',
+      'definitionFaults',
     ]);
     expect(status).toMatchObject({ socketPath: path, clients: 1 });
     expect(status.instances).toEqual([

@@ -88,7 +88,7 @@ async function compare(command: string[], cwd: string, questions: readonly Asked
     mcpServers: { real: { command: process.execPath, args: command, cwd, env: { EXTRA: 'kept' } } },
   });
   const env = childEnvironment(
-    { ...process.env, XDG_CONFIG_HOME: daemon.dir, XDG_CACHE_HOME: daemon.dir },
+    { ...process.env, HOME: daemon.dir, XDG_CONFIG_HOME: daemon.dir, XDG_CACHE_HOME: daemon.dir },
     { EXTRA: 'kept' },
   );
   const direct = spawn(process.execPath, command, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });

@@ -3,6 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import { duplexPair } from 'node:stream';
+import { NO_CONFIG } from '../../src/config/load.ts';
 import { validate } from '../../src/config/schema.ts';
 import { Daemon } from '../../src/daemon/daemon.ts';
 import { jsonLogger } from '../../src/local/log-sink.ts';
@@ -24,9 +25,18 @@ const inMemory: OpenBridge = (file) => {
     socketPath: 'none',
     config,
     limits: config.limits,
-    servers: config.servers,
-    configFile: undefined,
-    configFaults: [],
+    finder: {
+      config: { ...NO_CONFIG, config },
+      configFaults: [],
+      refresh: () => Promise.resolve(),
+      leave: () => undefined,
+      watch: () => undefined,
+      settle: () => undefined,
+      close: () => undefined,
+      find: () =>
+        Promise.resolve({ servers: new Map(config.servers.map((server) => [server.name, server])), faults: [] }),
+    },
+    homedir: '/',
     environment: process.env,
     cwd: process.cwd(),
     catalogDir: undefined,
@@ -43,7 +53,7 @@ const inMemory: OpenBridge = (file) => {
   };
   return Promise.resolve({
     connect: () => Promise.resolve(connect()),
-    status: () => Promise.resolve(daemon.status() as unknown as TestStatus),
+    status: () => daemon.status() as unknown as Promise<TestStatus>,
     stop: () => daemon.stop(),
   });
 };

@@ -435,7 +435,8 @@ export class CoreInMemory {
   readonly counters = new Counters();
   readonly limits: Limits;
   readonly manager: ConnectionManager;
-  readonly #servers: ReadonlyMap<string, TestServer>;
+  #servers: ReadonlyMap<string, TestServer>;
+  readonly #makeServer: (name: string) => TestServer;
   readonly #turn: FlushTurn;
   #tasks: (() => void)[] = [];
 
@@ -454,15 +455,15 @@ export class CoreInMemory {
     const newLink = (): TestLink => this.#newLink();
     const { clock } = this;
     const ttlMs = options.ttlMs ?? 0;
-    this.#servers = new Map(
-      names.map((name) => [name, new TestServer({ name, later, newLink, clock, ttlMs }, context, options.definition)]),
-    );
+    this.#makeServer = (name) => new TestServer({ name, later, newLink, clock, ttlMs }, context, options.definition);
+    this.#servers = new Map(names.map((name) => [name, this.#makeServer(name)]));
     this.manager = new ConnectionManager({
       limits,
       counters,
       logger: silent,
       servers: {
-        names: () => names,
+        prepare: () => undefined,
+        names: () => [...this.#servers.keys()],
         find: (name) => this.#servers.get(name)?.server,
         servers: () => [...this.#servers.values()].map(({ server }) => server),
         defaultView: undefined,
@@ -477,6 +478,14 @@ export class CoreInMemory {
 
   #newLink(): TestLink {
     return new TestLink((task) => void this.#tasks.push(task), this.#turn, this.limits.maxMessageBytes);
+  }
+
+  /** From now on there are these servers; those that are `changed` are defined otherwise than before. */
+  redefine(names: readonly string[], changed: readonly string[] = []): void {
+    const before = this.#servers;
+    const kept = (name: string): TestServer | undefined => (changed.includes(name) ? undefined : before.get(name));
+    this.#servers = new Map(names.map((name) => [name, kept(name) ?? this.#makeServer(name)]));
+    this.manager.serversChanged();
   }
 
   server(name = 'memory'): TestServer {

@@ -67,6 +67,8 @@ export interface TestStatus {
     leftOut: boolean;
   }[];
   readonly counters: Record<string, number>;
+  readonly configFaults: readonly string[];
+  readonly definitionFaults: readonly string[];
 }
 
 export class TestDaemon {
@@ -106,7 +108,7 @@ export class TestDaemon {
         : ['/bin/sh', '-c', `ulimit -n ${options.descriptors}; exec "$0" "$@"`, process.execPath, ...args];
     const child = spawn(program as string, programArgs, {
       cwd: dir,
-      env: { ...process.env, XDG_CONFIG_HOME: dir, XDG_CACHE_HOME: dir, ...options.env },
+      env: { ...process.env, HOME: dir, XDG_CONFIG_HOME: dir, XDG_CACHE_HOME: dir, ...options.env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const daemon = new TestDaemon(dir, path, child);

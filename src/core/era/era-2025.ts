@@ -142,6 +142,8 @@ export const LISTS: Readonly<Record<ListKind, ListTerms>> = {
   templates: terms('resources/templates', 'resourceTemplates', 'uriTemplate', 'resources'),
 };
 
+export const LIST_KINDS = Object.keys(LISTS) as readonly ListKind[];
+
 function terms(path: string, member: string, key: string, capability: string): ListTerms {
   const changedNotice = `{"jsonrpc":"2.0","method":"notifications/${capability}/list_changed"}`;
   return { method: `${path}/list`, member, key, capability, changedNotice };

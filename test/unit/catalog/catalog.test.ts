@@ -11,6 +11,7 @@ const COMMON = {
   name: 'x',
   description: '',
   timeoutMs: undefined,
+  startTimeoutMs: undefined,
   idleMs: undefined,
   sharing: 'auto',
   trustHints: false,
@@ -29,6 +30,7 @@ const REMOTE: RemoteServer = {
   transport: 'http',
   url: 'https://a.example/',
   headers: { B: '1', A: '2' },
+  isFilledIn: false,
   headersHelper: undefined,
   oauth: { clientId: undefined, clientSecret: undefined, scope: undefined, callbackPort: undefined },
 };

@@ -65,6 +65,7 @@ describe('a config file', () => {
           dir: '/base/.',
           description: '',
           timeoutMs: undefined,
+          startTimeoutMs: undefined,
           idleMs: undefined,
           sharing: 'auto',
           trustHints: false,

@@ -6,6 +6,7 @@ import { CoreInMemory } from '../../support/core-in-memory.ts';
 function directory(names: readonly string[], defaultView?: string): ServerDirectory {
   const core = new CoreInMemory({ servers: names });
   return {
+    prepare: () => undefined,
     names: () => names,
     find: (name) => (names.includes(name) ? core.server(name).server : undefined),
     servers: () => [],

@@ -13,14 +13,22 @@ describe("a server's environment", () => {
       LD_PRELOAD: 'x',
       path: 'x',
     };
-    expect(childEnvironment(own, { KEY: 'v' })).toEqual({ PATH: '/bin', HOME: '/h', LANG: '', KEY: 'v' });
+    expect(childEnvironment(own, { KEY: 'v' })).toEqual({
+      ...{ PATH: '/bin', HOME: '/h', LANG: '', KEY: 'v' },
+      MCP_BRIDGE_DEPTH: '1',
+    });
   });
 
   test('has the declared value where both have one', () => {
     expect(childEnvironment({ PATH: '/bin', TZ: undefined }, { PATH: '/mine', HOME: '' })).toEqual({
       PATH: '/mine',
       HOME: '',
+      MCP_BRIDGE_DEPTH: '1',
     });
+  });
+
+  test('says that a bridge has started it, whatever its definition declares', () => {
+    expect(childEnvironment({}, { MCP_BRIDGE_DEPTH: '0' })).toEqual({ MCP_BRIDGE_DEPTH: '1' });
   });
 });
 

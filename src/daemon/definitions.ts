@@ -1,0 +1,130 @@
+// Which servers there are for clients that work in a directory: those of the bridge's config, and those that discovery
+// has found there. They are found out once for each directory, and anew when a file has changed.
+
+import type { ServerDefinition } from '../core/server-definition.ts';
+import type { ReloadReport } from '../wire/control-report.ts';
+
+export interface FoundServers {
+  readonly servers: ReadonlyMap<string, ServerDefinition>;
+  /** What is wrong with files and entries, for people. */
+  readonly faults: readonly string[];
+}
+
+export interface DefinitionsOptions {
+  /** Finds out what there is for a directory. Never rejects. */
+  readonly find: (dir: string) => Promise<FoundServers>;
+  /** The directory of clients that do not say where they work. */
+  readonly home: string;
+  /** The directories of the clients that are connected. */
+  readonly dirsInUse: () => Iterable<string>;
+  /** What was found for a directory is forgotten. */
+  readonly leave: (dir: string) => void;
+}
+
+const NOTHING: FoundServers = { servers: new Map(), faults: [] };
+/** Directories that nobody works in any more are remembered as long as there are no more. */
+const MOST_DIRECTORIES = 64;
+
+export class Definitions {
+  readonly #options: DefinitionsOptions;
+  #found = new Map<string, FoundServers>();
+  readonly #finding = new Map<string, Promise<void>>();
+  /** How often all was found out anew: what was begun before is of no use. */
+  #generation = 0;
+  #reloading: Promise<ReloadReport> | undefined;
+
+  constructor(options: DefinitionsOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined if it is known already. */
+  prepare(cwd: string | undefined): Promise<void> | undefined {
+    const dir = cwd ?? this.#options.home;
+    if (this.#found.has(dir)) return undefined;
+    const finding = this.#finding.get(dir) ?? this.#find(dir);
+    this.#finding.set(dir, finding);
+    return finding;
+  }
+
+  /** By their names. */
+  of(cwd: string | undefined): ReadonlyMap<string, ServerDefinition> {
+    return (this.#found.get(cwd ?? this.#options.home) ?? NOTHING).servers;
+  }
+
+  /** Those of all directories; a name may stand for several. */
+  *all(): Iterable<ServerDefinition> {
+    for (const { servers } of this.#found.values()) yield* servers.values();
+  }
+
+  get faults(): readonly string[] {
+    return [...new Set([...this.#found.values()].flatMap(({ faults }) => faults))];
+  }
+
+  async #find(dir: string): Promise<void> {
+    let found: FoundServers;
+    let generation: number;
+    do {
+      generation = this.#generation;
+      found = await this.#options.find(dir);
+    } while (generation !== this.#generation);
+    this.#finding.delete(dir);
+    this.#found.set(dir, found);
+    this.#forgetUnused(dir);
+  }
+
+  #forgetUnused(newest: string): void {
+    if (this.#found.size <= MOST_DIRECTORIES) return;
+    const used = new Set([this.#options.home, newest, ...this.#options.dirsInUse()]);
+    for (const dir of this.#found.keys()) if (!used.has(dir)) this.#forget(dir);
+  }
+
+  #forget(dir: string): void {
+    this.#found.delete(dir);
+    this.#options.leave(dir);
+  }
+
+  /** Finds all out anew, and says what is different. */
+  async reload(): Promise<ReloadReport> {
+    // What was found while this was under way may be older than the change that was noticed meanwhile.
+    while (this.#reloading !== undefined) await this.#reloading;
+    this.#reloading = this.#reload().finally(() => {
+      this.#reloading = undefined;
+    });
+    return this.#reloading;
+  }
+
+  async #reload(): Promise<ReloadReport> {
+    this.#generation++;
+    const known = new Set(this.#found.keys());
+    const inUse = new Set([this.#options.home, ...this.#options.dirsInUse()]);
+    const before = new Map(this.#found);
+    for (const dir of known) if (!inUse.has(dir)) this.#forget(dir);
+    const dirs = [...inUse].filter((dir) => known.has(dir));
+    const found = new Map<string, FoundServers>();
+    for (const dir of dirs) found.set(dir, await this.#options.find(dir)); // one by one: clients are served in between
+    // What was found for others meanwhile is as new.
+    this.#found = new Map([...[...this.#found].filter(([dir]) => !known.has(dir)), ...found]);
+    return { ...differences(before, this.#found), faults: this.faults };
+  }
+}
+
+type Found = ReadonlyMap<string, FoundServers>;
+
+function differences(before: Found, after: Found): Omit<ReloadReport, 'faults'> {
+  const changes = { added: new Set<string>(), changed: new Set<string>(), removed: new Set<string>() };
+  for (const [dir, { servers: old }] of before) {
+    const servers = after.get(dir)?.servers ?? old;
+    for (const [name, definition] of servers) {
+      const known = old.get(name);
+      if (known === undefined) changes.added.add(name);
+      else if (identityOf(known) !== identityOf(definition)) changes.changed.add(name);
+    }
+    for (const name of old.keys()) if (!servers.has(name)) changes.removed.add(name);
+  }
+  return { added: [...changes.added], changed: [...changes.changed], removed: [...changes.removed] };
+}
+
+/** Two definitions that have it in common are one server. It has their secrets in it. */
+export function identityOf(definition: ServerDefinition): string {
+  return JSON.stringify(definition);
+}

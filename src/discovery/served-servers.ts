@@ -1,0 +1,56 @@
+// What the bridge serves of what was found: its own definitions, as its config has them, and those of others that are
+// ready, under their ids.
+
+import type { Config } from '../config/schema.ts';
+import type { OAuthSettings, ServerDefinition } from '../core/server-definition.ts';
+import { textOf } from '../util/json-value.ts';
+import type { DiscoveredServer } from './discovered-server.ts';
+
+/** States in which a definition of the bridge's own config is not served; what else is wrong with it, the config says. */
+const REFUSED = new Set(['blocked-by-policy', 'self']);
+
+export function servedServers(servers: readonly DiscoveredServer[], config: Config): Map<string, ServerDefinition> {
+  const own = new Set(servers.filter(isOwn));
+  const refused = new Set([...own].filter(({ state }) => REFUSED.has(state)).map(({ name }) => name));
+  const served = new Map(config.servers.map((definition) => [definition.name, definition]));
+  for (const name of refused) served.delete(name);
+  if (!config.discovery.isEnabled) return served;
+  for (const server of servers)
+    if (server.state === 'ready' && !own.has(server) && !served.has(server.id))
+      served.set(server.id, definitionOf(server));
+  return served;
+}
+
+function isOwn({ client, scope }: DiscoveredServer): boolean {
+  return client === 'bridge' && scope === 'dynamic';
+}
+
+function definitionOf(server: DiscoveredServer): ServerDefinition {
+  const { id: name, description, timeoutMs, startupTimeoutMs: startTimeoutMs } = server;
+  const common = { name, description, timeoutMs, startTimeoutMs, ...SHARED };
+  const { transport, command = '', args, env, cwd, url = '', headers, headersHelper } = server;
+  if (transport === 'stdio' || transport === 'unknown')
+    return { ...common, transport: 'stdio', command, args, env, cwd, dir: undefined };
+  return {
+    ...common,
+    ...{ transport, url, headers, isFilledIn: true },
+    headersHelper: headersHelper === undefined ? undefined : { command: headersHelper, cwd },
+    oauth: oauthOf(server.oauth),
+  };
+}
+
+const SHARED = { idleMs: undefined, sharing: 'auto', trustHints: false } as const;
+
+/** Clients spell it in several ways; a scope may be a list. */
+function oauthOf(oauth: DiscoveredServer['oauth'] = {}): OAuthSettings {
+  const text = (...keys: string[]): string | undefined =>
+    keys.map((key) => textOf(oauth[key])).find((found) => found !== '');
+  const scopes = oauth.scopes ?? oauth.scope;
+  const port = oauth.callbackPort;
+  return {
+    clientId: text('clientId', 'client_id', 'CLIENT_ID'),
+    clientSecret: text('clientSecret', 'client_secret', 'CLIENT_SECRET'),
+    scope: Array.isArray(scopes) ? scopes.map(textOf).join(' ') : textOf(scopes) || undefined,
+    callbackPort: typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined,
+  };
+}

@@ -1,0 +1,265 @@
+// Tells which of many paths may have changed, whether they are there yet or not. Every directory on the way to one is
+// watched for the next name, so whatever appears, goes, or is put in another's place is seen. It reads no file.
+//
+// A directory is watched first, and looked into then: what comes in between is seen twice, and never missed.
+
+import { type FSWatcher, lstatSync, readlinkSync, realpathSync, statSync, watch } from 'node:fs';
+import { platform } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { systemCode } from '../util/bridge-error.ts';
+import { type PathNode, PathTree } from './path-tree.ts';
+import { QuietPaths, type QuietPathsOptions } from './quiet-paths.ts';
+
+type Heard = (event: string, name: string | null) => void;
+
+export interface PathWatcherOptions extends QuietPathsOptions {
+  /** A directory cannot be watched, and changes in it are missed. Told once for as long as that lasts. */
+  readonly failed: (dir: string, error: Error) => void;
+  /** Another way to watch a directory, for tests of what fails. */
+  readonly open?: (dir: string, heard: Heard) => FSWatcher;
+}
+
+/** The kernel follows no more links than this. */
+const MOST_LINKS = 40;
+
+/**
+ * Paths are told as they were given. One that was given with a separator at its end is a directory whose names are
+ * wanted: each name that comes or goes there is told as a path, and the directory itself, without the separator, when
+ * it may be another one. With a directory, all that is wanted below it is told.
+ */
+export class PathWatcher {
+  readonly #failed: PathWatcherOptions['failed'];
+  readonly #open: (dir: string, heard: Heard) => FSWatcher;
+  readonly #changes: QuietPaths;
+  readonly #tree = new PathTree();
+  readonly #wanted = new Map<string, PathNode>();
+  #linksFollowed = 0;
+  #isClosed = false;
+
+  constructor({ failed, open = openWatch, ...quiet }: PathWatcherOptions) {
+    this.#failed = failed;
+    this.#open = open;
+    this.#changes = new QuietPaths(quiet);
+  }
+
+  /** These paths and no others. What is there already is not told: read it after this. */
+  watch(paths: Iterable<string>): void {
+    const wanted = new Set(paths);
+    // What is new comes first, so that a directory that both need is not let go in between.
+    for (const path of wanted) this.add(path);
+    for (const [path, node] of this.#wanted) {
+      if (wanted.has(path)) continue;
+      this.#wanted.delete(path);
+      node.wanted.delete(path);
+      this.#letGo(node);
+    }
+  }
+
+  /** This one too. */
+  add(path: string): void {
+    if (this.#isClosed || this.#wanted.has(path)) return;
+    const way = this.#tree.wayTo(path);
+    const node = way.at(-1) ?? way[0];
+    node.wanted.add(path);
+    this.#wanted.set(path, node);
+    this.#lookAlong(way);
+  }
+
+  /** Nothing is told after this. */
+  close(): void {
+    this.#isClosed = true;
+    this.#changes.clear();
+    for (const node of this.#tree.nodes()) disarm(node);
+  }
+
+  /** Nearly all that is heard is about names that nobody wants. */
+  #heard(node: PathNode, event: string, name: string | null): void {
+    if (name === null) return this.#touch(node);
+    const isRename = event === 'rename';
+    if (isRename && node.isListed) this.#changes.add(join(node.path, name));
+    const child = node.childNamed(name);
+    if (child !== undefined) this.#touch(child);
+    // A directory hears of itself under its own name.
+    else if (isRename && name === node.name) this.#touch(node);
+  }
+
+  /** Something else may be here, and so may it be where links lead here. */
+  #touch(node: PathNode): void {
+    const touched = reachedFrom(node);
+    for (const top of touched) if (top.isNeeded) this.#lookAgain(top);
+    for (const { parent } of touched) if (parent !== undefined) this.#tellFailure(parent);
+    this.#tell(touched);
+  }
+
+  #tell(touched: Iterable<PathNode>): void {
+    for (const top of touched) {
+      for (const node of top.subtree()) {
+        for (const path of node.wanted) this.#changes.add(path);
+        if (node.isListed) this.#changes.add(node.path);
+      }
+    }
+  }
+
+  /** A link may lead through any of these. */
+  #lookAlong(way: readonly PathNode[]): void {
+    for (const node of way) {
+      if (!node.isDir || lacksWatch(node)) this.#look(node);
+      // Below what is not there is nothing, until its own parent hears of it.
+      if (!node.isDir) break;
+    }
+    for (const node of way) this.#tellFailure(node);
+  }
+
+  #lookAgain(node: PathNode): void {
+    disarm(node);
+    this.#look(node);
+    for (const child of node.children.values()) {
+      if (node.isDir) this.#lookAgain(child);
+      else for (const below of child.subtree()) this.#forget(below);
+    }
+    this.#tellFailure(node);
+  }
+
+  #look(node: PathNode): void {
+    const { isDir, link } = seenAt(node.path);
+    this.#follow(node, link);
+    node.isDir = isDir;
+    if (!isDir) node.failure = undefined;
+    else if (lacksWatch(node)) this.#arm(node);
+  }
+
+  #arm(node: PathNode): void {
+    try {
+      const watcher = this.#open(node.path, (event, name) => {
+        if (node.watcher === watcher) this.#heard(node, event, name);
+      });
+      watcher.on('error', (error) => {
+        if (node.watcher === watcher) this.#broke(node, error);
+      });
+      node.watcher = watcher;
+      node.failure = undefined;
+    } catch (error) {
+      if (isAbsence(error)) node.isDir = false;
+      else node.failure ??= { error: error as Error, isTold: false };
+    }
+  }
+
+  /** As on Windows, when a watched directory is removed. */
+  #broke(node: PathNode, error: Error): void {
+    disarm(node);
+    if (!seenAt(node.path).isDir) return this.#touch(node);
+    // To watch it again at once might end the same way, for ever.
+    this.#tell(reachedFrom(node));
+    node.failure ??= { error, isTold: false };
+    this.#tellFailure(node);
+  }
+
+  #follow(node: PathNode, link: string | undefined): void {
+    if (node.target?.path === link) return;
+    const former = node.target;
+    node.target = undefined;
+    if (link !== undefined && this.#linksFollowed < MOST_LINKS) this.#followTo(node, link);
+    if (former === undefined) return;
+    former.followers.delete(node);
+    this.#letGo(former);
+  }
+
+  #followTo(node: PathNode, link: string): void {
+    const way = this.#tree.wayTo(link);
+    const target = way.at(-1) ?? way[0];
+    node.target = target;
+    target.followers.add(node);
+    this.#linksFollowed++;
+    this.#lookAlong(way);
+    this.#linksFollowed--;
+  }
+
+  #letGo(node: PathNode): void {
+    const taken = this.#tree.prune(node);
+    for (const each of taken) this.#forget(each);
+    const left = taken.length === 0 ? node : taken.at(-1)?.parent;
+    if (left !== undefined && !wantsWatch(left)) disarm(left);
+  }
+
+  #forget(node: PathNode): void {
+    disarm(node);
+    node.isDir = false;
+    node.failure = undefined;
+    this.#follow(node, undefined);
+  }
+
+  /** Where all that matters is further down, nothing is missed but a directory on the way being replaced. */
+  #tellFailure(node: PathNode): void {
+    const { failure } = node;
+    if (failure === undefined || failure.isTold) return;
+    const matters = [...node.children.values()].some((child) => !child.isDir || isEnd(child));
+    if (!node.isListed && !matters) return;
+    failure.isTold = true;
+    this.#failed(node.path, failure.error);
+  }
+}
+
+/** The node, and the links that lead there or below it. */
+function reachedFrom(node: PathNode): ReadonlySet<PathNode> {
+  const reached = new Set([node]);
+  for (const top of reached)
+    for (const below of top.subtree()) for (const follower of below.followers) reached.add(follower);
+  return reached;
+}
+
+function isEnd({ wanted, followers }: PathNode): boolean {
+  return wanted.size > 0 || followers.size > 0;
+}
+
+/** macOS tells of everything below a directory that is watched: of the whole machine, if that is the root. */
+function wantsWatch(node: PathNode): boolean {
+  if (platform() === 'darwin' && node.parent === undefined) return false;
+  return node.children.size > 0 || node.isListed;
+}
+
+function lacksWatch(node: PathNode): boolean {
+  return node.watcher === undefined && wantsWatch(node);
+}
+
+function disarm(node: PathNode): void {
+  node.watcher?.close();
+  node.watcher = undefined;
+}
+
+function openWatch(dir: string, heard: Heard): FSWatcher {
+  return watch(dir, { persistent: false }, heard);
+}
+
+interface Seen {
+  readonly isDir: boolean;
+  /** Where it leads to, if it is a link. */
+  readonly link?: string;
+}
+
+const NOTHING: Seen = { isDir: false };
+
+/** What cannot be seen is not there, until its directory says that something about it has changed. */
+function seenAt(path: string): Seen {
+  try {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (!stat?.isSymbolicLink()) return stat === undefined ? NOTHING : { isDir: stat.isDirectory() };
+    const link = resolve(realpathSync(dirname(path)), readlinkSync(path));
+    return { isDir: isDirBehind(path), link };
+  } catch (error) {
+    if (systemCode(error) === undefined) throw error;
+    return NOTHING;
+  }
+}
+
+function isDirBehind(link: string): boolean {
+  try {
+    return statSync(link, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch (error) {
+    if (systemCode(error) === undefined) throw error;
+    return false;
+  }
+}
+
+function isAbsence(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
+}
