@@ -2,6 +2,7 @@
 
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { explainPolicy } from '../discovery/policy-sources.ts';
+import { rulingOn } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import { policyWords } from './explanation.ts';
 import type { CliHost } from './host.ts';
@@ -34,9 +35,7 @@ export async function explainRule(values: PolicyValues, host: CliHost): Promise<
 
 function ruling(server: DiscoveredServer, { discovery }: Survey): object {
   const { id, name, client, scope, file, pointer, state } = server;
-  const decision = explainPolicy(server, discovery.policies);
-  const reason = decision.isAllowed ? null : decision.reason;
-  return { id, name, client, scope, file, pointer, state, ...decision, rule: decision.rule ?? null, reason };
+  return { id, name, client, scope, file, pointer, state, ...rulingOn(server, discovery) };
 }
 
 /** Policy is one of several things that may keep a server from being used. */

@@ -201,10 +201,10 @@ test('JSON has all of it, and null where there is nothing', async () => {
     ...{ state: 'ready', reason: null, transport: 'http', command: null, args: [], cwd: null, url: 'https://d/' },
     ...{ headersHelper: null, variables: [], headers: [], inputs: [], timeoutMs: null, startupTimeoutMs: null },
     ...{
-      tools: { deny: [] },
+      tools: { allow: null, deny: [] },
       ignored: [],
       description: '',
-      policy: { isAllowed: true },
+      policy: { isAllowed: true, rule: null, reason: null },
       decision: null,
       differences: [],
     },
