@@ -70,7 +70,7 @@ function list(found: Survey, { json }: DecideValues, host: CliHost): number {
     return DONE;
   }
   const rows = waiting.map((server) => [
-    handleOf(server, found.discovery.servers),
+    handleOf(server, waiting),
     tilde(server.file, host),
     changeSince(server, found) === undefined ? 'new' : 'changed',
   ]);
@@ -113,12 +113,12 @@ async function agree(
     });
   if (await confirm(what, host)) return;
   throw new BridgeError('REQUEST_REFUSED', 'Nothing was approved', {
-    hint: `To be asked no more: mcp-bridge reject ${servers.map(({ name }) => name).join(' ')}`,
+    hint: `To be asked no more: mcp-bridge reject ${servers.map(({ client, name }) => `${client}:${name}`).join(' ')}`,
   });
 }
 
 function outcome(decision: Approval, servers: readonly DiscoveredServer[], found: Survey, host: CliHost): string {
-  const names = servers.map((server) => handleOf(server, found.discovery.servers)).join(', ');
+  const names = servers.map(({ client, name }) => `${client}:${name}`).join(', ');
   const { discovery } = found.config.config;
   const inputs = decision === 'approved' ? servers.filter((server) => server.inputs.length > 0) : [];
   const lines = [

@@ -58,9 +58,9 @@ function isOpen(server: DiscoveredServer, decision: Approval, { approvals }: Sur
   return before === undefined ? isWaiting(server) : before !== decision;
 }
 
-function settledAs(server: DiscoveredServer, decision: Approval, { approvals, discovery }: Survey): string {
-  const handle = handleOf(server, discovery.servers);
-  const { state, reason, file } = server;
+function settledAs(server: DiscoveredServer, decision: Approval, { approvals }: Survey): string {
+  const { client, name, state, reason, file } = server;
+  const handle = `${client}:${name}`;
   if (approvals.get(definitionHash(server)) === decision) return `${handle} in ${file} is ${decision} already.`;
   if (state === 'rejected') return `${handle} in ${file} was rejected in its own client, and has to be approved there.`;
   if (state === 'ready') return `${handle} in ${file} needs no approval here.`;

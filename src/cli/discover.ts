@@ -1,16 +1,16 @@
 // `mcp-bridge discover`: every definition of a server that was found, where, and what became of it and why.
 
-import { definitionHash } from '../discovery/approval.ts';
-import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { type Narrowed, ofClients } from './client-filter.ts';
 import { reportOf } from './discovery-report.ts';
+import { byUse, countsOf, discoveryTable, isUsual } from './discovery-table.ts';
 import { DONE } from './exit-code.ts';
 import { explanation } from './explanation.ts';
 import type { CliHost } from './host.ts';
 import { named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
-import { printable, table } from './table.ts';
-import { hasColours, tilde, widthOf } from './terminal.ts';
+import { printable } from './table.ts';
+import { tilde } from './terminal.ts';
 
 export interface DiscoverValues extends SurveyValues {
   readonly json?: boolean | undefined;
@@ -33,7 +33,7 @@ export async function discover(values: DiscoverValues, host: CliHost): Promise<n
 }
 
 function explain(name: string, found: Survey, values: DiscoverValues, host: CliHost): number {
-  const servers = named(found.discovery.servers, name);
+  const servers = named(found.discovery.servers, name).sort(byUse);
   if (values.json === true) return printJson(reportOf(found, servers), host);
   host.stdout.write(explanation(name, servers, found, host));
   return DONE;
@@ -44,54 +44,15 @@ function printJson(value: unknown, host: CliHost): number {
   return DONE;
 }
 
-/** What can be used first, then what waits for something. */
-const ORDER: readonly ServerState[] = [
-  ...(['ready', 'needs-input', 'pending-approval', 'not-configured', 'invalid', 'unsupported'] as const),
-  ...(['rejected', 'blocked-by-policy', 'disabled', 'self', 'duplicate', 'shadowed'] as const),
-];
-const USUAL = new Set<ServerState>(['ready', 'needs-input', 'pending-approval', 'invalid', 'blocked-by-policy']);
-const COLOURS: Readonly<Partial<Record<string, number>>> = {
-  ready: 32,
-  'pending-approval': 33,
-  'needs-input': 33,
-  invalid: 31,
-  'blocked-by-policy': 31,
-};
-const OTHERS = 90;
-
-function listing({ discovery: { servers }, approvals }: Survey, values: DiscoverValues, host: CliHost): string {
-  const shown = servers
-    .filter(({ state }) => values.all === true || USUAL.has(state))
-    .sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (a.id < b.id ? -1 : 1));
-  if (shown.length === 0) return 'Nothing of what was found can be used.\n';
-  const rows = shown.map((server) => [
-    server.id,
-    server.state,
-    server.transport === 'unknown' ? '-' : server.transport,
-    `${server.client} ${tilde(server.file, host)}`,
-    whyOf(server, approvals, host),
-  ]);
-  const paint = { column: 1, with: (cell: string) => `\u001b[${COLOURS[cell] ?? OTHERS}m${cell}\u001b[0m` };
-  const style = { width: widthOf(host), ...(hasColours(host) ? { paint } : {}) };
-  return table(['NAME', 'STATE', 'TRANSPORT', 'FROM', 'WHY'], rows, style);
-}
-
-function whyOf(server: DiscoveredServer, approvals: Survey['approvals'], host: CliHost): string {
-  const { state, reason, sources, client } = server;
-  if (state === 'pending-approval') return sinceWhen(approvals.lastBefore(definitionHash(server), server));
-  if (state !== 'ready') return tilde(reason ?? '', host);
-  const others = [...new Set(sources.map((source) => source.client))].filter((other) => other !== client);
-  return others.length === 0 ? '' : `also in ${others.join(', ')}`;
-}
-
-function sinceWhen(before: ReturnType<Survey['approvals']['lastBefore']>): string {
-  if (before === undefined) return 'it comes with the project, and nobody has approved it';
-  return `it has changed since it was ${before.decision} on ${before.at.slice(0, 10)}`;
+function listing(found: Survey, values: DiscoverValues, host: CliHost): string {
+  const { servers } = found.discovery;
+  const shown = values.all === true ? servers : servers.filter(isUsual);
+  return shown.length === 0 ? 'Nothing of what was found can be used.\n' : discoveryTable(shown, found, host);
 }
 
 function remarks(found: Survey, values: DiscoverValues, host: CliHost): string {
   const { servers, diagnostics, conflicts } = found.discovery;
-  const hidden = values.all === true ? [] : servers.filter(({ state }) => !USUAL.has(state));
+  const hidden = values.all === true ? [] : servers.filter((server) => !isUsual(server));
   const told = diagnostics.filter(({ level }) => values.all === true || level !== 'info');
   const waiting = servers.filter(({ state }) => state === 'pending-approval');
   const blocks = [
@@ -104,14 +65,6 @@ function remarks(found: Survey, values: DiscoverValues, host: CliHost): string {
     ],
   ].filter((block) => block.length > 0);
   return blocks.map((block) => `\n${block.map((line) => `${printable(tilde(line, host))}\n`).join('')}`).join('');
-}
-
-function countsOf(servers: readonly DiscoveredServer[]): string {
-  const counts = ORDER.map((state) => [state, servers.filter((server) => server.state === state).length] as const);
-  return counts
-    .filter(([, count]) => count > 0)
-    .map(([state, count]) => `${count} ${state}`)
-    .join(', ');
 }
 
 function disabled({ config }: Survey): string {

@@ -21,7 +21,7 @@ export function reportOf(found: Survey, servers: readonly DiscoveredServer[] = f
   };
 }
 
-/** What there is none of is null, or left out of `tools`. */
+/** What there is none of is null. */
 export function serverReport(server: DiscoveredServer, { approvals, discovery }: Survey): object {
   const hash = definitionHash(server);
   const decision = approvals.decisionOn(hash);
@@ -42,10 +42,10 @@ export function serverReport(server: DiscoveredServer, { approvals, discovery }:
     inputs: server.inputs,
     timeoutMs: server.timeoutMs ?? null,
     startupTimeoutMs: server.startupTimeoutMs ?? null,
-    tools: server.tools,
+    tools: { allow: server.tools.allow ?? null, deny: server.tools.deny },
     ignored: server.ignored,
     description: maskedText(server.description),
-    policy: explainPolicy(server, discovery.policies),
+    policy: rulingOn(server, discovery),
     decision: decision === undefined ? null : { decision: decision.decision, at: decision.at },
     differences: decision === undefined && before !== undefined ? differencesIn(server, before.launch) : [],
   };
@@ -53,4 +53,11 @@ export function serverReport(server: DiscoveredServer, { approvals, discovery }:
 
 function placeOf({ id, name, alias, client, scope, file, realpath, pointer, sources }: DiscoveredServer): object {
   return { id, name, alias, client, scope, file, realpath, pointer, sources };
+}
+
+/** Which rule decides about it. */
+export function rulingOn(server: DiscoveredServer, { policies }: Survey['discovery']): object {
+  const decision = explainPolicy(server, policies);
+  const { isAllowed, rule = null } = decision;
+  return { isAllowed, rule, reason: decision.isAllowed ? null : decision.reason };
 }

@@ -2,10 +2,11 @@
 
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { explainPolicy } from '../discovery/policy-sources.ts';
+import { rulingOn } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import { policyWords } from './explanation.ts';
 import type { CliHost } from './host.ts';
-import { handleOf, named } from './selection.ts';
+import { named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
 import { printable } from './table.ts';
 import { tilde } from './terminal.ts';
@@ -34,15 +35,13 @@ export async function explainRule(values: PolicyValues, host: CliHost): Promise<
 
 function ruling(server: DiscoveredServer, { discovery }: Survey): object {
   const { id, name, client, scope, file, pointer, state } = server;
-  const decision = explainPolicy(server, discovery.policies);
-  const reason = decision.isAllowed ? null : decision.reason;
-  return { id, name, client, scope, file, pointer, state, ...decision, rule: decision.rule ?? null, reason };
+  return { id, name, client, scope, file, pointer, state, ...rulingOn(server, discovery) };
 }
 
 /** Policy is one of several things that may keep a server from being used. */
 function sentence(server: DiscoveredServer, { discovery }: Survey): string {
-  const { file, state, reason } = server;
+  const { client, name, file, state, reason } = server;
   const words = policyWords(explainPolicy(server, discovery.policies));
   const other = state === 'ready' || state === 'blocked-by-policy' ? '' : ` Its state is ${state}: ${reason}.`;
-  return `${handleOf(server, discovery.servers)} in ${file} is ${words}.${other}`;
+  return `${client}:${name} in ${file} is ${words}.${other}`;
 }

@@ -23,10 +23,14 @@ export function hasPerson({ stdin, stdout }: CliHost): boolean {
 export function confirm(question: string, { stdin: input, stdout: output }: CliHost): Promise<boolean> {
   const lines = createInterface({ input, output });
   return new Promise((resolve) => {
-    lines.once('close', () => resolve(false));
+    const leave = (): void => {
+      output.write('\n');
+      resolve(false);
+    };
+    lines.once('close', leave);
     lines.question(`${question} [y/N] `, (answer) => {
+      lines.off('close', leave).close();
       resolve(/^y(?:es)?$/i.test(answer.trim()));
-      lines.close();
     });
   });
 }

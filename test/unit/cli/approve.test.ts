@@ -45,7 +45,7 @@ describe('at a terminal', () => {
   test.each([['n'], [''], ['yes please'], [undefined]])('whoever says %j has approved nothing', async (answer) => {
     await expect(approve({ names: ['db'] }, atTerminal(answer))).rejects.toMatchObject({
       message: 'Nothing was approved',
-      hint: 'To be asked no more: mcp-bridge reject db',
+      hint: 'To be asked no more: mcp-bridge reject cursor:db',
     });
     expect(await said(approve, {})).toMatch(/cursor:db +~\/p\/\.cursor\/mcp\.json +new/);
   });

@@ -11,7 +11,10 @@ import {
 import { memoryHost } from '../../support/memory-host.ts';
 
 function discover(files: Readonly<Record<string, unknown>>, options: DiscoveryOptions = {}, env = {}) {
-  const texts = Object.entries(files).map(([path, content]) => [path, { text: JSON.stringify(content) }]);
+  const texts = Object.entries(files).map(([path, content]) => [
+    path,
+    { text: typeof content === 'string' ? content : JSON.stringify(content) },
+  ]);
   const machine = { platform: 'linux', homedir: '/home/u', cwd: '/home/u/p', env } as const;
   return discoverServers(memoryHost({ ...machine, files: Object.fromEntries(texts) }), options);
 }
@@ -56,6 +59,17 @@ test('a changed definition asks again, a changed token does not', async () => {
   ];
   for (const s of definitions)
     expect(await waitingHash({ '/home/u/p/.cursor/mcp.json': { mcpServers: { s } } }, { TOKEN: 'a' })).not.toBe(hash);
+});
+
+test('what a file of variables adds asks again when it changes, and so does how one signs in', async () => {
+  const s = { command: 'run', envFile: '.env' };
+  const withFile = (text: string) => ({ '/home/u/p/.vscode/mcp.json': { servers: { s } }, '/home/u/p/.env': text });
+  const hashes = [await waitingHash(withFile('A=1')), await waitingHash(withFile('A=1\nNODE_OPTIONS=x'))];
+  const remote = { type: 'http', url: 'https://x.example/mcp' };
+  const signedIn = [remote, { ...remote, oauth: { authServerMetadataUrl: 'https://evil.example' } }];
+  for (const fields of signedIn)
+    hashes.push(await waitingHash({ '/home/u/p/.mcp.json': { mcpServers: { s: fields } } }));
+  expect(new Set(hashes).size).toBe(4);
 });
 
 const EVERYWHERE = {

@@ -1,0 +1,91 @@
+// The table of what was found: what can be used first, then what waits for something.
+
+import { definitionHash } from '../discovery/approval.ts';
+import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
+import type { CliHost } from './host.ts';
+import type { Survey } from './survey.ts';
+import { table } from './table.ts';
+import { hasColours, tilde, widthOf } from './terminal.ts';
+
+const ORDER: readonly ServerState[] = [
+  ...(['ready', 'needs-input', 'pending-approval', 'not-configured', 'invalid', 'unsupported'] as const),
+  ...(['blocked-by-policy', 'rejected', 'disabled', 'self', 'duplicate', 'shadowed'] as const),
+];
+const USUAL = new Set<ServerState>(['ready', 'needs-input', 'pending-approval', 'invalid', 'blocked-by-policy']);
+const COLOURS: Readonly<Partial<Record<string, number>>> = {
+  ready: 32,
+  'pending-approval': 33,
+  'needs-input': 33,
+  invalid: 31,
+  'blocked-by-policy': 31,
+};
+const OTHERS = 90;
+const HEAD = ['NAME', 'STATE', 'TRANSPORT', 'FROM', 'WHY'];
+
+/** Whether it is shown without being asked for. */
+export function isUsual({ state }: DiscoveredServer): boolean {
+  return USUAL.has(state);
+}
+
+export function byUse(a: DiscoveredServer, b: DiscoveredServer): number {
+  return ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (a.id < b.id ? -1 : 1);
+}
+
+/** How many there are in each state. */
+export function countsOf(servers: readonly DiscoveredServer[]): string {
+  return ORDER.map((state) => [state, servers.filter((server) => server.state === state).length] as const)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `${count} ${state}`)
+    .join(', ');
+}
+
+export function discoveryTable(servers: readonly DiscoveredServer[], found: Survey, host: CliHost): string {
+  const rows = servers
+    .toSorted(byUse)
+    .map((server) => [
+      server.id,
+      server.state,
+      server.transport === 'unknown' ? '-' : server.transport,
+      `${server.client} ${tilde(server.file, host)}`,
+      whyOf(server, found, host),
+    ]);
+  const paint = { column: 1, with: (cell: string) => `\u001b[${COLOURS[cell] ?? OTHERS}m${cell}\u001b[0m` };
+  const width = widthOf(host);
+  const fitting = width === undefined ? rows : withRoom(rows, width);
+  return table(HEAD, fitting, { width, ...(hasColours(host) ? { paint } : {}) });
+}
+
+function whyOf(server: DiscoveredServer, { approvals }: Survey, host: CliHost): string {
+  const { state, reason, sources, client } = server;
+  if (state === 'pending-approval') return sinceWhen(approvals.lastBefore(definitionHash(server), server));
+  if (state !== 'ready') return tilde(reason ?? '', host);
+  const others = [...new Set(sources.map((source) => source.client))].filter((other) => other !== client);
+  return others.length === 0 ? '' : `also in ${others.join(', ')}`;
+}
+
+function sinceWhen(before: ReturnType<Survey['approvals']['lastBefore']>): string {
+  if (before === undefined) return 'came with the project, not approved yet';
+  return `changed since it was ${before.decision} on ${before.at.slice(0, 10)}`;
+}
+
+const FROM = 3;
+const WHY = 4;
+const GAP = 2;
+/** Of a reason so much should be seen, and of a file. */
+const LEAST_WHY = 40;
+const LEAST_FROM = 24;
+
+/** Where a line is too long for a terminal, paths give way before reasons do: the end of a path says most. */
+function withRoom(rows: readonly (readonly string[])[], width: number): readonly (readonly string[])[] {
+  const widest = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const taken = [0, 1, 2].reduce((sum, column) => sum + Math.max(widest(column), HEAD[column]?.length ?? 0) + GAP, 0);
+  const most = Math.max(LEAST_FROM, width - taken - GAP - Math.min(LEAST_WHY, widest(WHY)));
+  return rows.map((row) => row.with(FROM, shortened(row[FROM] ?? '', most)));
+}
+
+function shortened(from: string, most: number): string {
+  if (from.length <= most) return from;
+  const [client = ''] = from.split(' ');
+  const rest = Math.max(8, most - client.length - 2);
+  return `${client} …${from.slice(-rest)}`;
+}
