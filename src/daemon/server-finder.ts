@@ -84,7 +84,7 @@ export class ServerFinder {
 
   /** Reads the settings again; with `everything`, the next look at all other files is one too. */
   async refresh(everything: boolean): Promise<void> {
-    if (everything) this.#memory?.changedAll();
+    if (everything || this.#unwatched !== undefined) this.#memory?.changedAll();
     this.#approvalsAreRead = false;
     try {
       this.#config = await this.#options.loadConfig();
