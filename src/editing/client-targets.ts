@@ -11,10 +11,10 @@ export interface BridgeLaunch {
   readonly args: readonly string[];
 }
 
-export type EntryShape = (launch: BridgeLaunch) => Readonly<Record<string, unknown>>;
+type EntryShape = (launch: BridgeLaunch) => Readonly<Record<string, unknown>>;
 
 /** The client's own command for changing its file, where that is better than changing it behind its back. */
-export interface ClientCommand {
+interface ClientCommand {
   readonly program: string;
   add(name: string, launch: BridgeLaunch): readonly string[];
   /** Undefined where it has none. */

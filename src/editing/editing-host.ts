@@ -10,7 +10,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { type ConfigFile, replaceConfigFile } from './config-file.ts';
 
 /** What is about to be done when `before` is called. */
-export type Step = 'record' | 'replace' | 'rename' | 'run';
+type Step = 'record' | 'replace' | 'rename' | 'run';
 
 export interface EditingHost {
   readonly platform: string;

@@ -24,7 +24,7 @@ export async function openOwnConfig(named: string | undefined, host: EditingHost
   return { file, document: await ConfigDocument.parse(file.text, ownPlace(file.path)) };
 }
 
-export function ownPlace(path: string) {
+function ownPlace(path: string) {
   return { path, syntax: 'json', container: ['mcpServers'] } as const;
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Syntax } from '../../../src/discovery/document.ts';
 import { parseJson } from '../../../src/discovery/json-document.ts';
 import { ConfigDocument } from '../../../src/editing/config-document.ts';
+import { jsonTexts, TOML_TEXTS, YAML_TEXTS } from '../../support/config-texts.ts';
 
 const ENTRY = { command: '/usr/bin/node', args: ['/opt/a b.cjs', 'connect'], env: { A: 'x "quoted" \\ ü', B: '' } };
 
@@ -81,41 +82,7 @@ describe('a JSON text', () => {
 });
 
 describe('any JSON text', () => {
-  const key = fc.constantFrom('a', 'b', 'c d', 'x-y', 'ü', '"', 'servers', '__proto__', 'constructor');
-  const { json } = fc.letrec((tie) => ({
-    json: fc.oneof(
-      { depthSize: 'small' },
-      fc.constantFrom('1', 'null', 'true', '"t"', '"a // b"', '"a, b: {"', '-1.50e+3'),
-      fc.array(tie('json') as fc.Arbitrary<string>, { maxLength: 3 }).map((items) => `[${items.join(', ')}]`),
-      tie('map') as fc.Arbitrary<string>,
-    ),
-    map: fc
-      .tuple(
-        fc.uniqueArray(fc.tuple(key, tie('json') as fc.Arbitrary<string>), { selector: ([k]) => k, maxLength: 4 }),
-        gap(),
-        fc.boolean(),
-      )
-      .map(([members, space, trailing]) => objectText(members, space, trailing)),
-  })) as { json: fc.Arbitrary<string> };
-
-  function gap(): fc.Arbitrary<string> {
-    return fc.constantFrom('', ' ', '\n', '\r\n', '\n\t', '\n    ', ' // c\n  ', ' /* , } */ ', '\n// "x": {\n');
-  }
-
-  function objectText(members: readonly (readonly [string, string])[], space: string, trailing: boolean): string {
-    const written = members.map(([name, value]) => `${space}${JSON.stringify(name)}:${space}${value}`);
-    return `{${written.join(`${space},`)}${trailing && members.length > 0 ? ',' : ''}${space}}`;
-  }
-
-  const map = fc
-    .tuple(fc.uniqueArray(fc.tuple(key, json), { selector: ([k]) => k, maxLength: 4 }), gap(), fc.boolean())
-    .map(([members, space, trailing]) => objectText(members, space, trailing));
-  const file = fc
-    .tuple(map, map, gap(), fc.constantFrom('', '\ufeff'), fc.constantFrom('', '\n', '\r\n'))
-    .map(
-      ([servers, other, space, mark, end]) =>
-        `${mark}{${space}"o": ${other},${space}"servers":${space}${servers}${space},"z": 1${space}}${end}`,
-    );
+  const file = jsonTexts('servers');
 
   test('gets a server and loses it again, and nothing else in it changes', async () => {
     await fc.assert(
@@ -125,7 +92,7 @@ describe('any JSON text', () => {
         expect(added.entries.get('new one')).toEqual(ENTRY);
         expect([...added.entries.keys()]).toEqual([...before.entries.keys(), 'new one']);
         const gone = await added.without('new one');
-        expect(gone.value).toEqual(before.value);
+        expect(gone.value).toEqual(before.entries.size === 0 ? { ...before.value, servers: {} } : before.value);
         expect(commentsIn(gone.text)).toEqual(commentsIn(text));
         const { value } = await parseJson(added.text.replace('\ufeff', ''));
         expect(value).toEqual(added.value);
@@ -149,7 +116,7 @@ describe('any JSON text', () => {
   });
 
   function commentsIn(text: string): string[] {
-    return text.match(/\/\/ (?:c|"x": \{)$|\/\* , \} \*\//gm) ?? [];
+    return text.match(/\/\/ (?:c|"x": \{)$|\/\* (?:, \}|c) \*\//gm) ?? [];
   }
 });
 
@@ -292,6 +259,42 @@ describe('a YAML text', () => {
         expect((await added.without('x')).text).toBe(file);
       }),
       { numRuns: 200 },
+    );
+  });
+});
+
+describe('any TOML or YAML text', () => {
+  const files = fc.oneof(
+    TOML_TEXTS.map((text) => ({ text, syntax: 'toml' as const, container: ['mcp_servers'] })),
+    YAML_TEXTS.map((text) => ({ text, syntax: 'yaml' as const, container: ['extensions'] })),
+  );
+
+  test('gets a server and loses it again, and nothing else in it changes', async () => {
+    await fc.assert(
+      fc.asyncProperty(files, async ({ text, syntax, container }) => {
+        const before = await document(text, syntax, container);
+        const added = await before.with('new one', ENTRY);
+        expect([...added.entries]).toEqual([...before.entries, ['new one', ENTRY]]);
+        const gone = await added.without('new one');
+        expect([...gone.entries]).toEqual([...before.entries]);
+        const lines = (all: string): string[] => all.split(/\r?\n/).filter((line) => !/^\s*$|^extensions:/.test(line));
+        expect(lines(gone.text)).toEqual(lines(text));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('loses each of its servers, and keeps every line of the others', async () => {
+    await fc.assert(
+      fc.asyncProperty(files, async ({ text, syntax, container }) => {
+        let now = await document(text, syntax, container);
+        for (const name of now.entries.keys()) {
+          const rest = [...now.entries].filter(([other]) => other !== name);
+          now = await now.without(name);
+          expect([...now.entries]).toEqual(rest);
+        }
+      }),
+      { numRuns: 300 },
     );
   });
 });
