@@ -12,7 +12,8 @@ import { type ConfigFile, digestOf } from './config-file.ts';
 import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts';
 import { alone, type EditingHost, replace } from './editing-host.ts';
 import { type InstallPlan, type PlanOptions, planInstall } from './install-plan.ts';
-import { backUp, type InstallRecord, type Original, removeBackup, writeRecord } from './install-record.ts';
+import { backUp, type InstallRecord, type Moved, type Original, removeBackup, writeRecord } from './install-record.ts';
+import type { OwnConfig } from './own-config.ts';
 
 export interface InstallOptions extends PlanOptions {
   readonly dryRun: boolean;
@@ -88,8 +89,17 @@ function recordOf({ config, own, moved }: InstallPlan, { bytes, ownBytes }: Writ
     ownOriginal:
       own === undefined || ownBytes === undefined
         ? (record?.ownOriginal ?? null)
-        : originalOf(own.file, ownBytes, { client, known: record?.ownOriginal, isTouched: before.length > 0, host }),
+        : originalOf(own.file, ownBytes, {
+            client,
+            known: record?.ownOriginal,
+            isTouched: isMovedInto(own, before),
+            host,
+          }),
   };
+}
+
+function isMovedInto({ document }: OwnConfig, moved: readonly Moved[]): boolean {
+  return moved.some(({ as, own }) => own !== null && document.entries.has(as));
 }
 
 interface Copying {

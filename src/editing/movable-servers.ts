@@ -4,7 +4,7 @@
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { discoverServers } from '../discovery/discovery.ts';
 import type { DiscoveryHost } from '../discovery/host.ts';
-import { locationsOf } from '../discovery/locations.ts';
+import { type Location, locationsOf } from '../discovery/locations.ts';
 import { nodeDiscoveryHost } from '../discovery/node-host.ts';
 import type { Tree } from '../discovery/tree.ts';
 import type { ClientTarget } from './client-targets.ts';
@@ -70,12 +70,12 @@ function discoveryHostOf(host: EditingHost, path: string): DiscoveryHost {
   const { MCP_SERVERS_CONFIG: _, ...env } = host.environment;
   const atHome = { ...host, cwd: host.homedir, environment: env };
   const plain = discoveryHost(atHome);
-  const others = new Set(
-    locationsOf(machineOfHost(atHome))
-      .filter(({ format, scope }) => format !== 'claude-settings' && scope !== 'enterprise')
-      .map((location) => location.path),
-  );
-  others.delete(path);
+  const locations = locationsOf(machineOfHost(atHome));
+  const isRead = ({ format, scope, path: at }: Location): boolean =>
+    format === 'claude-settings' || scope === 'enterprise' || at === path;
+  // The same file may be another client's too.
+  const kept = new Set(locations.filter(isRead).map((location) => location.path));
+  const others = new Set(locations.map((location) => location.path).filter((at) => !kept.has(at)));
   const read = (asked: string) => (others.has(asked) ? Promise.resolve(undefined) : plain.files.read(asked));
   return { ...plain, files: { ...plain.files, read } };
 }

@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CLIENT_TARGETS, type ClientTarget } from '../../src/editing/client-targets.ts';
 import type { EditingHost } from '../../src/editing/editing-host.ts';
-import { install } from '../../src/editing/install.ts';
+import { type InstallOptions, install } from '../../src/editing/install.ts';
 import { uninstall } from '../../src/editing/uninstall.ts';
 import { temporaryDir } from './temporary-dir.ts';
 
-export const DIRECTLY = { replace: false, dryRun: false, clientCommand: false, config: undefined };
-export const REPLACING = { ...DIRECTLY, replace: true };
+export const DIRECTLY: InstallOptions = { replace: false, dryRun: false, clientCommand: false, config: undefined };
+export const REPLACING: InstallOptions = { ...DIRECTLY, replace: true };
 export const UNDOING = { dryRun: false, clientCommand: false };
 
 export function targetOf(client: string): ClientTarget {
