@@ -38,7 +38,7 @@ const server = fc.oneof(
     '{"url":"https://example.com/mcp","type":"http","headers":{"Authorization":"Bearer sekrit"}}',
     '{"command":"off","disabled":true}',
     '{"type":"local","command":["npx","some"],"enabled":true}',
-    '{"command":"${input:what}"}',
+    `{"command":"\${input:what}"}`,
     '{}',
   ),
   value,

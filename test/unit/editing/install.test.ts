@@ -6,7 +6,7 @@ const CURSOR = '.cursor/mcp.json';
 const OWN = '.config/mcp-bridge/config.json';
 const SERVERS = {
   github: { command: 'npx', args: ['-y', 'github'], env: { TOKEN: 'sekrit' } },
-  web: { url: 'https://example.com/mcp', headers: { Authorization: 'Bearer ${env:WEB_TOKEN}' } },
+  web: { url: 'https://example.com/mcp', headers: { Authorization: `Bearer \${env:WEB_TOKEN}` } },
 };
 const text = (servers: object): string => `${JSON.stringify({ mcpServers: servers }, undefined, 2)}\n`;
 const entryOf = (home: Home) => ({ command: '/usr/bin/node', args: [home.host.program, 'connect'] });
@@ -138,7 +138,7 @@ describe('install --replace', () => {
     const { lines } = await home.install('cursor', REPLACING);
     expect(lines).toContain(`"github" went to ${home.ownConfig}`);
     expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entryOf(home) } });
-    const web = { url: 'https://example.com/mcp', headers: { Authorization: 'Bearer ${WEB_TOKEN}' } };
+    const web = { url: 'https://example.com/mcp', headers: { Authorization: `Bearer \${WEB_TOKEN}` } };
     expect(home.json(OWN)).toEqual({ mcpServers: { github: SERVERS.github, web } });
     expect(statSync(home.ownConfig).mode & 0o777).toBe(0o600);
   });
@@ -147,7 +147,7 @@ describe('install --replace', () => {
     const home = new Home();
     const odd = {
       off: { command: 'x', disabled: true },
-      asks: { command: 'x', args: ['${input:key}', '${workspaceFolder}'] },
+      asks: { command: 'x', args: [`\${input:key}`, `\${workspaceFolder}`] },
       broken: { args: ['x'] },
       some: { command: 'x', disabledTools: ['rm'] },
     };
