@@ -23,6 +23,8 @@ export function shownDiff({ path, syntax, before, after, known }: ShownChange): 
 }
 
 const HIDDEN = '…';
+/** White space between a key and its colon; who has more loses the key in what is shown. */
+const MOST_GAP = 64;
 /** Keys whose values say what kind of entry it is. */
 const TELLING = new Set(['type', 'transport', 'source', 'command', 'cmd']);
 
@@ -41,14 +43,21 @@ function maskedJson(text: string, known: ReadonlySet<string>): string {
     const start = scanner.getTokenOffset();
     const token = text.slice(start, start + scanner.getTokenLength());
     end = start + token.length;
-    const isKey = token.startsWith('"') && /^\s*:/.test(text.slice(end));
+    const isKey = token.startsWith('"') && /^\s*:/.test(text.slice(end, end + MOST_GAP));
+    result += isKey ? token : maskedToken(token, scanner.getTokenValue(), { key, known });
+    // What a key says holds for the value behind it, and not for what is within that.
     if (isKey) key = scanner.getTokenValue();
-    result += isKey ? token : maskedToken(token, scanner.getTokenValue(), key, known);
+    else if (!/^(?:\s*|:|\/[/*].*)$/s.test(token)) key = '';
   }
   return result + (end < text.length ? HIDDEN : '');
 }
 
-function maskedToken(token: string, value: string, key: string, known: ReadonlySet<string>): string {
+interface Context {
+  readonly key: string;
+  readonly known: ReadonlySet<string>;
+}
+
+function maskedToken(token: string, value: string, { key, known }: Context): string {
   if (token.startsWith('//')) return `// ${HIDDEN}`;
   if (token.startsWith('/*')) return `/* ${HIDDEN} */`;
   if (/^[\s{}[\]:,]*$/.test(token) || isHarmless(key, value, known)) return token;
@@ -56,7 +65,9 @@ function maskedToken(token: string, value: string, key: string, known: ReadonlyS
 }
 
 const KEYED = /^(\s*(?:- )?(?:"[^"]*"|[\w.@/-]+)\s*[:=])(\s*)(.*?)(\r?)$/;
-const STRUCTURE = /^\s*(?:\[\[?[\w."' @/-]+\]\]?|[[\]{},|>-]*)\s*$/;
+const BRACKETS = /^\s*[[\]{},|>-]*\s*$/;
+/** A table of TOML. Within a list of several lines nothing begins like this. */
+const HEADER = /^\[\[?[A-Za-z_][\w-]*(?:\.[\w-]+|\."[^"]*")*\]\]?\s*$/;
 
 /** TOML and YAML: a line at a time, which is all that can be trusted of a text that may run over several. */
 function maskedLines(text: string, known: ReadonlySet<string>): string {
@@ -67,11 +78,13 @@ function maskedLines(text: string, known: ReadonlySet<string>): string {
 }
 
 function maskedLine(line: string, known: ReadonlySet<string>): string {
-  if (STRUCTURE.test(line)) return line;
+  if (BRACKETS.test(line) || HEADER.test(line)) return line;
   const [, name, gap = '', value = '', cr = ''] = KEYED.exec(line) ?? [];
   if (name === undefined) return maskedItem(line, known);
   const key = /["\w.@/-]+/.exec(name)?.[0].replaceAll('"', '') ?? '';
-  const isShown = STRUCTURE.test(value) || scalarsIn(value).every((text) => isHarmless(key, text, known));
+  const isShown =
+    BRACKETS.test(value) ||
+    scalarsIn(value).every((text, _, all) => isHarmless(all.length > 1 ? '' : key, text, known));
   return name + gap + (isShown ? value : HIDDEN) + cr;
 }
 
@@ -85,9 +98,14 @@ function maskedItem(line: string, known: ReadonlySet<string>): string {
 function scalarsIn(value: string): string[] {
   try {
     const parsed: unknown = JSON.parse(value);
-    const items = Array.isArray(parsed) ? parsed : [parsed];
-    return items.map((item) => (typeof item === 'object' && item !== null ? value : String(item)));
+    // No text alone has an empty one beside it: so a list is told from a single text.
+    if (Array.isArray(parsed)) return ['', ...parsed.map((item) => (isScalar(item) ? String(item) : value))];
+    return [isScalar(parsed) ? String(parsed) : value];
   } catch {
     return [value]; // Not JSON: then it is one plain text, or hidden as a whole.
   }
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== 'object' || value === null;
 }

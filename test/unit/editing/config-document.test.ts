@@ -277,7 +277,11 @@ describe('any TOML or YAML text', () => {
         expect([...added.entries]).toEqual([...before.entries, ['new one', ENTRY]]);
         const gone = await added.without('new one');
         expect([...gone.entries]).toEqual([...before.entries]);
-        const lines = (all: string): string[] => all.split(/\r?\n/).filter((line) => !/^\s*$|^extensions:/.test(line));
+        const lines = (all: string): string[] =>
+          all
+            .replace('\ufeff', '')
+            .split(/\r?\n/)
+            .filter((line) => !/^\s*$|^extensions:/.test(line));
         expect(lines(gone.text)).toEqual(lines(text));
       }),
       { numRuns: 300 },

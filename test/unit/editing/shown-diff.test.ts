@@ -26,6 +26,9 @@ describe('a difference that is shown', () => {
     ['json', '{"command":"sekrit0123456789012345678901234567890"}'],
     ['toml', 'a = "sekrit" # sekrit\nb = """\nsekrit\nc = sekrit\n"""\n[x.env]\nA = \'sekrit\'\n# sekrit\n'],
     ['toml', 'env = { A = "sekrit" }\nargs = ["--token=sekrit", \'sekrit\', "sekrit"]\nargs = [\n  "sekrit",\n]\n'],
+    ['toml', 'args = ["sekrit"]\ncommand = ["npx", "sekrit"]\nlist = [\n["sekrit"],\n[\'sekrit\']\n]\n'],
+    ['json', '{"command":["npx","sekrit"],"type":{"a":"sekrit"}}'],
+    ['yaml', 'cmd: [sekrit]\ncmd:\n  - sekrit\n'],
     ['toml', '"a b" = "sekrit"\na.b."c" = "sekrit"\nd=2024-sekrit\n'],
     [
       'yaml',
