@@ -82,27 +82,26 @@ function maskedLine(line: string, known: ReadonlySet<string>): string {
   const [, name, gap = '', value = '', cr = ''] = KEYED.exec(line) ?? [];
   if (name === undefined) return maskedItem(line, known);
   const key = /["\w.@/-]+/.exec(name)?.[0].replaceAll('"', '') ?? '';
-  const isShown =
-    BRACKETS.test(value) ||
-    scalarsIn(value).every((text, _, all) => isHarmless(all.length > 1 ? '' : key, text, known));
+  const { texts, isList } = scalarsIn(value);
+  const isShown = BRACKETS.test(value) || texts.every((text) => isHarmless(isList ? '' : key, text, known));
   return name + gap + (isShown ? value : HIDDEN) + cr;
 }
 
 function maskedItem(line: string, known: ReadonlySet<string>): string {
   const [, indent = '', text = '', cr = ''] = /^(\s*(?:- )?)(.*?)(\r?)$/.exec(line) ?? [];
   if (text.startsWith('#')) return `${indent}# ${HIDDEN}${cr}`;
-  return indent + (scalarsIn(text).every((item) => isHarmless('', item, known)) ? text : HIDDEN) + cr;
+  return indent + (scalarsIn(text).texts.every((item) => isHarmless('', item, known)) ? text : HIDDEN) + cr;
 }
 
-/** The texts in a value of one line; the whole of it where it is no list of texts. */
-function scalarsIn(value: string): string[] {
+/** The texts in a value of one line; the whole of it where it is no text and no list of them. */
+function scalarsIn(value: string): { readonly texts: readonly string[]; readonly isList: boolean } {
   try {
     const parsed: unknown = JSON.parse(value);
-    // No text alone has an empty one beside it: so a list is told from a single text.
-    if (Array.isArray(parsed)) return ['', ...parsed.map((item) => (isScalar(item) ? String(item) : value))];
-    return [isScalar(parsed) ? String(parsed) : value];
+    const isList = Array.isArray(parsed);
+    const items: unknown[] = isList ? parsed : [parsed];
+    return { texts: items.map((item) => (isScalar(item) ? String(item) : value)), isList };
   } catch {
-    return [value]; // Not JSON: then it is one plain text, or hidden as a whole.
+    return { texts: [value], isList: false }; // Not JSON: then it is one plain text, or hidden as a whole.
   }
 }
 

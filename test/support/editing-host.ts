@@ -12,7 +12,7 @@ export const DIRECTLY: InstallOptions = { replace: false, dryRun: false, clientC
 export const REPLACING: InstallOptions = { ...DIRECTLY, replace: true };
 export const UNDOING = { dryRun: false, clientCommand: false };
 
-export function targetOf(client: string): ClientTarget {
+function targetOf(client: string): ClientTarget {
   const found = CLIENT_TARGETS.find((target) => target.client === client);
   if (found === undefined) throw new Error(`No target ${client}`);
   return found;
