@@ -24,10 +24,16 @@ export interface InstallOptions extends PlanOptions {
 export function install(target: ClientTarget, options: InstallOptions, host: EditingHost): Promise<EditReport> {
   const task = async (): Promise<EditReport> => {
     const plan = await planInstall(await openClientConfig(target, host), options, host);
-    if (options.dryRun) return { lines: linesOf(plan, 'would'), diff: diffOf(editsOf(plan), host) };
+    if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: diffOf(editsOf(plan), host) };
     return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, 'did')], diff: '' };
   };
   return options.dryRun ? task() : alone(host, task);
+}
+
+function plannedLines(plan: InstallPlan, options: InstallOptions, host: EditingHost): string[] {
+  const program = commandFor(plan.config, options, host)?.command.program;
+  const isAsked = program !== undefined && editsOf(plan).some(isEdit);
+  return [...linesOf(plan, 'would'), ...(isAsked ? [`${program} would be asked to do it, which comes to this:`] : [])];
 }
 
 /** In the order in which they are made. */
