@@ -7,10 +7,11 @@ const mayUse = {
   config: ['util', 'wire', 'core', 'local'],
   auth: ['util', 'core', 'local'],
   discovery: ['util', 'wire', 'core', 'local', 'config'],
+  editing: ['util', 'wire', 'core', 'local', 'config', 'discovery'],
   downstream: ['util', 'wire', 'core', 'local', 'auth'],
   client: ['util', 'wire', 'local', 'config'],
   shim: ['util', 'client'],
-  cli: ['util', 'client', 'config', 'local', 'auth', 'discovery', 'shim'],
+  cli: ['util', 'client', 'config', 'local', 'auth', 'discovery', 'editing', 'shim'],
   catalog: ['util', 'wire', 'core', 'local'],
   daemon: ['util', 'wire', 'core', 'local', 'config', 'discovery', 'downstream', 'catalog'],
 };

@@ -6,6 +6,7 @@ import type { DecideValues } from './approve.ts';
 import type { AuthValues } from './auth.ts';
 import { clients, reload, start, status, stop } from './daemon-verbs.ts';
 import type { DiscoverValues } from './discover.ts';
+import { withEditingVerbs } from './editing-verbs.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { APPROVE, AUTH, CONNECT, DISCOVER, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
@@ -14,16 +15,22 @@ import type { PolicyValues } from './policy.ts';
 const SERVER_NAME = 'A name, an id, an alias, or CLIENT:NAME';
 const NAMES = { type: 'string', array: true, describe: SERVER_NAME } as const;
 
+/** Makes a verb's function what yargs calls, with the host, and keeps its exit code. */
+export type Does = <Values>(
+  verb: (values: Values, host: CliHost) => Promise<number>,
+) => (values: unknown) => Promise<void>;
+
 /** Runs the verb that `args` begin with; resolves to the exit code. */
 export async function runCommand(args: readonly string[], host: CliHost): Promise<number> {
   let exitCode = DONE;
-  const does =
-    <Values>(verb: (values: Values, host: CliHost) => Promise<number>) =>
-    async (values: unknown): Promise<void> => {
-      exitCode = await verb(values as Values, host);
-    };
+  const does: Does = (verb) => async (values) => {
+    exitCode = await verb(values as Parameters<typeof verb>[0], host);
+  };
   const elsewhere = (): void => undefined;
-  const parser: Argv = yargs([...args])
+  // What follows `--` is the command line of a server, and none of our business.
+  const end = args.indexOf('--');
+  const [own, line] = end < 0 ? [args, undefined] : [args.slice(0, end), args.slice(end + 1)];
+  const parser: Argv = yargs([...own])
     .scriptName('mcp-bridge')
     .usage('$0 VERB\n\nLets many MCP clients on this host share MCP servers through one socket.')
     .command('serve', 'Run the daemon in the foreground', (y) => y.options(SERVE), elsewhere)
@@ -90,6 +97,6 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
       const guess = message.startsWith('Did you mean') ? `There is no verb ${args[0] ?? ''}. ${message}` : message;
       throw new BridgeError('USAGE', guess, { hint: 'See: mcp-bridge --help' });
     });
-  await parser.parseAsync();
+  await withEditingVerbs(parser, does, line).parseAsync();
   return exitCode;
 }

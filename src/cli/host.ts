@@ -9,7 +9,8 @@ export interface CliHost {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly homedir: string;
-  /** The file that runs `mcp-bridge`. */
+  /** The Node that runs it, and the file that runs `mcp-bridge`. */
+  readonly node: string;
   readonly program: string;
   readonly version: string;
 }

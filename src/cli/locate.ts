@@ -24,6 +24,6 @@ export function placeOf({
   cwd,
   homedir,
   program,
-}: CliHost): Omit<CliHost, 'stdin' | 'stdout' | 'stderr' | 'version'> {
+}: CliHost): Pick<CliHost, 'environment' | 'cwd' | 'homedir' | 'program'> {
   return { environment, cwd, homedir, program };
 }

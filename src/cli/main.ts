@@ -35,6 +35,7 @@ const host: CliHost = {
   get homedir() {
     return homedir();
   },
+  node: process.execPath,
   program: import.meta.filename,
   version: MCP_BRIDGE_VERSION,
 };

@@ -71,3 +71,40 @@ export const APPROVE = {
   ...REJECT,
   yes: { type: 'boolean', describe: 'Ask nothing' },
 } as const satisfies Options;
+
+const OWN_CONFIG = {
+  type: 'string',
+  describe: "The bridge's config file; else the one in your config directory",
+} as const;
+const DRY_RUN = { type: 'boolean', describe: 'Show what would change, and change nothing' } as const;
+const NO_CLIENT_CLI = {
+  type: 'boolean',
+  describe: "Change the client's file directly, not with its own command",
+} as const;
+
+export const ADD = {
+  config: OWN_CONFIG,
+  env: { type: 'string', describe: 'A variable for it, KEY=VALUE; may be given several times' },
+  cwd: { type: 'string', describe: 'The directory that it runs in' },
+  url: { type: 'string', describe: 'Where it is, instead of a command' },
+  type: { type: 'string', describe: 'How it is reached at the URL', choices: ['http', 'sse', 'ws', 'auto'] },
+  header: { type: 'string', describe: "A header for it, 'Name: value'; may be given several times" },
+  description: { type: 'string', describe: 'What it is, for people' },
+} as const satisfies Options;
+
+export const REMOVE = { config: OWN_CONFIG } as const satisfies Options;
+
+export const IMPORT = {
+  config: OWN_CONFIG,
+  all: { type: 'boolean', describe: 'From every client' },
+  'dry-run': DRY_RUN,
+} as const satisfies Options;
+
+export const UNINSTALL = { 'dry-run': DRY_RUN, 'no-client-cli': NO_CLIENT_CLI } as const satisfies Options;
+
+export const INSTALL = {
+  config: OWN_CONFIG,
+  replace: { type: 'boolean', describe: "Move the client's own servers behind the bridge" },
+  ...UNINSTALL,
+  json: LISTING.json,
+} as const satisfies Options;

@@ -29,7 +29,16 @@ export function fakeHost(
   stdin.end(terminal?.answer === undefined ? '' : `${terminal.answer}\n`);
   const text = (stream: PassThrough) => () => String(stream.read() ?? '');
   return {
-    ...{ stdin, stdout, stderr, cwd, homedir: home, program: '/nowhere/mcp-bridge', version: '0' },
+    ...{
+      stdin,
+      stdout,
+      stderr,
+      cwd,
+      homedir: home,
+      program: '/nowhere/mcp-bridge',
+      version: '0',
+      node: process.execPath,
+    },
     environment: { HOME: home, MCP_BRIDGE_SOCKET: `${home}/b.sock`, ...env },
     said: text(stdout),
     complaints: text(stderr),

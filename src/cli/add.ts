@@ -1,0 +1,69 @@
+// `mcp-bridge add`: a server into the bridge's own config.
+
+import { resolve } from 'node:path';
+import { addServer } from '../editing/own-servers.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { editingHostOf, tell } from './editing.ts';
+import type { CliHost } from './host.ts';
+
+type Repeated = string | readonly string[] | undefined;
+
+export interface AddValues {
+  readonly name: string;
+  readonly config?: string | undefined;
+  readonly env?: Repeated;
+  readonly cwd?: string | undefined;
+  readonly url?: string | undefined;
+  readonly type?: string | undefined;
+  readonly header?: Repeated;
+  readonly description?: string | undefined;
+  /** What stood behind `--`. */
+  readonly line: readonly string[] | undefined;
+}
+
+export async function add(values: AddValues, host: CliHost): Promise<number> {
+  const { name, config } = values;
+  const entry = values.url === undefined ? processEntry(values, host) : remoteEntry(values);
+  const done = await addServer(name, entry, { config }, editingHostOf(host));
+  return tell({ lines: [done], diff: '' }, host);
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+function processEntry({ line, env, cwd, type, header, description }: AddValues, host: CliHost): Entry {
+  const [command, ...args] = line ?? [];
+  if (command === undefined || command === '') throw wrong('Name a command behind --, or a --url');
+  if (type !== undefined || header !== undefined) throw wrong('--type and --header belong to a --url');
+  return withoutGaps({
+    command,
+    args: args.length === 0 ? undefined : args,
+    env: pairs(env, /^([^=]+)=(.*)$/s, '--env is KEY=VALUE'),
+    cwd: cwd === undefined ? undefined : resolve(host.cwd, cwd),
+    description,
+  });
+}
+
+function remoteEntry({ line, url, env, cwd, type, header, description }: AddValues): Entry {
+  if (line !== undefined) throw wrong('A server has either a command or a URL');
+  if (env !== undefined || cwd !== undefined) throw wrong('--env and --cwd belong to a command');
+  const headers = pairs(header, /^([^:]+):\s*(.*)$/s, "--header is 'Name: value'");
+  return withoutGaps({ url, type, headers, description });
+}
+
+function pairs(texts: Repeated, shape: RegExp, problem: string): Entry | undefined {
+  if (texts === undefined) return undefined;
+  const found = [texts].flat().map((text) => {
+    const [, key, value] = shape.exec(text) ?? [];
+    if (key === undefined || value === undefined) throw wrong(problem);
+    return [key.trim(), value] as const;
+  });
+  return Object.fromEntries(found);
+}
+
+function withoutGaps(fields: Entry): Entry {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function wrong(problem: string): BridgeError {
+  return new BridgeError('USAGE', problem, { hint: 'See: mcp-bridge add --help' });
+}

@@ -1,0 +1,18 @@
+// What the verbs that change config files have in common: the host of that room, and how they tell what was done.
+
+import { platform } from 'node:os';
+import type { EditReport } from '../editing/edit-report.ts';
+import type { EditingHost } from '../editing/editing-host.ts';
+import { DONE } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { printable } from './table.ts';
+
+export function editingHostOf({ cwd, homedir, environment, node, program }: CliHost): EditingHost {
+  return { platform: platform(), cwd, homedir, environment, node, program, now: () => new Date() };
+}
+
+export function tell({ lines, diff }: EditReport, host: CliHost): number {
+  for (const line of lines) host.stdout.write(`${printable(line)}\n`);
+  for (const line of diff.split('\n').slice(0, -1)) host.stdout.write(`${printable(line.replaceAll('\t', '  '))}\n`);
+  return DONE;
+}

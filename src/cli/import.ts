@@ -1,0 +1,23 @@
+// `mcp-bridge import`: other programs' servers into the bridge's own config.
+
+import { importServers } from '../editing/own-servers.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { editingHostOf, tell } from './editing.ts';
+import type { CliHost } from './host.ts';
+
+export interface ImportValues {
+  readonly client?: readonly string[] | undefined;
+  readonly config?: string | undefined;
+  readonly all?: boolean | undefined;
+  readonly 'dry-run'?: boolean | undefined;
+}
+
+export async function importVerb(values: ImportValues, host: CliHost): Promise<number> {
+  const { client = [], config, all = false, 'dry-run': dryRun = false } = values;
+  if (all === client.length > 0) {
+    throw new BridgeError('USAGE', all ? '--all takes no clients' : 'Name the clients to import from, or --all', {
+      hint: 'See: mcp-bridge import --help',
+    });
+  }
+  return tell(await importServers(all ? 'all' : client, { config, dryRun }, editingHostOf(host)), host);
+}

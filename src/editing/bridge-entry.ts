@@ -1,0 +1,54 @@
+// The bridge as an entry in a client's config: what is written there, and how it is known again. A name alone proves
+// nothing, so an entry is ours if what it starts is this program.
+
+import { realpathSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { rulesOf } from '../discovery/client-rules.ts';
+import { type Launched, ownPathsOf, SelfReference } from '../discovery/self-reference.ts';
+import { writtenEntry } from '../discovery/written-definition.ts';
+import { type BridgeLaunch, type ClientTarget, ENTRY_NAME } from './client-targets.ts';
+import { type EditingHost, machineOfHost } from './editing-host.ts';
+
+/** With a config of its own, if one is named. */
+export function bridgeLaunch({ node, program, cwd }: EditingHost, config?: string): BridgeLaunch {
+  const named = config === undefined ? [] : ['--config', resolve(cwd, config)];
+  return { command: node, args: [realpathOf(program), 'connect', ...named] };
+}
+
+/** `stale` is one that an earlier installation has left: it starts this program where it is not any more. */
+export type Kinship = 'ours' | 'stale' | 'foreign';
+
+export function kinshipOf(name: string, fields: unknown, target: ClientTarget, host: EditingHost): Kinship {
+  const launched = launchedBy(fields, target);
+  const isOwnName = name === ENTRY_NAME;
+  if (isOwnName && startsProgramElsewhere(launched, host)) return 'stale';
+  return isOurs(launched, host) ? 'ours' : 'foreign';
+}
+
+function launchedBy(fields: unknown, { client }: ClientTarget): Launched {
+  const { transport, command, args, url, cwd } = writtenEntry(fields, client, rulesOf(client)).written;
+  return { transport, command, args, url, cwd };
+}
+
+function isOurs(launched: Launched, host: EditingHost): boolean {
+  const machine = machineOfHost(host);
+  const self = { bins: ['mcp-bridge', host.program], packages: ['mcp-bridge'], endpoints: [] };
+  const paths = [host.program, ...ownPathsOf(launched, machine)];
+  const realpaths = new Map(paths.map((path) => [path, realpathOf(path)]));
+  return new SelfReference(self, machine, realpaths).includes(launched);
+}
+
+function startsProgramElsewhere({ command, args }: Launched, host: EditingHost): boolean {
+  const wanted = bridgeLaunch(host);
+  const [script = '', verb] = args;
+  if (verb !== 'connect' || basename(script) !== basename(wanted.args[0] ?? '')) return false;
+  return command !== wanted.command || script !== wanted.args[0];
+}
+
+function realpathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path; // What is not there is not ours.
+  }
+}

@@ -1,0 +1,47 @@
+// A client's own command for changing its config: preferred, because a client that runs would write back what it had
+// read before. It is started without a shell, told nothing on stdin, and given a limited time.
+
+import { spawn } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import type { EditingHost } from './editing-host.ts';
+
+const TIMEOUT_MS = 30_000;
+
+export type CommandOutcome =
+  | { readonly kind: 'done' }
+  /** Why it failed, without a word of what it has said: that may hold anything. */
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** Where the program is on the PATH; undefined if it is not there. */
+export function findProgram(program: string, { environment }: EditingHost): string | undefined {
+  const dirs = (environment.PATH ?? '').split(delimiter).filter(isAbsolute);
+  return dirs.map((dir) => join(dir, program)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false; // Absent, or not for us: the same.
+  }
+}
+
+export function runClient(path: string, args: readonly string[], host: EditingHost): Promise<CommandOutcome> {
+  host.before?.('run', path);
+  return new Promise((resolve) => {
+    const child = spawn(path, args, {
+      stdio: 'ignore',
+      cwd: host.homedir,
+      env: { ...host.environment },
+      timeout: TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+    });
+    child.once('error', () => resolve({ kind: 'failed', reason: 'it could not be started' }));
+    child.once('exit', (code, signal) => {
+      if (code === 0) resolve({ kind: 'done' });
+      else resolve({ kind: 'failed', reason: signal === null ? `it ended with ${code}` : `it was ended by ${signal}` });
+    });
+  });
+}

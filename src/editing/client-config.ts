@@ -1,0 +1,78 @@
+// A client's config file, opened to be changed: which file that is on this machine, the servers in it, and which of
+// them are the bridge.
+
+import { existsSync } from 'node:fs';
+import { isTree, treeAt } from '../discovery/tree.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { nearest } from '../util/nearest.ts';
+import { kinshipOf } from './bridge-entry.ts';
+import { CLIENT_TARGETS, type ClientTarget, pathsOf } from './client-targets.ts';
+import { ConfigDocument } from './config-document.ts';
+import { type ConfigFile, readConfigFile } from './config-file.ts';
+import { type EditingHost, machineOfHost } from './editing-host.ts';
+import { type InstallRecord, readRecord } from './install-record.ts';
+
+export interface ClientConfig {
+  readonly target: ClientTarget;
+  readonly file: ConfigFile;
+  readonly document: ConfigDocument;
+  /** The names of entries that start this bridge, or did when it was elsewhere. */
+  readonly ours: readonly string[];
+  readonly stale: readonly string[];
+  /** What was done to this file before. */
+  readonly record: InstallRecord | undefined;
+}
+
+export function targetNamed(client: string): ClientTarget {
+  const found = CLIENT_TARGETS.find((target) => target.client === client);
+  if (found !== undefined) return found;
+  const names = CLIENT_TARGETS.map((target) => target.client);
+  const near = nearest(client, names);
+  throw new BridgeError('USAGE', `There is no client ${client} that this could be done to`, {
+    hint: `${near.length > 0 ? 'Perhaps' : 'There are'}: ${(near.length > 0 ? near : names).join(', ')}`,
+  });
+}
+
+/** The file that the client reads; where several could be it, one that we have changed before goes first. */
+export function fileOf(target: ClientTarget, host: EditingHost): string {
+  const paths = pathsOf(target.files, machineOfHost(host));
+  const recorded = paths.find((path) => readRecord(target.client, path, host) !== undefined);
+  const found = recorded ?? paths.find((path) => existsSync(path)) ?? paths[0];
+  if (found !== undefined) return found;
+  throw new BridgeError('USAGE', `${target.title} does not exist on this platform`);
+}
+
+export function isPresent(target: ClientTarget, host: EditingHost): boolean {
+  const machine = machineOfHost(host);
+  return pathsOf([...target.signs, ...target.files], machine).some((path) => existsSync(path));
+}
+
+export async function openClientConfig(target: ClientTarget, host: EditingHost): Promise<ClientConfig> {
+  const path = fileOf(target, host);
+  const record = readRecord(target.client, path, host);
+  return { ...(await readClientConfig(target, path, host)), record };
+}
+
+/** The file as it is now. */
+export async function readClientConfig(
+  target: ClientTarget,
+  path: string,
+  host: EditingHost,
+): Promise<Omit<ClientConfig, 'record'>> {
+  const file = readConfigFile(path);
+  const place = { path, syntax: target.syntax, container: target.container };
+  const outer = await ConfigDocument.parse(file.text, place);
+  const deeper = containerIn(outer, target);
+  const document =
+    deeper === undefined ? outer : await ConfigDocument.parse(file.text, { ...place, container: deeper });
+  const kin = [...document.entries].map(([name, fields]) => ({ name, kinship: kinshipOf(name, fields, target, host) }));
+  const named = (wanted: string): string[] => kin.filter(({ kinship }) => kinship === wanted).map(({ name }) => name);
+  return { target, file, document, ours: named('ours'), stale: named('stale') };
+}
+
+/** OpenCode's second version has its servers one level deeper; a first one may have a server of that name. */
+function containerIn({ value }: ConfigDocument, { client, container }: ClientTarget): string[] | undefined {
+  const nested = client === 'opencode' ? treeAt(value, ...container, 'servers') : undefined;
+  const isServer = nested !== undefined && ['type', 'command', 'url', 'enabled'].some((key) => key in nested);
+  return isTree(nested) && !isServer ? [...container, 'servers'] : undefined;
+}

@@ -1,0 +1,197 @@
+// A config file on the disk, as it was when it was read. It is replaced whole or not at all, with its mode and owner,
+// through the links that lead to it, and only if nobody has changed it meanwhile.
+
+import { isUtf8 } from 'node:buffer';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
+
+/** A client's history may be in the same file. */
+const MOST_BYTES = 64 * 1024 * 1024;
+const MOST_LINKS = 40;
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+/** A file that we make may get keys later. */
+const NEW_FILE_MODE = 0o600;
+const NEW_DIR_MODE = 0o700;
+
+export interface ConfigFile {
+  /** As it is named, and what is really read and replaced. */
+  readonly path: string;
+  readonly realpath: string;
+  /** Undefined while there is none. */
+  readonly bytes: Buffer | undefined;
+  readonly text: string;
+}
+
+export function readConfigFile(path: string): ConfigFile {
+  const realpath = followed(path);
+  const bytes = trying(`Cannot read ${path}`, () => bytesAt(path, realpath));
+  if (bytes !== undefined && (!isUtf8(bytes) || bytes.includes(0)))
+    throw new BridgeError('FILE_UNUSABLE', `${path} is not UTF-8`, { hint: 'Save it as UTF-8: nothing was changed.' });
+  return { path, realpath, bytes, text: bytes?.toString('utf8') ?? '' };
+}
+
+/** What tells two contents apart, and says nothing of either. */
+export function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Puts these bytes in its place, or takes it away. Resolves to the directories that had to be made for it. */
+export function replaceConfigFile(file: ConfigFile, bytes: Buffer | undefined, beforeRename?: () => void): string[] {
+  return trying(`Cannot write ${file.path}`, () => {
+    // Renaming would take the place of a file that its owner has made read-only.
+    if (file.bytes !== undefined) accessSync(file.realpath, constants.W_OK);
+    if (bytes === undefined) {
+      refuseIfChanged(file);
+      rmSync(file.realpath);
+      return [];
+    }
+    const dir = dirname(file.realpath);
+    const made = madeDirs(dir);
+    const temporary = `${file.realpath}.${randomBytes(6).toString('hex')}.tmp`;
+    try {
+      writeLike(temporary, bytes, file.bytes === undefined ? undefined : statSync(file.realpath));
+      beforeRename?.();
+      refuseIfChanged(file);
+      renameSync(temporary, file.realpath);
+      syncDir(dir);
+    } finally {
+      rmSync(temporary, { force: true });
+    }
+    return made;
+  });
+}
+
+/** Removes those of them that are empty by now, the innermost first. */
+export function removeMadeDirs(dirs: readonly string[]): void {
+  for (const dir of [...dirs].reverse()) {
+    try {
+      rmdirSync(dir);
+    } catch {
+      return; // Somebody keeps something in it: then it is theirs.
+    }
+  }
+}
+
+/** Throws where writing would not change the file but take somebody's place. */
+function refuseIfChanged({ path, realpath, bytes }: ConfigFile): void {
+  const now = followed(path) === realpath ? bytesAt(path, realpath) : undefined;
+  const isSame = bytes === undefined || now === undefined ? bytes === now : bytes.equals(now);
+  if (isSame) return;
+  throw new BridgeError(
+    'FILE_CHANGED',
+    `${path} was changed by somebody else just now, and was left as they wrote it`,
+    {
+      hint: 'Try again.',
+    },
+  );
+}
+
+/** The end of a chain of links, also if nothing is there yet. */
+function followed(path: string): string {
+  let at = path;
+  for (let n = 0; n < MOST_LINKS; n++) {
+    const stat = trying(`Cannot look at ${path}`, () => statAt(at));
+    if (stat === undefined) return at;
+    if (!stat.isSymbolicLink()) return trying(`Cannot look at ${path}`, () => realpathSync(at));
+    at = resolve(dirname(at), readlinkSync(at));
+  }
+  throw new BridgeError('FILE_UNUSABLE', `${path} is a link that leads back to itself`, { hint: 'Mend the link.' });
+}
+
+function statAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function bytesAt(path: string, realpath: string): Buffer | undefined {
+  const stat = statAt(realpath);
+  if (stat === undefined) return undefined;
+  if (!stat.isFile()) throw new BridgeError('FILE_UNUSABLE', `${path} is not a file`, { hint: 'Move it away.' });
+  if (stat.size > MOST_BYTES) throw new BridgeError('FILE_UNUSABLE', `${path} is larger than 64 MB`);
+  return readFileSync(realpath);
+}
+
+function madeDirs(dir: string): string[] {
+  const first = mkdirSync(dir, { recursive: true, mode: NEW_DIR_MODE });
+  if (first === undefined) return [];
+  const made = [];
+  for (let at = dir; at.length >= first.length; at = dirname(at)) made.unshift(at);
+  return made;
+}
+
+function writeLike(path: string, bytes: Buffer, model: Stats | undefined): void {
+  const fd = openSync(path, CREATE, NEW_FILE_MODE);
+  try {
+    if (model !== undefined) keepOwnerAndMode(fd, model);
+    // A full disk may take a part of it, and say so only the next time.
+    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+    fdatasyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function keepOwnerAndMode(fd: number, { uid, gid, mode }: Stats): void {
+  const own = fstatSync(fd);
+  if (own.uid !== uid || own.gid !== gid) fchownSync(fd, uid, gid);
+  fchmodSync(fd, mode & 0o7777);
+}
+
+/** So that the new name outlives a loss of power too. */
+function syncDir(dir: string): void {
+  const fd = openSync(dir, constants.O_RDONLY);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'something on the way to it is no directory',
+  ELOOP: 'its links lead back to themselves',
+};
+
+function trying<Result>(failure: string, task: () => Result): Result {
+  try {
+    return task();
+  } catch (error) {
+    if (error instanceof BridgeError) throw error;
+    const code = systemCode(error) ?? 'unknown error';
+    throw new BridgeError('FILE_UNUSABLE', `${failure}: ${REASONS[code] ?? code}`, {
+      cause: error,
+      hint: 'Nothing was changed in it.',
+    });
+  }
+}

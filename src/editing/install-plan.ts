@@ -1,0 +1,86 @@
+// What `install` is going to change, worked out before anything is: the client's file with the bridge in it, and the
+// bridge's own config with the servers that move there.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import { bridgeLaunch } from './bridge-entry.ts';
+import type { ClientConfig } from './client-config.ts';
+import { ENTRY_NAME } from './client-targets.ts';
+import type { ConfigDocument } from './config-document.ts';
+import type { EditingHost } from './editing-host.ts';
+import type { InstallRecord, Moved } from './install-record.ts';
+import { type Movable, type Staying, sortServers } from './movable-servers.ts';
+import { namingIn, type OwnConfig, openOwnConfig } from './own-config.ts';
+
+export interface InstallPlan {
+  readonly config: ClientConfig;
+  /** The client's file as it is to be. */
+  readonly document: ConfigDocument;
+  /** The bridge's own, where servers move. */
+  readonly own: OwnConfig | undefined;
+  readonly ownDocument: ConfigDocument | undefined;
+  readonly moved: readonly Moved[];
+  readonly staying: readonly Staying[];
+}
+
+export interface PlanOptions {
+  readonly replace: boolean;
+  /** The bridge's own config, if not the user's: where servers go, and what the client's bridge reads. */
+  readonly config: string | undefined;
+}
+
+export async function planInstall(config: ClientConfig, options: PlanOptions, host: EditingHost): Promise<InstallPlan> {
+  const { target, ours, stale, document } = config;
+  if (ours.length + stale.length === 0 && document.entries.has(ENTRY_NAME)) {
+    throw new BridgeError('SERVER_EXISTS', `${config.file.path} has a server ${ENTRY_NAME} that is something else`, {
+      hint: 'Give it another name first.',
+    });
+  }
+  const wanted = target.entry(bridgeLaunch(host, options.config));
+  const withBridge = ours.length === 0 ? await document.with(ENTRY_NAME, wanted) : document;
+  const bare = { config, document: withBridge, own: undefined, ownDocument: undefined, moved: [], staying: [] };
+  if (!options.replace) return bare;
+  const names = [...document.entries.keys()].filter((name) => !ours.includes(name) && !stale.includes(name));
+  const { movable, staying } = await sortServers(names, config, host);
+  const own = await openOwnConfig(options.config, host);
+  const moving = await moveAll(movable, { document: withBridge, own, config });
+  return { ...bare, own, ...moving, staying: [...staying, ...moving.staying] };
+}
+
+interface Moving {
+  readonly document: ConfigDocument;
+  readonly own: OwnConfig;
+  readonly config: ClientConfig;
+}
+
+async function moveAll(movable: readonly Movable[], { document, own, config }: Moving) {
+  let [client, bridge] = [document, own.document];
+  const moved: Moved[] = [];
+  const staying: Staying[] = [];
+  for (const { name, entry, own: wanted } of movable) {
+    const without = await unlessRefused(client.without(name));
+    if (without === undefined) {
+      staying.push({ name, reason: 'it cannot be taken out without changing more than that' });
+      continue;
+    }
+    const naming = namingIn(bridge, name, { client: config.target.client, entry: wanted });
+    if (naming.kind === 'new') bridge = await bridge.with(naming.name, wanted);
+    client = without;
+    const isOurs = naming.kind === 'new' || wasMovedBefore(config.record, naming.name, own);
+    moved.push({ name, entry, as: naming.name, own: isOurs ? wanted : null });
+  }
+  return { document: client, ownDocument: bridge, moved, staying };
+}
+
+async function unlessRefused(change: Promise<ConfigDocument>): Promise<ConfigDocument | undefined> {
+  try {
+    return await change;
+  } catch (error) {
+    if (error instanceof BridgeError && error.code === 'CONFIG_INVALID') return undefined;
+    throw error;
+  }
+}
+
+/** It is there already because an installation was cut short between its two files. */
+function wasMovedBefore(record: InstallRecord | undefined, name: string, own: OwnConfig): boolean {
+  return record?.ownFile === own.file.path && record.moved.some(({ as, own: entry }) => as === name && entry !== null);
+}

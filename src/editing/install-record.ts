@@ -1,0 +1,99 @@
+// What `install` has done to a client, so that `uninstall` can undo it: a private file for each config file that was
+// changed, and copies of what was there before. Both may hold secrets.
+
+import { createHash } from 'node:crypto';
+import { basename, join } from 'node:path';
+import { ensurePrivateTree, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { isRecord } from '../util/json-value.ts';
+import { type ConfigFile, digestOf } from './config-file.ts';
+import { backupsDir, type EditingHost, recordsDir } from './editing-host.ts';
+
+const VERSION = 1;
+
+/** How to give a file back the bytes that it had. */
+export interface Original {
+  /** The copy; null where there was no file. */
+  readonly backup: string | null;
+  /** The digest of what was written: while the file has it, nobody else has changed anything. */
+  readonly left: string;
+  /** Directories that had to be made for it. */
+  readonly dirs: readonly string[];
+}
+
+/** A server that was moved behind the bridge. */
+export interface Moved {
+  readonly name: string;
+  /** What stood in the client's file. */
+  readonly entry: unknown;
+  /** Its name in the bridge's own config, and what was written there; null if the same was there already. */
+  readonly as: string;
+  readonly own: unknown;
+}
+
+export interface InstallRecord {
+  readonly file: string;
+  /** Null when the bytes of before cannot be given back. */
+  readonly original: Original | null;
+  readonly moved: readonly Moved[];
+  /** The bridge's own config, if servers were moved there. */
+  readonly ownFile: string | null;
+  readonly ownOriginal: Original | null;
+}
+
+function pathOf(client: string, file: string, host: EditingHost): string {
+  const key = createHash('sha256').update(file).digest('hex').slice(0, 12);
+  return join(recordsDir(host), `${client}-${key}.json`);
+}
+
+export function readRecord(client: string, file: string, host: EditingHost): InstallRecord | undefined {
+  const path = pathOf(client, file, host);
+  const text = readPrivate(path);
+  if (text === undefined) return undefined;
+  const value = parsed(text);
+  if (isRecord(value) && value.version === VERSION && value.file === file && Array.isArray(value.moved))
+    return value as unknown as InstallRecord;
+  throw new BridgeError('FILE_UNUSABLE', `${path} is not a record of this version`, {
+    hint: `Look at it, and remove it. Copies of what was there are in ${backupsDir(host)}.`,
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // The same as any other record that cannot be used.
+  }
+}
+
+export function writeRecord(client: string, record: InstallRecord, host: EditingHost): void {
+  const path = pathOf(client, record.file, host);
+  host.before?.('record', path);
+  ensurePrivateTree(recordsDir(host));
+  writePrivate(path, `${JSON.stringify({ version: VERSION, ...record }, undefined, 2)}\n`);
+}
+
+export function removeRecord(client: string, file: string, host: EditingHost): void {
+  removePrivate(pathOf(client, file, host));
+}
+
+/** Copies the file as it is; null if there is none. */
+export function backUp(file: ConfigFile, client: string, host: EditingHost): string | null {
+  if (file.bytes === undefined) return null;
+  const dir = backupsDir(host);
+  ensurePrivateTree(dir);
+  const stamp = host.now().toISOString().replace(/[:.]/g, '-');
+  const path = join(dir, `${client}-${stamp}-${digestOf(file.bytes).slice(0, 8)}-${basename(file.path)}`);
+  writePrivate(path, file.text);
+  return path;
+}
+
+/** Undefined when the copy is gone. */
+export function backedUp({ backup }: Original): Buffer | undefined {
+  const text = backup === null ? undefined : readPrivate(backup);
+  return text === undefined ? undefined : Buffer.from(text);
+}
+
+export function removeBackup(original: Original | null): void {
+  if (original !== null && original.backup !== null) removePrivate(original.backup);
+}

@@ -1,0 +1,140 @@
+// Puts the bridge into a client's config and, if wanted, that client's servers into the bridge's own. The bridge's
+// config is written first: whatever stops us in between leaves a server in both places, never in none.
+
+import { bridgeLaunch } from './bridge-entry.ts';
+import { openClientConfig } from './client-config.ts';
+import { commandFor, installByCommand } from './client-install.ts';
+import { type ClientTarget, ENTRY_NAME } from './client-targets.ts';
+import { type ConfigFile, digestOf } from './config-file.ts';
+import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts';
+import { alone, type EditingHost, replace } from './editing-host.ts';
+import { type InstallPlan, type PlanOptions, planInstall } from './install-plan.ts';
+import { backUp, type InstallRecord, type Moved, type Original, writeRecord } from './install-record.ts';
+import type { OwnConfig } from './own-config.ts';
+
+export interface InstallOptions extends PlanOptions {
+  readonly dryRun: boolean;
+  /** Whether the client's own command is used where it has one. */
+  readonly clientCommand: boolean;
+}
+
+export function install(target: ClientTarget, options: InstallOptions, host: EditingHost): Promise<EditReport> {
+  const task = async (): Promise<EditReport> => {
+    const plan = await planInstall(await openClientConfig(target, host), options, host);
+    if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: diffOf(editsOf(plan), host) };
+    return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, 'did')], diff: '' };
+  };
+  return options.dryRun ? task() : alone(host, task);
+}
+
+function plannedLines(plan: InstallPlan, options: InstallOptions, host: EditingHost): string[] {
+  const program = commandFor(plan.config, options, host)?.command.program;
+  const isAsked = program !== undefined && editsOf(plan).some(isEdit);
+  return [...linesOf(plan, 'would'), ...(isAsked ? [`${program} would be asked to do it, which comes to this:`] : [])];
+}
+
+/** In the order in which they are made. */
+function editsOf({ config, document, own, ownDocument }: InstallPlan): FileEdit[] {
+  const bridge: FileEdit[] = own && ownDocument ? [{ file: own.file, syntax: 'json', after: ownDocument.text }] : [];
+  const isMoved = bridge.filter(isEdit);
+  return [...isMoved, { file: config.file, syntax: config.target.syntax, after: document.text }];
+}
+
+/** Resolves to what there is to say of how it was done. */
+async function carryOut(plan: InstallPlan, options: InstallOptions, host: EditingHost): Promise<string[]> {
+  const isChange = editsOf(plan).some(isEdit);
+  if (!isChange) return [];
+  const asked = commandFor(plan.config, options, host);
+  const outcome =
+    asked && (await installByCommand(plan.config, { ...asked, launch: bridgeLaunch(host, options.config) }, host));
+  if (outcome?.kind === 'done') return [];
+  writeFiles(plan, host);
+  return outcome === undefined ? [] : [outcome.note];
+}
+
+/** Everything that is needed to undo it is noted before anything is changed. */
+function writeFiles(plan: InstallPlan, host: EditingHost): void {
+  const { config, own, ownDocument, document } = plan;
+  const { client } = config.target;
+  const bytes = Buffer.from(document.text);
+  const ownBytes =
+    ownDocument === undefined || ownDocument.text === own?.file.text ? undefined : Buffer.from(ownDocument.text);
+  const record = recordOf(plan, { bytes, ownBytes }, host);
+  writeRecord(client, record, host);
+  const ownDirs = own === undefined || ownBytes === undefined ? [] : replace(own.file, ownBytes, host);
+  const dirs = replace(config.file, bytes, host);
+  if (dirs.length + ownDirs.length === 0) return;
+  const [original, ownOriginal] = [withDirs(record.original, dirs), withDirs(record.ownOriginal, ownDirs)];
+  writeRecord(client, { ...record, original, ownOriginal }, host);
+}
+
+function withDirs(original: Original | null, dirs: readonly string[]): Original | null {
+  return original === null ? null : { ...original, dirs: [...original.dirs, ...dirs] };
+}
+
+interface Written {
+  readonly bytes: Buffer;
+  readonly ownBytes: Buffer | undefined;
+}
+
+function recordOf({ config, own, moved }: InstallPlan, { bytes, ownBytes }: Written, host: EditingHost): InstallRecord {
+  const { record, target, ours, stale } = config;
+  const before = record?.moved ?? [];
+  const isAgain = (name: string): boolean => moved.some((server) => server.name === name);
+  const { client } = target;
+  const isTouched = ours.length + stale.length > 0;
+  return {
+    file: config.file.path,
+    original: originalOf(config.file, bytes, { client, known: record?.original, isTouched, host }),
+    moved: [...before.filter(({ name }) => !isAgain(name)), ...moved],
+    ownFile: own?.file.path ?? record?.ownFile ?? null,
+    ownOriginal:
+      own === undefined || ownBytes === undefined
+        ? (record?.ownOriginal ?? null)
+        : originalOf(own.file, ownBytes, {
+            client,
+            known: record?.ownOriginal,
+            isTouched: isMovedInto(own, before),
+            host,
+          }),
+  };
+}
+
+function isMovedInto({ document }: OwnConfig, moved: readonly Moved[]): boolean {
+  return moved.some(({ as, own }) => own !== null && document.entries.has(as));
+}
+
+interface Copying {
+  readonly client: string;
+  /** What an earlier installation has noted. */
+  readonly known: Original | null | undefined;
+  /** Whether something of ours is in it already. */
+  readonly isTouched: boolean;
+  readonly host: EditingHost;
+}
+
+/** The earlier copy still counts if nobody has changed the file since; a file with something of ours in it has none. */
+function originalOf(file: ConfigFile, written: Buffer, { client, known, isTouched, host }: Copying): Original | null {
+  const backup = backUp(file, client, host);
+  const left = digestOf(written);
+  const now = file.bytes === undefined ? undefined : digestOf(file.bytes);
+  if (known && known.left === now) return { ...known, left };
+  return isTouched ? null : { backup, left, dirs: [] };
+}
+
+function linesOf({ config, document, moved, staying, own }: InstallPlan, mood: 'did' | 'would'): string[] {
+  const { target, file, ours } = config;
+  const isDone = mood === 'did';
+  const isNew = ours.length === 0;
+  const first = isNew
+    ? `${target.title} ${isDone ? 'uses' : 'would use'} the bridge: "${ENTRY_NAME}" in ${file.path}`
+    : `The bridge is in ${file.path} already: "${ours.join('", "')}"`;
+  const movedLines = moved.map(({ name, as, own: entry }) => {
+    const called = name === as ? '' : ` as "${as}"`;
+    if (entry === null) return `"${name}" ${isDone ? 'went' : 'would go'}: ${own?.file.path} has the same${called}`;
+    return `"${name}" ${isDone ? 'went' : 'would go'} to ${own?.file.path}${called}`;
+  });
+  const stayingLines = staying.map(({ name, reason }) => `"${name}" stays: ${reason}`);
+  const isChanged = isDone && document.text !== file.text;
+  return [first, ...movedLines, ...stayingLines, ...(isChanged ? [`Restart ${target.title} to use it.`] : [])];
+}

@@ -1,0 +1,86 @@
+// Which servers of a client's file can go behind the bridge, and as what. Discovery judges them by what that file says
+// alone: what other places say of the same names is no reason to leave a server where it is.
+
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { discoverServers } from '../discovery/discovery.ts';
+import type { DiscoveryHost } from '../discovery/host.ts';
+import { type Location, locationsOf } from '../discovery/locations.ts';
+import { nodeDiscoveryHost } from '../discovery/node-host.ts';
+import type { Tree } from '../discovery/tree.ts';
+import type { ClientTarget } from './client-targets.ts';
+import type { ConfigDocument } from './config-document.ts';
+import type { ConfigFile } from './config-file.ts';
+import { type EditingHost, machineOfHost } from './editing-host.ts';
+import { ownEntryOf } from './own-entry.ts';
+
+export interface Movable {
+  readonly name: string;
+  /** As it stands in the client's file. */
+  readonly entry: unknown;
+  readonly own: Tree;
+}
+
+export interface Staying {
+  readonly name: string;
+  readonly reason: string;
+}
+
+export interface Sorted {
+  readonly movable: readonly Movable[];
+  readonly staying: readonly Staying[];
+}
+
+export interface SortedFile {
+  readonly target: ClientTarget;
+  readonly file: ConfigFile;
+  readonly document: ConfigDocument;
+}
+
+/** Of those that are not the bridge itself. */
+export async function sortServers(names: readonly string[], from: SortedFile, host: EditingHost): Promise<Sorted> {
+  if (names.length === 0) return { movable: [], staying: [] };
+  const servers = await serversOf(from, host);
+  const movable: Movable[] = [];
+  const staying: Staying[] = [];
+  for (const name of names) {
+    const found = judged(servers.get(name));
+    if (typeof found === 'string') staying.push({ name, reason: found });
+    else movable.push({ name, entry: from.document.entries.get(name), own: found });
+  }
+  return { movable, staying };
+}
+
+function judged(server: DiscoveredServer | undefined): Tree | string {
+  if (server === undefined) return 'it is none that others could start';
+  const isUsable = server.state === 'ready' || server.state === 'duplicate';
+  if (!isUsable) return server.reason ?? `it is ${server.state}`;
+  const own = ownEntryOf(server);
+  return own.kind === 'entry' ? own.entry : own.reason;
+}
+
+async function serversOf(from: SortedFile, host: EditingHost): Promise<Map<string, DiscoveredServer>> {
+  const { target, file } = from;
+  const { servers } = await discoverServers(discoveryHostOf(host, file.path));
+  const own = servers.filter(({ client, realpath }) => client === target.client && realpath === file.realpath);
+  return new Map(own.map((server) => [server.name, server]));
+}
+
+/** As discovery would see this machine from the home directory, if there were no servers but in one file. */
+function discoveryHostOf(host: EditingHost, path: string): DiscoveryHost {
+  const { MCP_SERVERS_CONFIG: _, ...env } = host.environment;
+  const atHome = { ...host, cwd: host.homedir, environment: env };
+  const plain = discoveryHost(atHome);
+  const locations = locationsOf(machineOfHost(atHome));
+  const isRead = ({ format, scope, path: at }: Location): boolean =>
+    format === 'claude-settings' || scope === 'enterprise' || at === path;
+  // The same file may be another client's too.
+  const kept = new Set(locations.filter(isRead).map((location) => location.path));
+  const others = new Set(locations.map((location) => location.path).filter((at) => !kept.has(at)));
+  const read = (asked: string) => (others.has(asked) ? Promise.resolve(undefined) : plain.files.read(asked));
+  return { ...plain, files: { ...plain.files, read } };
+}
+
+export function discoveryHost({ platform, homedir, cwd, environment, program }: EditingHost): DiscoveryHost {
+  const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints: [] };
+  return nodeDiscoveryHost({ platform, homedir, cwd, env: environment, self });
+}

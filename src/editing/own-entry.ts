@@ -1,0 +1,124 @@
+// A server that was found in a client's config, as an entry of the bridge's own. Variables that the bridge knows too stay
+// variables; others are filled in, as discovery has done. What cannot be said there is refused with the reason.
+
+import { Reader } from '../config/reader.ts';
+import { serverOf } from '../config/server-schema.ts';
+import { rulesOf } from '../discovery/client-rules.ts';
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { type Tree, treeOf } from '../discovery/tree.ts';
+
+export type OwnEntry =
+  | { readonly kind: 'entry'; readonly entry: Tree }
+  | { readonly kind: 'impossible'; readonly reason: string };
+
+export function ownEntryOf(server: DiscoveredServer): OwnEntry {
+  const { allow, deny } = server.tools;
+  const isFiltered = deny.length > 0 || (allow !== undefined && !allow.includes('*'));
+  if (isFiltered) return impossible('it offers only some of its tools, which the bridge cannot do yet');
+  const fields = server.transport === 'stdio' ? processFields(server) : remoteFields(server);
+  if (fields === undefined) return impossible('it has a text in its headers that the bridge would take for a variable');
+  const oauth = oauthFields(server.oauth);
+  if (oauth === undefined) return impossible('its OAuth settings cannot be said in the config of the bridge');
+  const { description, timeoutMs } = server;
+  const entry = withoutGaps({
+    ...fields,
+    oauth: Object.keys(oauth).length === 0 ? undefined : oauth,
+    description: description === '' ? undefined : description,
+    timeoutMs: timeoutMs === undefined || timeoutMs < 1 ? undefined : Math.round(timeoutMs),
+  });
+  const fault = faultOf(server.name, entry);
+  return fault === undefined ? { kind: 'entry', entry } : impossible(fault);
+}
+
+function impossible(reason: string): OwnEntry {
+  return { kind: 'impossible', reason };
+}
+
+/** What the bridge itself would say of the entry; such a sentence quotes no value. */
+export function faultOf(name: string, entry: Tree): string | undefined {
+  const reader = new Reader();
+  serverOf(reader, name, entry, (path) => path);
+  return reader.faults[0];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function withoutGaps(fields: Fields): Tree {
+  return treeOf(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Without a directory of its own, it runs where its client works, as it did. */
+function processFields({ command, args, env, cwd, raw }: DiscoveredServer): Fields {
+  return {
+    command,
+    args: args.length === 0 ? undefined : args,
+    env: Object.keys(env).length === 0 ? undefined : env,
+    cwd: raw.cwd === undefined || raw.cwd === '' ? undefined : cwd,
+  };
+}
+
+function remoteFields(server: DiscoveredServer): Fields | undefined {
+  const headers = headersOf(server);
+  if (headers === undefined) return undefined;
+  return {
+    url: server.url,
+    type: server.transport === 'auto' ? undefined : server.transport,
+    headers: headers.length === 0 ? undefined : treeOf(headers),
+    headersHelper: server.headersHelper,
+  };
+}
+
+const BRIDGE_VARIABLE = /\$\{[A-Za-z_]\w*(?::-[^}]*)?\}/;
+
+/** Undefined when there is no way to say one of them. */
+function headersOf(server: DiscoveredServer): [string, string][] | undefined {
+  const headers: [string, string][] = [];
+  for (const name of Object.keys({ ...server.raw.headers, ...server.headers })) {
+    const [raw, filled] = [server.raw.headers[name], server.headers[name]];
+    const text = (raw === undefined ? undefined : inBridgeWords(raw, filled, server.client)) ?? filled;
+    if (text === undefined) continue;
+    if (text === filled && text !== bridgeText(raw, server.client) && BRIDGE_VARIABLE.test(text)) return undefined;
+    headers.push([name, text]);
+  }
+  return headers;
+}
+
+function inBridgeWords(raw: string, filled: string | undefined, client: string): string | undefined {
+  const text = bridgeText(raw, client);
+  if (text !== undefined) return text;
+  // Some clients name a variable in a field of its own; it is written in the bridge's words already.
+  return raw !== filled && rulesOf(client).dialect === 'none' && BRIDGE_VARIABLE.test(raw) ? raw : undefined;
+}
+
+const VARIABLES: Readonly<Record<string, RegExp>> = {
+  claude: /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g,
+  braces: /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g,
+  vscode: /\$\{env:([A-Za-z_]\w*)\}/g,
+  cursor: /\$\{env:([A-Za-z_]\w*)\}/g,
+  'env-colon': /\$\{env:([A-Za-z_]\w*)\}/g,
+  gemini: /\$(?:\{([A-Za-z_]\w*)(?::-([^}]*))?\}|([A-Za-z_]\w*))/g,
+  copilot: /\$(?:\{([A-Za-z_]\w*)(?::-([^}]*))?\}|([A-Za-z_]\w*))/g,
+  opencode: /\{env:([A-Za-z_]\w*)\}/g,
+};
+
+/** A text with variables of this client in the bridge's words; undefined if it has none, or others too. */
+function bridgeText(raw: string | undefined, client: string): string | undefined {
+  const pattern = VARIABLES[client === 'opencode' || client === 'kilo' ? 'opencode' : rulesOf(client).dialect];
+  if (raw === undefined || pattern === undefined) return undefined;
+  const rest = raw.replace(pattern, '');
+  if (rest === raw || /\$\{|\{(?:env|file):/.test(rest)) return undefined;
+  return raw.replace(pattern, (_, name: string | undefined, otherwise: string | undefined, bare: unknown) => {
+    const variable = name ?? (typeof bare === 'string' ? bare : '');
+    return typeof otherwise === 'string' ? `\${${variable}:-${otherwise}}` : `\${${variable}}`;
+  });
+}
+
+const OAUTH_KEYS = ['clientId', 'clientSecret', 'scope', 'callbackPort'];
+
+/** Undefined when it says more than the bridge understands. */
+function oauthFields(oauth: DiscoveredServer['oauth']): Fields | undefined {
+  const { scopes, ...rest } = oauth ?? {};
+  if (scopes !== undefined && typeof scopes !== 'string') return undefined;
+  if (Object.keys(rest).some((key) => !OAUTH_KEYS.includes(key))) return undefined;
+  return scopes === undefined ? rest : { scope: scopes, ...rest };
+}

@@ -1,0 +1,114 @@
+// Servers of the bridge's own config, put in and taken out: by hand, or from what discovery finds in other programs'.
+
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { discoverServers } from '../discovery/discovery.ts';
+import { locationsOf } from '../discovery/locations.ts';
+import type { Tree } from '../discovery/tree.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { nearest } from '../util/nearest.ts';
+import type { ConfigDocument } from './config-document.ts';
+import { diffOf, type EditReport } from './edit-report.ts';
+import { alone, type EditingHost, machineOfHost, replace } from './editing-host.ts';
+import { backUp } from './install-record.ts';
+import { discoveryHost } from './movable-servers.ts';
+import { namingIn, type OwnConfig, openOwnConfig } from './own-config.ts';
+import { faultOf, ownEntryOf } from './own-entry.ts';
+
+/** The copies of the bridge's own config go by this name. */
+const OWN = 'bridge';
+
+export interface OwnOptions {
+  readonly config: string | undefined;
+}
+
+export async function addServer(name: string, entry: Tree, options: OwnOptions, host: EditingHost): Promise<string> {
+  const fault = faultOf(name, entry);
+  if (fault !== undefined) throw new BridgeError('USAGE', fault, { hint: 'See: mcp-bridge add --help' });
+  return alone(host, async () => {
+    const own = await openOwnConfig(options.config, host);
+    if (own.document.entries.has(name)) {
+      throw new BridgeError('SERVER_EXISTS', `There is a server ${name} in ${own.file.path} already`, {
+        hint: `Remove it first: mcp-bridge remove ${name}`,
+      });
+    }
+    write(own, await own.document.with(name, entry), host);
+    return `"${name}" was added to ${own.file.path}`;
+  });
+}
+
+export function removeServer(name: string, options: OwnOptions, host: EditingHost): Promise<string> {
+  return alone(host, async () => {
+    const own = await openOwnConfig(options.config, host);
+    const names = [...own.document.entries.keys()];
+    if (!names.includes(name)) {
+      const near = nearest(name, names);
+      throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${name} in ${own.file.path}`, {
+        hint: names.length === 0 ? 'It has none.' : `There are: ${(near.length > 0 ? near : names).join(', ')}`,
+      });
+    }
+    write(own, await own.document.without(name), host);
+    return `"${name}" was removed from ${own.file.path}`;
+  });
+}
+
+function write({ file }: OwnConfig, document: ConfigDocument, host: EditingHost): void {
+  backUp(file, OWN, host);
+  replace(file, Buffer.from(document.text), host);
+}
+
+export interface ImportOptions extends OwnOptions {
+  readonly dryRun: boolean;
+}
+
+/** From these clients, or from all. */
+export function importServers(
+  clients: readonly string[] | 'all',
+  options: ImportOptions,
+  host: EditingHost,
+): Promise<EditReport> {
+  if (clients !== 'all') for (const client of clients) refuseUnknown(client, host);
+  const task = async (): Promise<EditReport> => {
+    const { servers } = await discoverServers(discoveryHost(host));
+    const wanted = servers.filter(({ client }) => client !== OWN && (clients === 'all' || clients.includes(client)));
+    const own = await openOwnConfig(options.config, host);
+    const { document, lines } = await importedInto(own, wanted);
+    const edit = {
+      file: own.file,
+      syntax: 'json',
+      after: document === own.document ? own.file.bytes && own.file.text : document.text,
+    } as const;
+    if (options.dryRun) return { lines, diff: diffOf([edit], host) };
+    if (document !== own.document) write(own, document, host);
+    return { lines, diff: '' };
+  };
+  return options.dryRun ? task() : alone(host, task);
+}
+
+function refuseUnknown(client: string, host: EditingHost): void {
+  const names = new Set(locationsOf(machineOfHost(host)).map((location) => location.client));
+  names.delete(OWN);
+  if (names.has(client)) return;
+  const near = nearest(client, names);
+  throw new BridgeError('USAGE', `There is no client ${client} to import from`, {
+    hint: `${near.length > 0 ? 'Perhaps' : 'There are'}: ${(near.length > 0 ? near : [...names]).join(', ')}`,
+  });
+}
+
+async function importedInto(own: OwnConfig, servers: readonly DiscoveredServer[]) {
+  let { document } = own;
+  const lines: string[] = [];
+  for (const server of servers) {
+    const { name, client } = server;
+    const called = `"${name}" of ${client}`;
+    const judged = server.state === 'ready' ? ownEntryOf(server) : undefined;
+    if (judged?.kind !== 'entry') {
+      lines.push(`${called} is left out: ${judged?.reason ?? server.reason ?? `it is ${server.state}`}`);
+      continue;
+    }
+    const naming = namingIn(document, name, { client, entry: judged.entry });
+    if (naming.kind === 'new') document = await document.with(naming.name, judged.entry);
+    const as = naming.name === name ? '' : ` as "${naming.name}"`;
+    lines.push(naming.kind === 'new' ? `${called} goes to ${own.file.path}${as}` : `${called} is there already${as}`);
+  }
+  return { document, lines: lines.length === 0 ? ['No servers were found there'] : lines };
+}

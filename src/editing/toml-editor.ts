@@ -1,0 +1,70 @@
+// Tables of TOML texts: a new one is put at the end, and one that goes is taken out with its sub-tables. What stands
+// in an inline table is left alone: that could not be changed without writing it anew.
+
+import { type AST, parseTOML } from 'toml-eslint-parser';
+import { isRecord } from '../util/json-value.ts';
+import { lineBreakOf, lineEnd, lineStart, nextLine, type Splice, spliced } from './splice.ts';
+import type { Obstacle, Place, TextEditor } from './text-editor.ts';
+
+/** The parser of the rest of the house refuses what is there twice. */
+export const TOML_EDITOR: TextEditor = { obstacle: (): Obstacle | undefined => undefined, inserted, removed };
+
+function inserted(text: string, { container, name }: Place, value: unknown): string {
+  const eol = lineBreakOf(text);
+  const gap = text.trim() === '' ? '' : eol;
+  const end = text === '' || text.endsWith('\n') ? text : text + eol;
+  const header = `[${[...container, name].map(keyText).join('.')}]`;
+  const lines = Object.entries(isRecord(value) ? value : {}).map(
+    ([key, item]) => `${keyText(key)} = ${valueText(item)}`,
+  );
+  return `${end}${gap}${[header, ...lines].join(eol)}${eol}`;
+}
+
+function keyText(key: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(key) ? key : JSON.stringify(key);
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`;
+  if (!isRecord(value)) return JSON.stringify(value).replaceAll('\u007f', '\\u007f');
+  const members = Object.entries(value).map(([key, item]) => `${keyText(key)} = ${valueText(item)}`);
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}
+
+function removed(text: string, { container, name }: Place): string {
+  const path = [...container, name];
+  const top = parseTOML(text).body[0];
+  return spliced(
+    text,
+    top.body.flatMap((node) => removals(text, node, path)),
+  );
+}
+
+function removals(text: string, node: AST.TOMLTable | AST.TOMLKeyValue, path: readonly string[]): Splice[] {
+  if (node.type === 'TOMLKeyValue') return leadsTo(keysOf(node), path) ? [lines(text, node.range)] : [];
+  if (leadsTo(node.resolvedKey, path)) return [table(text, node)];
+  return node.body
+    .filter((pair) => leadsTo([...node.resolvedKey, ...keysOf(pair)], path))
+    .map(({ range }) => lines(text, range));
+}
+
+function keysOf({ key }: AST.TOMLKeyValue): string[] {
+  return key.keys.map((part) => (part.type === 'TOMLBare' ? part.name : part.value));
+}
+
+function leadsTo(keys: readonly (string | number)[], path: readonly string[]): boolean {
+  return path.every((key, i) => keys[i] === key);
+}
+
+function lines(text: string, [start, end]: AST.Range): Splice {
+  return { start: lineStart(text, start), end: nextLine(text, end), text: '' };
+}
+
+/** With the empty line before it, if one follows too or nothing else does. */
+function table(text: string, { range, body }: AST.TOMLTable): Splice {
+  const own = lines(text, [range[0], body.at(-1)?.range[1] ?? lineEnd(text, range[0])]);
+  const before = own.start === 0 ? 0 : lineStart(text, own.start - 1);
+  const isBlankBefore = before < own.start && text.slice(before, own.start).trim() === '';
+  const isBlankBehind = own.end >= text.length || text.slice(own.end, nextLine(text, own.end)).trim() === '';
+  return isBlankBefore && isBlankBehind ? { ...own, start: before } : own;
+}

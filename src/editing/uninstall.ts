@@ -1,0 +1,143 @@
+// Takes the bridge out of a client's config, and puts back what was there. If nobody has changed the file since, it gets
+// its bytes back; else only what is ours goes, and only what was moved comes. The client's file is written first:
+// whatever stops us in between leaves a server in both places, never in none.
+
+import { isDeepStrictEqual } from 'node:util';
+import { findProgram, runClient } from './client-command.ts';
+import { type ClientConfig, openClientConfig, readClientConfig } from './client-config.ts';
+import { type ClientTarget, ENTRY_NAME } from './client-targets.ts';
+import type { ConfigDocument } from './config-document.ts';
+import { type ConfigFile, digestOf, removeMadeDirs } from './config-file.ts';
+import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts';
+import { alone, type EditingHost, replace } from './editing-host.ts';
+import { backedUp, type InstallRecord, type Original, removeBackup, removeRecord } from './install-record.ts';
+import { openOwnConfig } from './own-config.ts';
+
+export interface UninstallOptions {
+  readonly dryRun: boolean;
+  readonly clientCommand: boolean;
+}
+
+interface Undoing extends FileEdit {
+  /** Directories that go with the file, if they are empty by then. */
+  readonly dirs: readonly string[];
+  readonly isExact: boolean;
+  readonly lines: readonly string[];
+}
+
+interface UninstallPlan {
+  readonly config: ClientConfig;
+  readonly client: Undoing;
+  readonly own: Undoing | undefined;
+}
+
+export function uninstall(target: ClientTarget, options: UninstallOptions, host: EditingHost): Promise<EditReport> {
+  const task = async (): Promise<EditReport> => {
+    const config = await openClientConfig(target, host);
+    const plan = { config, client: await undoClient(config), own: await undoOwn(config, host) };
+    if (options.dryRun) return { lines: linesOf(plan, 'would'), diff: diffOf(editsOf(plan), host) };
+    await carryOut(plan, options, host);
+    return { lines: linesOf(plan, 'did'), diff: '' };
+  };
+  return options.dryRun ? task() : alone(host, task);
+}
+
+function editsOf({ client, own }: UninstallPlan): Undoing[] {
+  return own === undefined ? [client] : [client, own];
+}
+
+/** What was there, if the file is as we left it and the copy is still there. */
+function exactly(file: ConfigFile, original: Original | null | undefined): { after: string | undefined } | undefined {
+  if (!original || file.bytes === undefined || digestOf(file.bytes) !== original.left) return undefined;
+  if (original.backup === null) return { after: undefined };
+  const bytes = backedUp(original);
+  return bytes === undefined ? undefined : { after: bytes.toString('utf8') };
+}
+
+async function undoClient(config: ClientConfig): Promise<Undoing> {
+  const { file, target, record } = config;
+  const bare = { file, syntax: target.syntax, dirs: record?.original?.dirs ?? [] };
+  const exact = exactly(file, record?.original);
+  const names = record?.moved.map(({ name }) => `"${name}" is there again`) ?? [];
+  if (exact !== undefined) return { ...bare, ...exact, isExact: true, lines: names };
+  if (file.bytes === undefined) return { ...bare, after: undefined, isExact: false, lines: [] };
+  let { document } = config;
+  for (const name of namesToRemove(config)) document = await document.without(name);
+  const missing = record?.moved.filter(({ name }) => !document.entries.has(name)) ?? [];
+  for (const { name, entry } of missing) document = await document.with(name, entry);
+  const wasMade = record?.original?.backup === null;
+  return { ...bare, after: wasMade && document.isHollow ? undefined : document.text, isExact: false, lines: names };
+}
+
+/** With a record, what it put there; without one, whatever leads to the bridge. */
+function namesToRemove({ ours, stale, record }: ClientConfig): readonly string[] {
+  const found = [...ours, ...stale];
+  return record !== undefined && found.includes(ENTRY_NAME) ? [ENTRY_NAME] : found;
+}
+
+/** Undefined if nothing was moved there. What its user has changed since stays. */
+async function undoOwn({ record, file }: ClientConfig, host: EditingHost): Promise<Undoing | undefined> {
+  const moved = record?.moved.filter(({ own }) => own !== null) ?? [];
+  if (record === undefined || record.ownFile === null || moved.length === 0) return undefined;
+  const own = await openOwnConfig(record.ownFile, host);
+  const bare = { file: own.file, syntax: 'json', dirs: record.ownOriginal?.dirs ?? [] } as const;
+  if (file.bytes === undefined)
+    return { ...bare, after: own.file.bytes && own.file.text, isExact: false, lines: stayed(record) };
+  const exact = exactly(own.file, record.ownOriginal);
+  if (exact !== undefined) return { ...bare, ...exact, isExact: true, lines: [] };
+  let document: ConfigDocument = own.document;
+  const lines: string[] = [];
+  for (const { as, own: entry } of moved) {
+    const present = document.entries.get(as);
+    if (isDeepStrictEqual(present, entry)) document = await document.without(as);
+    else if (present !== undefined) lines.push(`"${as}" stays in ${own.file.path}: it was changed since`);
+  }
+  return { ...bare, after: own.file.bytes && document.text, isExact: false, lines };
+}
+
+function stayed({ moved, ownFile }: InstallRecord): string[] {
+  return moved.map(({ as }) => `"${as}" stays in ${ownFile}: the client has no file any more`);
+}
+
+async function carryOut(plan: UninstallPlan, options: UninstallOptions, host: EditingHost): Promise<void> {
+  const { config, client, own } = plan;
+  const { target, file, record } = config;
+  const isByCommand = options.clientCommand && !client.isExact && (await byClientCommand(config, host));
+  if (!isByCommand) undo(client, host);
+  if (own !== undefined) undo(own, host);
+  if (record === undefined) return;
+  removeRecord(target.client, file.path, host);
+  if (client.isExact) removeBackup(record.original);
+  if (own?.isExact === true) removeBackup(record.ownOriginal);
+}
+
+function undo(edit: Undoing, host: EditingHost): void {
+  if (!isEdit(edit)) return;
+  const { file, after, dirs } = edit;
+  replace(file, after === undefined ? undefined : Buffer.from(after), host);
+  if (after === undefined) removeMadeDirs(dirs);
+}
+
+/** Whether the client has done it: asked only for what it can do, which is to forget one entry. */
+async function byClientCommand(config: ClientConfig, host: EditingHost): Promise<boolean> {
+  const { target, file, record, ours } = config;
+  const { command } = target;
+  const isPlain = ours.length === 1 && ours[0] === ENTRY_NAME && (record?.moved.length ?? 0) === 0;
+  const path = command?.remove === undefined || !isPlain ? undefined : findProgram(command.program, host);
+  if (command?.remove === undefined || path === undefined) return false;
+  await runClient(path, command.remove(ENTRY_NAME), host);
+  const now = await readClientConfig(target, file.path, host);
+  return now.ours.length === 0 && now.file.text !== file.text;
+}
+
+function linesOf({ config, client, own }: UninstallPlan, mood: 'did' | 'would'): string[] {
+  const { target, file, ours, stale } = config;
+  if (!isEdit(client) && (own === undefined || !isEdit(own)) && ours.length + stale.length === 0)
+    return [`The bridge is not in ${file.path}`, ...(own?.lines ?? [])];
+  const isDone = mood === 'did';
+  const exact = client.after === undefined ? 'is gone again' : 'is as it was';
+  const how = client.isExact ? exact : 'has no bridge in it any more';
+  const first = `${file.path} ${isDone ? how : `would lose the bridge${client.isExact ? ', and be as it was' : ''}`}`;
+  const others = isDone ? [...client.lines, ...(own?.lines ?? [])] : (own?.lines ?? []);
+  return [first, ...others, ...(isDone ? [`Restart ${target.title}.`] : [])];
+}

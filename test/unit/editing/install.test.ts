@@ -1,0 +1,375 @@
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { Home, REPLACING, UNDOING } from '../../support/editing-host.ts';
+
+const CURSOR = '.cursor/mcp.json';
+const OWN = '.config/mcp-bridge/config.json';
+const SERVERS = {
+  github: { command: 'npx', args: ['-y', 'github'], env: { TOKEN: 'sekrit' } },
+  web: { url: 'https://example.com/mcp', headers: { Authorization: `Bearer \${env:WEB_TOKEN}` } },
+};
+const text = (servers: object): string => `${JSON.stringify({ mcpServers: servers }, undefined, 2)}\n`;
+const entryOf = (home: Home) => ({ command: '/usr/bin/node', args: [home.host.program, 'connect'] });
+
+describe('install', () => {
+  test('twice is said, and changes nothing', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor');
+    const after = home.read(CURSOR);
+    const again = await home.install('cursor');
+    expect(again.lines).toEqual([`The bridge is in ${home.path(CURSOR)} already: "mcp-bridge"`]);
+    expect(home.read(CURSOR)).toBe(after);
+  });
+
+  test('knows the bridge by what it starts, whatever it is called', async () => {
+    for (const entry of [
+      { command: 'mcp-bridge', args: ['connect', '--view', 'all'] },
+      { command: 'npx', args: ['-y', 'mcp-bridge', 'connect'] },
+      { command: '/bin/sh', args: ['-c', 'mcp-bridge connect'] },
+    ]) {
+      const home = new Home();
+      home.write(CURSOR, text({ tools: entry }));
+      expect((await home.install('cursor')).lines[0]).toContain('already: "tools"');
+      expect(home.read(CURSOR)).toBe(text({ tools: entry }));
+    }
+  });
+
+  test('knows the bridge through a link to the program', async () => {
+    const home = new Home();
+    home.write('bin/x', '');
+    symlinkSync(home.host.program, home.path('bin/mcpb'));
+    home.write(CURSOR, text({ tools: { command: 'node', args: [home.path('bin/mcpb'), 'connect'] } }));
+    expect((await home.install('cursor')).lines[0]).toContain('already: "tools"');
+  });
+
+  test('brings an entry up to date that starts this program where it was', async () => {
+    const home = new Home();
+    const old = { command: '/old/node', args: ['/old/mcp-bridge.cjs', 'connect'] };
+    home.write(CURSOR, text({ a: { command: 'a' }, 'mcp-bridge': old }));
+    await home.install('cursor');
+    expect(home.json(CURSOR)).toEqual({ mcpServers: { a: { command: 'a' }, 'mcp-bridge': entryOf(home) } });
+  });
+
+  test('leaves a server alone that has the name and is something else', async () => {
+    const home = new Home();
+    home.write(CURSOR, text({ 'mcp-bridge': { command: 'other' } }));
+    await expect(home.install('cursor')).rejects.toMatchObject({ code: 'SERVER_EXISTS' });
+    expect(home.read(CURSOR)).toBe(text({ 'mcp-bridge': { command: 'other' } }));
+  });
+
+  test('names the config for the client too, where one is named', async () => {
+    const home = new Home();
+    await home.install('cursor', { ...REPLACING, config: 'my.json' });
+    const { args } = entryOf(home);
+    const entry = { command: '/usr/bin/node', args: [...args, '--config', home.path('my.json')] };
+    expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entry } });
+  });
+
+  test('in a dry run shows the difference, and writes nothing at all', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    const { lines, diff } = await home.install('cursor', { ...REPLACING, dryRun: true });
+    expect(lines[0]).toContain('would use');
+    expect(diff).toContain('+    "mcp-bridge": {');
+    expect(diff).toContain('-    "github": {');
+    expect(diff).not.toContain('sekrit');
+    expect(readdirSync(home.dir).sort()).toEqual(['.cursor', 'opt']);
+  });
+
+  test('keeps mode and link of the file, and copies it for its user alone', async () => {
+    const home = new Home();
+    home.write('dotfiles/mcp.json', text(SERVERS), 0o640);
+    home.write('.cursor/x', '');
+    symlinkSync('../dotfiles/mcp.json', home.path(CURSOR));
+    await home.install('cursor');
+    expect(statSync(home.path('dotfiles/mcp.json')).mode & 0o777).toBe(0o640);
+    expect(home.read('dotfiles/mcp.json')).toContain('mcp-bridge.cjs');
+    const backups = home.path('.local/state/mcp-bridge/backups');
+    expect(statSync(backups).mode & 0o777).toBe(0o700);
+    const [copy = ''] = readdirSync(backups);
+    expect(statSync(`${backups}/${copy}`).mode & 0o777).toBe(0o600);
+    expect(readFileSync(`${backups}/${copy}`, 'utf8')).toBe(text(SERVERS));
+    await home.uninstall('cursor');
+    expect(home.read('dotfiles/mcp.json')).toBe(text(SERVERS));
+    expect(readdirSync(backups)).toEqual([]);
+  });
+
+  test.each([
+    ['.cursor/mcp.json', '{ "mcpServers": {', 'cursor', ':1:'],
+    ['.codex/config.toml', 'a = [', 'codex', ':1:'],
+    ['.config/goose/config.yaml', 'a: 1\n---\nb: 2\n', 'goose', 'second document'],
+    ['.config/zed/settings.json', '{"context_servers":[]}', 'zed', '"context_servers" must be an object'],
+  ])('a broken %s is refused, and nothing is written', async (name, content, client, problem) => {
+    const home = new Home();
+    home.write(name, content);
+    for (const change of [
+      () => home.install(client),
+      () => home.install(client, REPLACING),
+      () => home.uninstall(client),
+    ])
+      await expect(change()).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining(problem),
+        hint: expect.stringContaining('nothing was changed'),
+      });
+    expect(home.read(name)).toBe(content);
+    expect(home.read(OWN)).toBeUndefined();
+  });
+
+  test('a config of the bridge that is broken, or a program, stops a replacement before anything is written', async () => {
+    for (const [name, code] of [
+      ['config.json', '{'],
+      ['config.js', 'export default {}'],
+    ] as const) {
+      const home = new Home();
+      home.write(CURSOR, text(SERVERS));
+      home.write(`.config/mcp-bridge/${name}`, code);
+      await expect(home.install('cursor', REPLACING)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+      expect(home.read(CURSOR)).toBe(text(SERVERS));
+    }
+  });
+});
+
+describe('install --replace', () => {
+  test('moves servers to the config of the bridge, in its words', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    const { lines } = await home.install('cursor', REPLACING);
+    expect(lines).toContain(`"github" went to ${home.ownConfig}`);
+    expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entryOf(home) } });
+    const web = { url: 'https://example.com/mcp', headers: { Authorization: `Bearer \${WEB_TOKEN}` } };
+    expect(home.json(OWN)).toEqual({ mcpServers: { github: SERVERS.github, web } });
+    expect(statSync(home.ownConfig).mode & 0o777).toBe(0o600);
+  });
+
+  test('leaves what cannot go, and says why', async () => {
+    const home = new Home();
+    const odd = {
+      off: { command: 'x', disabled: true },
+      asks: { command: 'x', args: [`\${input:key}`, `\${workspaceFolder}`] },
+      broken: { args: ['x'] },
+      some: { command: 'x', disabledTools: ['rm'] },
+    };
+    home.write(CURSOR, text({ ...odd, tools: { command: 'mcp-bridge', args: ['connect'] } }));
+    const { lines } = await home.install('cursor', REPLACING);
+    expect(lines).toEqual([
+      expect.stringContaining('already: "tools"'),
+      '"off" stays: it is switched off in its client',
+      '"asks" stays: it needs workspaceFolder',
+      '"broken" stays: it has neither a command nor a URL',
+      '"some" stays: it offers only some of its tools, which the bridge cannot do yet',
+    ]);
+    expect(home.read(OWN)).toBeUndefined();
+  });
+
+  test('gives another name to what means something else here, and none to the same', async () => {
+    const home = new Home();
+    home.write(CURSOR, text({ ...SERVERS, 'a b': { command: 'a' } }));
+    home.write(OWN, text({ github: { command: 'other' }, 'a b': { command: 'a' } }));
+    const { lines } = await home.install('cursor', REPLACING);
+    expect(lines).toContain(`"github" went to ${home.ownConfig} as "github-cursor"`);
+    expect(lines).toContain(`"a b" went: ${home.ownConfig} has the same`);
+    expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual([
+      'github',
+      'a b',
+      'github-cursor',
+      'web',
+    ]);
+    await home.uninstall('cursor');
+    expect(home.read(OWN)).toBe(text({ github: { command: 'other' }, 'a b': { command: 'a' } }));
+  });
+
+  test('after a plain one moves the servers, and one uninstall undoes both', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor');
+    await home.install('cursor', REPLACING);
+    expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entryOf(home) } });
+    await home.uninstall('cursor');
+    expect(home.read(CURSOR)).toBe(text(SERVERS));
+    expect(home.read(OWN)).toBeUndefined();
+  });
+
+  test('of two clients in turn, each gets back its own', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    home.write('.kiro/settings/mcp.json', text({ github: { command: 'kiro' } }));
+    await home.install('cursor', REPLACING);
+    await home.install('kiro', REPLACING);
+    await home.uninstall('cursor');
+    expect(home.read(CURSOR)).toBe(text(SERVERS));
+    expect(home.json(OWN)).toEqual({ mcpServers: { 'github-kiro': { command: 'kiro' } } });
+    await home.uninstall('kiro');
+    expect(home.read('.kiro/settings/mcp.json')).toBe(text({ github: { command: 'kiro' } }));
+    expect(home.json(OWN)).toEqual({ mcpServers: {} });
+  });
+
+  test('a policy of the administrator keeps what it denies where it is', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    home.write('.claude/settings.json', JSON.stringify({ deniedMcpServers: [{ serverName: 'github' }] }));
+    home.write('.claude.json', text(SERVERS));
+    const { lines } = await home.install('claude-code', REPLACING);
+    expect(lines.find((line) => line.startsWith('"github"'))).toMatch(/^"github" stays: /);
+  });
+});
+
+describe('install --replace that is stopped', () => {
+  const isThere = (home: Home, file: string, name: string): boolean =>
+    Object.hasOwn((home.json(file) as { mcpServers?: object } | null)?.mcpServers ?? {}, name);
+
+  test('at any moment loses no server, and can be done again or undone', async () => {
+    for (let stop = 0; ; stop++) {
+      const home = new Home();
+      home.write(CURSOR, text(SERVERS));
+      let steps = 0;
+      const before = (): void => {
+        if (steps++ === stop) throw new Error('stopped');
+      };
+      const stopped = await home.install('cursor', REPLACING, { ...home.host, before }).catch((error: Error) => error);
+      for (const name of Object.keys(SERVERS))
+        expect(isThere(home, CURSOR, name) || isThere(home, OWN, name)).toBe(true);
+      if (stop % 2 === 0) {
+        await home.install('cursor', REPLACING);
+        expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entryOf(home) } });
+        expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['github', 'web']);
+      }
+      await home.uninstall('cursor');
+      expect(home.read(CURSOR)).toBe(text(SERVERS));
+      expect(home.read(OWN)).toBeUndefined();
+      if (!(stopped instanceof Error)) return expect(stop).toBeGreaterThan(4);
+    }
+  });
+
+  test('uninstall that is stopped loses none either, and can be done again', async () => {
+    for (let stop = 0; ; stop++) {
+      const home = new Home();
+      home.write(CURSOR, text(SERVERS));
+      await home.install('cursor', REPLACING);
+      let steps = 0;
+      const before = (): void => {
+        if (steps++ === stop) throw new Error('stopped');
+      };
+      const stopped = await home.uninstall('cursor', UNDOING, { ...home.host, before }).catch((error: Error) => error);
+      for (const name of Object.keys(SERVERS))
+        expect(isThere(home, CURSOR, name) || isThere(home, OWN, name)).toBe(true);
+      await home.uninstall('cursor');
+      expect(home.read(CURSOR)).toBe(text(SERVERS));
+      expect(home.read(OWN)).toBeUndefined();
+      if (!(stopped instanceof Error)) return expect(stop).toBeGreaterThan(2);
+    }
+  });
+
+  test('a file that somebody changes in between is left to them, and their change stays', async () => {
+    for (const changed of [CURSOR, OWN]) {
+      const home = new Home();
+      home.write(CURSOR, text(SERVERS));
+      home.write(OWN, '{}');
+      const before = (step: string, path: string): void => {
+        if (step === 'rename' && path === home.path(changed)) home.write(changed, text({ theirs: { command: 'x' } }));
+      };
+      const attempt = home.install('cursor', REPLACING, { ...home.host, before });
+      await expect(attempt).rejects.toMatchObject({ code: 'FILE_CHANGED' });
+      expect(home.read(changed)).toBe(text({ theirs: { command: 'x' } }));
+      if (changed === OWN) expect(home.read(CURSOR)).toBe(text(SERVERS));
+    }
+  });
+
+  test('two at once do not write over each other', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    const both = await Promise.allSettled([home.install('cursor'), home.install('kiro')]);
+    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(both[1]).toMatchObject({ reason: { hint: 'Try again when it is done.' } });
+  });
+});
+
+describe('uninstall', () => {
+  test('where the bridge is not has nothing to do', async () => {
+    const home = new Home();
+    expect((await home.uninstall('cursor')).lines).toEqual([`The bridge is not in ${home.path(CURSOR)}`]);
+    expect(home.read(CURSOR)).toBeUndefined();
+  });
+
+  test('without a record takes out what leads to the bridge, and nothing else', async () => {
+    const home = new Home();
+    home.write(CURSOR, text({ a: { command: 'a' }, tools: { command: 'mcp-bridge', args: ['connect'] } }));
+    await home.uninstall('cursor');
+    expect(home.read(CURSOR)).toBe(text({ a: { command: 'a' } }));
+  });
+
+  test('after changes by others puts back what is missing, and keeps what they did', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor', REPLACING);
+    const { mcpServers } = home.json(CURSOR) as { mcpServers: object };
+    home.write(CURSOR, text({ ...mcpServers, web: { url: 'https://new.example/' }, more: { command: 'more' } }));
+    home.write(OWN, home.read(OWN)?.replace('"-y"', '"--yes"') ?? '');
+    const { lines } = await home.uninstall('cursor');
+    expect(home.json(CURSOR)).toEqual({
+      mcpServers: { web: { url: 'https://new.example/' }, more: { command: 'more' }, github: SERVERS.github },
+    });
+    expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['github']);
+    expect(lines).toContain(`"github" stays in ${home.ownConfig}: it was changed since`);
+  });
+
+  test('keeps the servers in the bridge if the client has no file any more', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor', REPLACING);
+    rmSync(home.path(CURSOR));
+    const own = home.read(OWN);
+    const { lines } = await home.uninstall('cursor');
+    expect(home.read(OWN)).toBe(own);
+    expect(lines.join()).toContain('the client has no file any more');
+  });
+
+  test('in a dry run says what it would do, and does not', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor', REPLACING);
+    const [client, own] = [home.read(CURSOR), home.read(OWN)];
+    const { diff } = await home.uninstall('cursor', { ...UNDOING, dryRun: true });
+    expect(diff).toContain('-    "mcp-bridge": {');
+    expect(diff).not.toContain('sekrit');
+    expect([home.read(CURSOR), home.read(OWN)]).toEqual([client, own]);
+  });
+
+  test('does without a copy that somebody has removed', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor', REPLACING);
+    rmSync(home.path('.local/state/mcp-bridge/backups'), { recursive: true });
+    await home.uninstall('cursor');
+    expect(home.json(CURSOR)).toEqual({ mcpServers: SERVERS });
+  });
+
+  test('refuses a record that others could have written', async () => {
+    const home = new Home();
+    await home.install('cursor');
+    const dir = home.path('.local/state/mcp-bridge/installs');
+    for (const name of readdirSync(dir)) chmodSync(`${dir}/${name}`, 0o666);
+    await expect(home.uninstall('cursor', { ...UNDOING, dryRun: true })).rejects.toMatchObject({
+      code: 'FILE_UNUSABLE',
+    });
+  });
+});
+
+describe('OpenCode', () => {
+  test('of the second version has its servers one level deeper', async () => {
+    const home = new Home();
+    const file = '.config/opencode/opencode.jsonc';
+    const before = '{\n  "mcp": {\n    "servers": {\n      "a": { "type": "local", "command": ["a"] }\n    }\n  }\n}\n';
+    home.write(file, before);
+    await home.install('opencode', REPLACING);
+    expect(home.json(file)).toEqual({
+      mcp: {
+        servers: { 'mcp-bridge': { type: 'local', command: ['/usr/bin/node', ...entryOf(home).args], enabled: true } },
+      },
+    });
+    expect(home.json(OWN)).toEqual({ mcpServers: { a: { command: 'a' } } });
+    await home.uninstall('opencode', UNDOING);
+    expect(home.read(file)).toBe(before);
+  });
+});

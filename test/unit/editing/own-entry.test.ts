@@ -1,0 +1,105 @@
+// What is found in the files of clients, in the words of the bridge.
+
+import { describe, expect, test } from 'vitest';
+import { discoverServers } from '../../../src/discovery/discovery.ts';
+import { ownEntryOf } from '../../../src/editing/own-entry.ts';
+import { memoryHost } from '../../support/memory-host.ts';
+
+const ENV = { TOKEN: 'sekrit', BASE: 'https://base.example' };
+
+async function ownOf(path: string, content: unknown): Promise<unknown> {
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  const host = memoryHost({
+    platform: 'linux',
+    homedir: '/home/me',
+    cwd: '/home/me',
+    env: ENV,
+    files: { [`/home/me/${path}`]: { text } },
+  });
+  const { servers } = await discoverServers(host);
+  const [server] = servers;
+  if (server === undefined) return undefined;
+  const own = ownEntryOf(server);
+  return own.kind === 'entry' ? own.entry : own.reason;
+}
+
+const cursor = (entry: object) => ownOf('.cursor/mcp.json', { mcpServers: { x: entry } });
+const claude = (entry: object) => ownOf('.claude.json', { mcpServers: { x: entry } });
+const URL = 'https://x.example/mcp';
+
+describe('a server of a client', () => {
+  test('keeps its command, its arguments, its variables and its directory', async () => {
+    const entry = { command: '~/bin/x', args: ['a', '--b'], env: { A: '1' }, cwd: 'work' };
+    expect(await cursor(entry)).toEqual({
+      command: '/home/me/bin/x',
+      args: ['a', '--b'],
+      env: { A: '1' },
+      cwd: '/home/me/work',
+    });
+    expect(await cursor({ command: './x' })).toEqual({ command: './x' });
+  });
+
+  test('has the variables filled in that the bridge does not know there', async () => {
+    expect(await cursor({ command: 'x', env: { T: `\${env:TOKEN}` } })).toEqual({ command: 'x', env: { T: 'sekrit' } });
+    expect(await claude({ type: 'http', url: `\${BASE}/mcp` })).toEqual({ type: 'http', url: `${ENV.BASE}/mcp` });
+  });
+
+  test.each<[string, () => Promise<unknown>, string]>([
+    ['Cursor', () => cursor({ url: URL, headers: { A: `Bearer \${env:TOKEN}` } }), `Bearer \${TOKEN}`],
+    ['Claude Code', () => claude({ type: 'sse', url: URL, headers: { A: `\${TOKEN:-none}` } }), `\${TOKEN:-none}`],
+    [
+      'Gemini',
+      () => ownOf('.gemini/settings.json', { mcpServers: { x: { httpUrl: URL, headers: { A: '$TOKEN' } } } }),
+      `\${TOKEN}`,
+    ],
+    [
+      'OpenCode',
+      () =>
+        ownOf('.config/opencode/opencode.json', {
+          mcp: { x: { type: 'remote', url: URL, headers: { A: 'Bearer {env:TOKEN}' } } },
+        }),
+      `Bearer \${TOKEN}`,
+    ],
+    [
+      'Codex',
+      () => ownOf('.codex/config.toml', `[mcp_servers.x]\nurl = "${URL}"\nenv_http_headers = { A = "TOKEN" }\n`),
+      `\${TOKEN}`,
+    ],
+  ])('of %s keeps variables in headers as variables', async (_, own, header) => {
+    expect(await own()).toMatchObject({ url: URL, headers: { A: header } });
+  });
+
+  test('keeps a header that names a variable and a place together by filling it in', async () => {
+    const headers = { A: `\${env:TOKEN} of \${userHome}` };
+    expect(await cursor({ url: URL, headers })).toMatchObject({ headers: { A: 'sekrit of /home/me' } });
+  });
+
+  test.each<[string, () => Promise<unknown>, RegExp]>([
+    [
+      'a header that is no variable there',
+      () => cursor({ url: URL, headers: { A: `\${TOKEN}` } }),
+      /take for a variable/,
+    ],
+    ['only some of its tools', () => cursor({ command: 'x', disabledTools: ['rm'] }), /only some of its tools/],
+    ['OAuth settings of its own', () => claude({ type: 'http', url: URL, oauth: { other: 1 } }), /OAuth/],
+    ['a control character in its name', () => ownOf('.cursor/mcp.json', '{"mcpServers":{"a\\tb":{}}}'), /^$/],
+  ])('with %s is not one for the bridge', async (_, own, reason) => {
+    expect((await own()) ?? '').toMatch(reason);
+  });
+
+  test('keeps what OAuth settings the bridge has too, a description and a timeout', async () => {
+    const oauth = { clientId: 'me', scopes: 'a b', callbackPort: 4000 };
+    expect(await claude({ type: 'http', url: URL, oauth, timeout: 5000, description: 'Mine' })).toEqual({
+      type: 'http',
+      url: URL,
+      oauth: { clientId: 'me', scope: 'a b', callbackPort: 4000 },
+      timeoutMs: 5000,
+      description: 'Mine',
+    });
+  });
+
+  test('with all tools named has no filter', async () => {
+    const entry = { type: 'local', command: 'x', args: [], tools: ['*'] };
+    expect(await ownOf('.copilot/mcp-config.json', { mcpServers: { x: entry } })).toEqual({ command: 'x' });
+  });
+});

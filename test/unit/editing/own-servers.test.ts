@@ -1,0 +1,103 @@
+import { statSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { addServer, importServers, removeServer } from '../../../src/editing/own-servers.ts';
+import { Home } from '../../support/editing-host.ts';
+
+const OWN = '.config/mcp-bridge/config.json';
+const HERE = { config: undefined };
+const TEXT = '// mine\n{\n  "mcpServers": {\n    "a": { "command": "a" }, // a\n  },\n  "limits": {}\n}\n';
+
+describe('the config of the bridge', () => {
+  test('is made with the first server, for its user alone', async () => {
+    const home = new Home();
+    await addServer('x', { command: 'x' }, HERE, home.host);
+    expect(home.json(OWN)).toEqual({ mcpServers: { x: { command: 'x' } } });
+    expect(statSync(home.ownConfig).mode & 0o777).toBe(0o600);
+  });
+
+  test('gets a server and loses it again, and keeps everything else', async () => {
+    const home = new Home();
+    home.write(OWN, TEXT);
+    expect(await addServer('x', { command: 'x' }, HERE, home.host)).toBe(`"x" was added to ${home.ownConfig}`);
+    expect(home.read(OWN)).toContain('"a": { "command": "a" }, // a\n    "x": {\n      "command": "x"\n    },\n  },');
+    expect(await removeServer('x', HERE, home.host)).toBe(`"x" was removed from ${home.ownConfig}`);
+    expect(home.read(OWN)).toBe(TEXT);
+  });
+
+  test('is the one that the daemon finds first, or the one that is named', async () => {
+    const home = new Home({ environment: { XDG_CONFIG_HOME: '' } });
+    home.write('.config/mcp-bridge/config.jsonc', '{}');
+    home.write('other.json', '{}');
+    await addServer('x', { command: 'x' }, HERE, home.host);
+    await addServer('y', { command: 'y' }, { config: 'other.json' }, home.host);
+    expect(home.json('.config/mcp-bridge/config.jsonc')).toEqual({ mcpServers: { x: { command: 'x' } } });
+    expect(home.json('other.json')).toEqual({ mcpServers: { y: { command: 'y' } } });
+    expect(home.read(OWN)).toBeUndefined();
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ['neither a command nor a URL', {}],
+    ['a URL that is none', { url: 'x' }],
+    ['a key that is not known', { command: 'x', wrong: 1 }],
+  ])('takes no server with %s', async (_, entry) => {
+    const home = new Home();
+    await expect(addServer('x', entry, HERE, home.host)).rejects.toMatchObject({ code: 'USAGE' });
+    expect(home.read(OWN)).toBeUndefined();
+  });
+
+  test('has each name once, and says which there are', async () => {
+    const home = new Home();
+    home.write(OWN, TEXT);
+    await expect(addServer('a', { command: 'x' }, HERE, home.host)).rejects.toMatchObject({
+      code: 'SERVER_EXISTS',
+      hint: 'Remove it first: mcp-bridge remove a',
+    });
+    await expect(removeServer('b', HERE, home.host)).rejects.toMatchObject({
+      code: 'SERVER_NOT_FOUND',
+      hint: 'There are: a',
+    });
+    expect(home.read(OWN)).toBe(TEXT);
+  });
+
+  test('that is a program is left to its author', async () => {
+    const home = new Home();
+    home.write('.config/mcp-bridge/config.ts', 'export default {}');
+    await expect(addServer('x', { command: 'x' }, HERE, home.host)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      hint: expect.stringContaining('by hand'),
+    });
+  });
+});
+
+describe('import', () => {
+  const servers = {
+    a: { command: 'other' },
+    b: { command: 'b', env: { K: 'sekrit' } },
+    off: { command: 'x', disabled: true },
+  };
+
+  test('takes what is ready of the clients that are named, and says why the rest is left out', async () => {
+    const home = new Home();
+    home.write('.cursor/mcp.json', JSON.stringify({ mcpServers: servers }));
+    home.write('.kiro/settings/mcp.json', JSON.stringify({ mcpServers: { c: { command: 'c' } } }));
+    const dry = await importServers(['cursor'], { ...HERE, dryRun: true }, home.host);
+    expect(dry.diff).not.toContain('sekrit');
+    expect(home.read(OWN)).toBeUndefined();
+    const { lines } = await importServers(['cursor'], { ...HERE, dryRun: false }, home.host);
+    expect(lines).toEqual([
+      `"a" of cursor goes to ${home.ownConfig}`,
+      `"b" of cursor goes to ${home.ownConfig}`,
+      '"off" of cursor is left out: it is switched off in its client',
+    ]);
+    expect(home.json(OWN)).toEqual({ mcpServers: { a: servers.a, b: servers.b } });
+    const again = await importServers('all', { ...HERE, dryRun: false }, home.host);
+    expect(home.json(OWN)).toEqual({ mcpServers: { a: servers.a, b: servers.b, c: { command: 'c' } } });
+    expect(again.lines.filter((line) => line.includes('left out'))).toHaveLength(3);
+  });
+
+  test('does not know every name', async () => {
+    const home = new Home();
+    const attempt = async () => importServers(['curser'], { ...HERE, dryRun: false }, home.host);
+    await expect(attempt()).rejects.toMatchObject({ code: 'USAGE', hint: 'Perhaps: cursor' });
+  });
+});
