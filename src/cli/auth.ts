@@ -4,12 +4,13 @@ import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import { signIn } from '../auth/sign-in.ts';
 import { TokenFile } from '../auth/token-file.ts';
-import type { Config } from '../config/schema.ts';
+import { servedServers } from '../discovery/served-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate, type WhereValues } from './locate.ts';
+import { survey } from './survey.ts';
 import { printable } from './table.ts';
 
 export interface AuthValues extends WhereValues {
@@ -19,9 +20,7 @@ export interface AuthValues extends WhereValues {
 }
 
 export async function auth(values: AuthValues, host: CliHost): Promise<number> {
-  const { loaded, configError } = await locate(values, host);
-  if (configError !== undefined) throw configError;
-  const definition = remoteServer(values.name, loaded.config);
+  const definition = remoteServer(values.name, await servedTo(values, host));
   if (values.logout === true) return signOut(definition, host);
   await signIn(definition, {
     environment: host.environment,
@@ -35,12 +34,24 @@ export async function auth(values: AuthValues, host: CliHost): Promise<number> {
   return DONE;
 }
 
-function remoteServer(name: string, { servers }: Config) {
-  const definition = servers.find((server) => server.name === name);
+type Served = ReturnType<typeof servedServers>;
+
+/** What the daemon serves to those who work here. */
+async function servedTo(values: AuthValues, host: CliHost): Promise<Served> {
+  const { loaded, configError } = await locate(values, host);
+  if (configError !== undefined) throw configError;
+  const own = loaded.config.servers.find(({ name }) => name === values.name);
+  if (own !== undefined) return new Map([[own.name, own]]);
+  const { discovery, config } = await survey(values, host);
+  return servedServers(discovery.servers, config.config);
+}
+
+function remoteServer(name: string, servers: Served) {
+  const definition = servers.get(name);
   if (definition === undefined) {
-    const known = servers.map((server) => server.name).join(', ');
+    const known = [...servers.keys()].join(', ');
     throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${name}`, {
-      hint: known === '' ? 'No server is configured.' : `There are: ${known}`,
+      hint: known === '' ? 'See: mcp-bridge discover --all' : `There are: ${known}. See: mcp-bridge discover --all`,
     });
   }
   if (definition.transport === 'stdio' || definition.transport === 'ws')

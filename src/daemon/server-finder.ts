@@ -134,11 +134,11 @@ export class ServerFinder {
     return fault;
   }
 
-  #readApprovals({ ApprovalFile }: Discovering): Approvals {
+  #readApprovals(discovering: Discovering): Approvals {
     if (this.#approvalsAreRead) return this.#approvals;
     this.#approvalsAreRead = true;
     const { environment, homedir } = this.#options.process;
-    const file = new ApprovalFile(environment, homedir);
+    const file = new discovering.ApprovalFile(environment, homedir);
     this.#watch(file.path);
     try {
       this.#approvals = file.read();
@@ -151,9 +151,9 @@ export class ServerFinder {
 
   // --- watching ---
 
-  #newMemory({ SourceMemory }: Discovering): SourceMemory {
+  #newMemory(discovering: Discovering): SourceMemory {
     for (const file of this.#options.configFiles) this.#watch(file);
-    this.#memory = new SourceMemory({
+    this.#memory = new discovering.SourceMemory({
       asked: (path) => this.#watcher.add(path),
       mostDirectories: Number.POSITIVE_INFINITY, // they leave one by one
     });

@@ -46,7 +46,7 @@ async function untilTold(client: RawClient, method: string): Promise<void> {
 
 async function toolsOf(client: RawClient, id: unknown): Promise<string[]> {
   const { result } = await client.request(id, 'tools/list');
-  return (result?.tools as { name: string }[]).map(({ name }) => name);
+  return ((result?.tools ?? []) as { name: string }[]).map(({ name }) => name);
 }
 
 const namesIn = (tools: readonly string[]): string[] => [...new Set(tools.map((name) => name.split('__')[0] ?? ''))];

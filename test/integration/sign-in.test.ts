@@ -2,7 +2,16 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type RawClient, textOf } from '../support/raw-client.ts';
@@ -326,7 +335,9 @@ test('what cannot be signed in to is told in one line', async () => {
     expect([code, stdout, stderr.split('\n').length]).toEqual([1, '', 2]);
     return stderr;
   };
-  expect(await lineFor('none')).toContain('There is no server none. There are: program, socket, token, gone, plain');
+  expect(await lineFor('none')).toContain(
+    'There is no server none. There are: program, socket, token, gone, plain. See: mcp-bridge discover',
+  );
   expect(await lineFor('program')).toContain('Server program is not one to sign in to');
   expect(await lineFor('socket')).toContain('Server socket is not one to sign in to');
   expect(await lineFor('token')).toContain('Server token has an Authorization header of its own');
@@ -356,4 +367,16 @@ test.each<[string, (file: string) => void]>([
   });
   expect(await guarded.run('--logout')).toMatchObject({ code: 1, stdout: '' });
   await daemon.stop();
+});
+
+test('a server that another client has defined can be signed in to as well', async () => {
+  const home = tempDir();
+  mkdirSync(join(home, '.cursor'));
+  writeFileSync(
+    join(home, '.cursor/mcp.json'),
+    JSON.stringify({ mcpServers: { far: { url: 'http://127.0.0.1:9/' } } }),
+  );
+  const env = { HOME: home, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
+  const { code, stdout } = await runCommand(['auth', 'far', '--logout'], { env, cwd: home });
+  expect([code, stdout]).toEqual([0, 'Nobody was signed in to far.\n']);
 });
