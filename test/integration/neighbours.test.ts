@@ -17,7 +17,9 @@ function mostMiB(pid: number): number {
 describe('a server', () => {
   test('for which there are no descriptors left fails its start, and nothing else', async () => {
     const dir = tempDir();
-    const mcpServers = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`s${n}`, fixtureServer({ N: `${n}` })]));
+    const mcpServers = Object.fromEntries(
+      Array.from({ length: 40 }, (_, n) => [`s${n}`, fixtureServer({ N: `${n}` })]),
+    );
     const limited = await TestDaemon.start({ mcpServers }, { dir, descriptors: 64 });
     const clients = await Promise.all(Array.from({ length: 28 }, () => limited.connect()));
     const answers = [];
