@@ -32,7 +32,7 @@ function withoutDefault(variable: string): string {
 /** Any text, such as a script. What is in quotes, or has no meaning for a shell, can be hidden without hiding a command. */
 export function maskedText(text: string): string {
   return text
-    .replace(/[a-z][a-z0-9+.-]*:\/\/[^\s'"`<>]+/gi, maskedUrl)
+    .replace(/[a-z][a-z0-9+.-]{0,20}:\/\/[^\s'"`<>]+/gi, maskedUrl)
     .replace(JSON_MEMBER, maskedMember)
     .replace(QUOTED_HEADER, maskedMember)
     .replace(HEADER, maskedMember)
@@ -40,10 +40,13 @@ export function maskedText(text: string): string {
     .replace(FLAG, maskedMember)
     .replace(/\b((?:Bearer|Basic)\s+)([\w.~+/=-]{6,})/gi, (_, scheme: string) => `${scheme}${MASK}`)
     .replace(/[A-Za-z0-9_+=~-]{16,}/g, (word: string, at: number, whole: string) =>
-      looksRandom(word, whole.slice(0, at)) ? MASK : word,
+      looksRandom(word, whole.slice(Math.max(0, at - PIN_LENGTH), at)) ? MASK : word,
     )
     .replace(KNOWN_TOKEN, MASK);
 }
+
+/** What stands before a digest: `sha256:`. */
+const PIN_LENGTH = 8;
 
 const INERT = `(?:[^\\s'"\`$;&|()<>]|\\$(?![({]))+`;
 const JSON_MEMBER = /(\\?["'])([\w.-]+)(\1\s*:\s*\\?["'])([^"'\\]*)/g;
@@ -93,7 +96,7 @@ export function maskedUrl(url: string): string {
 function maskedPath(path: string): string {
   return path
     .split(/([/:,;])/)
-    .map((word, i, words) => (i > 0 && looksRandom(word, words.slice(0, i).join('')) ? MASK : word))
+    .map((word, i, words) => (i > 0 && looksRandom(word, words.slice(Math.max(0, i - 2), i).join('')) ? MASK : word))
     .join('');
 }
 

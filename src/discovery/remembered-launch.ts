@@ -31,21 +31,24 @@ export interface RememberedLaunch {
 export type Launched = Shown & { readonly oauth: unknown };
 
 const DIGITS = 8;
+/** Of what nobody would read to its end a beginning is kept; the digest of all of it is `filled`. */
+const MOST_NAMED = 500;
+const LONGEST = 2000;
 
 export function rememberedLaunch(server: Launched, salt = randomBytes(16).toString('hex')): RememberedLaunch {
   const shown = shownLaunch(server);
   const { raw } = server;
   const part = (what: PartKind, text: string | undefined, value: unknown): RememberedPart[] =>
-    text === undefined ? [] : [{ what, shown: text, digest: digestOf(salt, value) }];
+    text === undefined ? [] : [{ what, shown: text.slice(0, LONGEST), digest: digestOf(salt, value) }];
   const named = (what: PartKind, names: readonly string[], values: Texts): RememberedPart[] =>
-    names.flatMap((name) => part(what, name, values[name]));
+    names.slice(0, MOST_NAMED).flatMap((name) => part(what, name, values[name]));
   const filled = [server.command, server.args, server.url];
   return {
     salt,
     parts: [
       ...part('transport', shown.transport, shown.transport),
       ...part('command', shown.command, raw.command),
-      ...shown.args.flatMap((text, i) => part('argument', text, raw.args[i])),
+      ...shown.args.slice(0, MOST_NAMED).flatMap((text, i) => part('argument', text, raw.args[i])),
       ...part('cwd', shown.cwd, server.cwd),
       ...part('url', shown.url, raw.url),
       ...part('headersHelper', shown.headersHelper, raw.headersHelper),

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maskedText, maskedUrl, maskedValue } from '../../../src/discovery/masked-text.ts';
 import { rememberedLaunch } from '../../../src/discovery/remembered-launch.ts';
+import { looksSecret } from '../../../src/discovery/secret-signs.ts';
 import { commandLine, maskedArgs, type Shown, shownLaunch } from '../../../src/discovery/shown-launch.ts';
+import examples from '../../fixtures/discovery/examples.json' with { type: 'json' };
+import moreExamples from '../../fixtures/discovery/more-examples.json' with { type: 'json' };
+import { discoverExample, type Example } from '../../support/discovery-example.ts';
+
+const EXAMPLES = [...examples.cases, ...moreExamples.cases] as unknown as Example[];
 
 function launch(fields: Partial<Shown> = {}): Shown {
   const empty = { command: undefined, args: [], env: {}, cwd: undefined, url: undefined, headers: {} };
@@ -176,4 +182,26 @@ test('a mask is not masked again, and text without secrets stays', () => {
       expect(maskedText(once)).toBe(once);
     }),
   );
+});
+
+test.each(EXAMPLES.map((example) => [`${example.id}: ${example.title}`, example] as const))(
+  'no value of a variable or a header is shown of example %s',
+  async (_, example) => {
+    for (const server of (await discoverExample(example)).servers) {
+      const shown = JSON.stringify(shownLaunch(server));
+      const secrets = [server.env, server.headers].flatMap((values) => Object.entries(values));
+      for (const [name, value] of secrets)
+        if (looksSecret(name) && value.length > 5) expect(shown, `${server.id} ${name}`).not.toContain(value);
+    }
+  },
+);
+
+test('a definition as long as a file may be takes no more than a moment, and little is kept of it', () => {
+  const long = ['a/'.repeat(500_000), '"a":'.repeat(250_000), 'x'.repeat(1_000_000), 'https://'.repeat(125_000)];
+  const args = [...long, ...Array.from({ length: 100_000 }, (_, i) => `KEY${i}=a1b2c3d4e5f6g7h8`)];
+  const env = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`V${i}`, 'x']));
+  const server = launch({ command: 'run', args, env, url: `https://h.example/${long[0]}` });
+  expect(shownLaunch(server).args).toHaveLength(args.length);
+  const kept = rememberedLaunch({ ...server, oauth: undefined });
+  expect(JSON.stringify(kept).length).toBeLessThan(200_000);
 });
