@@ -14,7 +14,7 @@ export interface BridgeLaunch {
 type EntryShape = (launch: BridgeLaunch) => Readonly<Record<string, unknown>>;
 
 /** The client's own command for changing its file, where that is better than changing it behind its back. */
-interface ClientCommand {
+export interface ClientCommand {
   readonly program: string;
   add(name: string, launch: BridgeLaunch): readonly string[];
   /** Undefined where it has none. */

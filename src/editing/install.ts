@@ -1,18 +1,15 @@
 // Puts the bridge into a client's config and, if wanted, that client's servers into the bridge's own. The bridge's
 // config is written first: whatever stops us in between leaves a server in both places, never in none.
 
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { BridgeError } from '../util/bridge-error.ts';
 import { bridgeLaunch } from './bridge-entry.ts';
-import { findProgram, runClient } from './client-command.ts';
-import { type ClientConfig, openClientConfig, readClientConfig } from './client-config.ts';
-import { type BridgeLaunch, type ClientTarget, ENTRY_NAME } from './client-targets.ts';
+import { openClientConfig } from './client-config.ts';
+import { commandFor, installByCommand } from './client-install.ts';
+import { type ClientTarget, ENTRY_NAME } from './client-targets.ts';
 import { type ConfigFile, digestOf } from './config-file.ts';
 import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts';
 import { alone, type EditingHost, replace } from './editing-host.ts';
 import { type InstallPlan, type PlanOptions, planInstall } from './install-plan.ts';
-import { backUp, type InstallRecord, type Moved, type Original, removeBackup, writeRecord } from './install-record.ts';
+import { backUp, type InstallRecord, type Moved, type Original, writeRecord } from './install-record.ts';
 import type { OwnConfig } from './own-config.ts';
 
 export interface InstallOptions extends PlanOptions {
@@ -24,10 +21,16 @@ export interface InstallOptions extends PlanOptions {
 export function install(target: ClientTarget, options: InstallOptions, host: EditingHost): Promise<EditReport> {
   const task = async (): Promise<EditReport> => {
     const plan = await planInstall(await openClientConfig(target, host), options, host);
-    if (options.dryRun) return { lines: linesOf(plan, 'would'), diff: diffOf(editsOf(plan), host) };
+    if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: diffOf(editsOf(plan), host) };
     return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, 'did')], diff: '' };
   };
   return options.dryRun ? task() : alone(host, task);
+}
+
+function plannedLines(plan: InstallPlan, options: InstallOptions, host: EditingHost): string[] {
+  const program = commandFor(plan.config, options, host)?.command.program;
+  const isAsked = program !== undefined && editsOf(plan).some(isEdit);
+  return [...linesOf(plan, 'would'), ...(isAsked ? [`${program} would be asked to do it, which comes to this:`] : [])];
 }
 
 /** In the order in which they are made. */
@@ -41,10 +44,9 @@ function editsOf({ config, document, own, ownDocument }: InstallPlan): FileEdit[
 async function carryOut(plan: InstallPlan, options: InstallOptions, host: EditingHost): Promise<string[]> {
   const isChange = editsOf(plan).some(isEdit);
   if (!isChange) return [];
+  const asked = commandFor(plan.config, options, host);
   const outcome =
-    options.replace || !options.clientCommand
-      ? undefined
-      : await byClientCommand(plan.config, bridgeLaunch(host, options.config), host);
+    asked && (await installByCommand(plan.config, { ...asked, launch: bridgeLaunch(host, options.config) }, host));
   if (outcome?.kind === 'done') return [];
   writeFiles(plan, host);
   return outcome === undefined ? [] : [outcome.note];
@@ -118,46 +120,6 @@ function originalOf(file: ConfigFile, written: Buffer, { client, known, isTouche
   const now = file.bytes === undefined ? undefined : digestOf(file.bytes);
   if (known && known.left === now) return { ...known, left };
   return isTouched ? null : { backup, left, dirs: [] };
-}
-
-type CommandResult = { readonly kind: 'done' } | { readonly kind: 'not-done'; readonly note: string };
-
-/** Undefined where the client has no command, or it could not say all that is to be said. */
-async function byClientCommand(
-  config: ClientConfig,
-  launch: BridgeLaunch,
-  host: EditingHost,
-): Promise<CommandResult | undefined> {
-  const { target, file, record, stale } = config;
-  const { command } = target;
-  const path = command === undefined ? undefined : findProgram(command.program, host);
-  const isPlain = stale.length === 0 && (record?.moved.length ?? 0) === 0;
-  if (command === undefined || path === undefined || !isPlain) return undefined;
-  const original: Original = { backup: backUp(file, target.client, host), left: '', dirs: missingDirs(file.realpath) };
-  const note = { file: file.path, original, moved: [], ownFile: null, ownOriginal: null };
-  writeRecord(target.client, note, host);
-  const outcome = await runClient(path, command.add(ENTRY_NAME, launch), host);
-  const now = await readClientConfig(target, file.path, host);
-  if (now.ours.length > 0 && now.file.bytes !== undefined) {
-    writeRecord(target.client, { ...note, original: { ...original, left: digestOf(now.file.bytes) } }, host);
-    return { kind: 'done' };
-  }
-  const reason = outcome.kind === 'failed' ? outcome.reason : 'the bridge is not in the file';
-  if (isEdit({ file, syntax: target.syntax, after: now.file.bytes && now.file.text })) {
-    const copy = original.backup === null ? '' : ` ${original.backup} is what was there.`;
-    throw new BridgeError('CLIENT_COMMAND_FAILED', `${command.program} has changed ${file.path}, but ${reason}`, {
-      hint: `Look at the file.${copy} With --no-client-cli it is done without ${command.program}.`,
-    });
-  }
-  removeBackup(original);
-  return { kind: 'not-done', note: `${command.program} did not do it (${reason}), so the file was changed directly.` };
-}
-
-/** The outermost first. */
-function missingDirs(path: string): string[] {
-  const missing: string[] = [];
-  for (let dir = dirname(path); !existsSync(dir) && dirname(dir) !== dir; dir = dirname(dir)) missing.unshift(dir);
-  return missing;
 }
 
 function linesOf({ config, document, moved, staying, own }: InstallPlan, mood: 'did' | 'would'): string[] {

@@ -156,6 +156,13 @@ describe('a client with a command of its own', () => {
     },
   );
 
+  test('is not asked in a dry run, which says that it would be', async () => {
+    command('claude');
+    expect((await run('install', 'claude-code', '--dry-run')).stdout).toContain('claude would be asked to do it');
+    expect(calls()).toEqual([]);
+    expect(existsSync(join(home, '.claude.json'))).toBe(false);
+  });
+
   test('that has changed its file since is asked to take the entry out', async () => {
     command('claude');
     await run('install', 'claude-code');
@@ -199,7 +206,6 @@ describe('a client with a command of its own', () => {
     await run('install', 'claude-code', '--replace');
     await run('uninstall', 'claude-code');
     await run('install', 'claude-code', '--no-client-cli');
-    await run('install', 'claude-code', '--dry-run');
     await run('uninstall', 'claude-code', '--no-client-cli');
     expect(calls()).toEqual([]);
   });

@@ -1,0 +1,66 @@
+// Installing through the client's own command. Whether it has done it is read from the file, not from what it says;
+// the file as it was is kept beside, so that it can be given back byte for byte.
+
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { BridgeError } from '../util/bridge-error.ts';
+import { findProgram, runClient } from './client-command.ts';
+import { type ClientConfig, readClientConfig } from './client-config.ts';
+import { type BridgeLaunch, type ClientCommand, ENTRY_NAME } from './client-targets.ts';
+import { digestOf } from './config-file.ts';
+import { isEdit } from './edit-report.ts';
+import type { EditingHost } from './editing-host.ts';
+import { backUp, type Original, removeBackup, writeRecord } from './install-record.ts';
+
+interface FoundCommand {
+  readonly command: ClientCommand;
+  readonly path: string;
+}
+
+/** Undefined where the client has none here, it is not wanted, or it could not say all that is to be said. */
+export function commandFor(
+  { target, record, stale }: ClientConfig,
+  options: { readonly replace: boolean; readonly clientCommand: boolean },
+  host: EditingHost,
+): FoundCommand | undefined {
+  const { command } = target;
+  const isPlain = !options.replace && stale.length === 0 && (record?.moved.length ?? 0) === 0;
+  if (command === undefined || !options.clientCommand || !isPlain) return undefined;
+  const path = findProgram(command.program, host);
+  return path === undefined ? undefined : { command, path };
+}
+
+type Outcome = { readonly kind: 'done' } | { readonly kind: 'not-done'; readonly note: string };
+
+/** Throws if the command has changed the file, and the bridge is not in it. */
+export async function installByCommand(
+  { target, file }: ClientConfig,
+  { command, path, launch }: FoundCommand & { readonly launch: BridgeLaunch },
+  host: EditingHost,
+): Promise<Outcome> {
+  const original: Original = { backup: backUp(file, target.client, host), left: '', dirs: missingDirs(file.realpath) };
+  const record = { file: file.path, original, moved: [], ownFile: null, ownOriginal: null };
+  writeRecord(target.client, record, host);
+  const outcome = await runClient(path, command.add(ENTRY_NAME, launch), host);
+  const now = await readClientConfig(target, file.path, host);
+  if (now.ours.length > 0 && now.file.bytes !== undefined) {
+    writeRecord(target.client, { ...record, original: { ...original, left: digestOf(now.file.bytes) } }, host);
+    return { kind: 'done' };
+  }
+  const reason = outcome.kind === 'failed' ? outcome.reason : 'the bridge is not in the file';
+  if (isEdit({ file, syntax: target.syntax, after: now.file.bytes && now.file.text })) {
+    const copy = original.backup === null ? '' : ` ${original.backup} is what was there.`;
+    throw new BridgeError('CLIENT_COMMAND_FAILED', `${command.program} has changed ${file.path}, but ${reason}`, {
+      hint: `Look at the file.${copy} With --no-client-cli it is done without ${command.program}.`,
+    });
+  }
+  removeBackup(original);
+  return { kind: 'not-done', note: `${command.program} did not do it (${reason}), so the file was changed directly.` };
+}
+
+/** The outermost first. */
+function missingDirs(path: string): string[] {
+  const missing: string[] = [];
+  for (let dir = dirname(path); !existsSync(dir) && dirname(dir) !== dir; dir = dirname(dir)) missing.unshift(dir);
+  return missing;
+}
