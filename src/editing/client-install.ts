@@ -6,8 +6,8 @@ import { dirname } from 'node:path';
 import { BridgeError } from '../util/bridge-error.ts';
 import { findProgram, runClient } from './client-command.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
-import { type BridgeLaunch, type ClientCommand, ENTRY_NAME } from './client-targets.ts';
-import { digestOf } from './config-file.ts';
+import { type BridgeLaunch, type ClientCommand, type ClientTarget, ENTRY_NAME } from './client-targets.ts';
+import { digestOf, readConfigFile } from './config-file.ts';
 import { isEdit } from './edit-report.ts';
 import type { EditingHost } from './editing-host.ts';
 import { backUp, type Original, removeBackup, writeRecord } from './install-record.ts';
@@ -42,13 +42,14 @@ export async function installByCommand(
   const record = { file: file.path, original, moved: [], ownFile: null, ownOriginal: null };
   writeRecord(target.client, record, host);
   const outcome = await runClient(path, command.add(ENTRY_NAME, launch), host);
-  const now = await readClientConfig(target, file.path, host);
-  if (now.ours.length > 0 && now.file.bytes !== undefined) {
-    writeRecord(target.client, { ...record, original: { ...original, left: digestOf(now.file.bytes) } }, host);
+  const now = readConfigFile(file.path);
+  const isThere = await hasBridge(target, file.path, host);
+  if (isThere && now.bytes !== undefined) {
+    writeRecord(target.client, { ...record, original: { ...original, left: digestOf(now.bytes) } }, host);
     return { kind: 'done' };
   }
   const reason = outcome.kind === 'failed' ? outcome.reason : 'the bridge is not in the file';
-  if (isEdit({ file, syntax: target.syntax, after: now.file.bytes && now.file.text })) {
+  if (isEdit({ file, syntax: target.syntax, after: now.bytes && now.text })) {
     const copy = original.backup === null ? '' : ` ${original.backup} is what was there.`;
     throw new BridgeError('CLIENT_COMMAND_FAILED', `${command.program} has changed ${file.path}, but ${reason}`, {
       hint: `Look at the file.${copy} With --no-client-cli it is done without ${command.program}.`,
@@ -56,6 +57,16 @@ export async function installByCommand(
   }
   removeBackup(original);
   return { kind: 'not-done', note: `${command.program} did not do it (${reason}), so the file was changed directly.` };
+}
+
+/** It is not in a file that the command has broken. */
+async function hasBridge(target: ClientTarget, path: string, host: EditingHost): Promise<boolean> {
+  try {
+    return (await readClientConfig(target, path, host)).ours.length > 0;
+  } catch (error) {
+    if (error instanceof BridgeError && error.code === 'CONFIG_INVALID') return false;
+    throw error;
+  }
 }
 
 /** The outermost first. */

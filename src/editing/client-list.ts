@@ -2,8 +2,8 @@
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { fileOf, isPresent, readClientConfig } from './client-config.ts';
-import { CLIENT_TARGETS, type ClientTarget } from './client-targets.ts';
-import type { EditingHost } from './editing-host.ts';
+import { CLIENT_TARGETS, type ClientTarget, pathsOf } from './client-targets.ts';
+import { type EditingHost, machineOfHost } from './editing-host.ts';
 
 export interface ListedClient {
   readonly client: string;
@@ -20,13 +20,15 @@ export function listClients(host: EditingHost): Promise<ListedClient[]> {
 }
 
 async function listed(target: ClientTarget, host: EditingHost): Promise<ListedClient> {
-  const file = fileOf(target, host);
-  const common = { client: target.client, title: target.title, file, isHere: isPresent(target, host) };
+  const [usual = ''] = pathsOf(target.files, machineOfHost(host));
+  const common = { client: target.client, title: target.title, isHere: isPresent(target, host) };
+  let file = usual;
   try {
+    file = fileOf(target, host);
     const { ours } = await readClientConfig(target, file, host);
-    return { ...common, state: ours.length > 0 ? 'installed' : 'not-installed' };
+    return { ...common, file, state: ours.length > 0 ? 'installed' : 'not-installed' };
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
-    return { ...common, state: 'unusable', problem: error.message };
+    return { ...common, file, state: 'unusable', problem: error.message };
   }
 }
