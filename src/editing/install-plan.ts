@@ -20,6 +20,8 @@ export interface InstallPlan {
   readonly ownDocument: ConfigDocument | undefined;
   readonly moved: readonly Moved[];
   readonly staying: readonly Staying[];
+  /** The names of those whose variables have become the values that they have now. */
+  readonly filled: readonly string[];
 }
 
 export interface PlanOptions {
@@ -37,13 +39,22 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
   }
   const wanted = target.entry(bridgeLaunch(host, options.config));
   const withBridge = ours.length === 0 ? await document.with(ENTRY_NAME, wanted) : document;
-  const bare = { config, document: withBridge, own: undefined, ownDocument: undefined, moved: [], staying: [] };
+  const bare = {
+    config,
+    document: withBridge,
+    own: undefined,
+    ownDocument: undefined,
+    moved: [],
+    staying: [],
+    filled: [],
+  };
   if (!options.replace) return bare;
   const names = [...document.entries.keys()].filter((name) => !ours.includes(name) && !stale.includes(name));
   const { movable, staying } = await sortServers(names, config, host);
   const own = await openOwnConfig(options.config, host);
+  const filled = movable.filter(({ isFilled }) => isFilled).map(({ name }) => name);
   const moving = await moveAll(movable, { document: withBridge, own, config });
-  return { ...bare, own, ...moving, staying: [...staying, ...moving.staying] };
+  return { ...bare, own, filled, ...moving, staying: [...staying, ...moving.staying] };
 }
 
 interface Moving {

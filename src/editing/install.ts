@@ -122,7 +122,7 @@ function originalOf(file: ConfigFile, written: Buffer, { client, known, isTouche
   return isTouched ? null : { backup, left, dirs: [] };
 }
 
-function linesOf({ config, document, moved, staying, own }: InstallPlan, mood: 'did' | 'would'): string[] {
+function linesOf({ config, document, moved, staying, filled, own }: InstallPlan, mood: 'did' | 'would'): string[] {
   const { target, file, ours } = config;
   const isDone = mood === 'did';
   const isNew = ours.length === 0;
@@ -132,7 +132,8 @@ function linesOf({ config, document, moved, staying, own }: InstallPlan, mood: '
   const movedLines = moved.map(({ name, as, own: entry }) => {
     const called = name === as ? '' : ` as "${as}"`;
     if (entry === null) return `"${name}" ${isDone ? 'went' : 'would go'}: ${own?.file.path} has the same${called}`;
-    return `"${name}" ${isDone ? 'went' : 'would go'} to ${own?.file.path}${called}`;
+    const asNow = filled.includes(name) ? ', with its variables as they are now' : '';
+    return `"${name}" ${isDone ? 'went' : 'would go'} to ${own?.file.path}${called}${asNow}`;
   });
   const stayingLines = staying.map(({ name, reason }) => `"${name}" stays: ${reason}`);
   const isChanged = isDone && document.text !== file.text;

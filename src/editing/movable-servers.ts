@@ -11,13 +11,15 @@ import type { ClientTarget } from './client-targets.ts';
 import type { ConfigDocument } from './config-document.ts';
 import type { ConfigFile } from './config-file.ts';
 import { type EditingHost, machineOfHost } from './editing-host.ts';
-import { ownEntryOf } from './own-entry.ts';
+import { type OwnEntry, ownEntryOf } from './own-entry.ts';
 
 export interface Movable {
   readonly name: string;
   /** As it stands in the client's file. */
   readonly entry: unknown;
   readonly own: Tree;
+  /** Whether its variables have become the values that they have now. */
+  readonly isFilled: boolean;
 }
 
 export interface Staying {
@@ -45,17 +47,17 @@ export async function sortServers(names: readonly string[], from: SortedFile, ho
   for (const name of names) {
     const found = judged(servers.get(name));
     if (typeof found === 'string') staying.push({ name, reason: found });
-    else movable.push({ name, entry: from.document.entries.get(name), own: found });
+    else movable.push({ name, entry: from.document.entries.get(name), own: found.entry, isFilled: found.isFilled });
   }
   return { movable, staying };
 }
 
-function judged(server: DiscoveredServer | undefined): Tree | string {
+function judged(server: DiscoveredServer | undefined): (OwnEntry & { kind: 'entry' }) | string {
   if (server === undefined) return 'it is none that others could start';
   const isUsable = server.state === 'ready' || server.state === 'duplicate';
   if (!isUsable) return server.reason ?? `it is ${server.state}`;
   const own = ownEntryOf(server);
-  return own.kind === 'entry' ? own.entry : own.reason;
+  return own.kind === 'entry' ? own : own.reason;
 }
 
 async function serversOf(from: SortedFile, host: EditingHost): Promise<Map<string, DiscoveredServer>> {

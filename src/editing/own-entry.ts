@@ -5,10 +5,15 @@ import { Reader } from '../config/reader.ts';
 import { serverOf } from '../config/server-schema.ts';
 import { rulesOf } from '../discovery/client-rules.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { type Tree, treeOf } from '../discovery/tree.ts';
+import { type Tree, treeAt, treeOf } from '../discovery/tree.ts';
 
 export type OwnEntry =
-  | { readonly kind: 'entry'; readonly entry: Tree }
+  | {
+      readonly kind: 'entry';
+      readonly entry: Tree;
+      /** Whether variables have become the values that they have now. */
+      readonly isFilled: boolean;
+    }
   | { readonly kind: 'impossible'; readonly reason: string };
 
 export function ownEntryOf(server: DiscoveredServer): OwnEntry {
@@ -27,7 +32,23 @@ export function ownEntryOf(server: DiscoveredServer): OwnEntry {
     timeoutMs: timeoutMs === undefined || timeoutMs < 1 ? undefined : Math.round(timeoutMs),
   });
   const fault = faultOf(server.name, entry);
-  return fault === undefined ? { kind: 'entry', entry } : impossible(fault);
+  return fault === undefined ? { kind: 'entry', entry, isFilled: isFilled(server, entry) } : impossible(fault);
+}
+
+/** A home directory is no variable, and what stands in headers may have stayed one. */
+function isFilled({ raw, command, args, env, url, headers }: DiscoveredServer, entry: Tree): boolean {
+  const written = treeAt(entry, 'headers') ?? {};
+  const pairs = [
+    [raw.command, command],
+    [raw.url, url],
+    ...raw.args.map((arg, i) => [arg, args[i]]),
+    ...Object.entries(raw.env).map(([name, text]) => [text, env[name]]),
+    ...Object.entries(raw.headers).map(([name, text]) => [
+      text,
+      written[name] === headers[name] ? headers[name] : text,
+    ]),
+  ];
+  return pairs.some(([before, after]) => before !== after && before?.startsWith('~') !== true);
 }
 
 function impossible(reason: string): OwnEntry {

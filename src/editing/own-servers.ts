@@ -108,7 +108,10 @@ async function importedInto(own: OwnConfig, servers: readonly DiscoveredServer[]
     const naming = namingIn(document, name, { client, entry: judged.entry });
     if (naming.kind === 'new') document = await document.with(naming.name, judged.entry);
     const as = naming.name === name ? '' : ` as "${naming.name}"`;
-    lines.push(naming.kind === 'new' ? `${called} goes to ${own.file.path}${as}` : `${called} is there already${as}`);
+    const asNow = judged.isFilled ? ', with its variables as they are now' : '';
+    lines.push(
+      naming.kind === 'new' ? `${called} goes to ${own.file.path}${as}${asNow}` : `${called} is there already${as}`,
+    );
   }
   return { document, lines: lines.length === 0 ? ['No servers were found there'] : lines };
 }

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { findProgram, runClient } from './client-command.ts';
 import { type ClientConfig, openClientConfig, readClientConfig } from './client-config.ts';
 import { type ClientTarget, ENTRY_NAME } from './client-targets.ts';
-import type { ConfigDocument } from './config-document.ts';
+import { ConfigDocument } from './config-document.ts';
 import { type ConfigFile, digestOf, removeMadeDirs } from './config-file.ts';
 import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts';
 import { alone, type EditingHost, replace } from './editing-host.ts';
@@ -66,7 +66,23 @@ async function undoClient(config: ClientConfig): Promise<Undoing> {
   const missing = record?.moved.filter(({ name }) => !document.entries.has(name)) ?? [];
   for (const { name, entry } of missing) document = await document.with(name, entry);
   const wasMade = record?.original?.backup === null;
+  document = await withoutOurMap(document, config);
   return { ...bare, after: wasMade && document.isHollow ? undefined : document.text, isExact: false, lines: names };
+}
+
+/** Without the map of servers too, if it is empty and was not there before. */
+async function withoutOurMap(document: ConfigDocument, { target, record }: ClientConfig): Promise<ConfigDocument> {
+  const { container, syntax } = target;
+  const before = record?.original ? backedUp(record.original) : undefined;
+  const name = container.at(-1);
+  if (before === undefined || name === undefined || document.entries.size > 0) return document;
+  const outer = { path: record?.file ?? '', syntax, container: container.slice(0, -1) };
+  const [was, is] = [
+    await ConfigDocument.parse(before.toString('utf8'), outer),
+    await ConfigDocument.parse(document.text, outer),
+  ];
+  const isOurs = is.entries.has(name) && !was.entries.has(name);
+  return isOurs ? is.without(name) : document;
 }
 
 /** With a record, what it put there; without one, whatever leads to the bridge. */

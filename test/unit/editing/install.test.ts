@@ -163,6 +163,17 @@ describe('install --replace', () => {
     expect(home.read(OWN)).toBeUndefined();
   });
 
+  test('says of which servers the variables are what they are now', async () => {
+    const home = new Home({ environment: { TOKEN: 'sekrit' } });
+    const uses = { command: 'x', env: { T: `\${env:TOKEN}` } };
+    home.write(CURSOR, text({ uses, home: { command: '~/x' }, web: SERVERS.web }));
+    const { lines } = await home.install('cursor', REPLACING);
+    expect(lines.filter((line) => line.includes('as they are now'))).toEqual([
+      `"uses" went to ${home.ownConfig}, with its variables as they are now`,
+    ]);
+    expect(lines.join()).not.toContain('sekrit');
+  });
+
   test('gives another name to what means something else here, and none to the same', async () => {
     const home = new Home();
     home.write(CURSOR, text({ ...SERVERS, 'a b': { command: 'a' } }));
@@ -290,6 +301,19 @@ describe('uninstall', () => {
     const home = new Home();
     expect((await home.uninstall('cursor')).lines).toEqual([`The bridge is not in ${home.path(CURSOR)}`]);
     expect(home.read(CURSOR)).toBeUndefined();
+  });
+
+  test.each([
+    ['.config/zed/settings.json', 'zed', '// mine\n{\n  "theme": "One", // c\n}\n', ['One', 'Two']],
+    ['.config/goose/config.yaml', 'goose', '# mine\nmodel: One\n', ['One', 'Two']],
+    ['.codex/config.toml', 'codex', 'model = "One"\n', ['One', 'Two']],
+  ] as const)('of a changed %s leaves no trace', async (name, client, before, [from, to]) => {
+    const home = new Home();
+    home.write(name, before);
+    await home.install(client);
+    home.write(name, home.read(name)?.replace(from, to) ?? '');
+    await home.uninstall(client);
+    expect(home.read(name)).toBe(before.replace(from, to));
   });
 
   test('without a record takes out what leads to the bridge, and nothing else', async () => {
