@@ -211,6 +211,14 @@ export class Backend implements SlotOwner {
     this.#ports.usersChanged(this.sessions.size);
   }
 
+  /** Nothing more comes from the session. What was sent still ends here; what waits is refused. */
+  release(session: Session, refusal: BridgeError): void {
+    for (const { slot } of this.#slots.takeWaitingOf(session)) this.#slots.fail(slot, refusal);
+    this.#forget(session);
+    this.#slots.pump();
+    this.#ports.usersChanged(this.sessions.size);
+  }
+
   /** What is known of those that were offered the same, while it runs. */
   get face(): Face | undefined {
     return this.#face;

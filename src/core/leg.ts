@@ -126,11 +126,13 @@ export class Leg {
     for (const kind of LIST_KINDS) this.listChanged(kind);
   }
 
-  /** The server is not defined any more. What is under way there still ends there. */
+  /** The server is not defined any more. What it was asked already it still answers. */
   release(): void {
     const { name } = this.server;
     this.#refusal = new BridgeError('SERVER_NOT_FOUND', `Server ${name} is not defined any more`, { server: name });
     this.server.legs.delete(this.session);
+    this.backend?.release(this.session, this.#refusal);
+    this.backend = undefined;
   }
 
   setLevel(level: string): void {

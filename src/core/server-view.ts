@@ -33,10 +33,15 @@ export class ServerView implements View {
   }
 
   async greeting(): Promise<Greeting> {
-    const { face } = this.#leg;
+    const { face, server } = this.#leg;
     if (face !== undefined) return { of: 'server', hello: face.hello, instanceId: this.#runningId() };
-    const { hello, instanceId } = await this.#leg.bind(true).whenOpen();
-    return { of: 'server', hello, instanceId };
+    try {
+      const { hello, instanceId } = await this.#leg.bind(true).whenOpen();
+      if (this.#leg.server === server && this.#leg.refusal === undefined) return { of: 'server', hello, instanceId };
+    } catch (error) {
+      if (this.#leg.server === server) throw this.#leg.refusal ?? error;
+    }
+    return this.greeting(); // of what the server is by now
   }
 
   /** Of the instance that it will use, if that runs already. */
@@ -59,7 +64,10 @@ export class ServerView implements View {
       return this.#session.answerError(read.raw(request.frame.b, Field.id), refusal);
     }
     const slot = openSlot(this.#session, request, read, backend);
-    if (slot !== undefined) backend.submit(slot, request, read);
+    if (slot === undefined) return;
+    const [kind] = methodOf(request.frame.b, read).lists;
+    if (role === 'list' && kind !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#given.add(kind));
+    backend.submit(slot, request, read);
   }
 
   /** It may have begun them on an instance that it does not use any more. */
@@ -75,13 +83,13 @@ export class ServerView implements View {
   #answersFromKnown({ id, frame }: ClientRequest, read: Envelope): boolean {
     const [kind] = methodOf(frame.b, read).lists;
     if (kind === undefined) return false;
-    this.#given.add(kind);
     const { face, backend } = this.#leg;
     if (backend?.isOpen === true || face === undefined || this.#session.slots.has(id)) return false;
     if (!face.declares(LISTS[kind].capability)) return false;
     const cursor = cursorIn(frame, read);
     const page = this.#leg.pagesOf(kind)?.find((known) => known.cursor === cursor);
     if (page === undefined) return false;
+    this.#given.add(kind);
     this.#session.answerBytes(read.raw(frame.b, Field.id), page.result);
     return true;
   }

@@ -135,7 +135,8 @@ export class Server {
   }
 
   #usersChanged(backend: Backend, users: number): void {
-    if (users === 0 && backend.key.owner !== undefined) return this.#retire(backend);
+    // With something under way, whoever looks for what is done, or is idle, finds it later.
+    if (users === 0 && backend.key.owner !== undefined && !backend.isBusy) return this.#retire(backend);
     this.#instances.get(backend)?.usersChanged(users);
   }
 

@@ -27,7 +27,7 @@ const MOST_DIRECTORIES = 64;
 
 export class Definitions {
   readonly #options: DefinitionsOptions;
-  #found = new Map<string, FoundServers>();
+  readonly #found = new Map<string, FoundServers>();
   readonly #finding = new Map<string, Promise<void>>();
   /** How often all was found out anew: what was begun before is of no use. */
   #generation = 0;
@@ -103,7 +103,7 @@ export class Definitions {
     const found = new Map<string, FoundServers>();
     for (const dir of dirs) found.set(dir, await this.#options.find(dir)); // one by one: clients are served in between
     // What was found for others meanwhile is as new.
-    this.#found = new Map([...[...this.#found].filter(([dir]) => !known.has(dir)), ...found]);
+    for (const [dir, servers] of found) this.#found.set(dir, servers);
     return { ...differences(before, this.#found), faults: this.faults };
   }
 }

@@ -1,5 +1,5 @@
-// A task that is asked for whenever something changes, also if that never ends: it runs once at a time, and takes no more
-// than a small part of the time.
+// A task that is asked for whenever something changes, also if that never ends: it runs once at a time, and rests for
+// longer than it took.
 
 import type { Clock, Timer } from '../util/clock.ts';
 
@@ -9,8 +9,10 @@ export interface PacedTaskOptions {
   readonly run: () => Promise<void>;
 }
 
-/** How long it rests, by how long it took: it takes a twentieth of the time at most. */
+/** How long it rests, by how long it took: it takes a twentieth of the time. */
 const REST = 19;
+/** However long it took: whoever has changed something looks for it. */
+const LONGEST_REST_MS = 2_000;
 
 export class PacedTask {
   readonly #options: PacedTaskOptions;
@@ -44,7 +46,7 @@ export class PacedTask {
     await run();
     const endedMs = clock.now();
     this.#isRunning = false;
-    this.#earliestMs = endedMs + REST * (endedMs - begunMs);
+    this.#earliestMs = endedMs + Math.min(LONGEST_REST_MS, REST * (endedMs - begunMs));
     if (this.#isWanted) this.ask();
   }
 

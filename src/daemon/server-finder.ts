@@ -46,6 +46,8 @@ export class ServerFinder {
   /** Why what was read last is not what is there. */
   readonly #faults = { config: '', approvals: '' };
   #memory: SourceMemory | undefined;
+  /** What was found in each directory the last time. */
+  readonly #last = new Map<string, FoundServers['servers']>();
   #changed: () => void = () => undefined;
   #unwatched: string | undefined;
   /** The bridge's own, there or not. */
@@ -106,10 +108,12 @@ export class ServerFinder {
       const servers = discovering.servedServers(found.servers, config);
       if (servers.size === 0 && file === undefined) servers.set(example.name, example);
       const errors = found.diagnostics.filter(({ level }) => level === 'error').map(({ message }) => message);
+      this.#last.set(dir, servers);
       return { servers, faults: [...this.#ownFaults(), ...errors] };
     } catch (error) {
       this.#options.logger.error('servers could not be looked for', { dir, error: messageOf(error) });
-      const servers = new Map(config.servers.map((definition) => [definition.name, definition]));
+      const own = new Map(config.servers.map((definition) => [definition.name, definition]));
+      const servers = this.#last.get(dir) ?? own;
       return { servers, faults: [`Servers could not be looked for: ${messageOf(error)}`] };
     }
   }
@@ -117,6 +121,7 @@ export class ServerFinder {
   /** Nobody works in this directory any more. */
   leave(dir: string): void {
     this.#memory?.leave(dir);
+    this.#last.delete(dir);
   }
 
   close(): void {

@@ -74,6 +74,27 @@ describe('a client of all servers', () => {
     expect(core.openSlots).toBe(0);
   });
 
+  test('is refused what was not sent yet to a server that is gone, and hears nothing more of it', async () => {
+    const core = new CoreInMemory({ servers: ['one', 'two'], limits: { maxInFlightPerServer: 1 } });
+    const one = withTool(core.server('one'));
+    withTool(core.server('two'));
+    const client = await core.ready(ALL);
+    await toolsOf(core, client, 'a');
+    for (const id of ['b', 'c']) call(client, id, 'one__go');
+    await core.settle();
+    core.redefine(['two']);
+    await core.settle();
+    expect(client.answersTo('c')).toMatchObject([{ error: { data: { code: 'SERVER_NOT_FOUND' } } }]);
+    const heard = client.received.length;
+    one.say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'error', data: 'x' } });
+    await core.settle();
+    expect(client.received).toHaveLength(heard);
+    expect([...one.server.backends].map(({ sessions }) => sessions.size)).toEqual([0]);
+    one.answer(callsOf(one)[0]);
+    await core.settle();
+    expect(client.answersTo('b')).toMatchObject([{ result: { echo: { id: 'b' } } }]);
+  });
+
   test('knows the tools of a server by the same names, whatever servers come before it', async () => {
     const core = new CoreInMemory({ servers: ['a-b'] });
     withTool(core.server('a-b'));
@@ -157,6 +178,41 @@ describe('a client of one server', () => {
     core.server('one').answer(callsOf(core.server('one'))[0]);
     await core.settle();
     expect(client.answersTo('c')).toMatchObject([{ result: { echo: { id: 'c' } } }]);
+  });
+
+  test('of its own instance gets the answer to what it sent before the server became another', async () => {
+    const core = new CoreInMemory({ servers: ['one'], definition: { sharing: 'dedicated' } });
+    const before = core.server('one');
+    const client = await core.ready(ONE);
+    call(client, 'sent', 'go');
+    await core.settle();
+    core.redefine(['one'], ['one']);
+    before.answer(callsOf(before)[0]);
+    await core.settle();
+    expect(client.answersTo('sent')).toMatchObject([{ result: { echo: { id: 'sent' } } }]);
+    expect(before.server.retireDone()).toBe(true);
+  });
+
+  test('is welcomed by what its server is now, if that was mended while it failed to start', async () => {
+    const core = new CoreInMemory({ servers: ['one'] });
+    const before = core.server('one');
+    before.opensByItself = false;
+    const client = core.connect();
+    client.initialize('init', ONE);
+    await core.settle();
+    core.redefine(['one'], ['one']);
+    before.failToStart();
+    await core.settle();
+    expect(client.answersTo('init')).toMatchObject([{ result: { serverInfo: { name: 'memory' } } }]);
+    expect(core.server('one').starts).toBe(1);
+  });
+
+  test('is not told that a list has changed before it has got it', async () => {
+    const core = new CoreInMemory({ servers: ['one'] });
+    withTool(core.server('one'));
+    const client = await core.ready(ONE);
+    await toolsOf(core, client, 'a');
+    expect(client.notifications(TOOLS_CHANGED)).toEqual([]);
   });
 
   test('is welcomed also if its server is defined otherwise while that starts', async () => {

@@ -99,6 +99,24 @@ describe('what there is in a directory', () => {
     expect(await again).toEqual({ added: [], changed: [], removed: [], faults: ['a fault'] });
   });
 
+  test('to which somebody comes while it is being forgotten is kept, and followed', async () => {
+    const disk = new Disk();
+    disk.now['/p'] = found({ a: 'old' });
+    void disk.definitions.prepare(undefined);
+    void disk.definitions.prepare('/p');
+    await disk.settle();
+    void disk.definitions.reload();
+    await Promise.resolve();
+    disk.dirsInUse.add('/p');
+    void disk.definitions.prepare('/p');
+    await disk.settle();
+    expect(disk.urlsIn('/p')).toEqual({ a: 'old' });
+    disk.now['/p'] = found({ a: 'new' });
+    void disk.definitions.reload();
+    await disk.settle();
+    expect(disk.urlsIn('/p')).toEqual({ a: 'new' });
+  });
+
   test('where nobody works any more is forgotten', async () => {
     const disk = new Disk();
     for (const dir of ['/p', '/q']) void disk.definitions.prepare(dir);

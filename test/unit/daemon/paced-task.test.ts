@@ -49,6 +49,16 @@ test('takes a twentieth of the time, however often it is asked for', async () =>
   expect(runs).toEqual(Array.from({ length: 21 }, (_, n) => start + n * 100));
 });
 
+test('rests for two seconds at the very most', async () => {
+  const { clock, runs, task, pass } = paced(1_000);
+  const start = clock.now();
+  task.ask();
+  await pass(1_000);
+  task.ask();
+  await pass(3_000);
+  expect(runs.map((ms) => ms - start)).toEqual([0, 3_000]);
+});
+
 test('runs once more when it was asked for while it ran, until it is closed', async () => {
   const clock = new FakeClock();
   const ends: (() => void)[] = [];
