@@ -87,7 +87,7 @@ test.each([1, 2])('no more servers than %i are started at the same time', async 
   const dir = tempDir();
   const log = join(dir, 'log');
   writeFileSync(log, '');
-  const env = { FIXTURE_STARTS: log, FIXTURE_READY: log, FIXTURE_SLOW_START: '50' };
+  const env = { FIXTURE_STARTS: log, FIXTURE_READY: log, FIXTURE_SLOW_START: '400' };
   const mcpServers = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, fixtureServer(env)]));
   const daemon = await TestDaemon.start({ mcpServers, limits: { maxLocalStarts } }, { dir });
   const client = await daemon.client(ALL);
