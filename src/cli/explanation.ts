@@ -5,7 +5,7 @@ import type { Diagnostic } from '../discovery/diagnostic.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { differencesIn } from '../discovery/launch-difference.ts';
 import { explainPolicy } from '../discovery/policy-sources.ts';
-import { definitionLines, differenceLines, type Line, rendered } from './definition-view.ts';
+import { definitionLines, differenceLines, isOwn, type Line, rendered } from './definition-view.ts';
 import type { CliHost } from './host.ts';
 import type { Survey } from './survey.ts';
 import { printable } from './table.ts';
@@ -20,7 +20,8 @@ export function explanation(name: string, servers: readonly DiscoveredServer[], 
 function one(server: DiscoveredServer, found: Survey, host: CliHost): string {
   const { id, client, name, state, reason } = server;
   const why = reason === undefined ? '' : `: ${tilde(reason, host)}`;
-  const head = `${id === name ? name : `${id} (${name})`} of ${client}, ${state}${why}`;
+  const whose = isOwn(server) ? "the bridge's own config" : client;
+  const head = `${id === name ? name : `${id} (${name})`} of ${whose}, ${state}${why}`;
   const notes = notesOn(server, found.discovery.diagnostics).map(
     (message) => `  ! ${printable(tilde(message, host))}\n`,
   );
