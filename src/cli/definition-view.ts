@@ -19,7 +19,7 @@ export function definitionLines(server: DiscoveredServer, host: CliHost): Line[]
   const isProcess = transport === 'stdio';
   const lines: [string, string | undefined][] = [
     ['file', `${tilde(file, host)}, at ${placeIn(server)}`],
-    ['of', isOwn(server) ? "the bridge's own config" : `${client}, ${scope}`],
+    ['of', isOwn(server) ? ownerOf(server) : `${client}, ${scope}`],
     ['runs', isProcess && command !== undefined ? commandLine(shownLaunch(server)) : undefined],
     ['in', isProcess ? cwd && tilde(cwd, host) : undefined],
     ['connects to', isProcess || url === undefined ? undefined : `${url} (${transport})`],
@@ -32,8 +32,12 @@ export function definitionLines(server: DiscoveredServer, host: CliHost): Line[]
 }
 
 /** The one of the bridge, which is not read as a client's file: its servers come without what is around them. */
-export function isOwn({ client, scope }: DiscoveredServer): boolean {
+function isOwn({ client, scope }: DiscoveredServer): boolean {
   return client === 'bridge' && scope === 'dynamic';
+}
+
+export function ownerOf(server: DiscoveredServer): string {
+  return isOwn(server) ? "the bridge's own config" : server.client;
 }
 
 function placeIn(server: DiscoveredServer): string {

@@ -155,6 +155,7 @@ test("--explain says where in the bridge's own config a server stands", async ()
     '  file    ~/.config/mcp-bridge/config.json, at /mcpServers/memory',
     "  of      the bridge's own config",
   ]);
+  expect(text).toContain("Used: memory (of the bridge's own config).");
 });
 
 test('what has changed since it was approved is told in the table, and in full when explained', async () => {
