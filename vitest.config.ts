@@ -5,7 +5,7 @@ const project = (name: string, timeoutMs: number) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
-    setupFiles: name === 'unit' ? [] : ['test/support/no-leftovers.ts'],
+    setupFiles: ['test/support/own-home.ts', ...(name === 'unit' ? [] : ['test/support/no-leftovers.ts'])],
     testTimeout: timeoutMs,
     hookTimeout: timeoutMs,
   },

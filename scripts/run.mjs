@@ -8,11 +8,19 @@ const daemon = spawn(process.execPath, ['dist/mcp-bridge.cjs', 'serve'], { stdio
 createInterface({ input: daemon.stderr }).on('line', (line) => {
   process.stderr.write(`${line}\n`);
   const path = /^mcp-bridge: listening on (.*)$/.exec(line)?.[1];
-  if (path !== undefined) introduce(path);
+  if (path !== undefined) introduce(path).catch(giveUp);
 });
 process.on('SIGTERM', () => daemon.kill());
 process.on('SIGINT', () => undefined); // a terminal sends it to the daemon as well
 daemon.on('exit', (code) => process.exit(code ?? 1));
+
+/** The daemon is the script's own: it ends with it. */
+function giveUp(error) {
+  process.stderr.write(`make run: ${error.message}\n`);
+  process.exitCode = 1;
+  daemon.removeAllListeners('exit');
+  daemon.kill();
+}
 
 /** Talks to the bridge as any client would, and shows it. */
 async function introduce(path) {
@@ -33,18 +41,31 @@ Any MCP client can use it with one of these entries in its config:`);
 }
 
 /** Initializes a connection of its own, asks one thing, and resolves to the result. */
-function ask(path, meta, method) {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    const send = (id, name, params) =>
-      socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: name, params })}\n`);
-    createInterface({ input: socket }).on('line', (line) => {
-      const { id, result, error } = JSON.parse(line);
-      if (id === 1 && !error) return send(2, method, {});
-      socket.end();
-      resolve(result ?? { failed: `${error.message}. ${error.data?.hint ?? ''}` });
-    });
+async function ask(path, meta, method) {
+  const socket = connect(path);
+  const failed = new Promise((_, reject) => socket.once('error', reject));
+  const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
+  const request = async (id, name, params) => {
+    socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: name, params })}\n`);
+    const { result, error } = await Promise.race([answerTo(id, lines), failed]);
+    return result ?? { failed: `${error.message}. ${error.data?.hint ?? ''}` };
+  };
+  try {
     const clientInfo = { name: 'make-run', version: '1' };
-    send(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo, _meta: meta });
-  });
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo, _meta: meta };
+    const hello = await request(1, 'initialize', params);
+    return hello.failed === undefined ? await request(2, method, {}) : hello;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Whatever else comes before it, such as a notification, is not for us. */
+async function answerTo(id, lines) {
+  for (;;) {
+    const { value, done } = await lines.next();
+    if (done) throw new Error('the bridge has closed the connection');
+    const message = JSON.parse(value);
+    if (message.id === id && message.method === undefined) return message;
+  }
 }

@@ -60,6 +60,10 @@ function remoteServer(name: string, servers: Served) {
     throw new BridgeError('AUTH_FAILED', `Server ${name} has an Authorization header of its own, which goes before`, {
       hint: 'Take it out of its headers.',
     });
+  if (new URL(definition.url).username !== '')
+    throw new BridgeError('AUTH_FAILED', `Server ${name} has a user in its URL, who goes before`, {
+      hint: 'Take it out of its URL.',
+    });
   return definition;
 }
 

@@ -1,7 +1,6 @@
 // All verbs as yargs knows them: help, suggestions, and the dispatch of those that need not start in a hurry.
 
 import yargs, { type Argv } from 'yargs';
-import { BridgeError } from '../util/bridge-error.ts';
 import type { DecideValues } from './approve.ts';
 import type { AuthValues } from './auth.ts';
 import { clients, reload, start, status, stop } from './daemon-verbs.ts';
@@ -11,6 +10,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { APPROVE, AUTH, CONNECT, DISCOVER, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
 import type { PolicyValues } from './policy.ts';
+import { checkVerb, usageError } from './usage.ts';
 
 const SERVER_NAME = 'A name, an id, an alias, or CLIENT:NAME';
 const NAMES = { type: 'string', array: true, describe: SERVER_NAME } as const;
@@ -26,24 +26,33 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
   const does: Does = (verb) => async (values) => {
     exitCode = await verb(values as Parameters<typeof verb>[0], host);
   };
-  const elsewhere = (): void => undefined;
   // What follows `--` is the command line of a server, and none of our business.
   const end = args.indexOf('--');
   const [own, line] = end < 0 ? [args, undefined] : [args.slice(0, end), args.slice(end + 1)];
-  const parser: Argv = yargs([...own])
+  checkVerb(own);
+  const parser = withDiscoveringVerbs(yargs([...own]), does);
+  const all = withDaemonVerbs(withEditingVerbs(parser, does, line), does);
+  await all
     .scriptName('mcp-bridge')
     .usage('$0 VERB\n\nLets many MCP clients on this host share MCP servers through one socket.')
-    .command('serve', 'Run the daemon in the foreground', (y) => y.options(SERVE), elsewhere)
-    .command(
-      'start',
-      'Start the daemon in the background',
-      (y) => y.options({ ...WHERE, 'log-level': LOGGING['log-level'] }),
-      does(start),
-    )
-    .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(WHERE), does(stop))
-    .command('reload', 'Look for servers anew, and show what has changed', (y) => y.options(LISTING), does(reload))
-    .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
-    .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
+    .demandCommand(1, 'Name a verb')
+    .strict()
+    .parserConfiguration({ 'boolean-negation': false })
+    .version(host.version)
+    .help()
+    .alias('help', 'h')
+    .wrap(null)
+    .exitProcess(false)
+    .fail((message, error) => {
+      throw error ?? usageError(message, own);
+    })
+    .parseAsync();
+  return exitCode;
+}
+
+/** What there is, and what may be used of it. */
+function withDiscoveringVerbs(parser: Argv, does: Does): Argv {
+  return parser
     .command(
       'discover',
       'Show every definition of a server in the files of all clients, and what became of it',
@@ -71,32 +80,33 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
           does(async (values: PolicyValues, host) => (await import('./policy.ts')).explainRule(values, host)),
         )
         .demandCommand(1, 'Name what to do: mcp-bridge policy explain NAME'),
-    )
+    );
+}
+
+function withDaemonVerbs(parser: Argv, does: Does): Argv {
+  const elsewhere = (): void => undefined;
+  return parser
     .command(
       'auth <name>',
       'Sign in to a server at a URL',
       (y) => y.positional('name', { type: 'string', describe: 'The server' }).options(AUTH),
       does(async (values: AuthValues, host) => (await import('./auth.ts')).auth(values, host)),
     )
+    .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
+    .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
+    .command(
+      'start',
+      'Start the daemon in the background',
+      (y) => y.options({ ...WHERE, 'log-level': LOGGING['log-level'] }),
+      does(start),
+    )
+    .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(WHERE), does(stop))
+    .command('reload', 'Look for servers anew, and show what has changed', (y) => y.options(LISTING), does(reload))
+    .command('serve', 'Run the daemon in the foreground', (y) => y.options(SERVE), elsewhere)
     .command(
       'connect',
       'Be a stdio MCP server which is the bridge, for the config of any client',
       (y) => y.options(CONNECT),
       elsewhere,
-    )
-    .demandCommand(1, 'Name a verb')
-    .strict()
-    .recommendCommands()
-    .parserConfiguration({ 'boolean-negation': false })
-    .version(host.version)
-    .help()
-    .wrap(null)
-    .exitProcess(false)
-    .fail((message, error) => {
-      if (error) throw error;
-      const guess = message.startsWith('Did you mean') ? `There is no verb ${args[0] ?? ''}. ${message}` : message;
-      throw new BridgeError('USAGE', guess, { hint: 'See: mcp-bridge --help' });
-    });
-  await withEditingVerbs(parser, does, line).parseAsync();
-  return exitCode;
+    );
 }

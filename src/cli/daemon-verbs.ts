@@ -15,7 +15,8 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate, placeOf, type WhereValues } from './locate.ts';
-import { duration, printable, table } from './table.ts';
+import { statusText } from './status-view.ts';
+import { printable, table } from './table.ts';
 
 const POLL_MS = 20;
 const STOP_TIMEOUT_MS = 30_000;
@@ -25,12 +26,13 @@ export async function start(
   host: CliHost,
 ): Promise<number> {
   const { path, loaded, configError } = await locate(values, host, true);
-  if (configError !== undefined) throw configError;
   const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
   if (running !== undefined) {
+    if (configError !== undefined) host.stderr.write(lineFor(configError));
     host.stdout.write(`mcp-bridge runs already at ${path} (pid ${running.pid})\n`);
     return DONE;
   }
+  if (configError !== undefined) throw configError;
   const config = loaded.file === undefined ? [] : ['--config', loaded.file];
   const level = values['log-level'] === undefined ? [] : ['--log-level', values['log-level']];
   const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs: [...config, ...level] });
@@ -60,26 +62,7 @@ export async function stop(values: WhereValues, host: CliHost): Promise<number> 
 export async function status(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
   const report = await ask<StatusReport>(values, host, 'bridge/status');
   if (values.json === true) return printJson(report, host);
-  const { pid, version, socketPath, uptimeMs, clients, configFile, configFaults, definitionFaults, instances } = report;
-  host.stdout.write(
-    `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}\n`,
-  );
-  host.stdout.write(`config: ${configFile ?? 'none'}\n\n`);
-  const rows = instances.map((i) => [
-    i.server,
-    i.state,
-    `${i.pid ?? '-'}`,
-    `${i.sessions}`,
-    `${i.calls}`,
-    `${i.restarts}`,
-  ]);
-  host.stdout.write(table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows));
-  const failures = instances.flatMap(({ state, lastError }) => (state !== 'ready' && lastError ? [lastError] : []));
-  const late = instances.flatMap(({ server, leftOut }) =>
-    leftOut ? [`${server} has not said what it has, so lists of all servers are made without it`] : [],
-  );
-  for (const note of [...configFaults, ...definitionFaults, ...failures, ...new Set(late)])
-    host.stdout.write(`! ${printable(note)}\n`);
+  host.stdout.write(statusText(report));
   return DONE;
 }
 

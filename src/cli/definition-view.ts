@@ -14,12 +14,12 @@ export type Line = readonly [label: string, text: string];
 
 /** Where it stands and what it is. */
 export function definitionLines(server: DiscoveredServer, host: CliHost): Line[] {
-  const { file, pointer, client, scope, inputs } = server;
+  const { file, client, scope, inputs } = server;
   const { command, url, cwd, env, headers, headersHelper, transport } = shownLaunch(server);
   const isProcess = transport === 'stdio';
   const lines: [string, string | undefined][] = [
-    ['file', `${tilde(file, host)}, at ${pointer === '' ? 'its top' : pointer}`],
-    ['of', `${client}, ${scope}`],
+    ['file', `${tilde(file, host)}, at ${placeIn(server)}`],
+    ['of', isOwn(server) ? ownerOf(server) : `${client}, ${scope}`],
     ['runs', isProcess && command !== undefined ? commandLine(shownLaunch(server)) : undefined],
     ['in', isProcess ? cwd && tilde(cwd, host) : undefined],
     ['connects to', isProcess || url === undefined ? undefined : `${url} (${transport})`],
@@ -29,6 +29,20 @@ export function definitionLines(server: DiscoveredServer, host: CliHost): Line[]
     ['needs', namesIn(inputs.map(suppliedBy))],
   ];
   return lines.flatMap(([label, text]): Line[] => (text ? [[label, printable(text)]] : []));
+}
+
+/** The one of the bridge, which is not read as a client's file: its servers come without what is around them. */
+function isOwn({ client, scope }: DiscoveredServer): boolean {
+  return client === 'bridge' && scope === 'dynamic';
+}
+
+export function ownerOf(server: DiscoveredServer): string {
+  return isOwn(server) ? "the bridge's own config" : server.client;
+}
+
+function placeIn(server: DiscoveredServer): string {
+  if (isOwn(server)) return `/mcpServers${server.pointer}`;
+  return server.pointer === '' ? 'its top' : server.pointer;
 }
 
 function namesIn(names: readonly string[]): string | undefined {

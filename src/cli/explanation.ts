@@ -5,7 +5,7 @@ import type { Diagnostic } from '../discovery/diagnostic.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { differencesIn } from '../discovery/launch-difference.ts';
 import { explainPolicy } from '../discovery/policy-sources.ts';
-import { definitionLines, differenceLines, type Line, rendered } from './definition-view.ts';
+import { definitionLines, differenceLines, type Line, ownerOf, rendered } from './definition-view.ts';
 import type { CliHost } from './host.ts';
 import type { Survey } from './survey.ts';
 import { printable } from './table.ts';
@@ -18,9 +18,9 @@ export function explanation(name: string, servers: readonly DiscoveredServer[], 
 }
 
 function one(server: DiscoveredServer, found: Survey, host: CliHost): string {
-  const { id, client, name, state, reason } = server;
+  const { id, name, state, reason } = server;
   const why = reason === undefined ? '' : `: ${tilde(reason, host)}`;
-  const head = `${id === name ? name : `${id} (${name})`} of ${client}, ${state}${why}`;
+  const head = `${id === name ? name : `${id} (${name})`} of ${ownerOf(server)}, ${state}${why}`;
   const notes = notesOn(server, found.discovery.diagnostics).map(
     (message) => `  ! ${printable(tilde(message, host))}\n`,
   );
@@ -74,7 +74,7 @@ function notesOn({ file, name }: DiscoveredServer, diagnostics: readonly Diagnos
 
 function summaryOf(name: string, servers: readonly DiscoveredServer[], { discovery }: Survey): string[] {
   const ready = servers.filter(({ state }) => state === 'ready');
-  const ids = ready.map(({ id, client }) => `${id} (of ${client})`).join(', ');
+  const ids = ready.map((server) => `${server.id} (of ${ownerOf(server)})`).join(', ');
   const isAmong = (members: readonly string[]): boolean =>
     members.length > 1 && servers.some((server) => members.includes(`${server.client}:${server.name}`));
   return [

@@ -1,8 +1,9 @@
 // Finds the config file and reads it. Without one, everything has a default.
 
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { readRegularSync } from '../local/regular-file.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { membersOf } from '../util/json-value.ts';
@@ -88,7 +89,7 @@ function expandHome(path: string, homedir: string): string {
 
 async function readConfig(file: string): Promise<unknown> {
   if (PROGRAMS.includes(extname(file).slice(1))) return runConfig(file);
-  const text = readText(file).replace(/^\ufeff/, '');
+  const text = readText(file);
   try {
     return JSON.parse(text);
   } catch {
@@ -98,13 +99,19 @@ async function readConfig(file: string): Promise<unknown> {
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return new TextDecoder().decode(readRegularSync(file)); // without a byte order mark
   } catch (error) {
-    throw new BridgeError('CONFIG_INVALID', `Cannot read ${file}: ${systemCode(error) ?? 'unknown error'}`, {
-      cause: error,
-    });
+    const code = systemCode(error) ?? 'unknown error';
+    throw new BridgeError('CONFIG_INVALID', `Cannot read ${file}: ${UNREADABLE[code] ?? code}`, { cause: error });
   }
 }
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  EACCES: 'it may not be read by this user',
+  EFBIG: 'it is larger than 5 MB',
+  EISDIR: 'it is a directory',
+  NOT_A_FILE: 'it is no regular file',
+};
 
 /** Comments and trailing commas are welcome in .json too; the parser for them is loaded only where they are. */
 async function parseWithComments(file: string, text: string): Promise<unknown> {
@@ -122,9 +129,11 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
 
 async function runConfig(file: string): Promise<unknown> {
   try {
+    const stat = statSync(file);
+    if (!stat.isFile()) throw new Error(UNREADABLE.NOT_A_FILE);
     // One that has changed since is another module.
     const { href } = pathToFileURL(file);
-    const module = (await import(`${href}?${statSync(file).mtimeMs}`)) as { default?: unknown };
+    const module = (await import(`${href}?${stat.mtimeMs}`)) as { default?: unknown };
     if (module.default === undefined) throw new Error('it has no default export');
     return module.default;
   } catch (error) {

@@ -1,11 +1,10 @@
 // What of a command line or a URL may be shown: secrets that somebody has written into it become three stars. Variables
 // stay as they are written, and so does whatever a shell would run: a mask must not hide a command.
 
-import { looksRandom, looksSecret } from './secret-signs.ts';
+import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
 
 const MASK = '***';
 const VARIABLE = /\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{(?:env|file):[^{}]*\}|%[A-Za-z_]\w*%/g;
-const PLAIN_WORD = /^(?:true|false|yes|no|on|off|none|null)?$/i;
 
 /** A value that is a secret: only variables in it, and the kind of authorization, are left. */
 export function maskedValue(value: string): string {
@@ -54,8 +53,6 @@ const QUOTED_HEADER = /(['"])([\w-]+)(\s*:\s*)([^'"`$]*)(?=\1)/g;
 const HEADER = new RegExp(`(^|[\\s'"=])([\\w-]+)(:\\s*)((?:(?:Bearer|Basic|Token)\\s+)?${INERT})`, 'gi');
 const FLAG = new RegExp(`(^|[\\s'"])(--?[\\w-]+)(\\s+['"]?)(?!-)(${INERT})`, 'g');
 const ASSIGNMENT = new RegExp(`(^|[\\s'";&|(])((?:--?)?[A-Za-z_][\\w.-]*)(=)("[^"$\`]*"|'[^']*'|${INERT})`, 'g');
-const KNOWN_TOKEN =
-  /\b(?:(?:sk|rk|gh[opusr]|github_pat|glpat|xox[a-z]|hf|shpat|lin_api)[-_][\w-]{8,}|(?:AKIA|ASIA|AIza|ya29\.|eyJ)[\w-]{12,})/g;
 
 function maskedMember(whole: string, before: string, name: string, between: string, value: string): string {
   return looksSecret(name) ? `${before}${name}${between}${maskedValue(value)}` : whole;

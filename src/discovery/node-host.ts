@@ -1,15 +1,9 @@
-// The machine that we run on, for discovery. Only regular files are read: opening a pipe or a device must not keep
-// anyone waiting, and nothing is read that is larger than any config.
+// The machine that we run on, for discovery. Only regular files are read, and none that is larger than any config.
 
-import { closeSync, constants, fstatSync, open, readSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
-import { promisify } from 'node:util';
+import { readRegular } from '../local/regular-file.ts';
 import { systemCode } from '../util/bridge-error.ts';
 import type { DiscoveryHost, HostFiles, OwnIdentity, Platform } from './host.ts';
-import { MOST_BYTES } from './source-text.ts';
-
-const openFile = promisify(open);
-const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 export interface NodeProcess {
   readonly platform: string;
@@ -46,34 +40,4 @@ function unlessAbsent<Found, Otherwise>(
       throw error;
     }
   };
-}
-
-async function readRegular(path: string): Promise<Uint8Array> {
-  const fd = await openFile(path, READ);
-  try {
-    return contentOf(fd, path);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Synchronously, as config files are small: the round trips of four calls would take longer than the calls. */
-function contentOf(fd: number, path: string): Uint8Array {
-  const stat = fstatSync(fd);
-  if (stat.isDirectory()) throw failure('EISDIR', path);
-  if (!stat.isFile()) throw failure('NOT_A_FILE', path);
-  if (stat.size > MOST_BYTES) throw failure('EFBIG', path);
-  const buffer = Buffer.allocUnsafe(stat.size);
-  let length = 0;
-  // What grows meanwhile is being written: it is read up to where it was.
-  while (length < buffer.length) {
-    const count = readSync(fd, buffer, length, buffer.length - length, null);
-    if (count === 0) break;
-    length += count;
-  }
-  return buffer.subarray(0, length);
-}
-
-function failure(code: string, path: string): Error {
-  return Object.assign(new Error(`${path} is not read`), { code });
 }

@@ -2,10 +2,10 @@
 // of it is a secret. Variables stay as they are written; of the environment and of headers there are names only.
 
 import { printable } from '../util/printable.ts';
+import { looksRandom, looksSecret } from '../util/secret-signs.ts';
 import { programName } from './command-line.ts';
 import type { DiscoveredServer, DiscoveredTransport, Launch } from './discovered-server.ts';
 import { isSteering, maskedText, maskedUrl, maskedValue } from './masked-text.ts';
-import { looksRandom, looksSecret } from './secret-signs.ts';
 
 export interface ShownLaunch {
   readonly transport: DiscoveredTransport;

@@ -1,9 +1,8 @@
 // The text in the bytes of a config file: UTF-8 and nothing else, because a guess would make servers out of garbage.
 
 import { isUtf8 } from 'node:buffer';
+import { MOST_CONFIG_BYTES } from '../local/regular-file.ts';
 import { type Diagnostic, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
-
-export const MOST_BYTES = 5 * 1024 * 1024;
 
 /** There is something, and nothing to read in it. */
 export class SourceFault extends Error {
@@ -19,7 +18,8 @@ export class SourceFault extends Error {
 /** Throws a SourceFault when that is no text, or none at all. */
 export function textOf(bytes: Uint8Array, path: string, report: Report): string {
   const refuse = (code: DiagnosticCode, message: string): SourceFault => new SourceFault(code, message, path);
-  if (bytes.length > MOST_BYTES) throw refuse('too-large', `${path} is larger than 5 MB. Nothing of it is used.`);
+  if (bytes.length > MOST_CONFIG_BYTES)
+    throw refuse('too-large', `${path} is larger than 5 MB. Nothing of it is used.`);
   const wide = wideEncodingOf(bytes);
   if (wide !== undefined) throw refuse('encoding', `${path} is in ${wide}. Save it as UTF-8: nothing of it is used.`);
   if (!isUtf8(bytes)) throw refuse('encoding', `${path} is not UTF-8. Save it as UTF-8: nothing of it is used.`);

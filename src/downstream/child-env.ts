@@ -46,12 +46,7 @@ export function childEnvironment(own: Environment, declared: Readonly<Record<str
 /** Shorter values, such as `1` or `on`, are no secrets, and would make a text unreadable. */
 const SHORTEST_SECRET = 4;
 
-/** Takes the values of declared variables out of a text that a server has written. */
-export function redact(text: string, declared: Readonly<Record<string, string>>): string {
-  return redactEach(text, Object.entries(declared));
-}
-
-/** The same for names that stand for several values. */
+/** Takes the values that are secrets out of a text; each leaves its name behind. */
 export function redactEach(text: string, named: readonly (readonly [name: string, value: string])[]): string {
   const secrets = named.filter(([, value]) => value.length >= SHORTEST_SECRET);
   secrets.sort(([, a], [, b]) => b.length - a.length); // one value may be a part of another

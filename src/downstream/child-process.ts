@@ -6,11 +6,14 @@ import type { StdioServer } from '../core/server-definition.ts';
 import { systemCode } from '../util/bridge-error.ts';
 import { ByteRing } from '../util/byte-ring.ts';
 import type { Clock } from '../util/clock.ts';
+import { secretsInArguments } from '../util/given-secrets.ts';
+import { KNOWN_TOKEN } from '../util/secret-signs.ts';
 import type { Link } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
-import { childEnvironment, type Environment, redact } from './child-env.ts';
+import { childEnvironment, type Environment, redactEach } from './child-env.ts';
 import type { ServerConnection } from './connection.ts';
+import { lastLine, lastWords } from './last-words.ts';
 import type { OrphanGuard } from './orphan-guard.ts';
 import { signalGroup } from './process-group.ts';
 
@@ -74,14 +77,23 @@ export class ServerProcess implements ServerConnection {
     return this.#child.pid;
   }
 
-  /** The last lines on stderr, without the values of the variables that it was given. */
   lastWords(): string {
-    const lines = this.#stderr.text().trimEnd().split('\n').slice(-LAST_WORDS_LINES);
-    return this.safe(lines.join('\n')).replace(/[^\P{Cc}\n\t]/gu, '');
+    return lastWords(this.#said(), LAST_WORDS_LINES);
   }
 
+  lastLine(): string {
+    return lastLine(this.#said());
+  }
+
+  /** On stderr. */
+  #said(): string {
+    return this.safe(this.#stderr.text()).replace(/[^\P{Cc}\n\t]/gu, '');
+  }
+
+  /** Without the values of the variables that it was given, and the secrets among its arguments. */
   safe(text: string): string {
-    return redact(text, this.#definition.env);
+    const { env, args } = this.#definition;
+    return redactEach(text, [...Object.entries(env), ...secretsInArguments(args)]).replace(KNOWN_TOKEN, '[secret]');
   }
 
   /** Ends the process and all of its group; resolves when it is gone. */

@@ -15,6 +15,8 @@ export interface ServerConnection {
   safe(text: string): string;
   /** The last that it said besides the protocol, without secrets; '' if nothing. */
   lastWords(): string;
+  /** The one line of it that says most. */
+  lastLine(): string;
   /** Ends it; resolves when it is gone. */
   stop(): Promise<void>;
 }

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Backend } from '../core/backend.ts';
 import type { Counters } from '../core/counters.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
@@ -45,7 +46,7 @@ export class Instance {
   #starts = 0;
   #vacancy: Timer | undefined;
   #leaveGate: () => void = () => undefined;
-  /** Why it could not be started, or has gone, when that happened last. */
+  /** Why it could not be started, or has gone, if it has not come back since. */
   lastError: string | undefined;
 
   constructor(definition: ServerDefinition, backend: Backend, context: InstanceContext) {
@@ -198,7 +199,7 @@ export class Instance {
   #refusedStart(error: unknown): BridgeError {
     if (error instanceof BridgeError) return error;
     const { name } = this.definition;
-    const options = { server: name, hint: this.#remedy(''), cause: error };
+    const options = { server: name, hint: this.#remedy(), cause: error };
     const how = systemCode(error) ?? messageOf(error);
     return new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started: ${how}`, options);
   }
@@ -213,6 +214,7 @@ export class Instance {
     }
     if (hello === undefined) return;
     this.#leaveGate();
+    this.lastError = undefined;
     this.#happen('opened');
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
     this.backend.opened({ outbox: child.link.outbox, instanceId: randomBytes(8).toString('hex'), hello });
@@ -275,20 +277,33 @@ export class Instance {
   #startError(child: ServerConnection, how: string): BridgeError {
     if (child.failure !== undefined) return child.failure;
     const { name } = this.definition;
+    const missing = this.#missing(how);
+    if (missing !== undefined)
+      return new BridgeError('SERVER_START_FAILED', `Server ${name} ${missing}`, { server: name });
     const lastWords = child.lastWords();
-    const remedy = this.#remedy(how);
+    const remedy = this.#remedy();
     const hint = lastWords === '' ? remedy : `Its last words were: ${lastWords}`;
     // Many clients show a person nothing but the message.
-    const why = lastWords === '' ? remedy : (lastWords.split('\n').at(-1) ?? '').slice(0, LONGEST_REASON);
-    return new BridgeError('SERVER_START_FAILED', `Server ${name} ${how}: ${why}`, { server: name, hint });
+    const why = child.lastLine().slice(0, LONGEST_REASON) || remedy;
+    const options = hint === why ? { server: name } : { server: name, hint };
+    return new BridgeError('SERVER_START_FAILED', `Server ${name} ${how}: ${why}`, options);
   }
 
-  #remedy(how: string): string {
-    if (this.definition.transport !== 'stdio') return `Check its url, at ${originOf(this.definition.url)}`;
+  /** What is not there, where the system call says no more than ENOENT. */
+  #missing(how: string): string | undefined {
+    if (this.definition.transport !== 'stdio' || !how.endsWith(': ENOENT')) return undefined;
     const { command, cwd = this.definition.dir } = this.definition;
-    // The system call says ENOENT for both.
-    if (how.includes('ENOENT') && cwd !== undefined && !existsSync(cwd)) return `Its directory does not exist: ${cwd}`;
-    return `Check its command: ${command}`;
+    const not = how.slice(0, -'ENOENT'.length);
+    if (cwd !== undefined && !existsSync(cwd)) return `${not}its directory does not exist: ${cwd}`;
+    if (!command.includes('/')) return `${not}there is no program ${command} on the PATH of the bridge`;
+    if (existsSync(resolve(cwd ?? this.#context.cwd, command)))
+      return `${not}the interpreter that ${command} names is not there`;
+    return `${not}there is no program ${command}`;
+  }
+
+  #remedy(): string {
+    if (this.definition.transport !== 'stdio') return `Check its url, at ${originOf(this.definition.url)}`;
+    return `Check its command: ${this.definition.command}`;
   }
 }
 

@@ -5,11 +5,12 @@ import { TokenKeeper } from '../auth/token-keeper.ts';
 import type { RemoteServer } from '../core/server-definition.ts';
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import { deferred } from '../util/deferred.ts';
+import { secretsInUrl } from '../util/given-secrets.ts';
 import { redactEach } from './child-env.ts';
 import type { LaunchContext } from './child-process.ts';
 import { helperHeaders } from './headers-helper.ts';
 import { failureOf, originOf, type RemoteFailure } from './remote-failure.ts';
-import { configuredHeaders, mergedHeaders } from './remote-headers.ts';
+import { configuredHeaders, type HeaderMap, mergedHeaders, urlWithUser } from './remote-headers.ts';
 
 /** From here on a word of a header counts as a secret of its own, such as the token behind `Bearer`. */
 const SECRET_WORD = 8;
@@ -17,6 +18,7 @@ const SECRET_WORD = 8;
 const SIGN_IN_NEEDED = 'wants you to sign in';
 
 export class RemoteEnd {
+  /** Its URL without a user or password, which go as a header. */
   readonly definition: RemoteServer;
   readonly ended: Promise<string>;
   /** Why it could not be opened. */
@@ -24,6 +26,7 @@ export class RemoteEnd {
   /** For a server that we can sign in to. */
   keeper: TokenKeeper | undefined;
   readonly #context: LaunchContext;
+  readonly #ofUrl: HeaderMap;
   readonly #configured: Readonly<Record<string, string>>;
   readonly #secrets: [name: string, value: string][] = [];
   readonly #end = deferred<string>();
@@ -31,12 +34,16 @@ export class RemoteEnd {
 
   /** Throws if a header needs a variable that is not set. */
   constructor(definition: RemoteServer, context: LaunchContext) {
-    this.definition = definition;
+    const { url, authorization } = urlWithUser(definition.url);
+    this.definition = { ...definition, url };
+    this.#ofUrl = authorization === undefined ? {} : { authorization };
     this.ended = this.#end.promise;
     this.#context = context;
     const used = new Map<string, string>();
     this.#configured = configuredHeaders(definition, context.environment, used);
     this.#hideHeaders(this.#configured);
+    this.#hideHeaders(this.#ofUrl);
+    for (const [name, value] of secretsInUrl(definition.url)) this.hide(name, value);
     for (const [name, value] of used) this.hide(name, value);
   }
 
@@ -49,7 +56,7 @@ export class RemoteEnd {
   async headers(): Promise<Readonly<Record<string, string>>> {
     const helped = await helperHeaders(this.definition, this.#context, this.signal);
     this.#hideHeaders(helped);
-    const headers = mergedHeaders(this.#configured, helped);
+    const headers = mergedHeaders(this.#ofUrl, this.#configured, helped);
     if (this.definition.transport !== 'ws' && headers.authorization === undefined) this.#keepTokens();
     return headers;
   }

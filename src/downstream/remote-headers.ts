@@ -2,6 +2,7 @@
 
 import type { RemoteServer } from '../core/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { decoded } from '../util/given-secrets.ts';
 import { fillIn } from '../util/variables.ts';
 import type { Environment } from './child-env.ts';
 
@@ -37,4 +38,16 @@ export function mergedHeaders(...maps: readonly HeaderMap[]): HeaderMap {
   const merged = new Headers();
   for (const map of maps) for (const [name, value] of Object.entries(map)) merged.set(name, value);
   return Object.fromEntries(merged);
+}
+
+/** What a URL says of who asks, as a header: `fetch` refuses a URL that has it. */
+export function urlWithUser(url: string): { readonly url: string; readonly authorization: string | undefined } {
+  if (!URL.canParse(url)) return { url, authorization: undefined };
+  const bare = new URL(url);
+  const { username, password } = bare;
+  if (username === '' && password === '') return { url, authorization: undefined };
+  bare.username = '';
+  bare.password = '';
+  const user = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
+  return { url: bare.href, authorization: `Basic ${user}` };
 }

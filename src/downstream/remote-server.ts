@@ -75,6 +75,10 @@ class RemoteConnection implements ServerConnection {
     return this.#lastError;
   }
 
+  lastLine(): string {
+    return this.#lastError;
+  }
+
   safe(text: string): string {
     return this.#end.safe(text);
   }

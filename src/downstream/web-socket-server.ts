@@ -45,6 +45,10 @@ export class WebSocketConnection implements ServerConnection {
     return this.#lastError;
   }
 
+  lastLine(): string {
+    return this.#lastError;
+  }
+
   safe(text: string): string {
     return this.#end.safe(text);
   }

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { VERBS } from '../../src/cli/usage.ts';
 import { RawClient, textOf } from '../support/raw-client.ts';
 import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
@@ -99,10 +100,15 @@ describe('start, status, clients, stop', () => {
     writeFileSync(config, JSON.stringify({ mcpServers: { fixture: fixtureServer(), bad: {} } }));
     await run(['start']);
     expect((await run(['status'])).stdout).toMatch(
-      /config: .*mcp-bridge\.config\.json\n[\s\S]*! mcpServers\.bad needs a command/,
+      /config: .*mcp-bridge\.config\.json\n[\s\S]*! .*mcp-bridge\.config\.json: mcpServers\.bad needs a command/,
     );
     writeFileSync(config, '{ "mcpServers": {');
     expect((await run(['status'])).code).toBe(0);
+    expect(await run(['start'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('runs already'),
+      stderr: expect.stringContaining(':1:18: a closing brace is expected here'),
+    });
     expect((await run(['connect', '--server', 'fixture'], INITIALIZE)).stdout).toContain('"serverInfo"');
     expect((await run(['stop'])).code).toBe(0);
     expect(await run(['start'])).toMatchObject({
@@ -119,8 +125,10 @@ describe('start, status, clients, stop', () => {
       JSON.stringify({ mcpServers: { gone: { command: '/no/such', cwd: 'nowhere' } } }),
     );
     const { stdout } = await run(['connect'], INITIALIZE);
-    expect(stdout).toContain(`Its directory does not exist: ${join(dir, 'nowhere')}`);
-    expect((await run(['status'])).stdout).toContain('! Server gone could not be started: ENOENT');
+    expect(stdout).toContain(`its directory does not exist: ${join(dir, 'nowhere')}`);
+    expect((await run(['status'])).stdout).toMatch(
+      /gone +failed[\s\S]*\n! Server gone could not be started: its directory does not exist: \/.*\n$/,
+    );
   });
 
   test('start in a command substitution does not hold the shell', async () => {
@@ -277,11 +285,31 @@ describe('usage', () => {
     [['serve', '--log-level', 'loud'], /--log-level is one of debug, info, warn, error, silent/],
     [['connect', 'extra'], /mcp-bridge connect --help/],
     [[], /Name a verb/],
+    [['stat'], /There is no verb stat\. Did you mean start or status\? See: mcp-bridge --help/],
+    [['frobnicate'], /There is no verb frobnicate\. See/],
+    [['constructor'], /There is no verb constructor/],
+    [['policy', 'explane', 'x'], /There is no verb policy explane\. Did you mean policy explain\?/],
+    [['policy'], /Name what to do: mcp-bridge policy explain NAME/],
+    [['policy', 'explain'], /: Name a server: mcp-bridge policy explain NAME/],
+    [['auth'], /: Name a server: mcp-bridge auth NAME\. See: mcp-bridge auth --help/],
+    [['remove'], /: Name a server: mcp-bridge remove NAME/],
+    [['add'], /: Name a server: mcp-bridge add NAME -- COMMAND…/],
+    [['uninstall'], /: Name a client: mcp-bridge uninstall CLIENT/],
+    [['--foo'], /: Unknown option --foo\. See: mcp-bridge --help/],
+    [['--foo=1'], /: Unknown option --foo\./],
+    [['discover', '--foo'], /: Unknown option --foo\. See: mcp-bridge discover --help/],
   ])('%j is wrong usage: one line, and 2', async (args, said) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(said);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test('the help has every verb that is known, first what there is, then what runs', async () => {
+    const { stdout } = await run(['--help']);
+    const verbs = [...stdout.matchAll(/^ {2}mcp-bridge (\S+)/gm)].map(([, verb]) => verb);
+    expect(verbs).toEqual(Object.keys(VERBS).map((verb) => verb.split(' ')[0]));
+    expect((await run(['-h'])).stdout).toBe(stdout);
   });
 
   test('every verb explains itself', async () => {

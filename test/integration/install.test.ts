@@ -233,7 +233,7 @@ describe('install without a client', () => {
   test.each([
     [['install', 'claude'], 'Perhaps: claude-code'],
     [['uninstall', 'nobody'], 'There are: claude-code, '],
-    [['uninstall'], 'Not enough'],
+    [['uninstall'], 'Name a client: mcp-bridge uninstall CLIENT'],
     [['install', 'cursor', '--', 'x'], 'Only `add` takes a command line'],
     [['import'], 'Name the clients to import from, or --all'],
     [['import', '--all', 'cursor'], '--all takes no clients'],

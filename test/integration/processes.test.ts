@@ -100,6 +100,7 @@ test('a command that does not exist, and a server that says nothing, give a clea
   const daemon = await TestDaemon.start({
     mcpServers: {
       none: { command: '/no/such/program' },
+      lost: { command: 'no-such-program' },
       mute: fixtureServer({ FIXTURE_SILENT: '1', FIXTURE_STDERR: 'hm' }),
     },
     limits: { startTimeoutMs: 400 },
@@ -107,14 +108,32 @@ test('a command that does not exist, and a server that says nothing, give a clea
   const client = await daemon.connect();
   const none = await client.initialize({ 'mcp-bridge/view': 'server:none' });
   expect(none.error).toMatchObject({
-    message: 'Server none could not be started: ENOENT: Check its command: /no/such/program',
-    data: { code: 'SERVER_START_FAILED', hint: 'Check its command: /no/such/program' },
+    message: 'Server none could not be started: there is no program /no/such/program',
+    data: { code: 'SERVER_START_FAILED' },
+  });
+  const lost = await client.initialize({ 'mcp-bridge/view': 'server:lost' });
+  expect(lost.error).toMatchObject({
+    message: 'Server lost could not be started: there is no program no-such-program on the PATH of the bridge',
   });
   const mute = await client.initialize({ 'mcp-bridge/view': 'server:mute' });
   expect(mute.error).toMatchObject({
     message: 'Server mute did not answer initialize within 400 ms (its startTimeoutMs, or limits.startTimeoutMs): hm',
     data: { hint: 'Its last words were: hm' },
   });
+  client.destroy();
+  await daemon.stop();
+});
+
+test('secrets among the arguments are in nothing that is told of a server that fails', async () => {
+  const print = 'console.error(process.argv.slice(1).join(" ")); process.exit(3)';
+  const given = ['--api-key', 'canary-1', '--token=canary-2', 'sk-canary3canary3', 'http://me:canary%204@host/'];
+  const daemon = await TestDaemon.start({
+    mcpServers: { leaky: { command: process.execPath, args: ['-e', print, 'said', ...given] } },
+  });
+  const client = await daemon.connect();
+  const { error } = await client.initialize({ 'mcp-bridge/view': 'server:leaky' });
+  expect(error?.message).toContain('exited with code 3: said --api-key [api-key] --token=[token] [secret]');
+  expect(JSON.stringify([error, await daemon.status(), daemon.log])).not.toContain('canary');
   client.destroy();
   await daemon.stop();
 });

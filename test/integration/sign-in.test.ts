@@ -324,6 +324,7 @@ test('what cannot be signed in to is told in one line', async () => {
     program: { command: 'true' },
     socket: { url: 'ws://127.0.0.1/' },
     token: { url: 'http://127.0.0.1/', headers: { Authorization: 's3cret' } },
+    user: { url: 'http://me:s3cret@127.0.0.1/' },
     gone: { url: 'http://127.0.0.1:9/' },
     plain: { url: `http://127.0.0.1:${await startFixture('http-server.mjs', 'http')}/mcp` },
   };
@@ -336,11 +337,12 @@ test('what cannot be signed in to is told in one line', async () => {
     return stderr;
   };
   expect(await lineFor('none')).toContain(
-    'There is no server none. There are: program, socket, token, gone, plain. See: mcp-bridge discover',
+    'There is no server none. There are: program, socket, token, user, gone, plain. See: mcp-bridge discover',
   );
   expect(await lineFor('program')).toContain('Server program is not one to sign in to');
   expect(await lineFor('socket')).toContain('Server socket is not one to sign in to');
   expect(await lineFor('token')).toContain('Server token has an Authorization header of its own');
+  expect(await lineFor('user')).toContain('Server user has a user in its URL, who goes before');
   expect(await lineFor('gone')).toContain('Signing in to gone has failed: it could not be reached');
   expect(await lineFor('plain')).toMatch(/Signing in to plain has failed: HTTP 40\d\./);
 });

@@ -136,3 +136,20 @@ test('a link says what the other end has not taken, and when it has', async () =
   await closed.promise;
   server.close();
 });
+
+test('a user and a password in the URL go as a header, unless there is one already', async () => {
+  const url = (await webSocketServer()).replace('//', '//me%40home:canary%3A1@');
+  const daemon = await TestDaemon.start({
+    mcpServers: { user: { url }, other: { url, headers: { authorization: 'Bearer of-its-own' } } },
+  });
+  const sentBy = async (server: string): Promise<unknown> => {
+    const client = await daemon.client({ 'mcp-bridge/view': `server:${server}` });
+    return JSON.parse(textOf(await client.callTool(1, 'headers')));
+  };
+  const basic = Buffer.from('me@home:canary:1').toString('base64');
+  expect(await sentBy('user')).toMatchObject({ authorization: `Basic ${basic}` });
+  expect(await sentBy('other')).toMatchObject({ authorization: 'Bearer of-its-own' });
+  for (const secret of ['canary', basic])
+    expect(JSON.stringify(await daemon.status()) + daemon.log).not.toContain(secret);
+  await daemon.stop();
+});

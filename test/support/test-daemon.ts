@@ -28,7 +28,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs the command to its end. */
+/** Runs the command to its end; in the home of this file of tests, unless it says otherwise. */
 export function runCommand(
   args: readonly string[],
   options: { env?: object; cwd?: string; input?: string } = {},
@@ -37,7 +37,7 @@ export function runCommand(
     const child = execFile(
       process.execPath,
       [PROGRAM, ...args],
-      { env: { ...process.env, ...options.env }, cwd: options.cwd, maxBuffer: 1 << 28 },
+      { env: { ...process.env, ...options.env }, cwd: options.cwd ?? process.env.HOME, maxBuffer: 1 << 28 },
       (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
     );
     child.stdin?.end(options.input ?? '');

@@ -147,6 +147,17 @@ test('--explain tells all about a name', async () => {
   await expect(discovered({ explain: 'gitub' })).rejects.toMatchObject({ hint: expect.stringContaining('github') });
 });
 
+test("--explain says where in the bridge's own config a server stands", async () => {
+  writeFiles(home, { '.config/mcp-bridge/config.json': { mcpServers: { memory: { command: 'npx' } } } });
+  const text = await discovered({ explain: 'memory' });
+  expect(text.split('\n').slice(0, 3)).toEqual([
+    "memory of the bridge's own config, ready",
+    '  file    ~/.config/mcp-bridge/config.json, at /mcpServers/memory',
+    "  of      the bridge's own config",
+  ]);
+  expect(text).toContain("Used: memory (of the bridge's own config).");
+});
+
 test('what has changed since it was approved is told in the table, and in full when explained', async () => {
   writeFiles(home, SEVERAL);
   await approve({ names: ['db'], yes: true }, fakeHost(home, join(home, 'p')));

@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -135,7 +136,26 @@ describe('a config file', () => {
 
   test('that cannot be read says so', async () => {
     const error = await failure({ 'cwd/mcp-bridge.config.json/x': '' });
-    expect([error.code, error.message]).toEqual(['CONFIG_INVALID', expect.stringContaining('EISDIR')]);
+    expect([error.code, error.message]).toEqual(['CONFIG_INVALID', expect.stringMatching(/: it is a directory$/)]);
+  });
+
+  test('that is a pipe, a device or too large is not read, and keeps nobody waiting', async () => {
+    const wordsFor = async (name: string, make: (file: string) => void): Promise<string> => {
+      const place = home();
+      make(join(place.cwd, name));
+      const failed = await loadConfig(place).catch((error: unknown) => error);
+      return failed instanceof BridgeError ? failed.message.replace(place.cwd, '') : 'it was loaded';
+    };
+    const pipe = (file: string): void => void execFileSync('mkfifo', [file]);
+    const json = 'mcp-bridge.config.json';
+    expect(await wordsFor(json, pipe)).toBe(`Cannot read /${json}: it is no regular file`);
+    expect(await wordsFor(json, (file) => symlinkSync('/dev/zero', file))).toContain('it is no regular file');
+    expect(await wordsFor('mcp-bridge.config.mjs', pipe)).toContain('it is no regular file');
+    const large = (file: string): void => {
+      writeFileSync(file, '');
+      truncateSync(file, 6 * 1024 * 1024);
+    };
+    expect(await wordsFor(json, large)).toBe(`Cannot read /${json}: it is larger than 5 MB`);
   });
 
   test('means its paths from where it is, and ~ as the home', async () => {

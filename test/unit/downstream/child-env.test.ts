@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { childEnvironment, redact } from '../../../src/downstream/child-env.ts';
+import { childEnvironment, redactEach } from '../../../src/downstream/child-env.ts';
 
 describe("a server's environment", () => {
   test('has what programs need and what its definition declares, and no secret of ours', () => {
@@ -31,6 +31,8 @@ describe("a server's environment", () => {
     expect(childEnvironment({}, { MCP_BRIDGE_DEPTH: '0' })).toEqual({ MCP_BRIDGE_DEPTH: '1' });
   });
 });
+
+const redact = (text: string, declared: Record<string, string>): string => redactEach(text, Object.entries(declared));
 
 describe('what a server says', () => {
   test('has the values of its declared variables taken out, wherever they are', () => {

@@ -33,3 +33,10 @@ function isPin(word: string, before: string): boolean {
 function isMixed(word: string): boolean {
   return /^[A-Za-z0-9+=]+$/.test(word) && (word.match(/[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g)?.length ?? 0) >= 8;
 }
+
+/** What is said in the place of a secret, and is none. */
+export const PLAIN_WORD = /^(?:true|false|yes|no|on|off|none|null)?$/i;
+
+/** As their makers give them out. */
+export const KNOWN_TOKEN =
+  /\b(?:(?:sk|rk|gh[opusr]|github_pat|glpat|xox[a-z]|hf|shpat|lin_api)[-_][\w-]{8,}|(?:AKIA|ASIA|AIza|ya29\.|eyJ)[\w-]{12,})/g;

@@ -1,0 +1,47 @@
+// What the daemon says of itself, for people: what runs, and a line for each thing that is wrong.
+
+import type { StatusReport } from '../client/control-client.ts';
+import { duration, printable, table } from './table.ts';
+
+type InstanceReport = StatusReport['instances'][number];
+
+export function statusText(report: StatusReport): string {
+  const { pid, version, socketPath, uptimeMs, clients, configFile, instances } = report;
+  const head = `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}`;
+  const rows = instances.map((i) => [
+    i.server,
+    hasFailed(i) ? 'failed' : i.state,
+    `${i.pid ?? '-'}`,
+    `${i.sessions}`,
+    `${i.calls}`,
+    `${i.restarts}`,
+  ]);
+  const shown = table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows);
+  const notes = [...faultsOf(report), ...notesOn(instances)].map((note) => `! ${printable(note)}\n`);
+  return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n\n${shown}${notes.join('')}`;
+}
+
+/** Whichever of its pauses it is in: it does not run, because it could not be started or has died. */
+function hasFailed({ state, lastError }: InstanceReport): boolean {
+  return lastError !== null && (state === 'idle' || state === 'waiting' || state === 'broken');
+}
+
+function faultsOf({ configFile, configFaults, definitionFaults }: StatusReport): string[] {
+  const inConfig = configFaults.map((fault) =>
+    configFile === null || fault.includes(configFile) ? fault : `${configFile}: ${fault}`,
+  );
+  return [...new Set([...inConfig, ...definitionFaults])];
+}
+
+/** One for each server: whoever fails says nothing either. */
+function notesOn(instances: readonly InstanceReport[]): Iterable<string> {
+  const notes = new Map<string, string>();
+  for (const { server, leftOut } of instances)
+    if (leftOut) notes.set(server, `${server} has not said what it has, so lists of all servers are made without it`);
+  for (const { server, state, lastError } of instances) {
+    if (lastError === null || state === 'ready') continue;
+    const pause = state === 'broken' ? '; it is broken: it dies each time, and is left alone for a while' : '';
+    notes.set(server, `${lastError}${pause}`);
+  }
+  return notes.values();
+}

@@ -1,0 +1,66 @@
+// What is said of a command line that is none: which word of it is wrong, and what may have been meant.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import { nearest } from '../util/nearest.ts';
+
+/** Each verb with what it cannot do without. */
+export const VERBS: Readonly<Record<string, string>> = {
+  discover: '',
+  approve: '',
+  reject: '',
+  'policy explain': 'NAME',
+  add: 'NAME -- COMMAND…',
+  remove: 'NAME',
+  import: '',
+  install: '',
+  uninstall: 'CLIENT',
+  auth: 'NAME',
+  status: '',
+  clients: '',
+  start: '',
+  stop: '',
+  reload: '',
+  serve: '',
+  connect: '',
+};
+
+const GLOBAL = /^(?:--help|-h|--version)$/;
+const MOST_GUESSES = 2;
+
+/** Throws unless `args` begin with a verb, or ask for help. */
+export function checkVerb(args: readonly string[]): void {
+  const [first, second = ''] = args;
+  const isVerb = (word: string): boolean => Object.hasOwn(VERBS, word) || word === 'policy';
+  if (first === undefined) throw wrongUsage('Name a verb');
+  if (first.startsWith('-')) {
+    // Options may stand before the verb.
+    if (args.some((arg) => isVerb(arg) || GLOBAL.test(arg))) return;
+    throw wrongUsage(`Unknown option ${first.split('=')[0]}`);
+  }
+  if (first === 'policy' && second !== '' && !second.startsWith('-')) return checkWords(`policy ${second}`);
+  if (!isVerb(first)) checkWords(first);
+}
+
+function checkWords(words: string): void {
+  if (Object.hasOwn(VERBS, words)) return;
+  const near = nearest(words, Object.keys(VERBS)).slice(0, MOST_GUESSES);
+  throw wrongUsage(`There is no verb ${words}${near.length === 0 ? '' : `. Did you mean ${near.join(' or ')}?`}`);
+}
+
+/** What the parser says, in the words of the house. */
+export function usageError(message: string, args: readonly string[]): BridgeError {
+  const verb = args[0] === 'policy' ? 'policy explain' : (args[0] ?? '');
+  const needs = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
+  if (needs && /^(?:Not enough non-option arguments|Missing required argument)/.test(message)) {
+    const what = needs.startsWith('NAME') ? 'a server' : 'a client';
+    return wrongUsage(`Name ${what}: mcp-bridge ${verb} ${needs}`, verb);
+  }
+  const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ') ?? [];
+  const options = args.map((arg) => arg.split('=')[0] ?? '').filter((arg) => /^--?[^-]/.test(arg));
+  const wrong = options.find((option) => unknown.includes(option.replace(/^--?/, '')));
+  return wrongUsage(wrong === undefined ? message : `Unknown option ${wrong}`, needs === undefined ? '' : verb);
+}
+
+function wrongUsage(problem: string, verb = ''): BridgeError {
+  return new BridgeError('USAGE', problem, { hint: `See: mcp-bridge ${verb === '' ? '' : `${verb} `}--help` });
+}

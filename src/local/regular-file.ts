@@ -1,0 +1,48 @@
+// Reads files that somebody else may have put there, such as what came with a project: regular ones only, and none that
+// is larger than any config. Opening a pipe or a device must not keep anyone waiting.
+
+import { closeSync, constants, fstatSync, open, openSync, readSync } from 'node:fs';
+import { promisify } from 'node:util';
+
+export const MOST_CONFIG_BYTES = 5 * 1024 * 1024;
+
+const openFile = promisify(open);
+const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** Fails as system calls do; with EFBIG, EISDIR, or NOT_A_FILE for what is not read. */
+export async function readRegular(path: string): Promise<Uint8Array> {
+  return closing(await openFile(path, READ), path);
+}
+
+export function readRegularSync(path: string): Uint8Array {
+  return closing(openSync(path, READ), path);
+}
+
+function closing(fd: number, path: string): Uint8Array {
+  try {
+    return contentOf(fd, path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Synchronously, as config files are small: the round trips of four calls would take longer than the calls. */
+function contentOf(fd: number, path: string): Uint8Array {
+  const stat = fstatSync(fd);
+  if (stat.isDirectory()) throw failure('EISDIR', path);
+  if (!stat.isFile()) throw failure('NOT_A_FILE', path);
+  if (stat.size > MOST_CONFIG_BYTES) throw failure('EFBIG', path);
+  const buffer = Buffer.allocUnsafe(stat.size);
+  let length = 0;
+  // What grows meanwhile is being written: it is read up to where it was.
+  while (length < buffer.length) {
+    const count = readSync(fd, buffer, length, buffer.length - length, null);
+    if (count === 0) break;
+    length += count;
+  }
+  return buffer.subarray(0, length);
+}
+
+function failure(code: string, path: string): Error {
+  return Object.assign(new Error(`${path} is not read`), { code });
+}

@@ -1,0 +1,65 @@
+// The secrets that somebody has written into a command line or a URL, so that they can be taken out of what the one says
+// who was given them. Better one word too many: what is not known to be one is shown to whoever asks.
+
+import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from './secret-signs.ts';
+
+/** By what it is called, or `secret`. */
+export type NamedSecret = readonly [name: string, value: string];
+
+export function secretsInArguments(args: readonly string[]): NamedSecret[] {
+  return args.flatMap((arg, i) => [...secretInFlag(args[i - 1] ?? '', arg), ...secretsInText(arg)]);
+}
+
+/** `--api-key` and then the key. */
+function secretInFlag(before: string, arg: string): NamedSecret[] {
+  const isValue = /^--?[A-Za-z][^=\s]*$/.test(before) && looksSecret(before) && !/^--?[A-Za-z]/.test(arg);
+  return isValue ? valuesOf(before, arg) : [];
+}
+
+const ASSIGNED =
+  /(?:^|[\s'"?&;,{])((?:--?)?[A-Za-z_][\w.-]*)["']?\s*[=:]\s*(?!\/\/)["']?((?:(?:Bearer|Basic|Token)\s+)?[^\s'"&;,}]+)/gi;
+const WORD = /[A-Za-z0-9_+=~-]{16,}/g;
+const URL_LIKE = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s'"`<>]+/gi;
+
+/** `--token=…`, `TOKEN=…`, `X-Api-Key: …`, `?key=…`, a password in a URL, and what looks like nothing else. */
+function secretsInText(text: string): NamedSecret[] {
+  const assigned = [...text.matchAll(ASSIGNED)].flatMap(([, name = '', value = '']) =>
+    looksSecret(name) ? valuesOf(name, value) : [],
+  );
+  const passwords = [...text.matchAll(URL_LIKE)].flatMap(([url]) => secretsInUserInfo(url));
+  const words = [...text.matchAll(KNOWN_TOKEN), ...text.matchAll(WORD)]
+    .filter(({ 0: word, index }) => matchesWhole(KNOWN_TOKEN, word) || looksRandom(word, text.slice(0, index)))
+    .map(([word]): NamedSecret => ['secret', word]);
+  return [...assigned, ...passwords, ...words];
+}
+
+function matchesWhole(pattern: RegExp, word: string): boolean {
+  return word.replace(pattern, '') === '';
+}
+
+/** The secrets in a URL: as they are written there, and as they are meant. */
+export function secretsInUrl(url: string): NamedSecret[] {
+  return secretsInText(url);
+}
+
+function secretsInUserInfo(url: string): NamedSecret[] {
+  if (!URL.canParse(url)) return [];
+  const { username, password } = new URL(url);
+  // A user without a password is a token, as often as not.
+  return valuesOf('password', password === '' ? username : password);
+}
+
+function valuesOf(name: string, value: string): NamedSecret[] {
+  const bare = value.replace(/^(?:Bearer|Basic|Token)\s+/i, '');
+  const label = name.replace(/^-+/, '');
+  return [...new Set([bare, decoded(bare)])].filter((text) => !PLAIN_WORD.test(text)).map((text) => [label, text]);
+}
+
+/** Without a fault in it that nobody has promised to avoid. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

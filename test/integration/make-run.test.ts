@@ -1,0 +1,54 @@
+// `make run`'s script, with a bridge in the place of ours that says what a real one says only now and then.
+
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { isAlive, ROOT, tempDir } from '../support/test-daemon.ts';
+
+/** Listens, says so, answers `initialize` itself, and the rest as `answer` says. It ends with its last client but one. */
+const bridge = (answer: string): string => `
+const net = require('node:net');
+const path = __dirname + '/b.sock';
+let clients = 0;
+net.createServer((socket) => {
+  const say = (message) => socket.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+  socket.on('data', (chunk) => {
+    for (const line of chunk.toString().trim().split('\\n')) {
+      const { id, method } = JSON.parse(line);
+      if (method === 'initialize') say({ id, result: {} });
+      else if (method === 'bridge/status') say({ id, result: { instances: [{ server: 'example' }] } });
+      else { ${answer} }
+    }
+  });
+  socket.on('close', () => { if (++clients === 2) process.exit(0); });
+}).listen(path, () => console.error('mcp-bridge: listening on ' + path + '\\npid ' + process.pid));
+`;
+
+function run(answer: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const dir = tempDir();
+  mkdirSync(join(dir, 'dist'));
+  writeFileSync(join(dir, 'dist/mcp-bridge.cjs'), bridge(answer));
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(ROOT, 'scripts/run.mjs')], { cwd: dir }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
+  });
+}
+
+test('a notification that comes before the answer is not taken for it', async () => {
+  const { code, stdout, stderr } = await run(`
+    say({ method: 'notifications/tools/list_changed' });
+    say({ id: 7, method: 'ping' });
+    say({ id, result: { tools: [{ name: 'visitors', description: 'How many' }] } });`);
+  expect(stderr).not.toContain('Error');
+  expect(stdout).toContain('visitors                 How many');
+  expect(code).toBe(0);
+});
+
+test('a conversation that breaks off ends the script, and the bridge with it', async () => {
+  const { code, stderr } = await run('process.nextTick(() => socket.write("this is no JSON\\n"))');
+  expect(stderr).toContain('make run: ');
+  expect(code).toBe(1);
+  expect(isAlive(Number(/^pid (\d+)$/m.exec(stderr)?.[1]))).toBe(false);
+});

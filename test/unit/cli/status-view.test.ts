@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { statusText } from '../../../src/cli/status-view.ts';
+import type { StatusReport } from '../../../src/client/control-client.ts';
+
+const RUNS = { pid: 7, state: 'ready', sessions: 1, restarts: 0, calls: 2, leftOut: false, lastError: null };
+const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0 };
+
+function shown(more: Partial<StatusReport>): string[] {
+  const report = { pid: 1, version: '1.2.3', socketPath: '/tmp/b.sock', uptimeMs: 61_000, clients: 3, counters: {} };
+  const nothing = { instances: [], configFile: '/c.json', configFaults: [], definitionFaults: [] };
+  return statusText({ ...report, ...nothing, ...more })
+    .trimEnd()
+    .split('\n');
+}
+
+test('the status says who runs, and with which config', () => {
+  expect(shown({ instances: [{ ...RUNS, server: 'a' }] })).toEqual([
+    'mcp-bridge 1.2.3 at /tmp/b.sock, pid 1, up 1 min 1 s, clients: 3',
+    'config: /c.json',
+    '',
+    'SERVER  STATE  PID  SESSIONS  CALLS  RESTARTS',
+    'a       ready  7    1         2      0',
+  ]);
+});
+
+describe('a server that fails', () => {
+  test.each(['idle', 'waiting', 'broken'])('has failed, also while it is %s', (state) => {
+    const [, , , , row, note, ...rest] = shown({
+      instances: [{ ...DOES_NOT, server: 'a', state, leftOut: true, lastError: 'Server a exited with code 1: no key' }],
+    });
+    expect(row).toMatch(/^a +failed +- /);
+    expect(note).toMatch(/^! Server a exited with code 1: no key/);
+    expect(note?.includes('it is broken')).toBe(state === 'broken');
+    expect(rest).toEqual([]);
+  });
+
+  test('has one line, however many of it there are', () => {
+    const failed = { ...DOES_NOT, server: 'a', state: 'idle', lastError: 'Server a exited with code 1' };
+    expect(shown({ instances: [failed, { ...failed, leftOut: true }] }).filter((line) => line[0] === '!')).toEqual([
+      '! Server a exited with code 1',
+    ]);
+  });
+
+  test('is said to start while it is started once more', () => {
+    const instances = [{ ...DOES_NOT, server: 'a', state: 'starting', lastError: 'Server a exited with code 1' }];
+    expect(shown({ instances })[4]).toMatch(/^a +starting /);
+  });
+});
+
+test('a server that is only idle has not failed', () => {
+  expect(shown({ instances: [{ ...DOES_NOT, server: 'a', state: 'idle' }] })[4]).toMatch(/^a +idle /);
+});
+
+test('what is wrong in the config names the file, once', () => {
+  const configFaults = ['mcpServers.a needs a command', '/c.json:3:1: a comma is missing'];
+  expect(shown({ configFaults, definitionFaults: ['/d.json is empty'] }).slice(4)).toEqual([
+    '! /c.json: mcpServers.a needs a command',
+    '! /c.json:3:1: a comma is missing',
+    '! /d.json is empty',
+  ]);
+});
