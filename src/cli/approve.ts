@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { type Approval, definitionHash } from '../discovery/approval.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { differencesIn } from '../discovery/launch-difference.ts';
+import { replacedBy } from '../discovery/precedence.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { candidatesFor, isWaiting } from './candidates.ts';
 import { definitionLines, differenceLines, rendered, warningsOf } from './definition-view.ts';
@@ -93,8 +94,11 @@ function view(server: DiscoveredServer, found: Survey, host: CliHost): string {
           `Since it was ${before.decision} on ${before.at.slice(0, 10)}:`,
           ...differenceLines(differencesIn(server, before.launch)).map((line) => `  ${line}`),
         ];
+  const replaced = replacedBy(server, found.discovery.servers).map(
+    ({ client, name, file }) => `! It takes the place of ${printable(`${client}:${name} in ${file}`)}`,
+  );
   const warnings = warningsOf(server).map((warning) => `! ${printable(warning)}`);
-  const notes = [...changes, ...warnings].map((line) => `  ${tilde(line, host)}\n`);
+  const notes = [...changes, ...replaced, ...warnings].map((line) => `  ${tilde(line, host)}\n`);
   return `${printable(server.name)}\n${rendered(definitionLines(server, host))}${notes.join('')}`;
 }
 

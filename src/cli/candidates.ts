@@ -48,7 +48,8 @@ function candidatesNamed(
   const [first] = open;
   if (first === undefined)
     return { servers: [], settled: matching.map((server) => settledAs(server, decision, found)) };
-  if (new Set(open.map(definitionHash)).size > 1) throw ambiguous(name, open);
+  // The same in the files of several clients is one question, though each has an answer of its own.
+  if (new Set(open.map((server) => definitionHash({ ...server, client: '' }))).size > 1) throw ambiguous(name, open);
   return { servers: open, settled: [] };
 }
 

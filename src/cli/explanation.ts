@@ -5,6 +5,7 @@ import type { Diagnostic } from '../discovery/diagnostic.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { differencesIn } from '../discovery/launch-difference.ts';
 import { explainPolicy } from '../discovery/policy-sources.ts';
+import { replacedBy } from '../discovery/precedence.ts';
 import { definitionLines, differenceLines, type Line, ownerOf, rendered } from './definition-view.ts';
 import type { CliHost } from './host.ts';
 import type { Survey } from './survey.ts';
@@ -38,6 +39,7 @@ function judgements(server: DiscoveredServer, { discovery, approvals }: Survey, 
       'also in',
       others.map((other) => (other.file === file ? other.client : `${other.client} (${other.file})`)).join(', '),
     ],
+    ['instead of', replacedBy(server, discovery.servers).map(memberAt).join(', ')],
     ['timeout', timeoutMs === undefined ? undefined : `${timeoutMs} ms`],
     ['tools', toolWords(tools)],
     ['policy', policyWords(explainPolicy(server, discovery.policies))],
@@ -46,6 +48,10 @@ function judgements(server: DiscoveredServer, { discovery, approvals }: Survey, 
     ['not heeded', ignored.join(', ')],
   ];
   return lines.flatMap(([label, text]): Line[] => (text ? [[label, printable(tilde(text, host))]] : []));
+}
+
+function memberAt({ client, name, file }: DiscoveredServer): string {
+  return `${client}:${name} (${file})`;
 }
 
 type Before = NonNullable<ReturnType<Survey['approvals']['lastBefore']>>;

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { ClaudeSettings } from './claude-settings.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { type Draft, withState } from './draft.ts';
+import { asWritten } from './text-variables.ts';
 
 export type Approval = 'approved' | 'rejected';
 
@@ -13,15 +14,17 @@ export interface Approvals {
 }
 
 /**
- * Over what is started, with variables filled in; but variables and headers count as they are written, so that a token
- * that is renewed in the environment asks nobody again. What a file of variables adds is written by whoever wrote that.
+ * Over the client and the name, which decide whose place it takes, and over what is started, with variables filled in;
+ * but variables and headers count as they are written, so that a token that is renewed in the environment asks nobody
+ * again. What a file adds is written by whoever wrote that, and counts.
  */
 export function definitionHash(server: Omit<DiscoveredServer, 'id' | 'alias'>): string {
-  const { transport, command, args, cwd, url, headersHelper, oauth, env, raw } = server;
-  const added = Object.fromEntries(Object.entries(env).filter(([name]) => !Object.hasOwn(raw.env, name)));
-  const parts = [transport, command, args, cwd, url, headersHelper, sorted(raw.env), sorted(raw.headers)];
+  const { client, name, transport, command, args, cwd, url, headersHelper, oauth, env, headers, raw } = server;
+  const added = Object.fromEntries(Object.entries(env).filter(([variable]) => !Object.hasOwn(raw.env, variable)));
+  const launch = [transport, command, args, cwd, url, headersHelper];
+  const parts = [...launch, sorted(asWritten(raw.env, env)), sorted(asWritten(raw.headers, headers)), sorted(added)];
   return createHash('sha256')
-    .update(JSON.stringify([...parts, sorted(added), oauth].map((part) => part ?? null)))
+    .update(JSON.stringify([client, name, ...parts, oauth].map((part) => part ?? null)))
     .digest('hex');
 }
 

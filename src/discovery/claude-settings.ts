@@ -1,5 +1,6 @@
 // What Claude Code's settings say of servers: which of a project's are approved, which plugins are on, and whom policy
-// allows. A project's own settings can reject anything, and approve only in a project that its user trusts.
+// allows. A project's own settings can reject and switch off anything; they approve and switch on only in a project that
+// its user trusts.
 
 import type { Machine } from './machine.ts';
 import { basesOf } from './places/bases.ts';
@@ -40,11 +41,17 @@ export async function readClaudeSettings(
     : [];
   const managed = await read(await managedFiles(reader, machine, dirsOf('CLAUDE_MANAGED')));
   const projectEntries = (await settingsIn(reader, claudeFile)).flatMap(({ value }) => entriesOf(value, isProject));
+  const isTrusted = projectEntries.some((entry) => entry.hasTrustDialogAccepted === true);
+  const personal = [...user, ...managed].map(({ value }) => value);
   return {
     managed,
     own: [...user, ...inProject],
-    enabledPlugins: pluginsIn([...user, ...inProject.toReversed(), ...managed]),
-    decide: approvalsOf({ personal: [...user, ...managed].map(({ value }) => value), inProject, projectEntries }),
+    enabledPlugins: new Map([
+      ...pluginsIn(user),
+      ...pluginsIn(inProject.toReversed()).filter(([, isOn]) => isTrusted || !isOn),
+      ...pluginsIn(managed),
+    ]),
+    decide: approvalsOf({ personal, inProject, projectEntries, isTrusted }),
   };
 }
 
@@ -73,19 +80,20 @@ function entriesOf(claudeJson: Tree, isProject: (dir: string) => boolean): Tree[
     .filter((entry) => entry !== undefined);
 }
 
-function pluginsIn(settings: readonly SettingsFile[]): Map<string, boolean> {
+function pluginsIn(settings: readonly SettingsFile[]): [plugin: string, isOn: boolean][] {
   const plugins = settings.flatMap(({ value }) => Object.entries(treeAt(value, 'enabledPlugins') ?? {}));
-  return new Map(plugins.map(([name, isEnabled]) => [name, isEnabled === true]));
+  return plugins.map(([name, isOn]) => [name, isOn === true]);
 }
 
 interface ApprovalSources {
   readonly personal: readonly Tree[];
   readonly inProject: readonly SettingsFile[];
   readonly projectEntries: readonly Tree[];
+  readonly isTrusted: boolean;
 }
 
-function approvalsOf({ personal, inProject, projectEntries }: ApprovalSources): ClaudeSettings['decide'] {
-  const isTrusted = projectEntries.some((entry) => entry.hasTrustDialogAccepted === true);
+function approvalsOf(sources: ApprovalSources): ClaudeSettings['decide'] {
+  const { personal, inProject, projectEntries, isTrusted } = sources;
   const fromProject = inProject.map(({ value }) => value);
   const counting = [...personal, ...projectEntries, ...(isTrusted ? fromProject : [])];
   const rejected = new Set(

@@ -19,10 +19,12 @@ import {
   type Location,
   locationsBeside,
   managedLocations,
-  overrideLocations,
+  type Override,
+  overrideOf,
 } from './locations.ts';
 import { machineOf } from './machine.ts';
 import { named } from './naming.ts';
+import { relativeVariables } from './places/bases.ts';
 import { explainPolicy, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
 import { type Precedence, shadow } from './precedence.ts';
 import { projectTest } from './project-test.ts';
@@ -102,7 +104,8 @@ interface Found {
 async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options: DiscoveryOptions): Promise<Found> {
   const { reader, machine, report } = gathering;
   const managed = managedLocations(machine);
-  const override = overrideLocations(machine);
+  const override = overrideOf(machine);
+  tellRelative(gathering, override);
   const locations =
     override === undefined
       ? [
@@ -110,7 +113,10 @@ async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options
           ...(await pluginLocations(reader, machine, settings)),
           ...agentPluginLocations(machine, options.agentPlugins ?? []),
         ]
-      : [...managed, ...(await Promise.all(override.map((location) => namedByOverride(location, gathering))))];
+      : [
+          ...managed,
+          ...(await Promise.all(override.locations.map((location) => namedByOverride(location, gathering)))),
+        ];
   const found = await gather(locations, gathering);
   const trusted = await trustCodexProjects(found, gathering);
   const given = givenEntries([...ownServers(options.ownConfig), ...(options.given ?? [])], {
@@ -124,6 +130,17 @@ async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options
 function ownServers(ownConfig: OwnConfig | undefined): GivenServers[] {
   if (ownConfig?.file === undefined) return [];
   return [{ client: 'bridge', scope: 'dynamic', file: ownConfig.file, servers: ownConfig.servers }];
+}
+
+function tellRelative({ machine, report }: Gathering, override: Override | undefined): void {
+  for (const path of override?.refused ?? []) {
+    const message = `MCP_SERVERS_CONFIG names ${path}, which is another file in each directory. It is not read: name it absolutely, or with ~.`;
+    report(diagnostic('unreadable', message, { name: 'MCP_SERVERS_CONFIG' }));
+  }
+  for (const name of relativeVariables(machine)) {
+    const message = `${name} names a place that is another one in each directory. It is not heeded: name it absolutely.`;
+    report(diagnostic('unreadable', message, { name }));
+  }
 }
 
 /** A file, or a directory of them. */

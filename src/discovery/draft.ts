@@ -29,7 +29,7 @@ const SCOPES = [
   'enterprise',
 ];
 
-function rankOf(scope: string): number {
+export function rankOf(scope: string): number {
   const rank = SCOPES.indexOf(scope === 'workspace' ? 'project' : scope);
   return rank < 0 ? SCOPES.indexOf('user') : rank;
 }

@@ -12,7 +12,14 @@ export async function withEnvFile(
 ): Promise<Draft> {
   const text = await readText(machine.path.resolve(draft.cwd ?? machine.cwd, envFile));
   if (text === undefined) return draft;
-  return { ...draft, env: { ...variablesIn(text), ...draft.env } };
+  const read = variablesIn(text);
+  return { ...draft, env: { ...read, ...draft.env }, raw: { ...draft.raw, env: withoutThose(draft, read) } };
+}
+
+/** A variable that the entry only names, and that its file has a value for, is the file's. */
+function withoutThose({ env, raw }: Draft, read: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const isOfFile = (name: string): boolean => Object.hasOwn(read, name) && !Object.hasOwn(env, name);
+  return Object.fromEntries(Object.entries(raw.env).filter(([name]) => !isOfFile(name)));
 }
 
 function variablesIn(text: string): Record<string, string> {

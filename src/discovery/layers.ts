@@ -1,16 +1,23 @@
 // Clients that merge their files field by field, so that an entry may say no more than `enabled = false`. What a project
-// adds waits for approval beside the definition that holds without it; only switching off needs nobody's approval.
+// adds waits for approval beside the definition that holds without it. Without anybody's approval it may only switch
+// off, and say how long to wait: of all other fields, known or not, none reaches a definition that its user agreed to.
 
 import { rulesOf } from './client-rules.ts';
 import type { PlacedEntry } from './definition.ts';
 import { isSwitchedOff } from './entry-fields.ts';
 import { isTree, type Tree, treeOf } from './tree.ts';
 
-const STARTS = ['command', 'cmd', 'url'];
-const LAUNCH = [
-  ...['type', ...STARTS, 'args', 'cwd', 'oauth'],
-  ...['env', 'environment', 'env_vars'],
-  ...['headers', 'http_headers', 'env_http_headers', 'bearer_token_env_var', 'bearer_token'],
+const STARTS = ['command', 'cmd', 'url', 'httpUrl', 'serverUrl', 'uri', 'transport'];
+const DEFINES = [
+  ...['type', ...STARTS, 'args', 'cwd', 'oauth', 'auth', 'headersHelper'],
+  ...['env', 'environment', 'envs', 'envFile', 'env_vars'],
+  ...['headers', 'http_headers', 'env_http_headers', 'requestInit', 'requestOptions'],
+  ...['bearer_token_env_var', 'bearer_token'],
+];
+const SWITCHES = ['enabled', 'disabled', 'active', 'isActive', 'anythingllm'];
+const TIMES = [
+  ...['timeout', 'timeoutMs', 'tool_timeout_sec', 'request_timeout_ms'],
+  ...['startup_timeout_sec', 'startup_timeout_ms', 'discoveryTimeoutMs'],
 ];
 
 /** The entries of other clients stay as they are; those of the same name become one, or one and what a project wants. */
@@ -40,11 +47,25 @@ function mergeStack(stack: readonly PlacedEntry[]): PlacedEntry[] {
 function withProject(base: PlacedEntry, whole: PlacedEntry, stack: readonly PlacedEntry[]): PlacedEntry[] {
   const heedsUntrusted = base.client !== 'codex';
   if (isSwitchedOff(fieldsOf(whole))) return [heedsUntrusted ? { ...base, isOff: true } : base];
-  if (launchText(base) === launchText(whole) && !isSwitchedOff(fieldsOf(base)))
-    return [heedsUntrusted ? { ...base, fields: whole.fields, unfilled: whole.unfilled } : base];
+  if (!isSwitchedOff(fieldsOf(base)) && onlyTimesDiffer(fieldsOf(base), fieldsOf(whole)))
+    return [heedsUntrusted ? withTimes(base, fieldsOf(whole)) : base];
   const last = stack.findLast(({ awaitsApproval }) => awaitsApproval) ?? whole;
   const { path, realpath, scope, location, pointer } = last;
   return [{ ...whole, path, realpath, scope, location, pointer, order: base.order, awaitsApproval: true }, base];
+}
+
+/** Neither of them is switched off: how that is written makes no difference. */
+function onlyTimesDiffer(base: Tree, whole: Tree): boolean {
+  const textOf = (fields: Tree, key: string): string | undefined =>
+    Object.hasOwn(fields, key) ? JSON.stringify(fields[key]) : undefined;
+  return Object.keys(whole)
+    .filter((key) => !SWITCHES.includes(key) && !TIMES.includes(key))
+    .every((key) => textOf(base, key) === textOf(whole, key));
+}
+
+function withTimes(base: PlacedEntry, whole: Tree): PlacedEntry {
+  const times = TIMES.filter((key) => Object.hasOwn(whole, key)).map((key) => [key, whole[key]] as const);
+  return { ...base, fields: mergeDeep(base.fields, treeOf(times)) };
 }
 
 function merged(stack: readonly PlacedEntry[]): PlacedEntry | undefined {
@@ -58,12 +79,7 @@ function merged(stack: readonly PlacedEntry[]): PlacedEntry | undefined {
 
 /** Not only a switch or a timeout for something that is defined nowhere. */
 function isDefinition(entry: PlacedEntry): boolean {
-  return LAUNCH.some((key) => Object.hasOwn(fieldsOf(entry), key));
-}
-
-function launchText(entry: PlacedEntry): string {
-  const fields = fieldsOf(entry);
-  return JSON.stringify(LAUNCH.map((key) => (Object.hasOwn(fields, key) ? fields[key] : null)));
+  return DEFINES.some((key) => Object.hasOwn(fieldsOf(entry), key));
 }
 
 function fieldsOf({ fields }: PlacedEntry): Tree {

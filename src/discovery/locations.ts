@@ -121,17 +121,30 @@ export function agentPluginLocations({ path, cwd }: Machine, dirs: readonly stri
 }
 
 /** What MCP_SERVERS_CONFIG names; undefined without it. Nothing else is searched then. */
-export function overrideLocations(machine: Machine): Location[] | undefined {
-  const { path, cwd, home, env } = machine;
+export interface Override {
+  readonly locations: readonly Location[];
+  /** Names that would be another file in each directory, and whatever its author has put there. */
+  readonly refused: readonly string[];
+}
+
+export function overrideOf({ path, home, env }: Machine): Override | undefined {
   const named = (env('MCP_SERVERS_CONFIG') ?? '').split(path.delimiter).filter((name) => name.trim() !== '');
   if (named.length === 0) return undefined;
-  return named.map((name) => ({
+  const files = named.map((name) => (/^~(?=$|[\\/])/.test(name) ? path.join(home, name.slice(1)) : name));
+  return {
+    locations: files.filter((file) => path.isAbsolute(file)).map((file) => namedLocation(path.resolve(file))),
+    refused: files.filter((file) => !path.isAbsolute(file)),
+  };
+}
+
+function namedLocation(path: string): Location {
+  return {
     client: 'override',
     scope: 'dynamic',
     format: 'definitions',
-    path: path.resolve(cwd, /^~(?=$|[\\/])/.test(name) ? path.join(home, name.slice(1)) : name),
+    path,
     pattern: [],
     project: undefined,
     instead: undefined,
-  }));
+  };
 }

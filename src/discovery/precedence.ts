@@ -1,7 +1,9 @@
 // Which of several definitions of one name counts. Within a client the stronger scope does; of different clients both
 // are kept, unless the flat order is asked for. The bridge's own definitions stand for everybody's of their name.
 
-import { byOrder, byPrecedence, type Draft, memberName, withState } from './draft.ts';
+import { rulesOf } from './client-rules.ts';
+import type { DiscoveredServer } from './discovered-server.ts';
+import { byOrder, byPrecedence, type Draft, memberName, rankOf, withState } from './draft.ts';
 
 /** `scope`: by scope within each client. `first-wins`: the first in the list of places, over everything. */
 export type Precedence = 'scope' | 'first-wins';
@@ -33,4 +35,22 @@ function ownKeysOf(draft: Draft, precedence: Precedence): string[] {
   if (precedence === 'first-wins') return [draft.name];
   const [all = '', ...own] = keysOf(draft);
   return draft.client === 'bridge' && draft.scope === 'dynamic' ? [all] : own;
+}
+
+const REPLACED = new Set([...COUNTING, 'duplicate', 'shadowed']);
+
+/** The user's own definitions whose place this one of a project takes, or would take once it is approved. */
+export function replacedBy(server: DiscoveredServer, servers: readonly DiscoveredServer[]): DiscoveredServer[] {
+  const { client, name, file, scope, state } = server;
+  const isOfProject = scope === 'project' || scope === 'workspace';
+  const counts = COUNTING.has(state) || state === 'pending-approval';
+  if (!isOfProject || !counts || rulesOf(client).isListedPerFile) return [];
+  return servers.filter(
+    (other) =>
+      other.client === client &&
+      other.name === name &&
+      other.file !== file &&
+      rankOf(other.scope) < rankOf(scope) &&
+      REPLACED.has(other.state),
+  );
 }

@@ -3,6 +3,7 @@
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Shown, shownLaunch } from './shown-launch.ts';
+import { namesFile } from './text-variables.ts';
 
 export type PartKind =
   | 'transport'
@@ -42,7 +43,12 @@ export function rememberedLaunch(server: Launched, salt = randomBytes(16).toStri
     text === undefined ? [] : [{ what, shown: text.slice(0, LONGEST), digest: digestOf(salt, value) }];
   const named = (what: PartKind, names: readonly string[], values: Texts): RememberedPart[] =>
     names.slice(0, MOST_NAMED).flatMap((name) => part(what, name, values[name]));
-  const filled = [server.command, server.args, server.url];
+  const filled = [
+    server.command,
+    server.args,
+    server.url,
+    ...ofFiles({ ...raw.headers, ...raw.env }, { ...server.headers, ...server.env }),
+  ];
   return {
     salt,
     parts: [
@@ -61,6 +67,11 @@ export function rememberedLaunch(server: Launched, salt = randomBytes(16).toStri
 }
 
 type Texts = Readonly<Record<string, string>>;
+
+/** The values that a file has a part in. */
+function ofFiles(raw: Texts, filled: Texts): [string, string | undefined][] {
+  return Object.entries(raw).flatMap(([name, text]) => (namesFile(text) ? [[name, filled[name]]] : []));
+}
 
 function digestOf(salt: string, value: unknown): string {
   return createHmac('sha256', salt)

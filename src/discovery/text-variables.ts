@@ -21,6 +21,19 @@ export function namesEnvironment(value: unknown): boolean {
   return textsMatching(value, ENV).length > 0;
 }
 
+/** Values before anything was filled in, but for those that a file has a part in: of these it is what they became. */
+export function asWritten(raw: Values, filled: Values): Values {
+  return Object.fromEntries(
+    Object.entries(raw).map(([name, text]) => [name, namesFile(text) ? (filled[name] ?? text) : text]),
+  );
+}
+
+type Values = Readonly<Record<string, string>>;
+
+export function namesFile(text: string): boolean {
+  return textsMatching(text, FILE).length > 0;
+}
+
 /** What is not there becomes an empty text. */
 export async function fillTexts(value: unknown, path: string, server: string, fill: TextVariables): Promise<unknown> {
   const { machine, report } = fill;

@@ -29,8 +29,28 @@ export function basesOf(machine: Machine): ReadonlyMap<string, Base> {
 
 type Dirs = Record<string, readonly (string | undefined)[]>;
 
-function userDirs({ platform, path, home, env }: Machine): Dirs {
-  const config = env('XDG_CONFIG_HOME') || path.join(home, '.config');
+const RELOCATING = [
+  ...['XDG_CONFIG_HOME', 'CLAUDE_CONFIG_DIR', 'CLINE_DATA_DIR', 'CLINE_DIR', 'CLINE_MCP_SETTINGS_PATH', 'CODEX_HOME'],
+  ...['COPILOT_HOME', 'CRUSH_GLOBAL_CONFIG', 'GEMINI_CLI_HOME', 'GOOSE_PATH_ROOT', 'MCP_CATALOG_PATH'],
+  ...['OPENCODE_CONFIG', 'OPENCODE_CONFIG_DIR'],
+];
+
+/**
+ * The variables that name a place relative to wherever one works. They are not heeded: the place would be another one in
+ * each repository, and hold what its author wants, where what is found counts as the user's own.
+ */
+export function relativeVariables({ path, env }: Machine): string[] {
+  return RELOCATING.filter((name) => env(name) && !path.isAbsolute(env(name) ?? ''));
+}
+
+function absoluteIn({ path, env }: Machine, name: string): string | undefined {
+  const value = env(name);
+  return value && path.isAbsolute(value) ? path.resolve(value) : undefined;
+}
+
+function userDirs(machine: Machine): Dirs {
+  const { platform, path, home, env } = machine;
+  const config = absoluteIn(machine, 'XDG_CONFIG_HOME') ?? path.join(home, '.config');
   const support = platform === 'darwin' ? path.join(home, 'Library', 'Application Support') : undefined;
   const roaming = platform === 'win32' ? env('APPDATA') || path.join(home, 'AppData', 'Roaming') : undefined;
   const local = platform === 'win32' ? env('LOCALAPPDATA') || path.join(home, 'AppData', 'Local') : undefined;
@@ -64,11 +84,9 @@ function systemDirs({ platform, env }: Machine): Dirs {
 }
 
 /** What the environment moves. */
-function relocatedDirs({ path, home, cwd, env }: Machine): Dirs {
-  const named = (name: string): string | undefined => {
-    const value = env(name);
-    return value ? path.resolve(cwd, value) : undefined;
-  };
+function relocatedDirs(machine: Machine): Dirs {
+  const { path, home } = machine;
+  const named = (name: string): string | undefined => absoluteIn(machine, name);
   const inHome = (...names: string[]): string => path.join(home, ...names);
   const clineFile = 'cline_mcp_settings.json';
   const clineData = named('CLINE_DATA_DIR') ?? path.join(named('CLINE_DIR') ?? inHome('.cline'), 'data');

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { approve, reject } from '../../../src/cli/approve.ts';
+import { discover } from '../../../src/cli/discover.ts';
 import { fakeHost } from '../../support/cli-host.ts';
 import { writeFiles } from '../../support/file-tree.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
@@ -49,6 +50,16 @@ describe('at a terminal', () => {
     });
     expect(await said(approve, {})).toMatch(/cursor:db +~\/p\/\.cursor\/mcp\.json +new/);
   });
+});
+
+test('what takes the place of a definition of the user says so, before and after', async () => {
+  define({ command: 'own' }, '.cursor/mcp.json');
+  const host = atTerminal('y');
+  await approve({ names: ['cursor:db'] }, host);
+  expect(host.said()).toContain('! It takes the place of cursor:db in ~/.cursor/mcp.json\n');
+  const shown = inScript();
+  await discover({ explain: 'db' }, shown);
+  expect(shown.said()).toContain('instead of  cursor:db (~/.cursor/mcp.json)\n');
 });
 
 describe('in a script', () => {

@@ -72,6 +72,46 @@ test('what a file of variables adds asks again when it changes, and so does how 
   expect(new Set(hashes).size).toBe(4);
 });
 
+test('another name, or the file of another client, asks again', async () => {
+  const s = { command: 'run' };
+  const [cursor, roo] = ['/home/u/p/.cursor/mcp.json', '/home/u/p/.roo/mcp.json'];
+  const hashes = await Promise.all([
+    waitingHash({ [cursor]: { mcpServers: { s } } }),
+    waitingHash({ [cursor]: { mcpServers: { github: s } } }),
+    waitingHash({ [roo]: { mcpServers: { s } } }),
+  ]);
+  expect(new Set(hashes).size).toBe(3);
+});
+
+test('what a file says in place of a variable asks again when it changes', async () => {
+  const entry = (fields: object) => ({ type: 'local', command: ['run'], ...fields });
+  const withTexts = (opts: string, head: string) => ({
+    '/home/u/p/opencode.json': {
+      mcp: {
+        s: entry({ environment: { NODE_OPTIONS: '{file:./opts}', T: '{env:TOKEN}' }, headers: { H: '{file:head}' } }),
+      },
+    },
+    '/home/u/p/opts': opts,
+    '/home/u/p/head': head,
+  });
+  const hash = await waitingHash(withTexts('--x', 'h'), { TOKEN: 'a' });
+  expect(await waitingHash(withTexts('--x', 'h'), { TOKEN: 'b' })).toBe(hash);
+  expect(await waitingHash(withTexts('--require ./evil', 'h'), { TOKEN: 'a' })).not.toBe(hash);
+  expect(await waitingHash(withTexts('--x', 'other'), { TOKEN: 'a' })).not.toBe(hash);
+});
+
+test('a variable that an entry only names, and its file of variables sets, asks again when it changes', async () => {
+  const withFile = (text: string) => ({
+    '/home/u/p/.codex/config.toml': '[mcp_servers.s]\ncommand = "run"\nenvFile = ".env"\nenv_vars = ["NODE_OPTIONS"]\n',
+    '/home/u/p/.env': text,
+  });
+  const hash = await waitingHash(withFile('NODE_OPTIONS=--x'));
+  expect(await waitingHash(withFile('NODE_OPTIONS=--require ./evil'))).not.toBe(hash);
+  // What the environment has counts before the file, and as it is written.
+  const own = await waitingHash(withFile('NODE_OPTIONS=--x'), { NODE_OPTIONS: 'a' });
+  expect(await waitingHash(withFile('NODE_OPTIONS=--y'), { NODE_OPTIONS: 'b' })).toBe(own);
+});
+
 const EVERYWHERE = {
   '/home/u/MCPs/s.json': { command: 'first' },
   '/home/u/.claude.json': {
