@@ -24,15 +24,20 @@ export function ownEntryOf(server: DiscoveredServer): OwnEntry {
   if (fields === undefined) return impossible('it has a text in its headers that the bridge would take for a variable');
   const oauth = oauthFields(server.oauth);
   if (oauth === undefined) return impossible('its OAuth settings cannot be said in the config of the bridge');
-  const { description, timeoutMs } = server;
+  const { description, timeoutMs, startupTimeoutMs } = server;
   const entry = withoutGaps({
     ...fields,
     oauth: Object.keys(oauth).length === 0 ? undefined : oauth,
     description: description === '' ? undefined : description,
-    timeoutMs: timeoutMs === undefined || timeoutMs < 1 ? undefined : Math.round(timeoutMs),
+    timeoutMs: wholeMs(timeoutMs),
+    startTimeoutMs: wholeMs(startupTimeoutMs),
   });
   const fault = faultOf(server.name, entry);
   return fault === undefined ? { kind: 'entry', entry, isFilled: isFilled(server, entry) } : impossible(fault);
+}
+
+function wholeMs(ms: number | undefined): number | undefined {
+  return ms === undefined || ms < 1 ? undefined : Math.round(ms);
 }
 
 /** A home directory is no variable, and what stands in headers may have stayed one. */
@@ -68,13 +73,13 @@ function withoutGaps(fields: Fields): Tree {
   return treeOf(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** Without a directory of its own, it runs where its client works, as it did. */
-function processFields({ command, args, env, cwd, raw }: DiscoveredServer): Fields {
+/** With its directory always: without one `./run.sh` would be whatever is called so where a client works. */
+function processFields({ command, args, env, cwd }: DiscoveredServer): Fields {
   return {
     command,
     args: args.length === 0 ? undefined : args,
     env: Object.keys(env).length === 0 ? undefined : env,
-    cwd: raw.cwd === undefined || raw.cwd === '' ? undefined : cwd,
+    cwd,
   };
 }
 

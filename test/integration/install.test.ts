@@ -289,6 +289,8 @@ describe('add, import and remove', () => {
     const dry = await run('import', 'cursor', '--dry-run');
     const done = await run('import', '--all');
     expect(dry.stdout + done.stdout).not.toContain('sekrit');
-    expect(own()).toEqual({ mcpServers: { gh: { command: 'npx', args: ['sekrit'], env: { K: 'sekrit' } } } });
+    expect(own()).toEqual({
+      mcpServers: { gh: { command: 'npx', args: ['sekrit'], env: { K: 'sekrit' }, cwd: home } },
+    });
   });
 });

@@ -139,7 +139,7 @@ describe('install --replace', () => {
     expect(lines).toContain(`"github" went to ${home.ownConfig}`);
     expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entryOf(home) } });
     const web = { url: 'https://example.com/mcp', headers: { Authorization: `Bearer \${WEB_TOKEN}` } };
-    expect(home.json(OWN)).toEqual({ mcpServers: { github: SERVERS.github, web } });
+    expect(home.json(OWN)).toEqual({ mcpServers: { github: { ...SERVERS.github, cwd: home.dir }, web } });
     expect(statSync(home.ownConfig).mode & 0o777).toBe(0o600);
   });
 
@@ -177,7 +177,8 @@ describe('install --replace', () => {
   test('gives another name to what means something else here, and none to the same', async () => {
     const home = new Home();
     home.write(CURSOR, text({ ...SERVERS, 'a b': { command: 'a' } }));
-    home.write(OWN, text({ github: { command: 'other' }, 'a b': { command: 'a' } }));
+    const before = text({ github: { command: 'other' }, 'a b': { command: 'a', cwd: home.dir } });
+    home.write(OWN, before);
     const { lines } = await home.install('cursor', REPLACING);
     expect(lines).toContain(`"github" went to ${home.ownConfig} as "github-cursor"`);
     expect(lines).toContain(`"a b" went: ${home.ownConfig} has the same`);
@@ -188,7 +189,7 @@ describe('install --replace', () => {
       'web',
     ]);
     await home.uninstall('cursor');
-    expect(home.read(OWN)).toBe(text({ github: { command: 'other' }, 'a b': { command: 'a' } }));
+    expect(home.read(OWN)).toBe(before);
   });
 
   test('after a plain one moves the servers, and one uninstall undoes both', async () => {
@@ -210,7 +211,7 @@ describe('install --replace', () => {
     await home.install('kiro', REPLACING);
     await home.uninstall('cursor');
     expect(home.read(CURSOR)).toBe(text(SERVERS));
-    expect(home.json(OWN)).toEqual({ mcpServers: { 'github-kiro': { command: 'kiro' } } });
+    expect(home.json(OWN)).toEqual({ mcpServers: { 'github-kiro': { command: 'kiro', cwd: home.dir } } });
     await home.uninstall('kiro');
     expect(home.read('.kiro/settings/mcp.json')).toBe(text({ github: { command: 'kiro' } }));
     expect(home.json(OWN)).toEqual({ mcpServers: {} });
@@ -392,7 +393,7 @@ describe('OpenCode', () => {
         servers: { 'mcp-bridge': { type: 'local', command: ['/usr/bin/node', ...entryOf(home).args], enabled: true } },
       },
     });
-    expect(home.json(OWN)).toEqual({ mcpServers: { a: { command: 'a' } } });
+    expect(home.json(OWN)).toEqual({ mcpServers: { a: { command: 'a', cwd: home.dir } } });
     await home.uninstall('opencode', UNDOING);
     expect(home.read(file)).toBe(before);
   });

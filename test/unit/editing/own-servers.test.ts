@@ -89,9 +89,12 @@ describe('import', () => {
       `"b" of cursor goes to ${home.ownConfig}`,
       '"off" of cursor is left out: it is switched off in its client',
     ]);
-    expect(home.json(OWN)).toEqual({ mcpServers: { a: servers.a, b: servers.b } });
+    const cwd = home.dir;
+    expect(home.json(OWN)).toEqual({ mcpServers: { a: { ...servers.a, cwd }, b: { ...servers.b, cwd } } });
     const again = await importServers('all', { ...HERE, dryRun: false }, home.host);
-    expect(home.json(OWN)).toEqual({ mcpServers: { a: servers.a, b: servers.b, c: { command: 'c' } } });
+    expect(home.json(OWN)).toEqual({
+      mcpServers: { a: { ...servers.a, cwd }, b: { ...servers.b, cwd }, c: { command: 'c', cwd } },
+    });
     expect(again.lines.filter((line) => line.includes('left out'))).toHaveLength(3);
   });
 
