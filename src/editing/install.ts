@@ -122,7 +122,10 @@ function originalOf(file: ConfigFile, written: Buffer, { client, known, isTouche
   return isTouched ? null : { backup, left, dirs: [] };
 }
 
-function linesOf({ config, document, moved, staying, filled, own }: InstallPlan, mood: 'did' | 'would'): string[] {
+function linesOf(
+  { config, document, moved, staying, filled, rivals, own }: InstallPlan,
+  mood: 'did' | 'would',
+): string[] {
   const { target, file, ours } = config;
   const isDone = mood === 'did';
   const isNew = ours.length === 0;
@@ -130,7 +133,8 @@ function linesOf({ config, document, moved, staying, filled, own }: InstallPlan,
     ? `${target.title} ${isDone ? 'uses' : 'would use'} the bridge: "${ENTRY_NAME}" in ${file.path}`
     : `The bridge is in ${file.path} already: "${ours.join('", "')}"`;
   const movedLines = moved.map(({ name, as, own: entry }) => {
-    const called = name === as ? '' : ` as "${as}"`;
+    const rival = rivals.get(name);
+    const called = name === as ? '' : ` as "${as}"${rival === undefined ? '' : `, as ${rival} has another "${name}"`}`;
     if (entry === null) return `"${name}" ${isDone ? 'went' : 'would go'}: ${own?.file.path} has the same${called}`;
     const asNow = filled.includes(name) ? ', with its variables as they are now' : '';
     return `"${name}" ${isDone ? 'went' : 'would go'} to ${own?.file.path}${called}${asNow}`;

@@ -1,8 +1,7 @@
-// The bridge's own config file as something to change: which one that is, what is in it, and what a new server in it is
-// called. A config that is a program is its author's to change.
+// The bridge's own config file as something to change: which one that is, and what is in it. A config that is a program
+// is its author's to change.
 
 import { extname, join, resolve } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { BridgeError } from '../util/bridge-error.ts';
 import { ConfigDocument } from './config-document.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
@@ -34,18 +33,4 @@ function usersConfig({ environment, homedir }: EditingHost): ConfigFile {
   const files = ['json', 'jsonc', 'js', 'mjs', 'ts'].map((ending) => join(dir, `config.${ending}`));
   const found = files.map(readConfigFile);
   return found.find(({ bytes }) => bytes !== undefined) ?? (found[0] as ConfigFile);
-}
-
-export type Naming = { readonly kind: 'same'; readonly name: string } | { readonly kind: 'new'; readonly name: string };
-
-/** What a server of a client is called here: its name, or, if that means something else, its name and the client. */
-export function namingIn(document: ConfigDocument, name: string, own: { client: string; entry: unknown }): Naming {
-  const { entries } = document;
-  const wanted = [name, `${name}-${own.client}`];
-  for (let n = 2; ; n++) {
-    const candidate = wanted.shift() ?? `${name}-${own.client}-${n}`;
-    const present = entries.get(candidate);
-    if (present === undefined) return { kind: 'new', name: candidate };
-    if (isDeepStrictEqual(present, own.entry)) return { kind: 'same', name: candidate };
-  }
 }

@@ -1,7 +1,6 @@
 // Servers of the bridge's own config, put in and taken out: by hand, or from what discovery finds in other programs'.
 
-import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { discoverServers } from '../discovery/discovery.ts';
+import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
 import { locationsOf } from '../discovery/locations.ts';
 import type { Tree } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -9,10 +8,11 @@ import { nearest } from '../util/nearest.ts';
 import type { ConfigDocument } from './config-document.ts';
 import { diffOf, type EditReport } from './edit-report.ts';
 import { alone, type EditingHost, machineOfHost, replace } from './editing-host.ts';
+import { type FoundServers, foundServers } from './found-servers.ts';
 import { backUp } from './install-record.ts';
-import { discoveryHost } from './movable-servers.ts';
-import { namingIn, type OwnConfig, openOwnConfig } from './own-config.ts';
+import { type OwnConfig, openOwnConfig } from './own-config.ts';
 import { faultOf, ownEntryOf } from './own-entry.ts';
+import { OwnNames } from './own-names.ts';
 
 /** The copies of the bridge's own config go by this name. */
 const OWN = 'bridge';
@@ -68,10 +68,9 @@ export function importServers(
 ): Promise<EditReport> {
   if (clients !== 'all') for (const client of clients) refuseUnknown(client, host);
   const task = async (): Promise<EditReport> => {
-    const { servers } = await discoverServers(discoveryHost(host));
-    const wanted = servers.filter(({ client }) => client !== OWN && (clients === 'all' || clients.includes(client)));
     const own = await openOwnConfig(options.config, host);
-    const { document, lines } = await importedInto(own, wanted);
+    const found = await foundServers(own, host.cwd, host);
+    const { document, lines } = await importedInto(own, clients, found);
     const edit = {
       file: own.file,
       syntax: 'json',
@@ -94,24 +93,32 @@ function refuseUnknown(client: string, host: EditingHost): void {
   });
 }
 
-async function importedInto(own: OwnConfig, servers: readonly DiscoveredServer[]) {
+/** What is the same as another client's is its own client's too. */
+const IMPORTABLE = new Set<ServerState>(['ready', 'duplicate']);
+
+async function importedInto(own: OwnConfig, clients: readonly string[] | 'all', found: FoundServers) {
   let { document } = own;
   const lines: string[] = [];
-  for (const server of servers) {
+  const isWanted = ({ client }: DiscoveredServer) => client !== OWN && (clients === 'all' || clients.includes(client));
+  const names = new OwnNames(found);
+  for (const server of found.others.filter(isWanted)) {
     const { name, client } = server;
     const called = `"${name}" of ${client}`;
-    const judged = server.state === 'ready' ? ownEntryOf(server) : undefined;
+    const judged = IMPORTABLE.has(server.state) ? ownEntryOf(server) : undefined;
     if (judged?.kind !== 'entry') {
       lines.push(`${called} is left out: ${judged?.reason ?? server.reason ?? `it is ${server.state}`}`);
       continue;
     }
-    const naming = namingIn(document, name, { client, entry: judged.entry });
-    if (naming.kind === 'new') document = await document.with(naming.name, judged.entry);
+    const naming = names.take(server, judged.entry, document);
     const as = naming.name === name ? '' : ` as "${naming.name}"`;
+    if (naming.kind === 'same') {
+      lines.push(`${called} is there already${as}`);
+      continue;
+    }
+    const why = naming.rival === undefined ? '' : `, as ${naming.rival} has another "${name}"`;
     const asNow = judged.isFilled ? ', with its variables as they are now' : '';
-    lines.push(
-      naming.kind === 'new' ? `${called} goes to ${own.file.path}${as}${asNow}` : `${called} is there already${as}`,
-    );
+    document = await document.with(naming.name, judged.entry);
+    lines.push(`${called} goes to ${own.file.path}${as}${why}${asNow}`);
   }
   return { document, lines: lines.length === 0 ? ['No servers were found there'] : lines };
 }

@@ -211,10 +211,30 @@ describe('install --replace', () => {
     await home.install('kiro', REPLACING);
     await home.uninstall('cursor');
     expect(home.read(CURSOR)).toBe(text(SERVERS));
-    expect(home.json(OWN)).toEqual({ mcpServers: { 'github-kiro': { command: 'kiro', cwd: home.dir } } });
+    expect(home.json(OWN)).toEqual({ mcpServers: { github: { command: 'kiro', cwd: home.dir } } });
     await home.uninstall('kiro');
     expect(home.read('.kiro/settings/mcp.json')).toBe(text({ github: { command: 'kiro' } }));
     expect(home.json(OWN)).toEqual({ mcpServers: {} });
+  });
+
+  test('takes no name that means something else to another client, and says so', async () => {
+    const home = new Home();
+    home.write('.codex/config.toml', '[mcp_servers.memory]\ncommand = "npx"\nargs = ["-y", "codex-memory"]\n');
+    home.write(CURSOR, text({ memory: { command: 'npx', args: ['-y', 'memory'] } }));
+    const { lines } = await home.install('codex', REPLACING);
+    expect(lines).toContain(`"memory" went to ${home.ownConfig} as "memory-codex", as cursor has another "memory"`);
+    const args = ['-y', 'codex-memory'];
+    expect(home.json(OWN)).toEqual({ mcpServers: { 'memory-codex': { command: 'npx', args, cwd: home.dir } } });
+  });
+
+  test('adds no second one of what the bridge has under another name', async () => {
+    const home = new Home();
+    home.write(CURSOR, text({ fetch: { command: 'npx', args: ['-y', 'fetcher@1'] } }));
+    home.write('.kiro/settings/mcp.json', text({ web: { command: 'npx', args: ['fetcher@1'], timeout: 5000 } }));
+    await home.install('cursor', REPLACING);
+    const { lines } = await home.install('kiro', REPLACING);
+    expect(lines).toContain(`"web" went: ${home.ownConfig} has the same as "fetch"`);
+    expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['fetch']);
   });
 
   test('a policy of the administrator keeps what it denies where it is', async () => {
