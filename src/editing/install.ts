@@ -2,14 +2,14 @@
 // config is written first: whatever stops us in between leaves a server in both places, never in none.
 
 import { bridgeLaunch } from './bridge-entry.ts';
-import { openClientConfig } from './client-config.ts';
+import { type ClientConfig, openClientConfig } from './client-config.ts';
 import { commandFor, installByCommand } from './client-install.ts';
 import { type ClientTarget, ENTRY_NAME } from './client-targets.ts';
 import { type ConfigFile, digestOf } from './config-file.ts';
 import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts';
 import { alone, type EditingHost, replace } from './editing-host.ts';
 import { type InstallPlan, type PlanOptions, planInstall } from './install-plan.ts';
-import { backUp, type InstallRecord, type Moved, type Original, writeRecord } from './install-record.ts';
+import { backUp, type InstallRecord, type Moved, type Original, recordsBeside, writeRecord } from './install-record.ts';
 import type { OwnConfig } from './own-config.ts';
 
 export interface InstallOptions extends PlanOptions {
@@ -65,7 +65,8 @@ function writeFiles(plan: InstallPlan, host: EditingHost): void {
   const dirs = replace(config.file, bytes, host);
   if (dirs.length + ownDirs.length === 0) return;
   const [original, ownOriginal] = [withDirs(record.original, dirs), withDirs(record.ownOriginal, ownDirs)];
-  writeRecord(client, { ...record, original, ownOriginal }, host);
+  const ownMade = record.ownMade ? [...record.ownMade, ...ownDirs] : null;
+  writeRecord(client, { ...record, original, ownOriginal, ownMade }, host);
 }
 
 function withDirs(original: Original | null, dirs: readonly string[]): Original | null {
@@ -97,7 +98,16 @@ function recordOf({ config, own, moved }: InstallPlan, { bytes, ownBytes }: Writ
             isTouched: isMovedInto(own, before),
             host,
           }),
+    ownMade: ownMadeOf(config, own, host),
   };
+}
+
+/** Whoever is uninstalled last takes away what the first one has made. */
+function ownMadeOf({ record, file }: ClientConfig, own: OwnConfig | undefined, host: EditingHost) {
+  if (own === undefined) return record?.ownMade ?? null;
+  if (own.file.bytes === undefined) return [];
+  const beside = recordsBeside(own.file.path, file.path, host).map((other) => other.record.ownMade);
+  return record?.ownMade ?? beside.find((made) => made) ?? null;
 }
 
 function isMovedInto({ document }: OwnConfig, moved: readonly Moved[]): boolean {

@@ -1,5 +1,6 @@
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { addServer } from '../../../src/editing/own-servers.ts';
 import { Home, REPLACING, UNDOING } from '../../support/editing-host.ts';
 
 const CURSOR = '.cursor/mcp.json';
@@ -214,7 +215,50 @@ describe('install --replace', () => {
     expect(home.json(OWN)).toEqual({ mcpServers: { github: { command: 'kiro', cwd: home.dir } } });
     await home.uninstall('kiro');
     expect(home.read('.kiro/settings/mcp.json')).toBe(text({ github: { command: 'kiro' } }));
-    expect(home.json(OWN)).toEqual({ mcpServers: {} });
+    expect(home.read(OWN)).toBeUndefined();
+    expect(readdirSync(home.dir)).not.toContain('.config');
+  });
+
+  test('of two clients with the same server, neither takes it from the other', async () => {
+    for (const [first, last] of [
+      ['cursor', 'windsurf'],
+      ['windsurf', 'cursor'],
+    ] as const) {
+      const home = new Home();
+      const shared = { x: { command: 'npx', args: ['x'] } };
+      home.write(CURSOR, text(shared));
+      home.write('.codeium/windsurf/mcp_config.json', text({ ...shared, y: { command: 'y' } }));
+      await home.install('cursor', REPLACING);
+      await home.install('windsurf', REPLACING);
+      const { lines } = await home.uninstall(first);
+      expect(home.json(OWN)).toMatchObject({ mcpServers: { x: { command: 'npx' } } });
+      if (first === 'cursor') expect(lines).toContain(`"x" stays in ${home.ownConfig}: windsurf uses it too`);
+      await home.uninstall(last);
+      expect(home.read(OWN)).toBeUndefined();
+      expect(home.read(CURSOR)).toBe(text(shared));
+    }
+  });
+
+  test('keeps a config of the bridge that was there, or that somebody has written into', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor', REPLACING);
+    home.write(OWN, home.read(OWN)?.replace('{', '{ // mine') ?? '');
+    await home.uninstall('cursor');
+    expect(home.read(OWN)).toContain('// mine');
+  });
+
+  test('keeps ten copies of a file, and those that an uninstall needs', async () => {
+    const home = new Home();
+    const dir = home.path('.local/state/mcp-bridge/backups');
+    const at = (n: number) => ({ ...home.host, now: () => new Date(n * 1000) });
+    home.write(OWN, text({ mine: { command: 'mine' } }));
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor', REPLACING, at(0));
+    const needed = readdirSync(dir);
+    for (let n = 1; n <= 20; n++) await addServer(`n${n}`, { command: 'x' }, { config: undefined }, at(n));
+    expect(readdirSync(dir)).toHaveLength(needed.length + 10);
+    expect(readdirSync(dir)).toEqual(expect.arrayContaining(needed));
   });
 
   test('takes no name that means something else to another client, and says so', async () => {
