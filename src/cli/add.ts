@@ -25,7 +25,7 @@ export async function add(values: AddValues, host: CliHost): Promise<number> {
   const { name, config } = values;
   const entry = values.url === undefined ? processEntry(values, host) : remoteEntry(values);
   const done = await addServer(name, entry, { config }, editingHostOf(host));
-  return tell({ lines: [done], diff: '' }, host);
+  return tell({ lines: done, diff: '' }, host);
 }
 
 type Entry = Readonly<Record<string, unknown>>;

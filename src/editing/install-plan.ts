@@ -22,8 +22,8 @@ export interface InstallPlan {
   readonly ownDocument: ConfigDocument | undefined;
   readonly moved: readonly Moved[];
   readonly staying: readonly Staying[];
-  /** The names of those whose variables have become the values that they have now. */
-  readonly filled: readonly string[];
+  /** The variables of each that have become the values that they have now. */
+  readonly filled: ReadonlyMap<string, readonly string[]>;
   /** For whom the names of servers mean something else, by these names. */
   readonly rivals: ReadonlyMap<string, string>;
 }
@@ -50,14 +50,14 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
     ownDocument: undefined,
     moved: [],
     staying: [],
-    filled: [],
+    filled: new Map<string, readonly string[]>(),
     rivals: new Map<string, string>(),
   };
   if (!options.replace) return bare;
   const theirs = [...document.entries.keys()].filter((name) => !ours.includes(name) && !stale.includes(name));
   const { movable, staying } = await sortServers(theirs, config, host);
   const own = await openOwnConfig(options.config, host);
-  const filled = movable.filter(({ isFilled }) => isFilled).map(({ name }) => name);
+  const filled = new Map(movable.map((server) => [server.name, server.filled]));
   const names = new OwnNames(await foundServers(own, host.homedir, host));
   const moving = await moveAll(movable, { document: withBridge, own, config, names });
   return { ...bare, own, filled, ...moving, staying: [...staying, ...moving.staying] };

@@ -10,7 +10,8 @@ import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts
 import { alone, type EditingHost, replace } from './editing-host.ts';
 import { type InstallPlan, type PlanOptions, planInstall } from './install-plan.ts';
 import { backUp, type InstallRecord, type Moved, type Original, recordsBeside, writeRecord } from './install-record.ts';
-import type { OwnConfig } from './own-config.ts';
+import { isNarrowed, narrowedLine, type OwnConfig, replaceOwn } from './own-config.ts';
+import { filledWords } from './own-entry.ts';
 
 export interface InstallOptions extends PlanOptions {
   readonly dryRun: boolean;
@@ -61,7 +62,10 @@ function writeFiles(plan: InstallPlan, host: EditingHost): void {
     ownDocument === undefined || ownDocument.text === own?.file.text ? undefined : Buffer.from(ownDocument.text);
   const record = recordOf(plan, { bytes, ownBytes }, host);
   writeRecord(client, record, host);
-  const ownDirs = own === undefined || ownBytes === undefined ? [] : replace(own.file, ownBytes, host);
+  const ownDirs =
+    own === undefined || ownBytes === undefined
+      ? []
+      : replaceOwn(own.file, { bytes: ownBytes, entries: plan.moved.map(({ own: entry }) => entry) }, host);
   const dirs = replace(config.file, bytes, host);
   if (dirs.length + ownDirs.length === 0) return;
   const [original, ownOriginal] = [withDirs(record.original, dirs), withDirs(record.ownOriginal, ownDirs)];
@@ -146,10 +150,23 @@ function linesOf(
     const rival = rivals.get(name);
     const called = name === as ? '' : ` as "${as}"${rival === undefined ? '' : `, as ${rival} has another "${name}"`}`;
     if (entry === null) return `"${name}" ${isDone ? 'went' : 'would go'}: ${own?.file.path} has the same${called}`;
-    const asNow = filled.includes(name) ? ', with its variables as they are now' : '';
-    return `"${name}" ${isDone ? 'went' : 'would go'} to ${own?.file.path}${called}${asNow}`;
+    return `"${name}" ${isDone ? 'went' : 'would go'} to ${own?.file.path}${called}${filledWords(filled.get(name) ?? [])}`;
   });
+  const narrowed =
+    own !== undefined &&
+    isNarrowed(
+      own.file,
+      moved.map(({ own: entry }) => entry),
+    )
+      ? [narrowedLine(own.file, mood)]
+      : [];
   const stayingLines = staying.map(({ name, reason }) => `"${name}" stays: ${reason}`);
   const isChanged = isDone && document.text !== file.text;
-  return [first, ...movedLines, ...stayingLines, ...(isChanged ? [`Restart ${target.title} to use it.`] : [])];
+  return [
+    first,
+    ...movedLines,
+    ...narrowed,
+    ...stayingLines,
+    ...(isChanged ? [`Restart ${target.title} to use it.`] : []),
+  ];
 }

@@ -19,8 +19,8 @@ export interface Movable {
   readonly entry: unknown;
   readonly server: DiscoveredServer;
   readonly own: Tree;
-  /** Whether its variables have become the values that they have now. */
-  readonly isFilled: boolean;
+  /** The variables that have become the values that they have now. */
+  readonly filled: readonly string[];
 }
 
 export interface Staying {
@@ -58,7 +58,7 @@ function judged(server: DiscoveredServer | undefined): Omit<Movable, 'name' | 'e
   const isUsable = server.state === 'ready' || server.state === 'duplicate';
   if (!isUsable) return server.reason ?? `it is ${server.state}`;
   const own = ownEntryOf(server);
-  return own.kind === 'entry' ? { server, own: own.entry, isFilled: own.isFilled } : own.reason;
+  return own.kind === 'entry' ? { server, own: own.entry, filled: own.filled } : own.reason;
 }
 
 async function serversOf(from: SortedFile, host: EditingHost): Promise<Map<string, DiscoveredServer>> {

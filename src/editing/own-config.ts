@@ -5,7 +5,8 @@ import { extname, join, resolve } from 'node:path';
 import { BridgeError } from '../util/bridge-error.ts';
 import { ConfigDocument } from './config-document.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
-import type { EditingHost } from './editing-host.ts';
+import { type EditingHost, replace } from './editing-host.ts';
+import { holdsSecrets } from './own-entry.ts';
 
 export interface OwnConfig {
   readonly file: ConfigFile;
@@ -33,4 +34,24 @@ function usersConfig({ environment, homedir }: EditingHost): ConfigFile {
   const files = ['json', 'jsonc', 'js', 'mjs', 'ts'].map((ending) => join(dir, `config.${ending}`));
   const found = files.map(readConfigFile);
   return found.find(({ bytes }) => bytes !== undefined) ?? (found[0] as ConfigFile);
+}
+
+/** Whether others could read these entries there, which hold what may be a secret. */
+export function isNarrowed({ mode }: ConfigFile, entries: readonly unknown[]): boolean {
+  return mode !== undefined && (mode & 0o077) !== 0 && entries.some(holdsSecrets);
+}
+
+export function narrowedLine({ path }: ConfigFile, mood: 'did' | 'would'): string {
+  return `${path} ${mood === 'did' ? 'is' : 'would be'} readable for you alone from now on: there are values in it that may be secrets`;
+}
+
+interface Change {
+  readonly bytes: Buffer;
+  /** What comes into it. */
+  readonly entries: readonly unknown[];
+}
+
+/** The bridge's own config is ours to narrow. */
+export function replaceOwn(file: ConfigFile, { bytes, entries }: Change, host: EditingHost): string[] {
+  return replace(isNarrowed(file, entries) ? { ...file, mode: 0o600 } : file, bytes, host);
 }

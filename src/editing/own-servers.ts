@@ -7,11 +7,11 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
 import type { ConfigDocument } from './config-document.ts';
 import { diffOf, type EditReport } from './edit-report.ts';
-import { alone, type EditingHost, machineOfHost, replace } from './editing-host.ts';
+import { alone, type EditingHost, machineOfHost } from './editing-host.ts';
 import { type FoundServers, foundServers } from './found-servers.ts';
 import { backUp } from './install-record.ts';
-import { type OwnConfig, openOwnConfig } from './own-config.ts';
-import { faultOf, ownEntryOf } from './own-entry.ts';
+import { isNarrowed, narrowedLine, type OwnConfig, openOwnConfig, replaceOwn } from './own-config.ts';
+import { faultOf, filledWords, ownEntryOf } from './own-entry.ts';
 import { OwnNames } from './own-names.ts';
 
 /** The copies of the bridge's own config go by this name. */
@@ -21,7 +21,7 @@ export interface OwnOptions {
   readonly config: string | undefined;
 }
 
-export async function addServer(name: string, entry: Tree, options: OwnOptions, host: EditingHost): Promise<string> {
+export async function addServer(name: string, entry: Tree, options: OwnOptions, host: EditingHost): Promise<string[]> {
   const fault = faultOf(name, entry);
   if (fault !== undefined) throw new BridgeError('USAGE', fault, { hint: 'See: mcp-bridge add --help' });
   return alone(host, async () => {
@@ -31,8 +31,8 @@ export async function addServer(name: string, entry: Tree, options: OwnOptions, 
         hint: `Remove it first: mcp-bridge remove ${name}`,
       });
     }
-    write(own, await own.document.with(name, entry), host);
-    return `"${name}" was added to ${own.file.path}`;
+    write(own, { document: await own.document.with(name, entry), entries: [entry] }, host);
+    return [`"${name}" was added to ${own.file.path}`, ...narrowing(own, [entry], 'did')];
   });
 }
 
@@ -46,14 +46,24 @@ export function removeServer(name: string, options: OwnOptions, host: EditingHos
         hint: names.length === 0 ? 'It has none.' : `There are: ${(near.length > 0 ? near : names).join(', ')}`,
       });
     }
-    write(own, await own.document.without(name), host);
+    write(own, { document: await own.document.without(name), entries: [] }, host);
     return `"${name}" was removed from ${own.file.path}`;
   });
 }
 
-function write({ file }: OwnConfig, document: ConfigDocument, host: EditingHost): void {
+interface Change {
+  readonly document: ConfigDocument;
+  /** What comes into it. */
+  readonly entries: readonly unknown[];
+}
+
+function write({ file }: OwnConfig, { document, entries }: Change, host: EditingHost): void {
   backUp(file, OWN, host);
-  replace(file, Buffer.from(document.text), host);
+  replaceOwn(file, { bytes: Buffer.from(document.text), entries }, host);
+}
+
+function narrowing({ file }: OwnConfig, entries: readonly unknown[], mood: 'did' | 'would'): string[] {
+  return isNarrowed(file, entries) ? [narrowedLine(file, mood)] : [];
 }
 
 export interface ImportOptions extends OwnOptions {
@@ -70,14 +80,15 @@ export function importServers(
   const task = async (): Promise<EditReport> => {
     const own = await openOwnConfig(options.config, host);
     const found = await foundServers(own, host.cwd, host);
-    const { document, lines } = await importedInto(own, clients, found);
+    const { document, entries, ...imported } = await importedInto(own, clients, found);
+    const lines = [...imported.lines, ...narrowing(own, entries, options.dryRun ? 'would' : 'did')];
     const edit = {
       file: own.file,
       syntax: 'json',
       after: document === own.document ? own.file.bytes && own.file.text : document.text,
     } as const;
     if (options.dryRun) return { lines, diff: diffOf([edit], host) };
-    if (document !== own.document) write(own, document, host);
+    if (document !== own.document) write(own, { document, entries }, host);
     return { lines, diff: '' };
   };
   return options.dryRun ? task() : alone(host, task);
@@ -99,6 +110,7 @@ const IMPORTABLE = new Set<ServerState>(['ready', 'duplicate']);
 async function importedInto(own: OwnConfig, clients: readonly string[] | 'all', found: FoundServers) {
   let { document } = own;
   const lines: string[] = [];
+  const entries: unknown[] = [];
   const isWanted = ({ client }: DiscoveredServer) => client !== OWN && (clients === 'all' || clients.includes(client));
   const names = new OwnNames(found);
   for (const server of found.others.filter(isWanted)) {
@@ -116,9 +128,9 @@ async function importedInto(own: OwnConfig, clients: readonly string[] | 'all', 
       continue;
     }
     const why = naming.rival === undefined ? '' : `, as ${naming.rival} has another "${name}"`;
-    const asNow = judged.isFilled ? ', with its variables as they are now' : '';
+    entries.push(judged.entry);
     document = await document.with(naming.name, judged.entry);
-    lines.push(`${called} goes to ${own.file.path}${as}${why}${asNow}`);
+    lines.push(`${called} goes to ${own.file.path}${as}${why}${filledWords(judged.filled)}`);
   }
-  return { document, lines: lines.length === 0 ? ['No servers were found there'] : lines };
+  return { document, entries, lines: lines.length === 0 ? ['No servers were found there'] : lines };
 }

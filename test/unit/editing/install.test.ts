@@ -169,8 +169,8 @@ describe('install --replace', () => {
     const uses = { command: 'x', env: { T: `\${env:TOKEN}` } };
     home.write(CURSOR, text({ uses, home: { command: '~/x' }, web: SERVERS.web }));
     const { lines } = await home.install('cursor', REPLACING);
-    expect(lines.filter((line) => line.includes('as they are now'))).toEqual([
-      `"uses" went to ${home.ownConfig}, with its variables as they are now`,
+    expect(lines.filter((line) => line.includes('written out'))).toEqual([
+      `"uses" went to ${home.ownConfig}, with TOKEN written out as now`,
     ]);
     expect(lines.join()).not.toContain('sekrit');
   });
@@ -259,6 +259,21 @@ describe('install --replace', () => {
     for (let n = 1; n <= 20; n++) await addServer(`n${n}`, { command: 'x' }, { config: undefined }, at(n));
     expect(readdirSync(dir)).toHaveLength(needed.length + 10);
     expect(readdirSync(dir)).toEqual(expect.arrayContaining(needed));
+  });
+
+  test('makes the config of the bridge readable for its user alone when secrets come into it', async () => {
+    for (const [servers, mode] of [
+      [{ a: { command: 'a' } }, 0o644],
+      [SERVERS, 0o600],
+    ] as const) {
+      const home = new Home();
+      home.write(CURSOR, text(servers));
+      home.write(OWN, '{}', 0o644);
+      const { lines } = await home.install('cursor', REPLACING);
+      expect(statSync(home.ownConfig).mode & 0o777).toBe(mode);
+      expect(lines.some((line) => line.includes('readable for you alone'))).toBe(mode === 0o600);
+      expect(statSync(home.path(CURSOR)).mode & 0o777).toBe(0o644);
+    }
   });
 
   test('takes no name that means something else to another client, and says so', async () => {

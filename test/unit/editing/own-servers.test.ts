@@ -21,7 +21,7 @@ describe('the config of the bridge', () => {
   test('gets a server and loses it again, and keeps everything else', async () => {
     const home = new Home();
     home.write(OWN, TEXT);
-    expect(await addServer('x', { command: 'x' }, HERE, home.host)).toBe(`"x" was added to ${home.ownConfig}`);
+    expect(await addServer('x', { command: 'x' }, HERE, home.host)).toEqual([`"x" was added to ${home.ownConfig}`]);
     expect(home.read(OWN)).toContain('"a": { "command": "a" }, // a\n    "x": {\n      "command": "x"\n    },\n  },');
     expect(await removeServer('x', HERE, home.host)).toBe(`"x" was removed from ${home.ownConfig}`);
     expect(home.read(OWN)).toBe(TEXT);
