@@ -2,7 +2,7 @@
 // bridge's own config with the servers that move there.
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { bridgeLaunch } from './bridge-entry.ts';
+import { bridgeLaunch, type LaunchOptions } from './bridge-entry.ts';
 import type { ClientConfig } from './client-config.ts';
 import { ENTRY_NAME } from './client-targets.ts';
 import type { ConfigDocument } from './config-document.ts';
@@ -22,16 +22,17 @@ export interface InstallPlan {
   readonly ownDocument: ConfigDocument | undefined;
   readonly moved: readonly Moved[];
   readonly staying: readonly Staying[];
+  /** How many of the client's own were not asked to move. */
+  readonly beside: number;
   /** The variables of each that have become the values that they have now. */
   readonly filled: ReadonlyMap<string, readonly string[]>;
   /** For whom the names of servers mean something else, by these names. */
   readonly rivals: ReadonlyMap<string, string>;
 }
 
-export interface PlanOptions {
+/** `config` is where servers go, and what the client's bridge reads, if not the user's. */
+export interface PlanOptions extends LaunchOptions {
   readonly replace: boolean;
-  /** The bridge's own config, if not the user's: where servers go, and what the client's bridge reads. */
-  readonly config: string | undefined;
 }
 
 export async function planInstall(config: ClientConfig, options: PlanOptions, host: EditingHost): Promise<InstallPlan> {
@@ -41,7 +42,8 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
       hint: 'Give it another name first.',
     });
   }
-  const wanted = target.entry(bridgeLaunch(host, options.config));
+  const theirs = [...document.entries.keys()].filter((name) => !ours.includes(name) && !stale.includes(name));
+  const wanted = target.entry(bridgeLaunch(host, options));
   const withBridge = ours.length === 0 ? await document.with(ENTRY_NAME, wanted) : document;
   const bare = {
     config,
@@ -50,11 +52,11 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
     ownDocument: undefined,
     moved: [],
     staying: [],
+    beside: 0,
     filled: new Map<string, readonly string[]>(),
     rivals: new Map<string, string>(),
   };
-  if (!options.replace) return bare;
-  const theirs = [...document.entries.keys()].filter((name) => !ours.includes(name) && !stale.includes(name));
+  if (!options.replace) return { ...bare, beside: theirs.length };
   const { movable, staying } = await sortServers(theirs, config, host);
   const own = await openOwnConfig(options.config, host);
   const filled = new Map(movable.map((server) => [server.name, server.filled]));

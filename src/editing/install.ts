@@ -23,7 +23,7 @@ export function install(target: ClientTarget, options: InstallOptions, host: Edi
   const task = async (): Promise<EditReport> => {
     const plan = await planInstall(await openClientConfig(target, host), options, host);
     if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: diffOf(editsOf(plan), host) };
-    return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, 'did')], diff: '' };
+    return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, options, 'did')], diff: '' };
   };
   return options.dryRun ? task() : alone(host, task);
 }
@@ -31,7 +31,10 @@ export function install(target: ClientTarget, options: InstallOptions, host: Edi
 function plannedLines(plan: InstallPlan, options: InstallOptions, host: EditingHost): string[] {
   const program = commandFor(plan.config, options, host)?.command.program;
   const isAsked = program !== undefined && editsOf(plan).some(isEdit);
-  return [...linesOf(plan, 'would'), ...(isAsked ? [`${program} would be asked to do it, which comes to this:`] : [])];
+  return [
+    ...linesOf(plan, options, 'would'),
+    ...(isAsked ? [`${program} would be asked to do it, which comes to this:`] : []),
+  ];
 }
 
 /** In the order in which they are made. */
@@ -47,7 +50,7 @@ async function carryOut(plan: InstallPlan, options: InstallOptions, host: Editin
   if (!isChange) return [];
   const asked = commandFor(plan.config, options, host);
   const outcome =
-    asked && (await installByCommand(plan.config, { ...asked, launch: bridgeLaunch(host, options.config) }, host));
+    asked && (await installByCommand(plan.config, { ...asked, launch: bridgeLaunch(host, options) }, host));
   if (outcome?.kind === 'done') return [];
   writeFiles(plan, host);
   return outcome === undefined ? [] : [outcome.note];
@@ -136,37 +139,48 @@ function originalOf(file: ConfigFile, written: Buffer, { client, known, isTouche
   return isTouched ? null : { backup, left, dirs: [] };
 }
 
-function linesOf(
-  { config, document, moved, staying, filled, rivals, own }: InstallPlan,
-  mood: 'did' | 'would',
-): string[] {
-  const { target, file, ours } = config;
-  const isDone = mood === 'did';
-  const isNew = ours.length === 0;
-  const first = isNew
-    ? `${target.title} ${isDone ? 'uses' : 'would use'} the bridge: "${ENTRY_NAME}" in ${file.path}`
-    : `The bridge is in ${file.path} already: "${ours.join('", "')}"`;
-  const movedLines = moved.map(({ name, as, own: entry }) => {
+type Mood = 'did' | 'would';
+
+function linesOf(plan: InstallPlan, options: InstallOptions, mood: Mood): string[] {
+  const { config, document, staying } = plan;
+  const isChanged = mood === 'did' && document.text !== config.file.text;
+  return [
+    ...bridgeLines(plan, options, mood),
+    ...movedLines(plan, mood),
+    ...staying.map(({ name, reason }) => `"${name}" stays: ${reason}`),
+    ...besideLines(plan),
+    ...(isChanged ? [`Restart ${config.target.title} to use it.`] : []),
+  ];
+}
+
+function bridgeLines({ config }: InstallPlan, { socket }: InstallOptions, mood: Mood): string[] {
+  const { target, file, ours, document } = config;
+  if (ours.length === 0)
+    return [`${target.title} ${mood === 'did' ? 'uses' : 'would use'} the bridge: "${ENTRY_NAME}" in ${file.path}`];
+  const first = `The bridge is in ${file.path} already: "${ours.join('", "')}"`;
+  const isThere = ours.some((name) => JSON.stringify(document.entries.get(name)).includes(JSON.stringify(socket)));
+  if (socket === undefined || isThere) return [first];
+  return [first, `It does not name the socket ${socket}: mcp-bridge uninstall ${target.client}, and install it again`];
+}
+
+function movedLines({ moved, filled, rivals, own }: InstallPlan, mood: Mood): string[] {
+  if (own === undefined) return [];
+  const { path } = own.file;
+  const lines = moved.map(({ name, as, own: entry }) => {
     const rival = rivals.get(name);
     const called = name === as ? '' : ` as "${as}"${rival === undefined ? '' : `, as ${rival} has another "${name}"`}`;
-    if (entry === null) return `"${name}" ${isDone ? 'went' : 'would go'}: ${own?.file.path} has the same${called}`;
-    return `"${name}" ${isDone ? 'went' : 'would go'} to ${own?.file.path}${called}${filledWords(filled.get(name) ?? [])}`;
+    const went = `"${name}" ${mood === 'did' ? 'went' : 'would go'}`;
+    if (entry === null) return `${went}: ${path} has the same${called}`;
+    return `${went} to ${path}${called}${filledWords(filled.get(name) ?? [])}`;
   });
-  const narrowed =
-    own !== undefined &&
-    isNarrowed(
-      own.file,
-      moved.map(({ own: entry }) => entry),
-    )
-      ? [narrowedLine(own.file, mood)]
-      : [];
-  const stayingLines = staying.map(({ name, reason }) => `"${name}" stays: ${reason}`);
-  const isChanged = isDone && document.text !== file.text;
+  const entries = moved.map(({ own: entry }) => entry);
+  return [...lines, ...(isNarrowed(own.file, entries) ? [narrowedLine(own.file, mood)] : [])];
+}
+
+function besideLines({ beside, config: { target } }: InstallPlan): string[] {
+  if (beside === 0) return [];
+  const [servers, them] = beside === 1 ? ['server stays', 'it'] : [`${beside} servers stay`, 'them'];
   return [
-    first,
-    ...movedLines,
-    ...narrowed,
-    ...stayingLines,
-    ...(isChanged ? [`Restart ${target.title} to use it.`] : []),
+    `${target.title}'s own ${servers} too, and the bridge offers ${them} as well; to move ${them} behind it: mcp-bridge install ${target.client} --replace`,
   ];
 }

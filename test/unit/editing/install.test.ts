@@ -19,7 +19,7 @@ describe('install', () => {
     await home.install('cursor');
     const after = home.read(CURSOR);
     const again = await home.install('cursor');
-    expect(again.lines).toEqual([`The bridge is in ${home.path(CURSOR)} already: "mcp-bridge"`]);
+    expect(again.lines.slice(0, 1)).toEqual([`The bridge is in ${home.path(CURSOR)} already: "mcp-bridge"`]);
     expect(home.read(CURSOR)).toBe(after);
   });
 
@@ -65,6 +65,26 @@ describe('install', () => {
     const { args } = entryOf(home);
     const entry = { command: '/usr/bin/node', args: [...args, '--config', home.path('my.json')] };
     expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entry } });
+  });
+
+  test('names the socket for the client that would come to another one', async () => {
+    const home = new Home();
+    const { args } = entryOf(home);
+    await home.install('cursor', { ...REPLACING, socket: '/run/b.sock' });
+    const entry = { command: '/usr/bin/node', args: [...args, '--mcp-bridge-socket', '/run/b.sock'] };
+    expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entry } });
+    const { lines } = await home.install('cursor', { ...REPLACING, socket: '/run/c.sock' });
+    expect(lines.join()).toContain('It does not name the socket /run/c.sock: mcp-bridge uninstall cursor');
+  });
+
+  test('says that what the client has stays, and shows up twice', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    const { lines } = await home.install('cursor');
+    expect(lines).toContain(
+      "Cursor's own 2 servers stay too, and the bridge offers them as well; to move them behind it: mcp-bridge install cursor --replace",
+    );
+    expect((await home.install('kiro')).lines.join()).not.toContain('stay');
   });
 
   test('in a dry run shows the difference, and writes nothing at all', async () => {
