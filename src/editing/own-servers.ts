@@ -41,14 +41,24 @@ export function removeServer(name: string, options: OwnOptions, host: EditingHos
     const own = await openOwnConfig(options.config, host);
     const names = [...own.document.entries.keys()];
     if (!names.includes(name)) {
-      const near = nearest(name, names);
-      throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${name} in ${own.file.path}`, {
-        hint: names.length === 0 ? 'It has none.' : `There are: ${(near.length > 0 ? near : names).join(', ')}`,
-      });
+      const hint = (await hintElsewhere(name, own, host)) ?? hintHere(name, names);
+      throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${name} in ${own.file.path}`, { hint });
     }
     write(own, { document: await own.document.without(name), entries: [] }, host);
     return `"${name}" was removed from ${own.file.path}`;
   });
+}
+
+function hintHere(name: string, names: readonly string[]): string {
+  const near = nearest(name, names);
+  return names.length === 0 ? 'It has none.' : `There are: ${(near.length > 0 ? near : names).join(', ')}`;
+}
+
+/** Where other programs define it. */
+async function hintElsewhere(name: string, own: OwnConfig, host: EditingHost): Promise<string | undefined> {
+  const { others } = await foundServers(own, host.cwd, host);
+  const places = others.filter((server) => server.name === name).map(({ client, file }) => `${file} (${client})`);
+  return places.length === 0 ? undefined : `It is defined in ${[...new Set(places)].join(', ')}: remove it there.`;
 }
 
 interface Change {
@@ -100,7 +110,8 @@ function refuseUnknown(client: string, host: EditingHost): void {
   if (names.has(client)) return;
   const near = nearest(client, names);
   throw new BridgeError('USAGE', `There is no client ${client} to import from`, {
-    hint: `${near.length > 0 ? 'Perhaps' : 'There are'}: ${(near.length > 0 ? near : [...names]).join(', ')}`,
+    hint:
+      near.length > 0 ? `Perhaps: ${near.join(', ')}` : 'Which clients have servers here: mcp-bridge discover --all',
   });
 }
 

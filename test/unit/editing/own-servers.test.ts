@@ -59,6 +59,10 @@ describe('the config of the bridge', () => {
       code: 'SERVER_NOT_FOUND',
       hint: 'There are: a',
     });
+    home.write('.cursor/mcp.json', JSON.stringify({ mcpServers: { b: { command: 'b' } } }));
+    await expect(removeServer('b', HERE, home.host)).rejects.toMatchObject({
+      hint: `It is defined in ${home.path('.cursor/mcp.json')} (cursor): remove it there.`,
+    });
     expect(home.read(OWN)).toBe(TEXT);
   });
 
@@ -139,5 +143,7 @@ describe('import', () => {
     const home = new Home();
     const attempt = async () => importServers(['curser'], { ...HERE, dryRun: false }, home.host);
     await expect(attempt()).rejects.toMatchObject({ code: 'USAGE', hint: 'Perhaps: cursor' });
+    const other = async () => importServers(['0'], { ...HERE, dryRun: false }, home.host);
+    await expect(other()).rejects.toMatchObject({ hint: expect.stringMatching(/: mcp-bridge discover --all$/) });
   });
 });
