@@ -1,6 +1,8 @@
 // `mcp-bridge add`: a server into the bridge's own config.
 
 import { resolve } from 'node:path';
+import { findProgram } from '../editing/client-command.ts';
+import type { EditingHost } from '../editing/editing-host.ts';
 import { addServer } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { editingHostOf, tell } from './editing.ts';
@@ -9,7 +11,9 @@ import type { CliHost } from './host.ts';
 type Repeated = string | readonly string[] | undefined;
 
 export interface AddValues {
-  readonly name: string;
+  readonly name?: string | undefined;
+  /** What stood behind the name, with no `--` before it. */
+  readonly rest?: readonly string[] | undefined;
   readonly config?: string | undefined;
   readonly env?: Repeated;
   readonly cwd?: string | undefined;
@@ -22,10 +26,24 @@ export interface AddValues {
 }
 
 export async function add(values: AddValues, host: CliHost): Promise<number> {
-  const { name, config } = values;
+  const { name, config, rest = [] } = values;
+  if (name === undefined) throw wrong('Name a server, such as: mcp-bridge add memory -- npx -y some-server');
+  if (rest.length > 0)
+    throw wrong(`Put -- before the command: mcp-bridge add ${name} -- ${values.line === undefined ? 'COMMAND…' : '…'}`);
   const entry = values.url === undefined ? processEntry(values, host) : remoteEntry(values);
-  const done = await addServer(name, entry, { config }, editingHostOf(host));
-  return tell({ lines: [done], diff: '' }, host);
+  const editing = editingHostOf(host);
+  const done = await addServer(name, entry, { config }, editing);
+  return tell({ lines: [...done, ...missingLines(entry, editing), NEXT], diff: '' }, host);
+}
+
+const NEXT = 'Clients that are connected see it at once: mcp-bridge status';
+
+/** It may be installed later, or the daemon have another PATH. */
+function missingLines({ command }: Entry, editing: EditingHost): string[] {
+  const isName = typeof command === 'string' && !/[\\/~$]/.test(command);
+  return isName && findProgram(command, editing) === undefined
+    ? [`There is no ${command} on the PATH of this shell`]
+    : [];
 }
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -46,6 +64,11 @@ function processEntry({ line, env, cwd, type, header, description }: AddValues, 
 function remoteEntry({ line, url, env, cwd, type, header, description }: AddValues): Entry {
   if (line !== undefined) throw wrong('A server has either a command or a URL');
   if (env !== undefined || cwd !== undefined) throw wrong('--env and --cwd belong to a command');
+  const { username = '', password = '' } = url !== undefined && URL.canParse(url) ? new URL(url) : {};
+  if (username !== '' || password !== '')
+    throw new BridgeError('USAGE', 'A URL with a user and a password is never fetched', {
+      hint: "Give them as a header: --header 'Authorization: Basic …'",
+    });
   const headers = pairs(header, /^([^:]+):\s*(.*)$/s, "--header is 'Name: value'");
   return withoutGaps({ url, type, headers, description });
 }

@@ -11,20 +11,36 @@ import { ADD, IMPORT, INSTALL, REMOVE, UNINSTALL } from './options.ts';
 import type { RemoveValues } from './remove.ts';
 import type { UninstallValues } from './uninstall.ts';
 
-const NAME = { type: 'string', describe: 'The server', demandOption: true } as const;
-const CLIENT = { type: 'string', describe: 'The client; without one, all are listed' } as const;
+const NAME = { type: 'string', describe: 'The server' } as const;
+/** A command without `--` before it: it is told of, as its own flags would be taken for ours. */
+const REST = { type: 'string', array: true, hidden: true } as const;
+const CLIENTS = { type: 'string', array: true, describe: 'The clients' } as const;
 
 /** `line` is what followed `--`. */
 export function withEditingVerbs(parser: Argv, does: Does, line: readonly string[] | undefined): Argv {
   return parser
     .command(
-      'add <name>',
+      'add [name] [rest..]',
       'Add a server to the config: add NAME -- COMMAND…, or add NAME --url URL',
-      (y) => y.positional('name', NAME).options(ADD),
+      (y) =>
+        y
+          .usage('$0 add NAME -- COMMAND…\n$0 add NAME --url URL')
+          .positional('name', NAME)
+          .positional('rest', REST)
+          .options(ADD)
+          .fail((message, error) => {
+            if (error) throw error;
+            throw new BridgeError('USAGE', message, {
+              hint:
+                line === undefined
+                  ? 'If it belongs to the command, put -- before the command: mcp-bridge add NAME -- COMMAND…'
+                  : 'See: mcp-bridge add --help',
+            });
+          }),
       does(async (values: AddValues, host) => (await import('./add.ts')).add({ ...values, line }, host)),
     )
     .command(
-      'remove <name>',
+      'remove [name]',
       'Remove a server from the config',
       (y) => y.positional('name', NAME).options(REMOVE),
       without(line, does, async (values: RemoveValues, host) => (await import('./remove.ts')).remove(values, host)),
@@ -32,21 +48,22 @@ export function withEditingVerbs(parser: Argv, does: Does, line: readonly string
     .command(
       'import [client..]',
       "Copy clients' servers into the config",
-      (y) => y.positional('client', { type: 'string', array: true, describe: 'The clients' }).options(IMPORT),
+      (y) => y.positional('client', CLIENTS).options(IMPORT),
       without(line, does, async (values: ImportValues, host) => (await import('./import.ts')).importVerb(values, host)),
     )
     .command(
-      'install [client]',
-      "Put the bridge into a client's config",
-      (y) => y.positional('client', CLIENT).options(INSTALL),
+      'install [client..]',
+      "Put the bridge into clients' configs",
+      (y) =>
+        y.positional('client', { ...CLIENTS, describe: 'The clients; without one, all are listed' }).options(INSTALL),
       without(line, does, async (values: InstallValues, host) =>
         (await import('./install.ts')).installVerb(values, host),
       ),
     )
     .command(
-      'uninstall <client>',
-      "Take the bridge out of a client's config, and put back what was there",
-      (y) => y.positional('client', { ...CLIENT, describe: 'The client', demandOption: true }).options(UNINSTALL),
+      'uninstall [client..]',
+      "Take the bridge out of clients' configs, and put back what was there",
+      (y) => y.positional('client', CLIENTS).options(UNINSTALL),
       without(line, does, async (values: UninstallValues, host) =>
         (await import('./uninstall.ts')).uninstallVerb(values, host),
       ),

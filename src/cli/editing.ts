@@ -6,13 +6,16 @@ import type { EditingHost } from '../editing/editing-host.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printable } from './table.ts';
+import { tilde } from './terminal.ts';
 
 export function editingHostOf({ cwd, homedir, environment, node, program }: CliHost): EditingHost {
   return { platform: platform(), cwd, homedir, environment, node, program, now: () => new Date() };
 }
 
 export function tell({ lines, diff }: EditReport, host: CliHost): number {
-  for (const line of lines) host.stdout.write(`${printable(line)}\n`);
-  for (const line of diff.split('\n').slice(0, -1)) host.stdout.write(`${printable(line.replaceAll('\t', '  '))}\n`);
+  for (const line of lines) host.stdout.write(`${printable(tilde(line, host))}\n`);
+  // Tabs are the file's own indentation, and no harm to a terminal.
+  for (const line of diff.split('\n').slice(0, -1))
+    host.stdout.write(`${line.split('\t').map(printable).join('\t')}\n`);
   return DONE;
 }

@@ -3,13 +3,16 @@
 import { targetNamed } from '../editing/client-config.ts';
 import { listClients } from '../editing/client-list.ts';
 import { install } from '../editing/install.ts';
+import { socketPath } from '../local/socket-path.ts';
 import { editingHostOf, tell } from './editing.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { table } from './table.ts';
+import { tilde } from './terminal.ts';
 
 export interface InstallValues {
-  readonly client?: string | undefined;
+  readonly client?: readonly string[] | undefined;
+  readonly 'mcp-bridge-socket'?: string | undefined;
   readonly config?: string | undefined;
   readonly replace?: boolean | undefined;
   readonly 'dry-run'?: boolean | undefined;
@@ -18,10 +21,18 @@ export interface InstallValues {
 }
 
 export async function installVerb(values: InstallValues, host: CliHost): Promise<number> {
-  const { client, config, replace = false, 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
-  if (client === undefined) return list(values, host);
-  const options = { config, replace, dryRun, clientCommand: !direct };
-  return tell(await install(targetNamed(client), options, editingHostOf(host)), host);
+  const { client = [], config, replace = false, 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
+  if (client.length === 0) return list(values, host);
+  const options = { config, socket: namedSocket(values, host), replace, dryRun, clientCommand: !direct };
+  const targets = [...new Set(client)].map(targetNamed);
+  for (const target of targets) tell(await install(target, options, editingHostOf(host)), host);
+  return DONE;
+}
+
+/** The client does not know what this shell does, but reads the same config files. */
+function namedSocket({ 'mcp-bridge-socket': flag }: InstallValues, { environment, cwd }: CliHost): string | undefined {
+  const { path, source } = socketPath({ flag, environment: environment.MCP_BRIDGE_SOCKET, cwd });
+  return source === 'flag' || source === 'environment' ? path : undefined;
 }
 
 async function list({ json }: InstallValues, host: CliHost): Promise<number> {
@@ -35,9 +46,10 @@ async function list({ json }: InstallValues, host: CliHost): Promise<number> {
     title,
     isHere ? 'yes' : 'no',
     state === 'installed' ? 'yes' : state === 'unusable' ? '?' : 'no',
-    file,
+    tilde(file, host),
   ]);
   host.stdout.write(table(['CLIENT', 'NAME', 'HERE', 'BRIDGE', 'FILE'], rows));
-  for (const { problem } of clients) if (problem !== undefined) host.stderr.write(`mcp-bridge: ${problem}\n`);
+  for (const { problem } of clients)
+    if (problem !== undefined) host.stderr.write(`mcp-bridge: ${tilde(problem, host)}\n`);
   return DONE;
 }

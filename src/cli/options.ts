@@ -103,6 +103,7 @@ export const IMPORT = {
 export const UNINSTALL = { 'dry-run': DRY_RUN, 'no-client-cli': NO_CLIENT_CLI } as const satisfies Options;
 
 export const INSTALL = {
+  'mcp-bridge-socket': { type: 'string', describe: 'The socket that the client is to use; else MCP_BRIDGE_SOCKET' },
   config: OWN_CONFIG,
   replace: { type: 'boolean', describe: "Move the client's own servers behind the bridge" },
   ...UNINSTALL,

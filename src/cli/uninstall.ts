@@ -2,16 +2,26 @@
 
 import { targetNamed } from '../editing/client-config.ts';
 import { uninstall } from '../editing/uninstall.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { editingHostOf, tell } from './editing.ts';
+import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 
 export interface UninstallValues {
-  readonly client: string;
+  readonly client?: readonly string[] | undefined;
   readonly 'dry-run'?: boolean | undefined;
   readonly 'no-client-cli'?: boolean | undefined;
 }
 
 export async function uninstallVerb(values: UninstallValues, host: CliHost): Promise<number> {
-  const { client, 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
-  return tell(await uninstall(targetNamed(client), { dryRun, clientCommand: !direct }, editingHostOf(host)), host);
+  const { client = [], 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
+  if (client.length === 0) {
+    throw new BridgeError('USAGE', 'Name a client, such as: mcp-bridge uninstall cursor', {
+      hint: 'Which have the bridge: mcp-bridge install',
+    });
+  }
+  const targets = [...new Set(client)].map(targetNamed);
+  for (const target of targets)
+    tell(await uninstall(target, { dryRun, clientCommand: !direct }, editingHostOf(host)), host);
+  return DONE;
 }

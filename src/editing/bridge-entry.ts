@@ -9,10 +9,18 @@ import { writtenEntry } from '../discovery/written-definition.ts';
 import { type BridgeLaunch, type ClientTarget, ENTRY_NAME } from './client-targets.ts';
 import { type EditingHost, machineOfHost } from './editing-host.ts';
 
-/** With a config of its own, if one is named. */
-export function bridgeLaunch({ node, program, cwd }: EditingHost, config?: string): BridgeLaunch {
+export interface LaunchOptions {
+  /** A config of its own. */
+  readonly config: string | undefined;
+  /** The socket, where the client would come to another one by itself. */
+  readonly socket?: string | undefined;
+}
+
+export function bridgeLaunch(host: EditingHost, { config, socket }: LaunchOptions): BridgeLaunch {
+  const { node, program, cwd } = host;
   const named = config === undefined ? [] : ['--config', resolve(cwd, config)];
-  return { command: node, args: [realpathOf(program), 'connect', ...named] };
+  const at = socket === undefined ? [] : ['--mcp-bridge-socket', socket];
+  return { command: node, args: [realpathOf(program), 'connect', ...named, ...at] };
 }
 
 /** `stale` is one that an earlier installation has left: it starts this program where it is not any more. */
@@ -39,7 +47,7 @@ function isOurs(launched: Launched, host: EditingHost): boolean {
 }
 
 function startsProgramElsewhere({ command, args }: Launched, host: EditingHost): boolean {
-  const wanted = bridgeLaunch(host);
+  const wanted = bridgeLaunch(host, { config: undefined });
   const [script = '', verb] = args;
   if (verb !== 'connect' || basename(script) !== basename(wanted.args[0] ?? '')) return false;
   return command !== wanted.command || script !== wanted.args[0];

@@ -43,6 +43,8 @@ export interface ConfigFile {
   /** Undefined while there is none. */
   readonly bytes: Buffer | undefined;
   readonly text: string;
+  /** Who may read and write it, which what replaces it keeps; undefined while there is none. */
+  readonly mode: number | undefined;
 }
 
 export function readConfigFile(path: string): ConfigFile {
@@ -50,7 +52,8 @@ export function readConfigFile(path: string): ConfigFile {
   const bytes = trying(`Cannot read ${path}`, () => bytesAt(path, realpath));
   if (bytes !== undefined && (!isUtf8(bytes) || bytes.includes(0)))
     throw new BridgeError('FILE_UNUSABLE', `${path} is not UTF-8`, { hint: 'Save it as UTF-8: nothing was changed.' });
-  return { path, realpath, bytes, text: bytes?.toString('utf8') ?? '' };
+  const mode = bytes === undefined ? undefined : statSync(realpath).mode & 0o7777;
+  return { path, realpath, bytes, text: bytes?.toString('utf8') ?? '', mode };
 }
 
 /** What tells two contents apart, and says nothing of either. */
@@ -72,7 +75,7 @@ export function replaceConfigFile(file: ConfigFile, bytes: Buffer | undefined, b
     const made = madeDirs(dir);
     const temporary = `${file.realpath}.${randomBytes(6).toString('hex')}.tmp`;
     try {
-      writeLike(temporary, bytes, file.bytes === undefined ? undefined : statSync(file.realpath));
+      writeLike(temporary, bytes, modelOf(file));
       beforeRename?.();
       refuseIfChanged(file);
       renameSync(temporary, file.realpath);
@@ -146,7 +149,15 @@ function madeDirs(dir: string): string[] {
   return made;
 }
 
-function writeLike(path: string, bytes: Buffer, model: Stats | undefined): void {
+type Model = Pick<Stats, 'uid' | 'gid' | 'mode'>;
+
+function modelOf({ realpath, bytes, mode }: ConfigFile): Model | undefined {
+  if (bytes === undefined || mode === undefined) return undefined;
+  const { uid, gid } = statSync(realpath);
+  return { uid, gid, mode };
+}
+
+function writeLike(path: string, bytes: Buffer, model: Model | undefined): void {
   const fd = openSync(path, CREATE, NEW_FILE_MODE);
   try {
     if (model !== undefined) keepOwnerAndMode(fd, model);
@@ -158,10 +169,10 @@ function writeLike(path: string, bytes: Buffer, model: Stats | undefined): void 
   }
 }
 
-function keepOwnerAndMode(fd: number, { uid, gid, mode }: Stats): void {
+function keepOwnerAndMode(fd: number, { uid, gid, mode }: Model): void {
   const own = fstatSync(fd);
   if (own.uid !== uid || own.gid !== gid) fchownSync(fd, uid, gid);
-  fchmodSync(fd, mode & 0o7777);
+  fchmodSync(fd, mode);
 }
 
 /** So that the new name outlives a loss of power too. */

@@ -25,7 +25,7 @@ export function isEdit({ file, after }: FileEdit): boolean {
 }
 
 export function diffOf(edits: readonly FileEdit[], host: EditingHost): string {
-  const { command, args } = bridgeLaunch(host);
+  const { command, args } = bridgeLaunch(host, { config: undefined });
   const known = new Set([command, ...args, ENTRY_NAME, '*', '300']);
   return edits
     .filter(isEdit)

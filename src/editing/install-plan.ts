@@ -2,14 +2,16 @@
 // bridge's own config with the servers that move there.
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { bridgeLaunch } from './bridge-entry.ts';
+import { bridgeLaunch, type LaunchOptions } from './bridge-entry.ts';
 import type { ClientConfig } from './client-config.ts';
 import { ENTRY_NAME } from './client-targets.ts';
 import type { ConfigDocument } from './config-document.ts';
 import type { EditingHost } from './editing-host.ts';
+import { foundServers } from './found-servers.ts';
 import type { InstallRecord, Moved } from './install-record.ts';
 import { type Movable, type Staying, sortServers } from './movable-servers.ts';
-import { namingIn, type OwnConfig, openOwnConfig } from './own-config.ts';
+import { type OwnConfig, openOwnConfig } from './own-config.ts';
+import { OwnNames } from './own-names.ts';
 
 export interface InstallPlan {
   readonly config: ClientConfig;
@@ -20,14 +22,17 @@ export interface InstallPlan {
   readonly ownDocument: ConfigDocument | undefined;
   readonly moved: readonly Moved[];
   readonly staying: readonly Staying[];
-  /** The names of those whose variables have become the values that they have now. */
-  readonly filled: readonly string[];
+  /** How many of the client's own were not asked to move. */
+  readonly beside: number;
+  /** The variables of each that have become the values that they have now. */
+  readonly filled: ReadonlyMap<string, readonly string[]>;
+  /** For whom the names of servers mean something else, by these names. */
+  readonly rivals: ReadonlyMap<string, string>;
 }
 
-export interface PlanOptions {
+/** `config` is where servers go, and what the client's bridge reads, if not the user's. */
+export interface PlanOptions extends LaunchOptions {
   readonly replace: boolean;
-  /** The bridge's own config, if not the user's: where servers go, and what the client's bridge reads. */
-  readonly config: string | undefined;
 }
 
 export async function planInstall(config: ClientConfig, options: PlanOptions, host: EditingHost): Promise<InstallPlan> {
@@ -37,7 +42,8 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
       hint: 'Give it another name first.',
     });
   }
-  const wanted = target.entry(bridgeLaunch(host, options.config));
+  const theirs = [...document.entries.keys()].filter((name) => !ours.includes(name) && !stale.includes(name));
+  const wanted = target.entry(bridgeLaunch(host, options));
   const withBridge = ours.length === 0 ? await document.with(ENTRY_NAME, wanted) : document;
   const bare = {
     config,
@@ -46,14 +52,16 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
     ownDocument: undefined,
     moved: [],
     staying: [],
-    filled: [],
+    beside: 0,
+    filled: new Map<string, readonly string[]>(),
+    rivals: new Map<string, string>(),
   };
-  if (!options.replace) return bare;
-  const names = [...document.entries.keys()].filter((name) => !ours.includes(name) && !stale.includes(name));
-  const { movable, staying } = await sortServers(names, config, host);
+  if (!options.replace) return { ...bare, beside: theirs.length };
+  const { movable, staying } = await sortServers(theirs, config, host);
   const own = await openOwnConfig(options.config, host);
-  const filled = movable.filter(({ isFilled }) => isFilled).map(({ name }) => name);
-  const moving = await moveAll(movable, { document: withBridge, own, config });
+  const filled = new Map(movable.map((server) => [server.name, server.filled]));
+  const names = new OwnNames(await foundServers(own, host.homedir, host));
+  const moving = await moveAll(movable, { document: withBridge, own, config, names });
   return { ...bare, own, filled, ...moving, staying: [...staying, ...moving.staying] };
 }
 
@@ -61,25 +69,29 @@ interface Moving {
   readonly document: ConfigDocument;
   readonly own: OwnConfig;
   readonly config: ClientConfig;
+  readonly names: OwnNames;
 }
 
-async function moveAll(movable: readonly Movable[], { document, own, config }: Moving) {
+async function moveAll(movable: readonly Movable[], { document, own, config, names }: Moving) {
   let [client, bridge] = [document, own.document];
   const moved: Moved[] = [];
   const staying: Staying[] = [];
-  for (const { name, entry, own: wanted } of movable) {
+  const rivals = new Map<string, string>();
+  for (const { name, entry, server, own: wanted } of movable) {
     const without = await unlessRefused(client.without(name));
     if (without === undefined) {
       staying.push({ name, reason: 'it cannot be taken out without changing more than that' });
       continue;
     }
-    const naming = namingIn(bridge, name, { client: config.target.client, entry: wanted });
+    const naming = names.take(server, wanted, bridge);
+    if (naming.kind === 'new' && naming.rival !== undefined) rivals.set(name, naming.rival);
     if (naming.kind === 'new') bridge = await bridge.with(naming.name, wanted);
     client = without;
     const isOurs = naming.kind === 'new' || wasMovedBefore(config.record, naming.name, own);
-    moved.push({ name, entry, as: naming.name, own: isOurs ? wanted : null });
+    const written = naming.kind === 'new' ? wanted : bridge.entries.get(naming.name);
+    moved.push({ name, entry, as: naming.name, own: isOurs ? written : null });
   }
-  return { document: client, ownDocument: bridge, moved, staying };
+  return { document: client, ownDocument: bridge, moved, staying, rivals };
 }
 
 async function unlessRefused(change: Promise<ConfigDocument>): Promise<ConfigDocument | undefined> {

@@ -2,6 +2,7 @@
 // changed, and copies of what was there before. Both may hold secrets.
 
 import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { ensurePrivateTree, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -10,6 +11,8 @@ import { type ConfigFile, digestOf } from './config-file.ts';
 import { backupsDir, type EditingHost, recordsDir } from './editing-host.ts';
 
 const VERSION = 1;
+/** Copies of one file. */
+const MOST_BACKUPS = 10;
 
 /** How to give a file back the bytes that it had. */
 export interface Original {
@@ -39,6 +42,14 @@ export interface InstallRecord {
   /** The bridge's own config, if servers were moved there. */
   readonly ownFile: string | null;
   readonly ownOriginal: Original | null;
+  /** The directories that were made for it, if an installation has made it: this one, or one before. */
+  readonly ownMade?: readonly string[] | null;
+}
+
+/** A record, and whose it is. */
+export interface ClientRecord {
+  readonly client: string;
+  readonly record: InstallRecord;
 }
 
 function pathOf(client: string, file: string, host: EditingHost): string {
@@ -48,12 +59,40 @@ function pathOf(client: string, file: string, host: EditingHost): string {
 
 export function readRecord(client: string, file: string, host: EditingHost): InstallRecord | undefined {
   const path = pathOf(client, file, host);
+  const record = recordAt(path, host);
+  if (record === undefined || record.file === file) return record;
+  throw unusable(path, host);
+}
+
+/** Of all clients; in the order of their names. */
+export function allRecords(host: EditingHost): ClientRecord[] {
+  const dir = recordsDir(host);
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir)
+    .sort()
+    .flatMap((name) => {
+      const [, client] = /^(.+)-[0-9a-f]{12}\.json$/.exec(name) ?? [];
+      const record = client === undefined ? undefined : recordAt(join(dir, name), host);
+      return client === undefined || record === undefined ? [] : [{ client, record }];
+    });
+}
+
+/** The records of other files than this one that have moved servers to the same config of the bridge. */
+export function recordsBeside(ownFile: string, file: string, host: EditingHost): ClientRecord[] {
+  return allRecords(host).filter(({ record }) => record.ownFile === ownFile && record.file !== file);
+}
+
+function recordAt(path: string, host: EditingHost): InstallRecord | undefined {
   const text = readPrivate(path);
   if (text === undefined) return undefined;
   const value = parsed(text);
-  if (isRecord(value) && value.version === VERSION && value.file === file && Array.isArray(value.moved))
+  if (isRecord(value) && value.version === VERSION && typeof value.file === 'string' && Array.isArray(value.moved))
     return value as unknown as InstallRecord;
-  throw new BridgeError('FILE_UNUSABLE', `${path} is not a record of this version`, {
+  throw unusable(path, host);
+}
+
+function unusable(path: string, host: EditingHost): BridgeError {
+  return new BridgeError('FILE_UNUSABLE', `${path} is not a record of this version`, {
     hint: `Look at it, and remove it. Copies of what was there are in ${backupsDir(host)}.`,
   });
 }
@@ -85,7 +124,25 @@ export function backUp(file: ConfigFile, client: string, host: EditingHost): str
   const stamp = host.now().toISOString().replace(/[:.]/g, '-');
   const path = join(dir, `${client}-${stamp}-${digestOf(file.bytes).slice(0, 8)}-${basename(file.path)}`);
   writePrivate(path, file.text);
+  removeOldBackups(dir, { client, file, host });
   return path;
+}
+
+/** Of one file the last ones are kept, and those that an `uninstall` would put back. */
+function removeOldBackups(
+  dir: string,
+  { client, file, host }: { client: string; file: ConfigFile; host: EditingHost },
+) {
+  const needed = new Set(
+    allRecords(host).flatMap(({ record }) => [record.original?.backup, record.ownOriginal?.backup]),
+  );
+  const isOfFile = (name: string): boolean =>
+    name.startsWith(`${client}-`) &&
+    /^\d{4}-[\dTZ-]+-[0-9a-f]{8}-$/.test(name.slice(client.length + 1, -basename(file.path).length)) &&
+    name.endsWith(basename(file.path));
+  const copies = readdirSync(dir).filter(isOfFile).sort();
+  const old = copies.slice(0, -MOST_BACKUPS).map((name) => join(dir, name));
+  for (const path of old) if (!needed.has(path)) removePrivate(path);
 }
 
 /** Undefined when the copy is gone. */

@@ -2,15 +2,16 @@
 // config is written first: whatever stops us in between leaves a server in both places, never in none.
 
 import { bridgeLaunch } from './bridge-entry.ts';
-import { openClientConfig } from './client-config.ts';
+import { type ClientConfig, openClientConfig } from './client-config.ts';
 import { commandFor, installByCommand } from './client-install.ts';
 import { type ClientTarget, ENTRY_NAME } from './client-targets.ts';
 import { type ConfigFile, digestOf } from './config-file.ts';
 import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts';
 import { alone, type EditingHost, replace } from './editing-host.ts';
 import { type InstallPlan, type PlanOptions, planInstall } from './install-plan.ts';
-import { backUp, type InstallRecord, type Moved, type Original, writeRecord } from './install-record.ts';
-import type { OwnConfig } from './own-config.ts';
+import { backUp, type InstallRecord, type Moved, type Original, recordsBeside, writeRecord } from './install-record.ts';
+import { isNarrowed, narrowedLine, type OwnConfig, replaceOwn } from './own-config.ts';
+import { filledWords } from './own-entry.ts';
 
 export interface InstallOptions extends PlanOptions {
   readonly dryRun: boolean;
@@ -22,7 +23,7 @@ export function install(target: ClientTarget, options: InstallOptions, host: Edi
   const task = async (): Promise<EditReport> => {
     const plan = await planInstall(await openClientConfig(target, host), options, host);
     if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: diffOf(editsOf(plan), host) };
-    return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, 'did')], diff: '' };
+    return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, options, 'did')], diff: '' };
   };
   return options.dryRun ? task() : alone(host, task);
 }
@@ -30,7 +31,10 @@ export function install(target: ClientTarget, options: InstallOptions, host: Edi
 function plannedLines(plan: InstallPlan, options: InstallOptions, host: EditingHost): string[] {
   const program = commandFor(plan.config, options, host)?.command.program;
   const isAsked = program !== undefined && editsOf(plan).some(isEdit);
-  return [...linesOf(plan, 'would'), ...(isAsked ? [`${program} would be asked to do it, which comes to this:`] : [])];
+  return [
+    ...linesOf(plan, options, 'would'),
+    ...(isAsked ? [`${program} would be asked to do it, which comes to this:`] : []),
+  ];
 }
 
 /** In the order in which they are made. */
@@ -46,7 +50,7 @@ async function carryOut(plan: InstallPlan, options: InstallOptions, host: Editin
   if (!isChange) return [];
   const asked = commandFor(plan.config, options, host);
   const outcome =
-    asked && (await installByCommand(plan.config, { ...asked, launch: bridgeLaunch(host, options.config) }, host));
+    asked && (await installByCommand(plan.config, { ...asked, launch: bridgeLaunch(host, options) }, host));
   if (outcome?.kind === 'done') return [];
   writeFiles(plan, host);
   return outcome === undefined ? [] : [outcome.note];
@@ -61,11 +65,15 @@ function writeFiles(plan: InstallPlan, host: EditingHost): void {
     ownDocument === undefined || ownDocument.text === own?.file.text ? undefined : Buffer.from(ownDocument.text);
   const record = recordOf(plan, { bytes, ownBytes }, host);
   writeRecord(client, record, host);
-  const ownDirs = own === undefined || ownBytes === undefined ? [] : replace(own.file, ownBytes, host);
+  const ownDirs =
+    own === undefined || ownBytes === undefined
+      ? []
+      : replaceOwn(own.file, { bytes: ownBytes, entries: plan.moved.map(({ own: entry }) => entry) }, host);
   const dirs = replace(config.file, bytes, host);
   if (dirs.length + ownDirs.length === 0) return;
   const [original, ownOriginal] = [withDirs(record.original, dirs), withDirs(record.ownOriginal, ownDirs)];
-  writeRecord(client, { ...record, original, ownOriginal }, host);
+  const ownMade = record.ownMade ? [...record.ownMade, ...ownDirs] : null;
+  writeRecord(client, { ...record, original, ownOriginal, ownMade }, host);
 }
 
 function withDirs(original: Original | null, dirs: readonly string[]): Original | null {
@@ -97,7 +105,16 @@ function recordOf({ config, own, moved }: InstallPlan, { bytes, ownBytes }: Writ
             isTouched: isMovedInto(own, before),
             host,
           }),
+    ownMade: ownMadeOf(config, own, host),
   };
+}
+
+/** Whoever is uninstalled last takes away what the first one has made. */
+function ownMadeOf({ record, file }: ClientConfig, own: OwnConfig | undefined, host: EditingHost) {
+  if (own === undefined) return record?.ownMade ?? null;
+  if (own.file.bytes === undefined) return [];
+  const beside = recordsBeside(own.file.path, file.path, host).map((other) => other.record.ownMade);
+  return record?.ownMade ?? beside.find((made) => made) ?? null;
 }
 
 function isMovedInto({ document }: OwnConfig, moved: readonly Moved[]): boolean {
@@ -122,20 +139,48 @@ function originalOf(file: ConfigFile, written: Buffer, { client, known, isTouche
   return isTouched ? null : { backup, left, dirs: [] };
 }
 
-function linesOf({ config, document, moved, staying, filled, own }: InstallPlan, mood: 'did' | 'would'): string[] {
-  const { target, file, ours } = config;
-  const isDone = mood === 'did';
-  const isNew = ours.length === 0;
-  const first = isNew
-    ? `${target.title} ${isDone ? 'uses' : 'would use'} the bridge: "${ENTRY_NAME}" in ${file.path}`
-    : `The bridge is in ${file.path} already: "${ours.join('", "')}"`;
-  const movedLines = moved.map(({ name, as, own: entry }) => {
-    const called = name === as ? '' : ` as "${as}"`;
-    if (entry === null) return `"${name}" ${isDone ? 'went' : 'would go'}: ${own?.file.path} has the same${called}`;
-    const asNow = filled.includes(name) ? ', with its variables as they are now' : '';
-    return `"${name}" ${isDone ? 'went' : 'would go'} to ${own?.file.path}${called}${asNow}`;
+type Mood = 'did' | 'would';
+
+function linesOf(plan: InstallPlan, options: InstallOptions, mood: Mood): string[] {
+  const { config, document, staying } = plan;
+  const isChanged = mood === 'did' && document.text !== config.file.text;
+  return [
+    ...bridgeLines(plan, options, mood),
+    ...movedLines(plan, mood),
+    ...staying.map(({ name, reason }) => `"${name}" stays: ${reason}`),
+    ...besideLines(plan),
+    ...(isChanged ? [`Restart ${config.target.title} to use it.`] : []),
+  ];
+}
+
+function bridgeLines({ config }: InstallPlan, { socket }: InstallOptions, mood: Mood): string[] {
+  const { target, file, ours, document } = config;
+  if (ours.length === 0)
+    return [`${target.title} ${mood === 'did' ? 'uses' : 'would use'} the bridge: "${ENTRY_NAME}" in ${file.path}`];
+  const first = `The bridge is in ${file.path} already: "${ours.join('", "')}"`;
+  const isThere = ours.some((name) => JSON.stringify(document.entries.get(name)).includes(JSON.stringify(socket)));
+  if (socket === undefined || isThere) return [first];
+  return [first, `It does not name the socket ${socket}: mcp-bridge uninstall ${target.client}, and install it again`];
+}
+
+function movedLines({ moved, filled, rivals, own }: InstallPlan, mood: Mood): string[] {
+  if (own === undefined) return [];
+  const { path } = own.file;
+  const lines = moved.map(({ name, as, own: entry }) => {
+    const rival = rivals.get(name);
+    const called = name === as ? '' : ` as "${as}"${rival === undefined ? '' : `, as ${rival} has another "${name}"`}`;
+    const went = `"${name}" ${mood === 'did' ? 'went' : 'would go'}`;
+    if (entry === null) return `${went}: ${path} has the same${called}`;
+    return `${went} to ${path}${called}${filledWords(filled.get(name) ?? [])}`;
   });
-  const stayingLines = staying.map(({ name, reason }) => `"${name}" stays: ${reason}`);
-  const isChanged = isDone && document.text !== file.text;
-  return [first, ...movedLines, ...stayingLines, ...(isChanged ? [`Restart ${target.title} to use it.`] : [])];
+  const entries = moved.map(({ own: entry }) => entry);
+  return [...lines, ...(isNarrowed(own.file, entries) ? [narrowedLine(own.file, mood)] : [])];
+}
+
+function besideLines({ beside, config: { target } }: InstallPlan): string[] {
+  if (beside === 0) return [];
+  const [servers, them] = beside === 1 ? ['server stays', 'it'] : [`${beside} servers stay`, 'them'];
+  return [
+    `${target.title}'s own ${servers} too, and the bridge offers ${them} as well; to move ${them} behind it: mcp-bridge install ${target.client} --replace`,
+  ];
 }

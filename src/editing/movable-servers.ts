@@ -11,15 +11,16 @@ import type { ClientTarget } from './client-targets.ts';
 import type { ConfigDocument } from './config-document.ts';
 import type { ConfigFile } from './config-file.ts';
 import { type EditingHost, machineOfHost } from './editing-host.ts';
-import { type OwnEntry, ownEntryOf } from './own-entry.ts';
+import { ownEntryOf } from './own-entry.ts';
 
 export interface Movable {
   readonly name: string;
-  /** As it stands in the client's file. */
+  /** As it stands in the client's file, and as discovery sees it. */
   readonly entry: unknown;
+  readonly server: DiscoveredServer;
   readonly own: Tree;
-  /** Whether its variables have become the values that they have now. */
-  readonly isFilled: boolean;
+  /** The variables that have become the values that they have now. */
+  readonly filled: readonly string[];
 }
 
 export interface Staying {
@@ -47,17 +48,17 @@ export async function sortServers(names: readonly string[], from: SortedFile, ho
   for (const name of names) {
     const found = judged(servers.get(name));
     if (typeof found === 'string') staying.push({ name, reason: found });
-    else movable.push({ name, entry: from.document.entries.get(name), own: found.entry, isFilled: found.isFilled });
+    else movable.push({ name, entry: from.document.entries.get(name), ...found });
   }
   return { movable, staying };
 }
 
-function judged(server: DiscoveredServer | undefined): (OwnEntry & { kind: 'entry' }) | string {
+function judged(server: DiscoveredServer | undefined): Omit<Movable, 'name' | 'entry'> | string {
   if (server === undefined) return 'it is none that others could start';
   const isUsable = server.state === 'ready' || server.state === 'duplicate';
   if (!isUsable) return server.reason ?? `it is ${server.state}`;
   const own = ownEntryOf(server);
-  return own.kind === 'entry' ? own : own.reason;
+  return own.kind === 'entry' ? { server, own: own.entry, filled: own.filled } : own.reason;
 }
 
 async function serversOf(from: SortedFile, host: EditingHost): Promise<Map<string, DiscoveredServer>> {
@@ -82,7 +83,7 @@ function discoveryHostOf(host: EditingHost, path: string): DiscoveryHost {
   return { ...plain, files: { ...plain.files, read } };
 }
 
-export function discoveryHost({ platform, homedir, cwd, environment, program }: EditingHost): DiscoveryHost {
+function discoveryHost({ platform, homedir, cwd, environment, program }: EditingHost): DiscoveryHost {
   const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints: [] };
   return nodeDiscoveryHost({ platform, homedir, cwd, env: environment, self });
 }

@@ -1,12 +1,12 @@
-// The bridge's own config file as something to change: which one that is, what is in it, and what a new server in it is
-// called. A config that is a program is its author's to change.
+// The bridge's own config file as something to change: which one that is, and what is in it. A config that is a program
+// is its author's to change.
 
 import { extname, join, resolve } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { BridgeError } from '../util/bridge-error.ts';
 import { ConfigDocument } from './config-document.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
-import type { EditingHost } from './editing-host.ts';
+import { type EditingHost, replace } from './editing-host.ts';
+import { holdsSecrets } from './own-entry.ts';
 
 export interface OwnConfig {
   readonly file: ConfigFile;
@@ -36,16 +36,22 @@ function usersConfig({ environment, homedir }: EditingHost): ConfigFile {
   return found.find(({ bytes }) => bytes !== undefined) ?? (found[0] as ConfigFile);
 }
 
-export type Naming = { readonly kind: 'same'; readonly name: string } | { readonly kind: 'new'; readonly name: string };
+/** Whether others could read these entries there, which hold what may be a secret. */
+export function isNarrowed({ mode }: ConfigFile, entries: readonly unknown[]): boolean {
+  return mode !== undefined && (mode & 0o077) !== 0 && entries.some(holdsSecrets);
+}
 
-/** What a server of a client is called here: its name, or, if that means something else, its name and the client. */
-export function namingIn(document: ConfigDocument, name: string, own: { client: string; entry: unknown }): Naming {
-  const { entries } = document;
-  const wanted = [name, `${name}-${own.client}`];
-  for (let n = 2; ; n++) {
-    const candidate = wanted.shift() ?? `${name}-${own.client}-${n}`;
-    const present = entries.get(candidate);
-    if (present === undefined) return { kind: 'new', name: candidate };
-    if (isDeepStrictEqual(present, own.entry)) return { kind: 'same', name: candidate };
-  }
+export function narrowedLine({ path }: ConfigFile, mood: 'did' | 'would'): string {
+  return `${path} ${mood === 'did' ? 'is' : 'would be'} readable for you alone from now on: there are values in it that may be secrets`;
+}
+
+interface Change {
+  readonly bytes: Buffer;
+  /** What comes into it. */
+  readonly entries: readonly unknown[];
+}
+
+/** The bridge's own config is ours to narrow. */
+export function replaceOwn(file: ConfigFile, { bytes, entries }: Change, host: EditingHost): string[] {
+  return replace(isNarrowed(file, entries) ? { ...file, mode: 0o600 } : file, bytes, host);
 }

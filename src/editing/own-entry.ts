@@ -11,8 +11,8 @@ export type OwnEntry =
   | {
       readonly kind: 'entry';
       readonly entry: Tree;
-      /** Whether variables have become the values that they have now. */
-      readonly isFilled: boolean;
+      /** The variables that have become the values that they have now. */
+      readonly filled: readonly string[];
     }
   | { readonly kind: 'impossible'; readonly reason: string };
 
@@ -24,19 +24,24 @@ export function ownEntryOf(server: DiscoveredServer): OwnEntry {
   if (fields === undefined) return impossible('it has a text in its headers that the bridge would take for a variable');
   const oauth = oauthFields(server.oauth);
   if (oauth === undefined) return impossible('its OAuth settings cannot be said in the config of the bridge');
-  const { description, timeoutMs } = server;
+  const { description, timeoutMs, startupTimeoutMs } = server;
   const entry = withoutGaps({
     ...fields,
     oauth: Object.keys(oauth).length === 0 ? undefined : oauth,
     description: description === '' ? undefined : description,
-    timeoutMs: timeoutMs === undefined || timeoutMs < 1 ? undefined : Math.round(timeoutMs),
+    timeoutMs: wholeMs(timeoutMs),
+    startTimeoutMs: wholeMs(startupTimeoutMs),
   });
   const fault = faultOf(server.name, entry);
-  return fault === undefined ? { kind: 'entry', entry, isFilled: isFilled(server, entry) } : impossible(fault);
+  return fault === undefined ? { kind: 'entry', entry, filled: filledIn(server, entry) } : impossible(fault);
 }
 
-/** A home directory is no variable, and what stands in headers may have stayed one. */
-function isFilled({ raw, command, args, env, url, headers }: DiscoveredServer, entry: Tree): boolean {
+function wholeMs(ms: number | undefined): number | undefined {
+  return ms === undefined || ms < 1 ? undefined : Math.round(ms);
+}
+
+/** The variables that have become values. A home directory is none, and what stands in headers may have stayed one. */
+function filledIn({ raw, command, args, env, url, headers }: DiscoveredServer, entry: Tree): string[] {
   const written = treeAt(entry, 'headers') ?? {};
   const pairs = [
     [raw.command, command],
@@ -48,11 +53,32 @@ function isFilled({ raw, command, args, env, url, headers }: DiscoveredServer, e
       written[name] === headers[name] ? headers[name] : text,
     ]),
   ];
-  return pairs.some(([before, after]) => before !== after && before?.startsWith('~') !== true);
+  const changed = pairs.flatMap(([before, after]) => (before === undefined || before === after ? [] : [before]));
+  return [...new Set(changed.flatMap(variablesIn))];
+}
+
+const ANY_VARIABLE = /\$\{(?:env:)?([\w.]+)|\{env:(\w+)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%/g;
+
+function variablesIn(text: string): string[] {
+  const names = [...text.matchAll(ANY_VARIABLE)].map(
+    (match) => match.slice(1).find((name) => name !== undefined) ?? '',
+  );
+  return names.length > 0 || text.startsWith('~') ? names : ['a variable'];
 }
 
 function impossible(reason: string): OwnEntry {
   return { kind: 'impossible', reason };
+}
+
+/** Whether such an entry has what may be a secret: the value of a variable, or of a header. */
+export function holdsSecrets(entry: unknown): boolean {
+  const maps = [treeAt(entry, 'env'), treeAt(entry, 'headers'), treeAt(entry, 'oauth')];
+  return maps.some((map) => map !== undefined && Object.keys(map).length > 0);
+}
+
+/** ``, or what to say of variables that have become values. */
+export function filledWords(filled: readonly string[]): string {
+  return filled.length === 0 ? '' : `, with ${filled.join(', ')} written out as now`;
 }
 
 /** What the bridge itself would say of the entry; such a sentence quotes no value. */
@@ -68,13 +94,13 @@ function withoutGaps(fields: Fields): Tree {
   return treeOf(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** Without a directory of its own, it runs where its client works, as it did. */
-function processFields({ command, args, env, cwd, raw }: DiscoveredServer): Fields {
+/** With its directory always: without one `./run.sh` would be whatever is called so where a client works. */
+function processFields({ command, args, env, cwd }: DiscoveredServer): Fields {
   return {
     command,
     args: args.length === 0 ? undefined : args,
     env: Object.keys(env).length === 0 ? undefined : env,
-    cwd: raw.cwd === undefined || raw.cwd === '' ? undefined : cwd,
+    cwd,
   };
 }
 

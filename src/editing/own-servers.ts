@@ -1,18 +1,18 @@
 // Servers of the bridge's own config, put in and taken out: by hand, or from what discovery finds in other programs'.
 
-import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { discoverServers } from '../discovery/discovery.ts';
+import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
 import { locationsOf } from '../discovery/locations.ts';
 import type { Tree } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
 import type { ConfigDocument } from './config-document.ts';
 import { diffOf, type EditReport } from './edit-report.ts';
-import { alone, type EditingHost, machineOfHost, replace } from './editing-host.ts';
+import { alone, type EditingHost, machineOfHost } from './editing-host.ts';
+import { type FoundServers, foundServers } from './found-servers.ts';
 import { backUp } from './install-record.ts';
-import { discoveryHost } from './movable-servers.ts';
-import { namingIn, type OwnConfig, openOwnConfig } from './own-config.ts';
-import { faultOf, ownEntryOf } from './own-entry.ts';
+import { isNarrowed, narrowedLine, type OwnConfig, openOwnConfig, replaceOwn } from './own-config.ts';
+import { faultOf, filledWords, ownEntryOf } from './own-entry.ts';
+import { OwnNames } from './own-names.ts';
 
 /** The copies of the bridge's own config go by this name. */
 const OWN = 'bridge';
@@ -21,7 +21,7 @@ export interface OwnOptions {
   readonly config: string | undefined;
 }
 
-export async function addServer(name: string, entry: Tree, options: OwnOptions, host: EditingHost): Promise<string> {
+export async function addServer(name: string, entry: Tree, options: OwnOptions, host: EditingHost): Promise<string[]> {
   const fault = faultOf(name, entry);
   if (fault !== undefined) throw new BridgeError('USAGE', fault, { hint: 'See: mcp-bridge add --help' });
   return alone(host, async () => {
@@ -31,8 +31,8 @@ export async function addServer(name: string, entry: Tree, options: OwnOptions, 
         hint: `Remove it first: mcp-bridge remove ${name}`,
       });
     }
-    write(own, await own.document.with(name, entry), host);
-    return `"${name}" was added to ${own.file.path}`;
+    write(own, { document: await own.document.with(name, entry), entries: [entry] }, host);
+    return [`"${name}" was added to ${own.file.path}`, ...narrowing(own, [entry], 'did')];
   });
 }
 
@@ -41,19 +41,39 @@ export function removeServer(name: string, options: OwnOptions, host: EditingHos
     const own = await openOwnConfig(options.config, host);
     const names = [...own.document.entries.keys()];
     if (!names.includes(name)) {
-      const near = nearest(name, names);
-      throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${name} in ${own.file.path}`, {
-        hint: names.length === 0 ? 'It has none.' : `There are: ${(near.length > 0 ? near : names).join(', ')}`,
-      });
+      const hint = (await hintElsewhere(name, own, host)) ?? hintHere(name, names);
+      throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${name} in ${own.file.path}`, { hint });
     }
-    write(own, await own.document.without(name), host);
+    write(own, { document: await own.document.without(name), entries: [] }, host);
     return `"${name}" was removed from ${own.file.path}`;
   });
 }
 
-function write({ file }: OwnConfig, document: ConfigDocument, host: EditingHost): void {
+function hintHere(name: string, names: readonly string[]): string {
+  const near = nearest(name, names);
+  return names.length === 0 ? 'It has none.' : `There are: ${(near.length > 0 ? near : names).join(', ')}`;
+}
+
+/** Where other programs define it. */
+async function hintElsewhere(name: string, own: OwnConfig, host: EditingHost): Promise<string | undefined> {
+  const { others } = await foundServers(own, host.cwd, host);
+  const places = others.filter((server) => server.name === name).map(({ client, file }) => `${file} (${client})`);
+  return places.length === 0 ? undefined : `It is defined in ${[...new Set(places)].join(', ')}: remove it there.`;
+}
+
+interface Change {
+  readonly document: ConfigDocument;
+  /** What comes into it. */
+  readonly entries: readonly unknown[];
+}
+
+function write({ file }: OwnConfig, { document, entries }: Change, host: EditingHost): void {
   backUp(file, OWN, host);
-  replace(file, Buffer.from(document.text), host);
+  replaceOwn(file, { bytes: Buffer.from(document.text), entries }, host);
+}
+
+function narrowing({ file }: OwnConfig, entries: readonly unknown[], mood: 'did' | 'would'): string[] {
+  return isNarrowed(file, entries) ? [narrowedLine(file, mood)] : [];
 }
 
 export interface ImportOptions extends OwnOptions {
@@ -68,17 +88,17 @@ export function importServers(
 ): Promise<EditReport> {
   if (clients !== 'all') for (const client of clients) refuseUnknown(client, host);
   const task = async (): Promise<EditReport> => {
-    const { servers } = await discoverServers(discoveryHost(host));
-    const wanted = servers.filter(({ client }) => client !== OWN && (clients === 'all' || clients.includes(client)));
     const own = await openOwnConfig(options.config, host);
-    const { document, lines } = await importedInto(own, wanted);
+    const found = await foundServers(own, host.cwd, host);
+    const { document, entries, ...imported } = await importedInto(own, clients, found);
+    const lines = [...imported.lines, ...narrowing(own, entries, options.dryRun ? 'would' : 'did')];
     const edit = {
       file: own.file,
       syntax: 'json',
       after: document === own.document ? own.file.bytes && own.file.text : document.text,
     } as const;
     if (options.dryRun) return { lines, diff: diffOf([edit], host) };
-    if (document !== own.document) write(own, document, host);
+    if (document !== own.document) write(own, { document, entries }, host);
     return { lines, diff: '' };
   };
   return options.dryRun ? task() : alone(host, task);
@@ -90,28 +110,38 @@ function refuseUnknown(client: string, host: EditingHost): void {
   if (names.has(client)) return;
   const near = nearest(client, names);
   throw new BridgeError('USAGE', `There is no client ${client} to import from`, {
-    hint: `${near.length > 0 ? 'Perhaps' : 'There are'}: ${(near.length > 0 ? near : [...names]).join(', ')}`,
+    hint:
+      near.length > 0 ? `Perhaps: ${near.join(', ')}` : 'Which clients have servers here: mcp-bridge discover --all',
   });
 }
 
-async function importedInto(own: OwnConfig, servers: readonly DiscoveredServer[]) {
+/** What is the same as another client's is its own client's too. */
+const IMPORTABLE = new Set<ServerState>(['ready', 'duplicate']);
+
+async function importedInto(own: OwnConfig, clients: readonly string[] | 'all', found: FoundServers) {
   let { document } = own;
   const lines: string[] = [];
-  for (const server of servers) {
+  const entries: unknown[] = [];
+  const isWanted = ({ client }: DiscoveredServer) => client !== OWN && (clients === 'all' || clients.includes(client));
+  const names = new OwnNames(found);
+  for (const server of found.others.filter(isWanted)) {
     const { name, client } = server;
     const called = `"${name}" of ${client}`;
-    const judged = server.state === 'ready' ? ownEntryOf(server) : undefined;
+    const judged = IMPORTABLE.has(server.state) ? ownEntryOf(server) : undefined;
     if (judged?.kind !== 'entry') {
       lines.push(`${called} is left out: ${judged?.reason ?? server.reason ?? `it is ${server.state}`}`);
       continue;
     }
-    const naming = namingIn(document, name, { client, entry: judged.entry });
-    if (naming.kind === 'new') document = await document.with(naming.name, judged.entry);
+    const naming = names.take(server, judged.entry, document);
     const as = naming.name === name ? '' : ` as "${naming.name}"`;
-    const asNow = judged.isFilled ? ', with its variables as they are now' : '';
-    lines.push(
-      naming.kind === 'new' ? `${called} goes to ${own.file.path}${as}${asNow}` : `${called} is there already${as}`,
-    );
+    if (naming.kind === 'same') {
+      lines.push(`${called} is there already${as}`);
+      continue;
+    }
+    const why = naming.rival === undefined ? '' : `, as ${naming.rival} has another "${name}"`;
+    entries.push(judged.entry);
+    document = await document.with(naming.name, judged.entry);
+    lines.push(`${called} goes to ${own.file.path}${as}${why}${filledWords(judged.filled)}`);
   }
-  return { document, lines: lines.length === 0 ? ['No servers were found there'] : lines };
+  return { document, entries, lines: lines.length === 0 ? ['No servers were found there'] : lines };
 }

@@ -10,7 +10,17 @@ import { ConfigDocument } from './config-document.ts';
 import { type ConfigFile, digestOf, removeMadeDirs } from './config-file.ts';
 import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts';
 import { alone, type EditingHost, replace } from './editing-host.ts';
-import { backedUp, type InstallRecord, type Original, removeBackup, removeRecord } from './install-record.ts';
+import {
+  backedUp,
+  type ClientRecord,
+  type InstallRecord,
+  type Moved,
+  type Original,
+  recordsBeside,
+  removeBackup,
+  removeRecord,
+  writeRecord,
+} from './install-record.ts';
 import { openOwnConfig } from './own-config.ts';
 
 export interface UninstallOptions {
@@ -25,10 +35,15 @@ interface Undoing extends FileEdit {
   readonly lines: readonly string[];
 }
 
+interface OwnUndoing extends Undoing {
+  /** Records of other clients whose servers these are from now on. */
+  readonly heirs: readonly ClientRecord[];
+}
+
 interface UninstallPlan {
   readonly config: ClientConfig;
   readonly client: Undoing;
-  readonly own: Undoing | undefined;
+  readonly own: OwnUndoing | undefined;
 }
 
 export function uninstall(target: ClientTarget, options: UninstallOptions, host: EditingHost): Promise<EditReport> {
@@ -91,24 +106,61 @@ function namesToRemove({ ours, stale, record }: ClientConfig): readonly string[]
   return record !== undefined && found.includes(ENTRY_NAME) ? [ENTRY_NAME] : found;
 }
 
-/** Undefined if nothing was moved there. What its user has changed since stays. */
-async function undoOwn({ record, file }: ClientConfig, host: EditingHost): Promise<Undoing | undefined> {
+/** Undefined if nothing was moved there. What its user has changed since stays, and what another client counts on. */
+async function undoOwn({ record, file }: ClientConfig, host: EditingHost): Promise<OwnUndoing | undefined> {
   const moved = record?.moved.filter(({ own }) => own !== null) ?? [];
   if (record === undefined || record.ownFile === null || moved.length === 0) return undefined;
   const own = await openOwnConfig(record.ownFile, host);
-  const bare = { file: own.file, syntax: 'json', dirs: record.ownOriginal?.dirs ?? [] } as const;
+  const dirs = record.ownMade ?? record.ownOriginal?.dirs ?? [];
+  const bare = { file: own.file, syntax: 'json', dirs, heirs: [] } as const;
   if (file.bytes === undefined)
     return { ...bare, after: own.file.bytes && own.file.text, isExact: false, lines: stayed(record) };
-  const exact = exactly(own.file, record.ownOriginal);
+  const beside = recordsBeside(record.ownFile, record.file, host);
+  const inherited = moved.filter(({ as }) => beside.some((other) => countsOn(other, as)));
+  const exact = inherited.length === 0 ? exactly(own.file, record.ownOriginal) : undefined;
   if (exact !== undefined) return { ...bare, ...exact, isExact: true, lines: [] };
   let document: ConfigDocument = own.document;
   const lines: string[] = [];
-  for (const { as, own: entry } of moved) {
+  for (const server of moved) {
+    const { as, own: entry } = server;
     const present = document.entries.get(as);
-    if (isDeepStrictEqual(present, entry)) document = await document.without(as);
+    const heir = inherited.includes(server) ? beside.find((other) => countsOn(other, as)) : undefined;
+    if (heir !== undefined) lines.push(`"${as}" stays in ${own.file.path}: ${heir.client} uses it too`);
+    else if (isDeepStrictEqual(present, entry)) document = await document.without(as);
     else if (present !== undefined) lines.push(`"${as}" stays in ${own.file.path}: it was changed since`);
   }
-  return { ...bare, after: own.file.bytes && document.text, isExact: false, lines };
+  const isGone = own.file.bytes === undefined || (isMadeByUs(record) && isEmptyConfig(document));
+  return {
+    ...bare,
+    after: isGone ? undefined : document.text,
+    isExact: false,
+    lines,
+    heirs: heirsOf(inherited, beside),
+  };
+}
+
+function countsOn({ record }: ClientRecord, name: string): boolean {
+  return record.moved.some(({ as }) => as === name);
+}
+
+/** Their `uninstall` takes out what this one leaves for them; the copies that they have still hold it. */
+function heirsOf(inherited: readonly Moved[], beside: readonly ClientRecord[]): ClientRecord[] {
+  const left = new Map(inherited.map((server) => [server.as, server.own]));
+  return beside
+    .filter((other) => inherited.some(({ as }) => countsOn(other, as)))
+    .map(({ client, record }) => {
+      const moved = record.moved.map((server) => ({ ...server, own: server.own ?? left.get(server.as) ?? null }));
+      return { client, record: { ...record, moved, ownOriginal: null } };
+    });
+}
+
+function isMadeByUs({ ownMade, ownOriginal }: InstallRecord): boolean {
+  return (ownMade ?? null) !== null || ownOriginal?.backup === null;
+}
+
+/** Nothing is in it but the map for servers, not even a comment. */
+function isEmptyConfig({ text }: ConfigDocument): boolean {
+  return /^\s*\{\s*(?:"mcpServers"\s*:\s*\{\s*\}\s*)?\}\s*$/.test(text);
 }
 
 function stayed({ moved, ownFile }: InstallRecord): string[] {
@@ -121,6 +173,7 @@ async function carryOut(plan: UninstallPlan, options: UninstallOptions, host: Ed
   const isByCommand = options.clientCommand && !client.isExact && (await byClientCommand(config, host));
   if (!isByCommand) undo(client, host);
   if (own !== undefined) undo(own, host);
+  for (const heir of own?.heirs ?? []) writeRecord(heir.client, heir.record, host);
   if (record === undefined) return;
   removeRecord(target.client, file.path, host);
   if (client.isExact) removeBackup(record.original);

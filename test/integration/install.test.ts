@@ -42,6 +42,8 @@ function write(name: string, text: string, mode = 0o644): string {
   return path;
 }
 
+/** The client is not told of the variable of this shell. */
+const socketArgs = (): string[] => ['--mcp-bridge-socket', env.MCP_BRIDGE_SOCKET ?? ''];
 const read = (name: string): string => readFileSync(join(home, name), 'utf8');
 const filesIn = (dir: string): string[] =>
   readdirSync(dir, { recursive: true, withFileTypes: true })
@@ -99,7 +101,9 @@ describe('the entry that is written', () => {
     const { mcpServers } = JSON.parse(read('.cursor/mcp.json')) as {
       mcpServers: Record<string, { command: string; args: string[] }>;
     };
-    expect(mcpServers).toEqual({ 'mcp-bridge': { command: process.execPath, args: [PROGRAM, 'connect'] } });
+    expect(mcpServers).toEqual({
+      'mcp-bridge': { command: process.execPath, args: [PROGRAM, 'connect', ...socketArgs()] },
+    });
     const { stdout } = await runCommand(['connect'], { env, cwd: home, input: INITIALIZE + LIST });
     await run('stop');
     expect(stdout).toContain('"echo"');
@@ -126,14 +130,13 @@ describe('a client with a command of its own', () => {
           .filter(Boolean)
           .map((line) => JSON.parse(line) as unknown)
       : [];
-  const entry = { command: process.execPath, args: [PROGRAM, 'connect'] };
-  const ADDING: Record<string, string[]> = {
+  const adding = (entry: { command: string; args: string[] }): Record<string, string[]> => ({
     claude: ['mcp', 'add-json', 'mcp-bridge', JSON.stringify({ type: 'stdio', ...entry }), '--scope', 'user'],
     code: ['--add-mcp', JSON.stringify({ name: 'mcp-bridge', type: 'stdio', ...entry })],
     codex: ['mcp', 'add', 'mcp-bridge', '--', entry.command, ...entry.args],
     gemini: ['mcp', 'add', '-s', 'user', 'mcp-bridge', entry.command, ...entry.args],
     copilot: ['mcp', 'add', 'mcp-bridge', '--', entry.command, ...entry.args],
-  };
+  });
 
   test.each(Object.entries(COMMANDS))(
     '%s is asked through it, and still gives its bytes back',
@@ -145,7 +148,10 @@ describe('a client with a command of its own', () => {
         if (before !== undefined) write(file, before);
         const { code, stdout, stderr } = await run('install', client);
         expect({ code, stderr, leaked: stdout.includes('sekrit') }).toEqual({ code: 0, stderr: '', leaked: false });
-        expect(calls().at(-1)).toEqual([name, ...(ADDING[name] ?? [])]);
+        expect(calls().at(-1)).toEqual([
+          name,
+          ...(adding({ command: process.execPath, args: [PROGRAM, 'connect', ...socketArgs()] })[name] ?? []),
+        ]);
         expect((await run('install', client)).stdout).toContain('already');
         await run('uninstall', client);
         if (before === undefined) expect(existsSync(join(home, file))).toBe(false);
@@ -215,13 +221,24 @@ describe('a client with a command of its own', () => {
   });
 });
 
+describe('install of several clients', () => {
+  test('does one after the other, and uninstall too', async () => {
+    expect(await run('install', 'cursor', 'kiro')).toMatchObject({ code: 0, stderr: '' });
+    expect([read('.cursor/mcp.json'), read('.kiro/settings/mcp.json')].every((text) => text.includes(PROGRAM))).toBe(
+      true,
+    );
+    await run('uninstall', 'cursor', 'kiro');
+    expect(filesIn(home)).toEqual(['.local/state/mcp-bridge/installs/lock']);
+  });
+});
+
 describe('install without a client', () => {
   test('lists the clients, which are here, and which have the bridge', async () => {
     write('.cursor/mcp.json', '{}');
     write('.kiro/settings/mcp.json', '{');
     await run('install', 'cursor');
     const { stdout, stderr } = await run('install');
-    expect(stdout).toMatch(/^cursor +Cursor +yes +yes +\S+\.cursor\/mcp\.json$/m);
+    expect(stdout).toMatch(/^cursor +Cursor +yes +yes +~\/\.cursor\/mcp\.json$/m);
     expect(stdout).toMatch(/^zed +Zed +no +no +/m);
     expect(stdout).toMatch(/^kiro +Kiro +yes +\? +/m);
     expect(stderr).toContain('.kiro/settings/mcp.json:1:2:');
@@ -233,7 +250,12 @@ describe('install without a client', () => {
   test.each([
     [['install', 'claude'], 'Perhaps: claude-code'],
     [['uninstall', 'nobody'], 'There are: claude-code, '],
-    [['uninstall'], 'Name a client: mcp-bridge uninstall CLIENT'],
+    [['uninstall'], 'Name a client, such as'],
+    [['remove'], 'Name a server, such as'],
+    [['add'], 'Name a server, such as'],
+    [['add', 'x', 'node', 'x.js'], 'Put -- before the command: mcp-bridge add x --'],
+    [['add', 'x', 'npx', '-y', 'y'], 'put -- before the command'],
+    [['add', 'x', '--url', 'https://me:sekrit@x.example'], "--header 'Authorization: "],
     [['install', 'cursor', '--', 'x'], 'Only `add` takes a command line'],
     [['import'], 'Name the clients to import from, or --all'],
     [['import', '--all', 'cursor'], '--all takes no clients'],
@@ -248,6 +270,7 @@ describe('install without a client', () => {
     const { code, stdout, stderr } = await run(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(problem);
+    expect(stderr).not.toContain('sekrit');
     expect(filesIn(home)).toEqual([]);
   });
 });
@@ -259,7 +282,7 @@ describe('add, import and remove', () => {
     const line = ['npx', '-y', '--env', 'X=1', '01', '--', '--config'];
     const flags = ['--env', 'A=b=c', '--env', 'E=', '--cwd', 'work', '--description', 'Mine'];
     expect((await run('add', 'x', ...flags, '--', ...line)).stdout).toBe(
-      `"x" was added to ${join(home, '.config/mcp-bridge/config.json')}\n`,
+      '"x" was added to ~/.config/mcp-bridge/config.json\nThere is no npx on the PATH of this shell\nClients that are connected see it at once: mcp-bridge status\n',
     );
     expect(own()).toEqual({
       mcpServers: {
@@ -289,6 +312,8 @@ describe('add, import and remove', () => {
     const dry = await run('import', 'cursor', '--dry-run');
     const done = await run('import', '--all');
     expect(dry.stdout + done.stdout).not.toContain('sekrit');
-    expect(own()).toEqual({ mcpServers: { gh: { command: 'npx', args: ['sekrit'], env: { K: 'sekrit' } } } });
+    expect(own()).toEqual({
+      mcpServers: { gh: { command: 'npx', args: ['sekrit'], env: { K: 'sekrit' }, cwd: home } },
+    });
   });
 });

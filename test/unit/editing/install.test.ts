@@ -1,5 +1,6 @@
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { addServer } from '../../../src/editing/own-servers.ts';
 import { Home, REPLACING, UNDOING } from '../../support/editing-host.ts';
 
 const CURSOR = '.cursor/mcp.json';
@@ -18,7 +19,7 @@ describe('install', () => {
     await home.install('cursor');
     const after = home.read(CURSOR);
     const again = await home.install('cursor');
-    expect(again.lines).toEqual([`The bridge is in ${home.path(CURSOR)} already: "mcp-bridge"`]);
+    expect(again.lines.slice(0, 1)).toEqual([`The bridge is in ${home.path(CURSOR)} already: "mcp-bridge"`]);
     expect(home.read(CURSOR)).toBe(after);
   });
 
@@ -64,6 +65,26 @@ describe('install', () => {
     const { args } = entryOf(home);
     const entry = { command: '/usr/bin/node', args: [...args, '--config', home.path('my.json')] };
     expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entry } });
+  });
+
+  test('names the socket for the client that would come to another one', async () => {
+    const home = new Home();
+    const { args } = entryOf(home);
+    await home.install('cursor', { ...REPLACING, socket: '/run/b.sock' });
+    const entry = { command: '/usr/bin/node', args: [...args, '--mcp-bridge-socket', '/run/b.sock'] };
+    expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entry } });
+    const { lines } = await home.install('cursor', { ...REPLACING, socket: '/run/c.sock' });
+    expect(lines.join()).toContain('It does not name the socket /run/c.sock: mcp-bridge uninstall cursor');
+  });
+
+  test('says that what the client has stays, and shows up twice', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    const { lines } = await home.install('cursor');
+    expect(lines).toContain(
+      "Cursor's own 2 servers stay too, and the bridge offers them as well; to move them behind it: mcp-bridge install cursor --replace",
+    );
+    expect((await home.install('kiro')).lines.join()).not.toContain('stay');
   });
 
   test('in a dry run shows the difference, and writes nothing at all', async () => {
@@ -139,7 +160,7 @@ describe('install --replace', () => {
     expect(lines).toContain(`"github" went to ${home.ownConfig}`);
     expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entryOf(home) } });
     const web = { url: 'https://example.com/mcp', headers: { Authorization: `Bearer \${WEB_TOKEN}` } };
-    expect(home.json(OWN)).toEqual({ mcpServers: { github: SERVERS.github, web } });
+    expect(home.json(OWN)).toEqual({ mcpServers: { github: { ...SERVERS.github, cwd: home.dir }, web } });
     expect(statSync(home.ownConfig).mode & 0o777).toBe(0o600);
   });
 
@@ -168,8 +189,8 @@ describe('install --replace', () => {
     const uses = { command: 'x', env: { T: `\${env:TOKEN}` } };
     home.write(CURSOR, text({ uses, home: { command: '~/x' }, web: SERVERS.web }));
     const { lines } = await home.install('cursor', REPLACING);
-    expect(lines.filter((line) => line.includes('as they are now'))).toEqual([
-      `"uses" went to ${home.ownConfig}, with its variables as they are now`,
+    expect(lines.filter((line) => line.includes('written out'))).toEqual([
+      `"uses" went to ${home.ownConfig}, with TOKEN written out as now`,
     ]);
     expect(lines.join()).not.toContain('sekrit');
   });
@@ -177,7 +198,8 @@ describe('install --replace', () => {
   test('gives another name to what means something else here, and none to the same', async () => {
     const home = new Home();
     home.write(CURSOR, text({ ...SERVERS, 'a b': { command: 'a' } }));
-    home.write(OWN, text({ github: { command: 'other' }, 'a b': { command: 'a' } }));
+    const before = text({ github: { command: 'other' }, 'a b': { command: 'a', cwd: home.dir } });
+    home.write(OWN, before);
     const { lines } = await home.install('cursor', REPLACING);
     expect(lines).toContain(`"github" went to ${home.ownConfig} as "github-cursor"`);
     expect(lines).toContain(`"a b" went: ${home.ownConfig} has the same`);
@@ -188,7 +210,7 @@ describe('install --replace', () => {
       'web',
     ]);
     await home.uninstall('cursor');
-    expect(home.read(OWN)).toBe(text({ github: { command: 'other' }, 'a b': { command: 'a' } }));
+    expect(home.read(OWN)).toBe(before);
   });
 
   test('after a plain one moves the servers, and one uninstall undoes both', async () => {
@@ -210,10 +232,88 @@ describe('install --replace', () => {
     await home.install('kiro', REPLACING);
     await home.uninstall('cursor');
     expect(home.read(CURSOR)).toBe(text(SERVERS));
-    expect(home.json(OWN)).toEqual({ mcpServers: { 'github-kiro': { command: 'kiro' } } });
+    expect(home.json(OWN)).toEqual({ mcpServers: { github: { command: 'kiro', cwd: home.dir } } });
     await home.uninstall('kiro');
     expect(home.read('.kiro/settings/mcp.json')).toBe(text({ github: { command: 'kiro' } }));
-    expect(home.json(OWN)).toEqual({ mcpServers: {} });
+    expect(home.read(OWN)).toBeUndefined();
+    expect(readdirSync(home.dir)).not.toContain('.config');
+  });
+
+  test('of two clients with the same server, neither takes it from the other', async () => {
+    for (const [first, last] of [
+      ['cursor', 'windsurf'],
+      ['windsurf', 'cursor'],
+    ] as const) {
+      const home = new Home();
+      const shared = { x: { command: 'npx', args: ['x'] } };
+      home.write(CURSOR, text(shared));
+      home.write('.codeium/windsurf/mcp_config.json', text({ ...shared, y: { command: 'y' } }));
+      await home.install('cursor', REPLACING);
+      await home.install('windsurf', REPLACING);
+      const { lines } = await home.uninstall(first);
+      expect(home.json(OWN)).toMatchObject({ mcpServers: { x: { command: 'npx' } } });
+      if (first === 'cursor') expect(lines).toContain(`"x" stays in ${home.ownConfig}: windsurf uses it too`);
+      await home.uninstall(last);
+      expect(home.read(OWN)).toBeUndefined();
+      expect(home.read(CURSOR)).toBe(text(shared));
+    }
+  });
+
+  test('keeps a config of the bridge that was there, or that somebody has written into', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor', REPLACING);
+    home.write(OWN, home.read(OWN)?.replace('{', '{ // mine') ?? '');
+    await home.uninstall('cursor');
+    expect(home.read(OWN)).toContain('// mine');
+  });
+
+  test('keeps ten copies of a file, and those that an uninstall needs', async () => {
+    const home = new Home();
+    const dir = home.path('.local/state/mcp-bridge/backups');
+    const at = (n: number) => ({ ...home.host, now: () => new Date(n * 1000) });
+    home.write(OWN, text({ mine: { command: 'mine' } }));
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor', REPLACING, at(0));
+    const needed = readdirSync(dir);
+    for (let n = 1; n <= 20; n++) await addServer(`n${n}`, { command: 'x' }, { config: undefined }, at(n));
+    expect(readdirSync(dir)).toHaveLength(needed.length + 10);
+    expect(readdirSync(dir)).toEqual(expect.arrayContaining(needed));
+  });
+
+  test('makes the config of the bridge readable for its user alone when secrets come into it', async () => {
+    for (const [servers, mode] of [
+      [{ a: { command: 'a' } }, 0o644],
+      [SERVERS, 0o600],
+    ] as const) {
+      const home = new Home();
+      home.write(CURSOR, text(servers));
+      home.write(OWN, '{}', 0o644);
+      const { lines } = await home.install('cursor', REPLACING);
+      expect(statSync(home.ownConfig).mode & 0o777).toBe(mode);
+      expect(lines.some((line) => line.includes('readable for you alone'))).toBe(mode === 0o600);
+      expect(statSync(home.path(CURSOR)).mode & 0o777).toBe(0o644);
+    }
+  });
+
+  test('takes no name that means something else to another client, and says so', async () => {
+    const home = new Home();
+    home.write('.codex/config.toml', '[mcp_servers.memory]\ncommand = "npx"\nargs = ["-y", "codex-memory"]\n');
+    home.write(CURSOR, text({ memory: { command: 'npx', args: ['-y', 'memory'] } }));
+    const { lines } = await home.install('codex', REPLACING);
+    expect(lines).toContain(`"memory" went to ${home.ownConfig} as "memory-codex", as cursor has another "memory"`);
+    const args = ['-y', 'codex-memory'];
+    expect(home.json(OWN)).toEqual({ mcpServers: { 'memory-codex': { command: 'npx', args, cwd: home.dir } } });
+  });
+
+  test('adds no second one of what the bridge has under another name', async () => {
+    const home = new Home();
+    home.write(CURSOR, text({ fetch: { command: 'npx', args: ['-y', 'fetcher@1'] } }));
+    home.write('.kiro/settings/mcp.json', text({ web: { command: 'npx', args: ['fetcher@1'], timeout: 5000 } }));
+    await home.install('cursor', REPLACING);
+    const { lines } = await home.install('kiro', REPLACING);
+    expect(lines).toContain(`"web" went: ${home.ownConfig} has the same as "fetch"`);
+    expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['fetch']);
   });
 
   test('a policy of the administrator keeps what it denies where it is', async () => {
@@ -392,7 +492,7 @@ describe('OpenCode', () => {
         servers: { 'mcp-bridge': { type: 'local', command: ['/usr/bin/node', ...entryOf(home).args], enabled: true } },
       },
     });
-    expect(home.json(OWN)).toEqual({ mcpServers: { a: { command: 'a' } } });
+    expect(home.json(OWN)).toEqual({ mcpServers: { a: { command: 'a', cwd: home.dir } } });
     await home.uninstall('opencode', UNDOING);
     expect(home.read(file)).toBe(before);
   });

@@ -36,11 +36,22 @@ describe('a server of a client', () => {
       env: { A: '1' },
       cwd: '/home/me/work',
     });
-    expect(await cursor({ command: './x' })).toEqual({ command: './x' });
+  });
+
+  test('runs in the directory that it ran in, though its client did not name one', async () => {
+    expect(await cursor({ command: './x' })).toEqual({ command: './x', cwd: '/home/me' });
+    const project = { '/home/me/p/.mcp.json': { text: '{"mcpServers":{"x":{"command":"./run.sh"}}}' } };
+    const host = memoryHost({ platform: 'linux', homedir: '/home/me', cwd: '/home/me/p', env: ENV, files: project });
+    const [server] = (await discoverServers(host)).servers;
+    expect(server && ownEntryOf(server)).toMatchObject({ entry: { command: './run.sh', cwd: '/home/me/p' } });
   });
 
   test('has the variables filled in that the bridge does not know there', async () => {
-    expect(await cursor({ command: 'x', env: { T: `\${env:TOKEN}` } })).toEqual({ command: 'x', env: { T: 'sekrit' } });
+    expect(await cursor({ command: 'x', env: { T: `\${env:TOKEN}` } })).toEqual({
+      command: 'x',
+      env: { T: 'sekrit' },
+      cwd: '/home/me',
+    });
     expect(await claude({ type: 'http', url: `\${BASE}/mcp` })).toEqual({ type: 'http', url: `${ENV.BASE}/mcp` });
   });
 
@@ -98,8 +109,19 @@ describe('a server of a client', () => {
     });
   });
 
+  test('keeps the time that it is given to start', async () => {
+    expect(await ownOf('.codex/config.toml', '[mcp_servers.x]\ncommand = "x"\nstartup_timeout_sec = 40\n')).toEqual({
+      command: 'x',
+      cwd: '/home/me',
+      startTimeoutMs: 40_000,
+    });
+  });
+
   test('with all tools named has no filter', async () => {
     const entry = { type: 'local', command: 'x', args: [], tools: ['*'] };
-    expect(await ownOf('.copilot/mcp-config.json', { mcpServers: { x: entry } })).toEqual({ command: 'x' });
+    expect(await ownOf('.copilot/mcp-config.json', { mcpServers: { x: entry } })).toEqual({
+      command: 'x',
+      cwd: '/home/me',
+    });
   });
 });

@@ -1,5 +1,8 @@
 import { statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { ApprovalFile } from '../../../src/discovery/own-discovery.ts';
+import { foundServers } from '../../../src/editing/found-servers.ts';
+import { openOwnConfig } from '../../../src/editing/own-config.ts';
 import { addServer, importServers, removeServer } from '../../../src/editing/own-servers.ts';
 import { Home } from '../../support/editing-host.ts';
 
@@ -18,7 +21,7 @@ describe('the config of the bridge', () => {
   test('gets a server and loses it again, and keeps everything else', async () => {
     const home = new Home();
     home.write(OWN, TEXT);
-    expect(await addServer('x', { command: 'x' }, HERE, home.host)).toBe(`"x" was added to ${home.ownConfig}`);
+    expect(await addServer('x', { command: 'x' }, HERE, home.host)).toEqual([`"x" was added to ${home.ownConfig}`]);
     expect(home.read(OWN)).toContain('"a": { "command": "a" }, // a\n    "x": {\n      "command": "x"\n    },\n  },');
     expect(await removeServer('x', HERE, home.host)).toBe(`"x" was removed from ${home.ownConfig}`);
     expect(home.read(OWN)).toBe(TEXT);
@@ -56,6 +59,10 @@ describe('the config of the bridge', () => {
       code: 'SERVER_NOT_FOUND',
       hint: 'There are: a',
     });
+    home.write('.cursor/mcp.json', JSON.stringify({ mcpServers: { b: { command: 'b' } } }));
+    await expect(removeServer('b', HERE, home.host)).rejects.toMatchObject({
+      hint: `It is defined in ${home.path('.cursor/mcp.json')} (cursor): remove it there.`,
+    });
     expect(home.read(OWN)).toBe(TEXT);
   });
 
@@ -89,15 +96,54 @@ describe('import', () => {
       `"b" of cursor goes to ${home.ownConfig}`,
       '"off" of cursor is left out: it is switched off in its client',
     ]);
-    expect(home.json(OWN)).toEqual({ mcpServers: { a: servers.a, b: servers.b } });
+    const cwd = home.dir;
+    expect(home.json(OWN)).toEqual({ mcpServers: { a: { ...servers.a, cwd }, b: { ...servers.b, cwd } } });
     const again = await importServers('all', { ...HERE, dryRun: false }, home.host);
-    expect(home.json(OWN)).toEqual({ mcpServers: { a: servers.a, b: servers.b, c: { command: 'c' } } });
-    expect(again.lines.filter((line) => line.includes('left out'))).toHaveLength(3);
+    expect(home.json(OWN)).toEqual({
+      mcpServers: { a: { ...servers.a, cwd }, b: { ...servers.b, cwd }, c: { command: 'c', cwd } },
+    });
+    expect(again.lines).toContain('"a" of cursor is there already');
+    expect(again.lines.filter((line) => line.includes('left out'))).toHaveLength(1);
+  });
+
+  test('takes what a project brings once it is approved, and nothing that the policy of the bridge blocks', async () => {
+    const home = new Home();
+    const project = { ...home.host, cwd: home.path('p') };
+    home.write('p/.mcp.json', JSON.stringify({ mcpServers: { mine: { command: './run.sh' } } }));
+    home.write('p/mcp-bridge.config.json', JSON.stringify({ mcpServers: { evil: { command: 'evil' } } }));
+    home.write('.claude.json', JSON.stringify({ mcpServers: { bad: { command: 'bad' } } }));
+    home.write(OWN, JSON.stringify({ policy: { deniedMcpServers: [{ serverName: 'bad' }] } }));
+    const waiting = await importServers(['claude-code'], { ...HERE, dryRun: true }, project);
+    expect(waiting.lines).toEqual([
+      '"mine" of claude-code is left out: it comes with the project, and nobody has approved it yet',
+      expect.stringMatching(/^"bad" of claude-code is left out: .*denied/),
+    ]);
+    const { others } = await foundServers(await openOwnConfig(undefined, project), project.cwd, project);
+    const mine = others.filter(({ name, state }) => state === 'pending-approval' && name === 'mine');
+    await new ApprovalFile(project.environment, home.dir).decide(mine, 'approved', new Date(0));
+    await importServers(['claude-code'], { ...HERE, dryRun: false }, project);
+    expect(home.json(OWN)).toMatchObject({ mcpServers: { mine: { command: './run.sh', cwd: home.path('p') } } });
+    expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['mine']);
+  });
+
+  test('takes what another client has too, once', async () => {
+    const home = new Home();
+    const same = JSON.stringify({ mcpServers: { x: { command: 'npx', args: ['-y', 'x'] } } });
+    home.write('.cursor/mcp.json', same);
+    home.write('.kiro/settings/mcp.json', same);
+    home.write('.claude.json', same);
+    expect((await importServers(['kiro'], { ...HERE, dryRun: true }, home.host)).lines).toEqual([
+      `"x" of kiro goes to ${home.ownConfig}`,
+    ]);
+    await importServers('all', { ...HERE, dryRun: false }, home.host);
+    expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['x']);
   });
 
   test('does not know every name', async () => {
     const home = new Home();
     const attempt = async () => importServers(['curser'], { ...HERE, dryRun: false }, home.host);
     await expect(attempt()).rejects.toMatchObject({ code: 'USAGE', hint: 'Perhaps: cursor' });
+    const other = async () => importServers(['0'], { ...HERE, dryRun: false }, home.host);
+    await expect(other()).rejects.toMatchObject({ hint: expect.stringMatching(/: mcp-bridge discover --all$/) });
   });
 });

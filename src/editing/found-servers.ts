@@ -1,0 +1,43 @@
+// What discovery finds, as the bridge that reads this config would find it: under its policy, and with what was approved.
+// The servers of the config itself are asked for apart, so that they stand in nobody's way.
+
+import { type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { ApprovalFile, discoverHere, type OwnProcess } from '../discovery/own-discovery.ts';
+import { socketPath } from '../local/socket-path.ts';
+import type { EditingHost } from './editing-host.ts';
+import type { OwnConfig } from './own-config.ts';
+
+export interface FoundServers {
+  /** Other programs', as if the bridge had none of its own. */
+  readonly others: readonly DiscoveredServer[];
+  /** Those of the bridge's own config. */
+  readonly own: readonly DiscoveredServer[];
+}
+
+/** `cwd`: whose project is looked at. */
+export async function foundServers(own: OwnConfig, cwd: string, host: EditingHost): Promise<FoundServers> {
+  const { environment, homedir } = host;
+  const config = await loadedConfig(own, host);
+  const approvals = new ApprovalFile(environment, homedir).read();
+  const process = processOf(config, host);
+  const [alone, all] = [
+    await discoverHere(process, { cwd, config: { ...config, servers: undefined }, approvals }),
+    await discoverHere(process, { cwd, config, approvals }),
+  ];
+  const isOwn = ({ client, scope }: DiscoveredServer): boolean => client === 'bridge' && scope === 'dynamic';
+  return { others: alone.servers, own: all.servers.filter(isOwn) };
+}
+
+/** As the daemon would load it; one that is not there yet says nothing. */
+export async function loadedConfig({ file }: OwnConfig, { cwd, homedir }: EditingHost): Promise<LoadedConfig> {
+  return file.bytes === undefined ? NO_CONFIG : loadConfig({ named: file.path, cwd, homedir });
+}
+
+function processOf(
+  { config }: LoadedConfig,
+  { platform, environment, homedir, program, cwd }: EditingHost,
+): OwnProcess {
+  const wishes = { environment: environment.MCP_BRIDGE_SOCKET, config: config.socketPath, cwd };
+  return { platform, environment, homedir, program, socketPath: socketPath(wishes).path };
+}

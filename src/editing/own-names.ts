@@ -1,0 +1,52 @@
+// What a server of a client is called in the bridge's own config. A name there stands for everybody's of that name, so one
+// that means something else to another client is not taken; and what is there already under any name is not added again.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
+import { signatureOf } from '../discovery/signature.ts';
+import type { ConfigDocument } from './config-document.ts';
+import type { FoundServers } from './found-servers.ts';
+
+export type Naming =
+  | { readonly kind: 'same'; readonly name: string }
+  /** `rival`: the client to which the name means something else. */
+  | { readonly kind: 'new'; readonly name: string; readonly rival: string | undefined };
+
+const OFFERED = new Set<ServerState>(['ready', 'duplicate', 'needs-input', 'pending-approval']);
+
+export class OwnNames {
+  readonly #others: readonly DiscoveredServer[];
+  /** By what is equal for the same server; that may hold secrets. */
+  readonly #names: Map<string, string>;
+
+  constructor({ others, own }: FoundServers) {
+    this.#others = others.filter(({ state, client }) => OFFERED.has(state) && client !== 'bridge');
+    this.#names = new Map(own.map((server) => [signatureOf(server).key, server.name]));
+  }
+
+  /** A new name is remembered as this server's. */
+  take(server: DiscoveredServer, entry: unknown, { entries }: ConfigDocument): Naming {
+    const { key } = signatureOf(server);
+    const same = this.#names.get(key);
+    if (same !== undefined && entries.has(same)) return { kind: 'same', name: same };
+    const rival = this.#rivalOf(server, key)?.client;
+    const wanted = this.#wantedNames(server, rival);
+    for (let n = 2; ; n++) {
+      const candidate = wanted.shift() ?? `${server.name}-${server.client}-${n}`;
+      if (isDeepStrictEqual(entries.get(candidate), entry)) return { kind: 'same', name: candidate };
+      if (entries.has(candidate)) continue;
+      this.#names.set(key, candidate);
+      return { kind: 'new', name: candidate, rival };
+    }
+  }
+
+  #wantedNames({ name, client }: DiscoveredServer, rival: string | undefined): string[] {
+    return rival === undefined ? [name, `${name}-${client}`] : [`${name}-${client}`];
+  }
+
+  #rivalOf({ name, client }: DiscoveredServer, key: string): DiscoveredServer | undefined {
+    return this.#others.find(
+      (other) => other.name === name && other.client !== client && signatureOf(other).key !== key,
+    );
+  }
+}
