@@ -40,6 +40,7 @@ export function runCommand(
       { env: { ...process.env, ...options.env }, cwd: options.cwd ?? process.env.HOME, maxBuffer: 1 << 28 },
       (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
     );
+    child.stdin?.on('error', () => undefined); // one that ends without reading it is no failure
     child.stdin?.end(options.input ?? '');
   });
 }
