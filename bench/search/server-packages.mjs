@@ -64,4 +64,5 @@ export const PACKAGES = [
     package: '@elastic/mcp-server-elasticsearch@0.3.1',
     env: { ES_URL: 'http://localhost:1', ES_API_KEY: NO_KEY },
   },
+  { name: 'sentry', package: '@sentry/mcp-server@0.39.0', args: [`--access-token=${NO_KEY}`] },
 ];

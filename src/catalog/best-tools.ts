@@ -8,7 +8,7 @@ export interface FoundTool {
 }
 
 /** What is less than this part of the best one is no answer. */
-const LEAST_OF_BEST = 0.25;
+const LEAST_OF_BEST = 0.5;
 
 export class BestTools {
   readonly #limit: number;

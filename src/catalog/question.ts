@@ -2,7 +2,9 @@
 // only, and nothing of the tools that there are.
 
 import { EMPTY_WORDS, FAINT_WORDS, SYNONYMS } from './synonyms.ts';
-import { wordsOf } from './tool-words.ts';
+import { askedActionOf } from './tool-actions.ts';
+import { spelledWordsOf, wordsOf } from './tool-words.ts';
+import { isPlural, stemOf } from './word-stem.ts';
 
 /** Something that is asked for. */
 export interface AskedWord {
@@ -12,6 +14,13 @@ export interface AskedWord {
   readonly others: readonly string[];
   /** Whether it says only a little. */
   readonly isFaint: boolean;
+  /** Whether more than one is meant. */
+  readonly isPlural: boolean;
+}
+
+export interface Question {
+  readonly asked: readonly AskedWord[];
+  readonly action: number;
 }
 
 type Synonyms = Readonly<Record<string, readonly string[]>>;
@@ -19,6 +28,7 @@ type Synonyms = Readonly<Record<string, readonly string[]>>;
 const LONGEST_QUESTION = 1000;
 const MOST_WORDS = 24;
 const LONGEST_PHRASE = 4;
+const NUMBER = /^\p{N}+$/u;
 
 const EMPTY: ReadonlySet<string> = new Set(EMPTY_WORDS.flatMap(wordsOf));
 const FAINT: ReadonlySet<string> = new Set(FAINT_WORDS.flatMap(wordsOf));
@@ -32,19 +42,31 @@ export class QuestionReader {
       for (const [word, others] of Object.entries(table)) for (const other of others) this.#relate(word, other);
   }
 
-  read(question: string): AskedWord[] {
-    const words = wordsOf(question.slice(0, LONGEST_QUESTION));
+  read(text: string): Question {
+    const question = text.slice(0, LONGEST_QUESTION);
+    const spelled = spelledWordsOf(question);
+    const words = spelled.map(stemOf);
     const asked: AskedWord[] = [];
     const seen = new Set<string>();
     for (let i = 0; i < words.length && asked.length < MOST_WORDS; ) {
       const { phrase, length } = this.#phraseAt(words, i);
-      i += length;
       const key = phrase.join(' ');
-      if ((phrase.length === 1 && EMPTY.has(key)) || seen.has(key)) continue;
+      if (!seen.has(key) && !(phrase.length === 1 && EMPTY.has(key)))
+        asked.push(this.#asked(phrase, isPlural(spelled[i + length - 1] ?? '')));
       seen.add(key);
-      asked.push({ own: phrase, others: [...(this.#others.get(key) ?? [])], isFaint: FAINT.has(key) });
+      i += length;
     }
-    return asked.length > 0 ? asked : bareWords(words);
+    return { asked: asked.length > 0 ? asked : this.#bareWords(words), action: askedActionOf(question) };
+  }
+
+  #asked(own: readonly string[], isPlural: boolean): AskedWord {
+    const key = own.join(' ');
+    return { own, others: [...(this.#others.get(key) ?? [])], isFaint: FAINT.has(key) || NUMBER.test(key), isPlural };
+  }
+
+  /** Of a question that says nothing else. */
+  #bareWords(words: readonly string[]): AskedWord[] {
+    return [...new Set(words)].slice(0, MOST_WORDS).map((word) => this.#asked([word], false));
   }
 
   /** The longest phrase that begins here, and how many words it goes over: `take a picture` has three. */
@@ -73,9 +95,4 @@ export class QuestionReader {
     const others = this.#others.get(key) ?? new Set();
     this.#others.set(key, others.add(other));
   }
-}
-
-/** Of a question that says nothing else. */
-function bareWords(words: readonly string[]): AskedWord[] {
-  return [...new Set(words)].slice(0, MOST_WORDS).map((word) => ({ own: [word], others: [], isFaint: false }));
 }

@@ -1,7 +1,10 @@
 // The tools of one server as the search keeps them: their names, and for each word in which of them it stands and how
 // prominently. Built once, in slices; never changed. It keeps no description.
 
-import { wordsOf } from './tool-words.ts';
+import { actionOf } from './tool-actions.ts';
+import { spelledWordsOf, wordsOf } from './tool-words.ts';
+import type { TurnPace } from './turn-pace.ts';
+import { isPlural, stemOf } from './word-stem.ts';
 
 export interface SearchableTool {
   readonly name: string;
@@ -16,16 +19,23 @@ export const IN_NAME = 1;
 export const IN_TITLE = 2;
 export const IN_TAGS = 4;
 export const IN_PARAMETERS = 8;
-/** The beginning of the description, which mostly says what the tool is for. */
-export const IN_LEAD = 16;
-export const IN_REST = 32;
+/** Of the description: what it begins with mostly says what the tool is for. */
+export const IN_OPENING = 16;
+export const IN_LEAD = 32;
+export const IN_REST = 64;
+/** Of a name: more than one is meant. */
+export const PLURAL = 128;
 
 /** A posting is the number of a tool, and this many bits of where. */
 export const PLACE_BITS = 8;
+/** As many characters of text take as long. */
+const WORK_OF_NAME = 16;
+export const WORK_OF_WORD = 8;
 /** Of a string that shares the memory of a longer one, which it would keep. */
 const LEAST_SHARED = 13;
 
-const LEAD_WORDS = 20;
+const OPENING_WORDS = 8;
+const LEAD_WORDS = 24;
 const MOST_WORDS = 300;
 const MOST_CHARACTERS = 4000;
 const MOST_NAME_CHARACTERS = 256;
@@ -34,8 +44,6 @@ const MOST_TAGS = 32;
 /** A word in more of a server's names than this is the server's, and says nothing about a tool. */
 const SHARED_NAME_WORD = 0.6;
 const LEAST_TOOLS_TO_SHARE = 4;
-/** Characters of text between two turns: about two milliseconds. */
-const TURN_CHARACTERS = 16_384;
 
 /** What is known of the server itself. */
 export interface SearchableServer {
@@ -52,6 +60,8 @@ export interface ServerTools {
   readonly tools: readonly string[];
   /** How many words each tool's name has that are not the server's. */
   readonly nameLengths: Uint8Array;
+  /** What kind of thing each tool does, by its name. */
+  readonly actions: Uint8Array;
   /** Where in `postings` each word begins. */
   readonly starts: ReadonlyMap<string, number>;
   /** Of each word how many there are, and then each: the number of the tool, and where in it the word stands. */
@@ -61,17 +71,11 @@ export interface ServerTools {
 export async function indexTools(
   server: SearchableServer,
   tools: readonly SearchableTool[],
-  yieldTurn: () => Promise<void>,
+  pace: TurnPace,
 ): Promise<ServerTools> {
   const draft = new Draft();
-  let work = 0;
-  for (const tool of tools) {
-    work += draft.add(tool);
-    if (work < TURN_CHARACTERS) continue;
-    work = 0;
-    await yieldTurn();
-  }
-  return draft.finish(server);
+  for (const tool of tools) await pace.spend(draft.add(tool));
+  return draft.finish(server, pace);
 }
 
 class Draft {
@@ -82,13 +86,10 @@ class Draft {
   /** Returns what it took, in characters. */
   add(tool: SearchableTool): number {
     const number = this.names.push(tool.name) - 1;
-    const put = (text: string, most: number, place: number): string[] => {
-      const words = wordsOf(text.slice(0, most));
-      for (const word of words) this.#put(word, number, place);
-      return words;
+    const put = (text: string, most: number, place: number): void => {
+      for (const word of wordsOf(text.slice(0, most))) this.#put(word, number, place);
     };
-    const nameWords = put(tool.name, MOST_NAME_CHARACTERS, IN_NAME);
-    this.#nameWords.push([...new Set(nameWords)]);
+    this.#putName(tool.name, number);
     put(tool.title ?? '', MOST_NAME_CHARACTERS, IN_TITLE);
     const parameters = tool.parameters.slice(0, MOST_PARAMETERS);
     for (const parameter of parameters) put(parameter, MOST_NAME_CHARACTERS, IN_PARAMETERS);
@@ -98,9 +99,18 @@ class Draft {
     return description.length + 32 * (parameters.length + 4);
   }
 
+  #putName(name: string, number: number): void {
+    const words = spelledWordsOf(name.slice(0, MOST_NAME_CHARACTERS));
+    for (const word of words) this.#put(stemOf(word), number, isPlural(word) ? IN_NAME | PLURAL : IN_NAME);
+    this.#nameWords.push([...new Set(words.map(stemOf))]);
+  }
+
   #putDescription(description: string, number: number): void {
     const words = wordsOf(description).slice(0, MOST_WORDS);
-    for (const [i, word] of words.entries()) this.#put(word, number, i < LEAD_WORDS ? IN_LEAD : IN_REST);
+    for (const [i, word] of words.entries()) {
+      const place = i < OPENING_WORDS ? IN_OPENING : i < LEAD_WORDS ? IN_LEAD : IN_REST;
+      this.#put(word, number, place);
+    }
   }
 
   #put(word: string, number: number, place: number): void {
@@ -111,17 +121,19 @@ class Draft {
     if (before >>> PLACE_BITS === number) list[last] = before | place;
     else list.push((number << PLACE_BITS) | place);
   }
-  finish({ name, description }: SearchableServer): ServerTools {
+  async finish({ name, description }: SearchableServer, pace: TurnPace): Promise<ServerTools> {
     const words = new Set(wordsOf(name.slice(0, MOST_NAME_CHARACTERS)));
     const shared = this.#sharedNameWords(words);
     for (const word of shared) this.#takeOutOfNames(word);
+    await pace.spend(this.names.length * WORK_OF_NAME);
     return {
       name,
       words,
       aboutWords: new Set(wordsOf(description.slice(0, MOST_CHARACTERS))),
       tools: this.names,
       nameLengths: Uint8Array.from(this.#nameWords, (own) => own.filter((word) => !shared.has(word)).length),
-      ...this.#flatten(),
+      actions: Uint8Array.from(this.#nameWords, (own) => actionOf(own.filter((word) => !shared.has(word)))),
+      ...(await this.#flatten(pace)),
     };
   }
 
@@ -141,10 +153,10 @@ class Draft {
 
   #takeOutOfNames(word: string): void {
     const list = this.#lists.get(word) ?? [];
-    for (const [i, posting] of list.entries()) list[i] = (posting & ~IN_NAME) | IN_LEAD;
+    for (const [i, posting] of list.entries()) list[i] = (posting & ~(IN_NAME | PLURAL)) | IN_LEAD;
   }
 
-  #flatten(): Pick<ServerTools, 'starts' | 'postings'> {
+  async #flatten(pace: TurnPace): Promise<Pick<ServerTools, 'starts' | 'postings'>> {
     const lists = [...this.#lists];
     const postings = new Uint32Array(lists.reduce((sum, [, list]) => sum + list.length + 1, 0));
     const starts = new Map<string, number>();
@@ -154,6 +166,7 @@ class Draft {
       postings[end] = list.length;
       postings.set(list, end + 1);
       end += list.length + 1;
+      await pace.spend(WORK_OF_WORD);
     }
     return { starts, postings };
   }

@@ -1,19 +1,22 @@
 // How well each tool fits what is asked: for each asked word its best place in the tool, weighed by how rare the word is;
 // together, the share of the question that the tool covers and the share of its name that the question covers.
 //
-//   relevance = covered × (1 − NAME_SHARE + NAME_SHARE × named)
+//   fit = covered × (1 − NAME_SHARE + NAME_SHARE × named)
 
-import type { AskedWord } from './question.ts';
+import type { AskedWord, Question } from './question.ts';
 import {
   IN_LEAD,
   IN_NAME,
+  IN_OPENING,
   IN_PARAMETERS,
   IN_REST,
   IN_TAGS,
   IN_TITLE,
   PLACE_BITS,
+  PLURAL,
   type ServerTools,
 } from './server-tools.ts';
+import { isOtherAction, NO_ACTION } from './tool-actions.ts';
 import type { KnownWord, Vocabulary } from './vocabulary.ts';
 
 /** How good a word is that is not the very one. */
@@ -29,10 +32,13 @@ const PLACE_WEIGHTS: readonly (readonly [place: number, weight: number])[] = [
   [IN_NAME, 0.85],
   [IN_TITLE, 0.6],
   [IN_TAGS, 0.6],
-  [IN_LEAD, 0.5],
+  [IN_OPENING, 0.55],
+  [IN_LEAD, 0.42],
   [IN_PARAMETERS, 0.3],
   [IN_REST, 0.2],
 ];
+/** What a second word for the same adds, of what the first leaves open. */
+const SECOND_WORD = 0.5;
 const SERVER_NAMED = 0.9;
 const SERVER_HALF_NAMED = 0.5;
 const SERVER_DESCRIBED = 0.25;
@@ -42,10 +48,14 @@ const LEAST_WEIGHT = 0.12;
 const FAINT = 0.25;
 /** A word that no tool knows. */
 const UNKNOWN_WEIGHT = 0.15;
-const NAME_SHARE = 0.3;
+const NAME_SHARE = 0.25;
+/** For a tool that does another kind of thing. */
+const OTHER_ACTION = 0.7;
+/** For a name that has one where many are asked for, or many where one is. */
+const OTHER_NUMBER = 0.95;
 
 const PLACES = 1 << PLACE_BITS;
-const STRONG_PLACES = IN_NAME | IN_TITLE | IN_TAGS | IN_LEAD;
+const STRONG_PLACES = IN_NAME | IN_TITLE | IN_TAGS | IN_OPENING | IN_LEAD;
 
 /** By all the places where a word stands: each adds to what the others leave open. */
 const WEIGHT_OF = Float64Array.from(
@@ -64,6 +74,7 @@ export class ToolRanking {
   readonly #size: number;
   /** What all asked words weigh. */
   #whole = 0;
+  #action = NO_ACTION;
   readonly #covered: Float64Array;
   readonly #named: Float64Array;
   /** Of the word that is being looked for. */
@@ -86,21 +97,23 @@ export class ToolRanking {
   }
 
   /** Goes through all tools, or those of one server. */
-  rank(asked: readonly AskedWord[], only: string | undefined): void {
+  rank({ asked, action }: Question, only: string | undefined): void {
     this.#covered.fill(0);
     this.#named.fill(0);
     this.#whole = 0;
+    this.#action = action;
     const among = [...this.#bases].filter(([server]) => only === undefined || server.name === only);
     for (const word of asked) this.#whole += this.#look(word, among);
   }
 
   /** From 0 to 1, by what was ranked last. */
-  relevanceOf(server: ServerTools, tool: number): number {
+  fitOf(server: ServerTools, tool: number): number {
     const i = (this.#bases.get(server) ?? 0) + tool;
     const covered = this.#covered[i] ?? 0;
     if (covered === 0) return 0;
     const named = Math.min(1, (this.#named[i] ?? 0) / Math.max(1, server.nameLengths[tool] ?? 1));
-    return (covered / this.#whole) * (1 - NAME_SHARE + NAME_SHARE * named);
+    const isOther = isOtherAction(server.actions[tool] ?? NO_ACTION, this.#action);
+    return (covered / this.#whole) * (1 - NAME_SHARE + NAME_SHARE * named) * (isOther ? OTHER_ACTION : 1);
   }
 
   /** Adds what one asked word brings to each tool; returns what it weighs. */
@@ -112,7 +125,7 @@ export class ToolRanking {
     const candidates = this.#candidatesFor(asked);
     let fewest = Number.POSITIVE_INFINITY;
     for (const [i, candidate] of candidates.entries()) {
-      const count = this.#mark(candidate, eligible);
+      const count = this.#mark(candidate, eligible, asked.isPlural);
       if (count > 0 && (i === 0 || fewest === Number.POSITIVE_INFINITY)) fewest = count;
     }
     const isServer = this.#markServers(asked, among);
@@ -150,7 +163,7 @@ export class ToolRanking {
   }
 
   /** Returns in how many tools the word has a prominent place. */
-  #mark({ word, quality }: Candidate, eligible: ReadonlySet<ServerTools>): number {
+  #mark({ word, quality }: Candidate, eligible: ReadonlySet<ServerTools>, isPlural: boolean): number {
     let count = 0;
     for (const [server, start] of word.places) {
       if (!eligible.has(server)) continue;
@@ -161,8 +174,9 @@ export class ToolRanking {
         const tool = base + (posting >>> PLACE_BITS);
         const places = posting & (PLACES - 1);
         if ((places & STRONG_PLACES) !== 0) count++;
-        const fit = quality * (WEIGHT_OF[places] ?? 0);
-        if (fit > (this.#best[tool] ?? 0)) this.#best[tool] = fit;
+        const isOtherNumber = (places & IN_NAME) !== 0 && ((places & PLURAL) !== 0) !== isPlural;
+        const fit = quality * (WEIGHT_OF[places] ?? 0) * (isOtherNumber ? OTHER_NUMBER : 1);
+        this.#best[tool] = together(this.#best[tool] ?? 0, fit);
         if ((places & IN_NAME) !== 0 && quality >= LEAST_NAMING && quality > (this.#naming[tool] ?? 0))
           this.#naming[tool] = quality;
       }
@@ -182,6 +196,11 @@ export class ToolRanking {
     }
     return isNamed;
   }
+}
+
+function together(one: number, other: number): number {
+  const [less, more] = one < other ? [one, other] : [other, one];
+  return more + SECOND_WORD * less * (1 - more);
 }
 
 function serverFit({ words, aboutWords }: ServerTools, own: readonly string[]): number {

@@ -5,6 +5,7 @@ import { BestTools, type FoundTool } from './best-tools.ts';
 import { QuestionReader } from './question.ts';
 import { indexTools, type SearchableServer, type SearchableTool, type ServerTools } from './server-tools.ts';
 import { ToolRanking } from './tool-ranking.ts';
+import { TurnPace } from './turn-pace.ts';
 import { Vocabulary } from './vocabulary.ts';
 
 export interface ToolSearchOptions {
@@ -31,11 +32,14 @@ const MOST_BY_WORDS = 0.99;
 const STEPS = 10_000;
 const LONGEST_NAME = 1000;
 
+/** Characters of text between two turns: about two milliseconds. */
+const TURN_CHARACTERS = 16_384;
+
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export class ToolSearch {
   readonly #reader: QuestionReader;
-  readonly #yieldTurn: () => Promise<void>;
+  readonly #pace: TurnPace;
   readonly #vocabulary = new Vocabulary();
   readonly #servers = new Map<string, ServerTools>();
   /** Which `set` of a server is the latest. */
@@ -44,18 +48,18 @@ export class ToolSearch {
 
   constructor({ synonyms, yieldTurn }: ToolSearchOptions = {}) {
     this.#reader = new QuestionReader(synonyms);
-    this.#yieldTurn = yieldTurn ?? nextTurn;
+    this.#pace = new TurnPace(TURN_CHARACTERS, yieldTurn ?? nextTurn);
   }
 
   /** Puts these tools in the place of those that the server had. Until it is done, those are found. */
   async set(server: SearchableServer, tools: readonly SearchableTool[]): Promise<void> {
     const turn = Symbol(server.name);
     this.#latest.set(server.name, turn);
-    const indexed = await indexTools(server, tools, this.#yieldTurn);
-    if (this.#latest.get(server.name) !== turn) return;
+    const indexed = await indexTools(server, tools, this.#pace);
+    await this.#vocabulary.add(indexed, this.#pace);
+    if (this.#latest.get(server.name) !== turn) return this.#vocabulary.remove(indexed);
     this.remove(server.name);
     this.#servers.set(server.name, indexed);
-    this.#vocabulary.add(indexed);
   }
 
   remove(server: string): void {
@@ -81,7 +85,7 @@ export class ToolSearch {
   #offer(server: ServerTools, ranking: ToolRanking, wanted: string, best: BestTools): void {
     const names = namesIn(wanted, server.name);
     for (const [i, tool] of server.tools.entries()) {
-      const relevance = names.includes(tool) ? 1 : MOST_BY_WORDS * ranking.relevanceOf(server, i);
+      const relevance = names.includes(tool) ? 1 : MOST_BY_WORDS * Math.sqrt(ranking.fitOf(server, i));
       best.offer(server.name, tool, Math.round(relevance * STEPS) / STEPS);
     }
   }

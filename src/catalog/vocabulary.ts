@@ -1,7 +1,8 @@
 // Every word that tools have, and where: a list of postings for each server that uses it. To take a server away takes its
 // lists away, and words that nobody uses any more; nothing else is touched.
 
-import type { ServerTools } from './server-tools.ts';
+import { type ServerTools, WORK_OF_WORD } from './server-tools.ts';
+import type { TurnPace } from './turn-pace.ts';
 
 export interface KnownWord {
   readonly text: string;
@@ -25,10 +26,11 @@ export class Vocabulary {
     return this.#words.get(text);
   }
 
-  add(server: ServerTools): void {
+  async add(server: ServerTools, pace: TurnPace): Promise<void> {
     for (const [text, start] of server.starts) {
       const word = this.#words.get(text) ?? this.#addWord(text);
       word.places.set(server, start);
+      await pace.spend(WORK_OF_WORD);
     }
   }
 

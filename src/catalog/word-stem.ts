@@ -35,6 +35,11 @@ export function stemOf(word: string): string {
   return withoutEnd(withoutForm(singular));
 }
 
+/** Of a noun in lower case; a verb may look like one. */
+export function isPlural(word: string): boolean {
+  return word === 'people' || (word.length > LEAST_STEM && withoutPlural(word) !== word);
+}
+
 function withoutPlural(word: string): string {
   if (AS_THEY_ARE.has(word) || !word.endsWith('s') || /(?:ss|us|is)$/.test(word)) return word;
   if (word.endsWith('ies')) return word.length > 4 ? `${word.slice(0, -3)}y` : word.slice(0, -1);
