@@ -2,7 +2,7 @@
 // only, and nothing of the tools that there are.
 
 import { EMPTY_WORDS, FAINT_WORDS, SYNONYMS } from './synonyms.ts';
-import { askedActionOf } from './tool-actions.ts';
+import { actionOf, isAsking, TO_READ } from './tool-actions.ts';
 import { spelledWordsOf, wordsOf } from './tool-words.ts';
 import { isPlural, stemOf } from './word-stem.ts';
 
@@ -56,7 +56,8 @@ export class QuestionReader {
       seen.add(key);
       i += length;
     }
-    return { asked: asked.length > 0 ? asked : this.#bareWords(words), action: askedActionOf(question) };
+    const action = isAsking(question) ? TO_READ : actionOf(asked.flatMap(verbsOf));
+    return { asked: asked.length > 0 ? asked : this.#bareWords(words), action };
   }
 
   #asked(own: readonly string[], isPlural: boolean): AskedWord {
@@ -95,4 +96,10 @@ export class QuestionReader {
     const others = this.#others.get(key) ?? new Set();
     this.#others.set(key, others.add(other));
   }
+}
+
+/** What is plural is a noun: `changes`. What a phrase means stands for it: `get rid of`. */
+function verbsOf({ own, others, isPlural }: AskedWord): readonly string[] {
+  if (isPlural) return [];
+  return own.length > 1 ? others : own;
 }

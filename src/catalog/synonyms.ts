@@ -23,7 +23,7 @@ export const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   copy: ['clone', 'duplicate', 'fork'],
   count: ['how many', 'number', 'total'],
   create: ['compose', 'file a', 'generate', 'leave', 'make', 'new', 'open', 'raise', 'set up', 'write'],
-  delete: ['clean', 'clear', 'destroy', 'discard', 'drop', 'erase', 'forget', 'purge', 'remove', 'rid'],
+  delete: ['clean', 'clear', 'destroy', 'discard', 'drop', 'erase', 'forget', 'get rid', 'purge', 'remove'],
   deploy: ['release', 'roll out', 'ship'],
   describe: ['detail', 'explain', 'information'],
   download: ['export', 'fetch', 'save'],

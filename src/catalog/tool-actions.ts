@@ -1,11 +1,10 @@
 // What kind of thing a question wants done and a tool does: `delete_issue` is no answer to who wants to list them, however
 // well the rest fits.
 
-import { spelledWordsOf, wordsOf } from './tool-words.ts';
-import { isPlural, stemOf } from './word-stem.ts';
+import { wordsOf } from './tool-words.ts';
 
 export const NO_ACTION = 0;
-const TO_READ = 1;
+export const TO_READ = 1;
 const TO_CREATE = 2;
 export const TO_DELETE = 3;
 const TO_CHANGE = 4;
@@ -14,10 +13,9 @@ const TO_END = 5;
 const READING =
   'check count describe display enumerate explain export fetch find get inspect list look query read retrieve search see show view';
 const CREATING = 'add append associate attach connect create generate insert leave link make new relate';
-const DELETING = 'clean clear delete destroy discard drop erase forget purge remove rid trash uninstall wipe';
+const DELETING = 'clean clear delete destroy discard drop erase forget purge remove trash uninstall wipe';
 const ENDING = 'abort cancel disconnect end kill revoke stop terminate unsubscribe';
 const CHANGING = 'change edit modify patch rename replace set update';
-/** Who begins like this wants to know something. */
 const ASKING = new Set('are did does has have how is was were what when where which who whom whose why'.split(' '));
 
 const ACTIONS: ReadonlyMap<string, number> = new Map(
@@ -45,14 +43,8 @@ export function isOtherAction(does: number, asked: number): boolean {
   return does !== NO_ACTION && does !== asked;
 }
 
-/** Of a question, as it was written. What is plural is a noun: `changes`. */
-export function askedActionOf(question: string): number {
-  const begins = /^\P{L}*(\p{L}+)/u.exec(question)?.[1]?.toLowerCase();
-  return begins !== undefined && ASKING.has(begins) ? TO_READ : actionOf(verbsOf(question));
-}
-
-function verbsOf(question: string): string[] {
-  return spelledWordsOf(question)
-    .filter((word) => !isPlural(word))
-    .map(stemOf);
+/** Whether a question that begins like this wants to know something. */
+export function isAsking(question: string): boolean {
+  const first = /^\P{L}*(\p{L}+)/u.exec(question)?.[1];
+  return first !== undefined && ASKING.has(first.toLowerCase());
 }

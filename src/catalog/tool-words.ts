@@ -10,8 +10,8 @@ const PLAIN = /^[\t\n\r -~]*$/;
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]/u;
 const SPACELESS_PARTS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]+/gu;
-/** Between `get` and `User`; between `HTTP` and `Response`. */
-const HUMPS = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
+/** Between `get` and `User`; between `HTTP` and `Response`, but not in `URLs`. */
+const HUMPS = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}(?!s(?!\p{Ll}))\p{Ll})/u;
 const TERMINAL_CODE = /\p{Cc}\[[\d;?]*[A-Za-z]/gu;
 const LONGEST_WORD = 64;
 /** A brand has few humps; a name that says what it does has many. */
