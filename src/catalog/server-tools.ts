@@ -121,6 +121,7 @@ class Draft {
     if (before >>> PLACE_BITS === number) list[last] = before | place;
     else list.push((number << PLACE_BITS) | place);
   }
+
   async finish({ name, description }: SearchableServer, pace: TurnPace): Promise<ServerTools> {
     const words = new Set(wordsOf(name.slice(0, MOST_NAME_CHARACTERS)));
     const shared = this.#sharedNameWords(words);

@@ -6,7 +6,7 @@ import { wordsOf } from './tool-words.ts';
 export const NO_ACTION = 0;
 export const TO_READ = 1;
 const TO_CREATE = 2;
-export const TO_DELETE = 3;
+const TO_DELETE = 3;
 const TO_CHANGE = 4;
 const TO_END = 5;
 

@@ -122,22 +122,21 @@ export class ToolRanking {
     this.#naming.fill(0);
     const eligible = new Set(among.map(([server]) => server));
     const size = among.reduce((sum, [server]) => sum + server.tools.length, 0);
-    const candidates = this.#candidatesFor(asked);
-    let fewest = Number.POSITIVE_INFINITY;
-    for (const [i, candidate] of candidates.entries()) {
-      const count = this.#mark(candidate, eligible, asked.isPlural);
-      if (count > 0 && (i === 0 || fewest === Number.POSITIVE_INFINITY)) fewest = count;
-    }
+    const counts = this.#candidatesFor(asked).map((candidate) => this.#mark(candidate, eligible, asked.isPlural));
     const isServer = this.#markServers(asked, among);
-    const rarity = fewest === Number.POSITIVE_INFINITY ? UNKNOWN_WEIGHT : rarityOf(fewest, size);
+    const rarity = rarityOf(counts.find((count) => count > 0) ?? 0, size);
     const weight = (isServer ? Math.max(LEAST_SERVER_WEIGHT, rarity) : rarity) * (asked.isFaint ? FAINT : 1);
+    this.#takeBest(weight);
+    return weight;
+  }
+
+  #takeBest(weight: number): void {
     for (let i = 0; i < this.#size; i++) {
       const best = this.#best[i] ?? 0;
       if (best === 0) continue;
       this.#covered[i] = (this.#covered[i] ?? 0) + weight * best;
       this.#named[i] = (this.#named[i] ?? 0) + (this.#naming[i] ?? 0);
     }
-    return weight;
   }
 
   /** The very words first. */
@@ -210,6 +209,7 @@ function serverFit({ words, aboutWords }: ServerTools, own: readonly string[]): 
 
 /** From 1 for a word of one tool down to almost nothing for a word of all. */
 function rarityOf(count: number, size: number): number {
+  if (count === 0) return UNKNOWN_WEIGHT;
   const rarity = Math.log(1 + (size - count + 0.5) / (count + 0.5)) / Math.log(1 + (size + 0.5) / 0.5);
   return Math.min(1, Math.max(LEAST_WEIGHT, rarity));
 }
