@@ -33,7 +33,16 @@ async function recordOne(entry) {
     process.exitCode = 1;
     console.error(`${entry.name}: ${error.message}`);
   } finally {
+    remove(dir);
+  }
+}
+
+/** Some servers start others that outlive them and still write there. */
+function remove(dir) {
+  try {
     rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  } catch (error) {
+    console.error(`${dir} is left: ${error.message}`);
   }
 }
 
@@ -60,7 +69,7 @@ function launchOf({ args = [], env = {} }, { root, name, bin }, dir) {
 }
 
 async function toolsOf({ args, env, folder }, dir) {
-  const settings = { PATH: process.env.PATH, HOME: dir, XDG_CONFIG_HOME: dir, ...env };
+  const settings = { PATH: process.env.PATH, CI: 'true', HOME: dir, XDG_CONFIG_HOME: dir, ...env };
   const child = spawn(process.execPath, args, { cwd: folder, env: settings, stdio: 'pipe', detached: true });
   const isOver = once(child, 'exit');
   try {

@@ -50,7 +50,7 @@ export const PACKAGES = [
   { name: 'figma', package: 'figma-developer-mcp@0.13.2', args: ['--stdio', `--figma-api-key=${NO_KEY}`] },
   { name: 'airtable', package: 'airtable-mcp-server@1.14.0', env: { AIRTABLE_API_KEY: 'pat123.abc123' } },
   { name: 'eslint', package: '@eslint/mcp@0.3.13' },
-  { name: 'chrome-devtools', package: 'chrome-devtools-mcp@1.11.0' },
+  { name: 'chrome-devtools', package: 'chrome-devtools-mcp@1.11.0', args: ['--no-usage-statistics'] },
   { name: 'linear', package: 'linear-mcp-server@0.1.0', env: { LINEAR_API_KEY: NO_KEY } },
   {
     name: 'mongodb',

@@ -32,8 +32,8 @@ const MOST_BY_WORDS = 0.99;
 const STEPS = 10_000;
 const LONGEST_NAME = 1000;
 
-/** Characters of text between two turns: about two milliseconds. */
-const TURN_CHARACTERS = 16_384;
+/** Characters of text between two turns: about a millisecond, and what collecting garbage adds. */
+const TURN_CHARACTERS = 8192;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -12,7 +12,7 @@ export interface KnownWord {
 
 /** Words of fewer letters begin too much, or are too like each other. */
 const LEAST_BEGINNING = 3;
-const LEAST_MISTYPED = 4;
+const LEAST_MISTYPED = 3;
 const MOST_COMPLETIONS = 8;
 const MOST_CORRECTIONS = 4;
 
@@ -54,7 +54,9 @@ export class Vocabulary {
   correctionsOf(text: string): KnownWord[] {
     if (text.length < LEAST_MISTYPED) return [];
     const alike = [this.#heads.get(headOf(text)), this.#tails.get(tailOf(text))].flatMap((words) => [...(words ?? [])]);
-    const near = [...new Set(alike)].filter((word) => isOneTypoAway(text, word.text));
+    // Of three letters only one may be missing: most of what differs in one is another word.
+    const least = text.length === LEAST_MISTYPED ? text.length + 1 : text.length - 1;
+    const near = [...new Set(alike)].filter((word) => word.text.length >= least && isOneTypoAway(text, word.text));
     return near.sort(byLengthAndText).slice(0, MOST_CORRECTIONS);
   }
 
