@@ -2,7 +2,7 @@
 // only, and nothing of the tools that there are.
 
 import { EMPTY_WORDS, FAINT_WORDS, SYNONYMS } from './synonyms.ts';
-import { actionOf, isAsking, TO_READ } from './tool-actions.ts';
+import { actionOf, isAsking, wishOf } from './tool-actions.ts';
 import { spelledWordsOf, wordsOf } from './tool-words.ts';
 import { isPlural, stemOf } from './word-stem.ts';
 
@@ -56,7 +56,7 @@ export class QuestionReader {
       seen.add(key);
       i += length;
     }
-    const action = isAsking(question) ? TO_READ : actionOf(asked.flatMap(verbsOf));
+    const action = isAsking(question) ? wishOf(question) : actionOf(asked.flatMap(verbsOf));
     return { asked: asked.length > 0 ? asked : this.#bareWords(words), action };
   }
 

@@ -4,7 +4,7 @@
 import { wordsOf } from './tool-words.ts';
 
 export const NO_ACTION = 0;
-export const TO_READ = 1;
+const TO_READ = 1;
 const TO_CREATE = 2;
 const TO_DELETE = 3;
 const TO_CHANGE = 4;
@@ -17,6 +17,8 @@ const DELETING = 'clean clear delete destroy discard drop erase forget purge rem
 const ENDING = 'abort cancel disconnect end kill revoke stop terminate unsubscribe';
 const CHANGING = 'change edit modify patch rename replace set update';
 const ASKING = new Set('are did does has have how is was were what when where which who whom whose why'.split(' '));
+/** Of `how do I`, `how to`. */
+const WAYS = new Set('can could do does may should to would'.split(' '));
 
 const ACTIONS: ReadonlyMap<string, number> = new Map(
   [
@@ -27,6 +29,7 @@ const ACTIONS: ReadonlyMap<string, number> = new Map(
     [TO_END, ENDING] as const,
   ].flatMap(([action, words]) => wordsOf(words).map((word) => [word, action] as const)),
 );
+
 /** Of words in order: what the first says that says anything. */
 export function actionOf(words: readonly string[]): number {
   for (const word of words) {
@@ -43,8 +46,17 @@ export function isOtherAction(does: number, asked: number): boolean {
   return does !== NO_ACTION && does !== asked;
 }
 
-/** Whether a question that begins like this wants to know something. */
+/** Whether a question that begins like this wants to know something. Who asks how to do it wants to do it. */
 export function isAsking(question: string): boolean {
-  const first = /^\P{L}*(\p{L}+)/u.exec(question)?.[1];
-  return first !== undefined && ASKING.has(first.toLowerCase());
+  const [, first = '', second = ''] = /^\P{L}*(\p{L}+)\P{L}+(\p{L}+)/u.exec(question.toLowerCase()) ?? [];
+  return ASKING.has(first) && !(first === 'how' && WAYS.has(second));
+}
+
+/** What a question is about that wants to know something: `a tool to create`, `where can I delete`; else it is to know. */
+export function wishOf(question: string): number {
+  for (const [, verb = ''] of question.toLowerCase().matchAll(/(?<!\p{L})(?:to|i|me|we|you)\s+(\p{L}+)/gu)) {
+    const action = actionOf(wordsOf(verb));
+    if (action !== NO_ACTION) return action;
+  }
+  return TO_READ;
 }

@@ -41,6 +41,8 @@ describe('a question finds', () => {
     ['create issue github', 'github:create_issue'],
     ['linear: please open a ticket', 'linear:create_issue'],
     ['how do I file a bug report on GitHub?', 'github:create_issue'],
+    ['how do I delete an issue', 'github:delete_issue'],
+    ['is there a tool to create issues on GitHub', 'github:create_issue'],
     ['show me all issues', 'github:list_issues'],
     ['which issues are there', 'github:list_issues'],
     ['get rid of an issue', 'github:delete_issue'],
