@@ -145,6 +145,6 @@ function parse(line) {
 
 /** What is recorded must be the same wherever it is recorded. */
 function refuseTraces(text, dir) {
-  for (const trace of [dir, tmpdir(), homedir(), userInfo().username, 'registry.npmjs'])
+  for (const trace of [dir, tmpdir(), homedir(), userInfo().username, '//registry.'])
     if (trace.length > 4 && text.includes(trace)) throw new Error(`what it says has ${trace} in it`);
 }
