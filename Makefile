@@ -1,6 +1,6 @@
 # The commands of this project. Each installs what it needs.
 
-.PHONY: help setup build wasm check test coverage conformance bench bench-peers run clean
+.PHONY: help setup build wasm check test coverage conformance bench bench-search bench-peers run clean
 .DEFAULT_GOAL := help
 
 help: ## Show this help
@@ -37,6 +37,10 @@ conformance: build ## The official conformance suite and inspector, against a se
 
 bench: build ## Measure: the bridge against direct stdio and against its limit, in one run
 	node bench/run.mjs
+	node bench/search.mjs
+
+bench-search: node_modules ## Measure: the search over tools, what it finds and what it costs
+	node bench/search.mjs
 
 bench-peers: build ## Measure: the bridge beside other gateways, which are fetched first
 	node bench/peers.mjs

@@ -1,0 +1,48 @@
+// The best few of many that are offered, in an order that depends on nothing but what they are.
+
+export interface FoundTool {
+  readonly server: string;
+  readonly tool: string;
+  /** From 0 to 1, which is a tool that was asked for by its name. */
+  readonly relevance: number;
+}
+
+/** What is less than this part of the best one is no answer. */
+const LEAST_OF_BEST = 0.5;
+
+export class BestTools {
+  readonly #limit: number;
+  readonly #accepts: (server: string, tool: string) => boolean;
+  readonly #found: FoundTool[] = [];
+
+  constructor(limit: number, accepts: (server: string, tool: string) => boolean) {
+    this.#limit = limit;
+    this.#accepts = accepts;
+  }
+
+  /** Asks whether it is accepted only if it would be among the best. */
+  offer(server: string, tool: string, relevance: number): void {
+    const last = this.#found.length === this.#limit ? this.#found.at(-1) : undefined;
+    if (relevance <= 0 || relevance < (last?.relevance ?? 0)) return;
+    const offered = { server, tool, relevance };
+    if (last !== undefined && inOrder(offered, last) > 0) return;
+    if (!this.#accepts(server, tool)) return;
+    const place = this.#found.findIndex((found) => inOrder(offered, found) < 0);
+    this.#found.splice(place < 0 ? this.#found.length : place, 0, offered);
+    if (this.#found.length > this.#limit) this.#found.pop();
+  }
+
+  get found(): FoundTool[] {
+    const least = (this.#found[0]?.relevance ?? 0) * LEAST_OF_BEST;
+    return this.#found.filter(({ relevance }) => relevance >= least);
+  }
+}
+
+function inOrder(a: FoundTool, b: FoundTool): number {
+  return b.relevance - a.relevance || compare(a.server, b.server) || compare(a.tool, b.tool);
+}
+
+/** Not by a language's rules, which are not the same everywhere. */
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}

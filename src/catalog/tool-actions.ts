@@ -1,0 +1,62 @@
+// What kind of thing a question wants done and a tool does: `delete_issue` is no answer to who wants to list them, however
+// well the rest fits.
+
+import { wordsOf } from './tool-words.ts';
+
+export const NO_ACTION = 0;
+const TO_READ = 1;
+const TO_CREATE = 2;
+const TO_DELETE = 3;
+const TO_CHANGE = 4;
+const TO_END = 5;
+
+const READING =
+  'check count describe display enumerate explain export fetch find get inspect list look query read retrieve search see show view';
+const CREATING = 'add append associate attach connect create generate insert leave link make new relate';
+const DELETING = 'clean clear delete destroy discard drop erase forget purge remove trash uninstall wipe';
+const ENDING = 'abort cancel disconnect end kill revoke stop terminate unsubscribe';
+const CHANGING = 'change edit modify patch rename replace set update';
+const ASKING = new Set('are did does has have how is was were what when where which who whom whose why'.split(' '));
+/** Of `how do I`, `how to`. */
+const WAYS = new Set('can could do does may should to would'.split(' '));
+
+const ACTIONS: ReadonlyMap<string, number> = new Map(
+  [
+    [TO_READ, READING] as const,
+    [TO_CREATE, CREATING] as const,
+    [TO_DELETE, DELETING] as const,
+    [TO_CHANGE, CHANGING] as const,
+    [TO_END, ENDING] as const,
+  ].flatMap(([action, words]) => wordsOf(words).map((word) => [word, action] as const)),
+);
+
+/** Of words in order: what the first says that says anything. */
+export function actionOf(words: readonly string[]): number {
+  for (const word of words) {
+    const action = ACTIONS.get(word);
+    if (action !== undefined) return action;
+  }
+  return NO_ACTION;
+}
+
+/** Whether who wants the one would not want the other. Nobody wants to delete who does not say so. */
+export function isOtherAction(does: number, asked: number): boolean {
+  if (asked === NO_ACTION) return does === TO_DELETE;
+  if (asked === TO_END && does === TO_DELETE) return false;
+  return does !== NO_ACTION && does !== asked;
+}
+
+/** Whether a question that begins like this wants to know something. Who asks how to do it wants to do it. */
+export function isAsking(question: string): boolean {
+  const [, first = '', second = ''] = /^\P{L}*(\p{L}+)\P{L}+(\p{L}+)/u.exec(question.toLowerCase()) ?? [];
+  return ASKING.has(first) && !(first === 'how' && WAYS.has(second));
+}
+
+/** What a question is about that wants to know something: `a tool to create`, `where can I delete`; else it is to know. */
+export function wishOf(question: string): number {
+  for (const [, verb = ''] of question.toLowerCase().matchAll(/(?<!\p{L})(?:to|i|me|we|you)\s+(\p{L}+)/gu)) {
+    const action = actionOf(wordsOf(verb));
+    if (action !== NO_ACTION) return action;
+  }
+  return TO_READ;
+}

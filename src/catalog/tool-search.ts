@@ -1,0 +1,99 @@
+// The search over the tools of all servers: who is in it, and the best of what fits a question. It holds words and names,
+// never what a tool is described with. Loaded with the first search.
+
+import { BestTools, type FoundTool } from './best-tools.ts';
+import { QuestionReader } from './question.ts';
+import { indexTools, type SearchableServer, type SearchableTool, type ServerTools } from './server-tools.ts';
+import { ToolRanking } from './tool-ranking.ts';
+import { TurnPace } from './turn-pace.ts';
+import { Vocabulary } from './vocabulary.ts';
+
+export interface ToolSearchOptions {
+  /** Words, and what may stand for them; besides those that are built in. */
+  readonly synonyms?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Lets others have their turn while an index is built. */
+  readonly yieldTurn?: (() => Promise<void>) | undefined;
+}
+
+export interface SearchOptions {
+  /** Only its tools. */
+  readonly server?: string | undefined;
+  readonly limit?: number | undefined;
+  /** Whether a tool may be found. */
+  readonly accepts?: ((server: string, tool: string) => boolean) | undefined;
+}
+
+const USUAL_LIMIT = 10;
+const MOST_RESULTS = 100;
+/** The most that words can reach: only a name is certain. */
+const MOST_BY_WORDS = 0.99;
+
+/** Differences that nobody sees are none. */
+const STEPS = 10_000;
+const LONGEST_NAME = 1000;
+
+/** Characters of text between two turns: about a millisecond, and what collecting garbage adds. */
+const TURN_CHARACTERS = 8192;
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export class ToolSearch {
+  readonly #reader: QuestionReader;
+  readonly #pace: TurnPace;
+  readonly #vocabulary = new Vocabulary();
+  readonly #servers = new Map<string, ServerTools>();
+  /** Which `set` of a server is the latest. */
+  readonly #latest = new Map<string, symbol>();
+  #ranking: ToolRanking | undefined;
+
+  constructor({ synonyms, yieldTurn }: ToolSearchOptions = {}) {
+    this.#reader = new QuestionReader(synonyms);
+    this.#pace = new TurnPace(TURN_CHARACTERS, yieldTurn ?? nextTurn);
+  }
+
+  /** Puts these tools in the place of those that the server had. Until it is done, those are found. */
+  async set(server: SearchableServer, tools: readonly SearchableTool[]): Promise<void> {
+    const turn = Symbol(server.name);
+    this.#latest.set(server.name, turn);
+    const indexed = await indexTools(server, tools, this.#pace);
+    await this.#vocabulary.add(indexed, this.#pace);
+    if (this.#latest.get(server.name) !== turn) return this.#vocabulary.remove(indexed);
+    this.remove(server.name);
+    this.#servers.set(server.name, indexed);
+  }
+
+  remove(server: string): void {
+    this.#latest.delete(server);
+    this.#ranking = undefined;
+    const before = this.#servers.get(server);
+    if (before === undefined) return;
+    this.#servers.delete(server);
+    this.#vocabulary.remove(before);
+  }
+
+  /** The best first; of two that fit as well, by the names of server and tool. */
+  search(query: string, { server, limit = USUAL_LIMIT, accepts = () => true }: SearchOptions = {}): FoundTool[] {
+    const best = new BestTools(Math.min(MOST_RESULTS, Math.max(1, Math.floor(limit) || USUAL_LIMIT)), accepts);
+    const wanted = query.slice(0, LONGEST_NAME).trim();
+    this.#ranking ??= new ToolRanking(this.#vocabulary, this.#servers.values());
+    this.#ranking.rank(this.#reader.read(query), server);
+    for (const indexed of this.#servers.values())
+      if (server === undefined || indexed.name === server) this.#offer(indexed, this.#ranking, wanted, best);
+    return best.found;
+  }
+
+  #offer(server: ServerTools, ranking: ToolRanking, wanted: string, best: BestTools): void {
+    const names = namesIn(wanted, server.name);
+    for (const [i, tool] of server.tools.entries()) {
+      const relevance = names.includes(tool) ? 1 : MOST_BY_WORDS * Math.sqrt(ranking.fitOf(server, i));
+      best.offer(server.name, tool, Math.round(relevance * STEPS) / STEPS);
+    }
+  }
+}
+
+/** What of a query may be the name of a tool of this server: `create_issue`, `github:create_issue`, `github__create_issue`. */
+function namesIn(wanted: string, server: string): string[] {
+  const names = [wanted];
+  if (wanted.startsWith(server)) names.push(wanted.slice(server.length).replace(/^(?::|__|\/|\.|\s)\s*/, ''));
+  return names;
+}

@@ -1,0 +1,76 @@
+// The words of a text as the search compares them: of names (`createPullRequest`, `list-issues`, `HTTPResponse`), of
+// prose, of questions, in any script. The same text always has the same words, whoever wrote it.
+
+import { JOINED, SPELLINGS } from './spellings.ts';
+import { stemOf } from './word-stem.ts';
+
+/** Letters, digits and the marks on them. */
+const RUN = /[\p{L}\p{N}\p{M}]+/gu;
+const PLAIN = /^[\t\n\r -~]*$/;
+const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]/u;
+const SPACELESS_PARTS =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]+/gu;
+/** Between `get` and `User`; between `HTTP` and `Response`, but not in `URLs`. */
+const HUMPS = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}(?!s(?!\p{Ll}))\p{Ll})/u;
+const TERMINAL_CODE = /\p{Cc}\[[\d;?]*[A-Za-z]/gu;
+const LONGEST_WORD = 64;
+/** A brand has few humps; a name that says what it does has many. */
+const MOST_HUMPS_OF_A_BRAND = 3;
+
+/** In order, with repetitions. */
+export function wordsOf(text: string): string[] {
+  return spelledWordsOf(text).map(stemOf);
+}
+
+/** The same, not yet reduced to stems. */
+export function spelledWordsOf(text: string): string[] {
+  const words: string[] = [];
+  for (const run of cleaned(text).match(RUN) ?? []) addRun(words, run);
+  return words.length === 0 ? words : spelledOneWay(words);
+}
+
+function cleaned(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .normalize('NFKC')
+    .replace(TERMINAL_CODE, ' ')
+    .replace(/\p{Cf}/gu, '');
+}
+
+function addRun(words: string[], run: string): void {
+  if (!PLAIN.test(run) && SPACELESS.test(run)) return addSpaceless(words, run);
+  const parts = run.split(HUMPS);
+  const whole = run.toLowerCase().slice(0, LONGEST_WORD);
+  if (parts.length === 1 || JOINED.has(whole)) return void words.push(whole);
+  for (const part of parts) words.push(part.toLowerCase().slice(0, LONGEST_WORD));
+  if (parts.length <= MOST_HUMPS_OF_A_BRAND && /^\p{Lu}/u.test(run)) words.push(whole);
+}
+
+/** Scripts that put no space between words: each two characters that follow each other. */
+function addSpaceless(words: string[], run: string): void {
+  for (const part of run.match(SPACELESS_PARTS) ?? []) {
+    if (!SPACELESS.test(part)) addRun(words, part);
+    else words.push(...pairsOf([...part]));
+  }
+}
+
+function pairsOf(characters: readonly string[]): string[] {
+  if (characters.length === 1) return [...characters];
+  return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
+}
+
+/** `pull requests` of those who write `PRs`, `github` of those who write `git hub`. */
+function spelledOneWay(words: readonly string[]): string[] {
+  const spelled: string[] = [];
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] ?? '';
+    const joined = `${word}${words[i + 1] ?? ''}`;
+    if (i + 1 < words.length && JOINED.has(joined)) {
+      spelled.push(joined);
+      i++;
+    } else spelled.push(...(SPELLINGS.get(word) ?? [word]));
+  }
+  return spelled;
+}

@@ -1,0 +1,239 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { SearchableTool } from '../../../src/catalog/server-tools.ts';
+import { ToolSearch } from '../../../src/catalog/tool-search.ts';
+import { deferred } from '../../../src/util/deferred.ts';
+
+type Tool = Partial<SearchableTool> & { readonly name: string };
+type Servers = Readonly<Record<string, readonly Tool[]>>;
+
+const whole = (tool: Tool): SearchableTool => ({ parameters: [], tags: [], ...tool });
+
+async function put(search: ToolSearch, server: string, tools: readonly Tool[], description = ''): Promise<void> {
+  await search.set({ name: server, description }, tools.map(whole));
+}
+
+async function searchOver(servers: Servers, synonyms = {}): Promise<ToolSearch> {
+  const search = new ToolSearch({ synonyms });
+  for (const [server, tools] of Object.entries(servers)) await put(search, server, tools);
+  return search;
+}
+
+/** As `server:tool`. */
+function found(search: ToolSearch, query: string): string[] {
+  return search.search(query).map(({ server, tool }) => `${server}:${tool}`);
+}
+
+const ISSUES: Servers = {
+  github: [
+    { name: 'create_issue', description: 'Create a new issue in a GitHub repository' },
+    { name: 'list_issues', description: 'List issues in a GitHub repository' },
+    { name: 'delete_issue', description: 'Delete an issue' },
+    { name: 'create_issue_comment', description: 'Comment on an issue' },
+    { name: 'listPullRequests', parameters: ['owner', 'baseBranch'] },
+  ],
+  linear: [{ name: 'create_issue', description: 'Create a new issue' }],
+  weather: [{ name: 'forecast', title: 'Weather of the next days', tags: ['meteorology'] }],
+};
+
+describe('a question finds', () => {
+  test.each([
+    ['create issue github', 'github:create_issue'],
+    ['linear: please open a ticket', 'linear:create_issue'],
+    ['how do I file a bug report on GitHub?', 'github:create_issue'],
+    ['how do I delete an issue', 'github:delete_issue'],
+    ['is there a tool to create issues on GitHub', 'github:create_issue'],
+    ['show me all issues', 'github:list_issues'],
+    ['which issues are there', 'github:list_issues'],
+    ['get rid of an issue', 'github:delete_issue'],
+    ['removing issues', 'github:delete_issue'],
+    ['list PRs', 'github:listPullRequests'],
+    ['merge requests by base branch', 'github:listPullRequests'],
+    ['foreca', 'weather:forecast'],
+    ['forcast', 'weather:forecast'],
+    ['ofrecast', 'weather:forecast'],
+    ['meteorology', 'weather:forecast'],
+    ['CREATE_ISSUE_COMMENT', 'github:create_issue_comment'],
+  ])('%s: %s', async (question, tool) => {
+    expect(found(await searchOver(ISSUES), question)[0]).toBe(tool);
+  });
+
+  test('what is written without spaces', async () => {
+    const search = await searchOver({
+      docs: [{ name: 'a', description: 'プロジェクトの課題を検索します' }, { name: 'b' }],
+    });
+    expect(found(search, '課題の検索')).toEqual(['docs:a']);
+  });
+
+  test('what only the config calls so', async () => {
+    const question = 'blurb';
+    expect(found(await searchOver(ISSUES), question)).toEqual([]);
+    const search = await searchOver(ISSUES, { comment: ['blurb'] });
+    expect(found(search, question)).toContain('github:create_issue_comment');
+  });
+
+  test('what the server is described with', async () => {
+    const search = await searchOver({ one: [{ name: 'search' }] });
+    await put(search, 'two', [{ name: 'search' }], 'Everything about invoices');
+    expect(found(search, 'search invoices')[0]).toBe('two:search');
+  });
+});
+
+describe('a tool is certain', () => {
+  test.each(['create_issue', 'github:create_issue', 'github__create_issue', ' github create_issue '])(
+    'by %s',
+    async (query) => {
+      const [first] = (await searchOver(ISSUES)).search(query);
+      expect(first).toEqual({ server: 'github', tool: 'create_issue', relevance: 1 });
+    },
+  );
+
+  test.each(['search_tools', '__proto__', 'constructor', '🙂', '***', 'a'.repeat(300), '課'])(
+    'also one named %s',
+    async (name) => {
+      const search = await searchOver({ ...ISSUES, odd: [{ name }] });
+      expect(search.search(name)[0]).toEqual({ server: 'odd', tool: name, relevance: 1 });
+    },
+  );
+});
+
+describe('what is asked for besides', () => {
+  test('one server', async () => {
+    const search = await searchOver(ISSUES);
+    expect(search.search('create issue', { server: 'linear' }).map(({ server }) => server)).toEqual(['linear']);
+    expect(search.search('create issue', { server: 'none' })).toEqual([]);
+  });
+
+  test.each([
+    [undefined, 10],
+    [3, 3],
+    [2.9, 2],
+    [0, 10],
+    [Number.NaN, 10],
+    [-1, 1],
+    [1e9, 100],
+    [Number.POSITIVE_INFINITY, 100],
+  ])('a limit of %s: %i', async (limit, count) => {
+    const tools = Array.from({ length: 200 }, (_, i) => ({ name: `look_${i}` }));
+    const search = await searchOver({ many: tools });
+    expect(search.search('look', { limit })).toHaveLength(count);
+  });
+
+  test('only what is accepted', async () => {
+    const search = await searchOver(ISSUES);
+    const accepts = (server: string): boolean => server !== 'github';
+    expect(search.search('github:create_issue', { accepts }).map(({ server }) => server)).toEqual(['linear']);
+    expect(search.search('create issue', { accepts, limit: 1 })).toHaveLength(1);
+  });
+});
+
+describe('an answer comes to', () => {
+  test.each(['', ' \n ', '🙂🙂', '.*+?[](){}|^$\\', '"\'; --', '\ud800', '\u202e\u0000'])('%j', async (query) => {
+    const search = await searchOver(ISSUES);
+    expect(search.search(query)).toEqual([]);
+  });
+
+  test.each(['create issue ', 'x', '🙂', '課', ' ', 'aB', '\u0301'])('1 MB of %j', async (piece) => {
+    const search = await searchOver(ISSUES);
+    expect(search.search(piece.repeat(2 ** 20 / piece.length)).length).toBeLessThanOrEqual(10);
+  });
+
+  test('tools without description, with a long one, with signs that nobody sees', async () => {
+    const search = await searchOver({
+      odd: [
+        { name: 'bare' },
+        { name: 'long', description: `zebra ${'word '.repeat(2 ** 18)}` },
+        { name: '\u001b[31mred\u001b[0m', description: '\u202egnp\u202c', parameters: Array(100_000).fill('p') },
+        { name: '' },
+      ],
+    });
+    expect(found(search, 'zebra')).toEqual(['odd:long']);
+    expect(found(search, 'red')).toEqual(['odd:\u001b[31mred\u001b[0m']);
+  });
+});
+
+describe('while an index is built', () => {
+  const tools = Array.from({ length: 1000 }, (_, i) => whole({ name: `tool_${i}`, description: 'word '.repeat(100) }));
+
+  test('others have their turn, also between many small servers', async () => {
+    let turns = 0;
+    const search = new ToolSearch({ yieldTurn: async () => void turns++ });
+    await search.set({ name: 'big', description: '' }, tools);
+    expect(turns).toBeGreaterThan(30);
+    turns = 0;
+    for (const [i, tool] of tools.entries()) await search.set({ name: `small-${i}`, description: '' }, [tool]);
+    expect(turns).toBeGreaterThan(30);
+  });
+
+  test('what was known before is found, and the last one wins', async () => {
+    const gate = deferred<void>();
+    const search = new ToolSearch({ yieldTurn: () => gate.promise });
+    await put(search, 's', [{ name: 'old' }]);
+    const slow = search.set({ name: 's', description: '' }, tools.slice(0, 40));
+    expect(found(search, 'old')).toEqual(['s:old']);
+    await put(search, 's', [{ name: 'newest' }]);
+    gate.resolve();
+    await slow;
+    expect(found(search, 'newest tool_1')).toEqual(['s:newest']);
+  });
+
+  test('a server that is removed meanwhile stays away', async () => {
+    const gate = deferred<void>();
+    const search = new ToolSearch({ yieldTurn: () => gate.promise });
+    const slow = search.set({ name: 's', description: '' }, tools.slice(0, 40));
+    search.remove('s');
+    gate.resolve();
+    await slow;
+    expect(found(search, 'tool_1')).toEqual([]);
+  });
+});
+
+describe('whatever the tools and the question', () => {
+  const word = fc.constantFrom('create', 'list', 'issues', 'issue', 'getPage', 'pages', 'db', '課題', 'x1', 'deleted');
+  const text = fc.oneof(
+    fc.array(word, { maxLength: 5 }).map((words) => words.join(' ')),
+    fc.string({ unit: 'binary', maxLength: 20 }),
+  );
+  const tool: fc.Arbitrary<Tool> = fc.record({
+    name: fc.oneof(
+      fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => words.join('_')),
+      text,
+    ),
+    description: text,
+    parameters: fc.array(text, { maxLength: 3 }),
+    tags: fc.array(text, { maxLength: 2 }),
+  });
+  const tools = fc.array(tool, { maxLength: 6 });
+  const servers = fc.uniqueArray(fc.tuple(fc.oneof(word, text), tools), { selector: ([name]) => name, maxLength: 5 });
+
+  test('the answers are sorted, between 0 and 1, and the same in whatever order the servers came and went', async () => {
+    await fc.assert(
+      fc.asyncProperty(servers, fc.tuple(fc.oneof(word, text), tools), text, async (some, [name, others], query) => {
+        const one = new ToolSearch();
+        for (const [server, list] of some) await put(one, server, list);
+        const other = new ToolSearch();
+        await put(other, name, others);
+        for (const [server] of some) await put(other, server, others);
+        for (const [server, list] of [...some].reverse()) await put(other, server, list);
+        if (!some.some(([server]) => server === name)) other.remove(name);
+        const answers = one.search(query);
+        expect(other.search(query)).toEqual(answers);
+        const relevances = answers.map(({ relevance }) => relevance);
+        expect(relevances).toEqual([...relevances].sort((a, b) => b - a));
+        expect(relevances.every((relevance) => relevance > 0 && relevance <= 1)).toBe(true);
+      }),
+    );
+  });
+
+  test('a tool is found by its name', async () => {
+    await fc.assert(
+      fc.asyncProperty(servers, async (some) => {
+        const search = new ToolSearch();
+        for (const [server, list] of some) await put(search, server, list);
+        for (const [server, list] of some)
+          for (const { name } of list.filter((one) => one.name === one.name.trim() && one.name !== ''))
+            expect(search.search(name, { limit: 100 })).toContainEqual({ server, tool: name, relevance: 1 });
+      }),
+    );
+  });
+});
