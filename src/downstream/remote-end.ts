@@ -5,7 +5,7 @@ import { TokenKeeper } from '../auth/token-keeper.ts';
 import type { RemoteServer } from '../core/server-definition.ts';
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import { deferred } from '../util/deferred.ts';
-import { secretsInUrl } from '../util/given-secrets.ts';
+import { secretsInText } from '../util/given-secrets.ts';
 import { redactEach } from './child-env.ts';
 import type { LaunchContext } from './child-process.ts';
 import { helperHeaders } from './headers-helper.ts';
@@ -43,7 +43,7 @@ export class RemoteEnd {
     this.#configured = configuredHeaders(definition, context.environment, used);
     this.#hideHeaders(this.#configured);
     this.#hideHeaders(this.#ofUrl);
-    for (const [name, value] of secretsInUrl(definition.url)) this.hide(name, value);
+    for (const [name, value] of secretsInText(definition.url)) this.hide(name, value);
     for (const [name, value] of used) this.hide(name, value);
   }
 

@@ -10,8 +10,13 @@ export function secretsInArguments(args: readonly string[]): NamedSecret[] {
   return args.flatMap((arg, i) => [...secretInFlag(args[i - 1] ?? '', arg), ...secretsInText(arg)]);
 }
 
-/** `--api-key` and then the key. */
+/** What is nothing but a name and a secret, whatever the name is. */
+const PAIR_FLAG = /^(?:-H|--headers?|-e|--env|-u|--user|--proxy-user)$/;
+
+/** `--api-key` and then the key; `-H` and then a header. */
 function secretInFlag(before: string, arg: string): NamedSecret[] {
+  const [, name = '', value = ''] = (PAIR_FLAG.test(before) && /^([\w.@+-]+)[:=]\s*(.*)$/s.exec(arg)) || [];
+  if (value !== '') return valuesOf(name, value);
   const isValue = /^--?[A-Za-z][^=\s]*$/.test(before) && looksSecret(before) && !/^--?[A-Za-z]/.test(arg);
   return isValue ? valuesOf(before, arg) : [];
 }
@@ -22,7 +27,7 @@ const WORD = /[A-Za-z0-9_+=~-]{16,}/g;
 const URL_LIKE = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s'"`<>]+/gi;
 
 /** `--token=…`, `TOKEN=…`, `X-Api-Key: …`, `?key=…`, a password in a URL, and what looks like nothing else. */
-function secretsInText(text: string): NamedSecret[] {
+export function secretsInText(text: string): NamedSecret[] {
   const assigned = [...text.matchAll(ASSIGNED)].flatMap(([, name = '', value = '']) =>
     looksSecret(name) ? valuesOf(name, value) : [],
   );
@@ -35,11 +40,6 @@ function secretsInText(text: string): NamedSecret[] {
 
 function matchesWhole(pattern: RegExp, word: string): boolean {
   return word.replace(pattern, '') === '';
-}
-
-/** The secrets in a URL: as they are written there, and as they are meant. */
-export function secretsInUrl(url: string): NamedSecret[] {
-  return secretsInText(url);
 }
 
 function secretsInUserInfo(url: string): NamedSecret[] {
@@ -55,7 +55,7 @@ function valuesOf(name: string, value: string): NamedSecret[] {
   return [...new Set([bare, decoded(bare)])].filter((text) => !PLAIN_WORD.test(text)).map((text) => [label, text]);
 }
 
-/** Without a fault in it that nobody has promised to avoid. */
+/** As it is written, if the escapes in it are broken. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { secretsInArguments, secretsInUrl } from '../../../src/util/given-secrets.ts';
+import { secretsInArguments, secretsInText } from '../../../src/util/given-secrets.ts';
 
 const valuesIn = (...args: string[]): string[] => [...new Set(secretsInArguments(args).map(([, value]) => value))];
 
@@ -9,6 +9,9 @@ describe('among the arguments of a server', () => {
     ['the value in a flag', ['--token=s3cret', '-p', '80'], ['s3cret']],
     ['the value of a variable', ['-e', 'API_KEY=s3cret'], ['s3cret']],
     ['the value of a header, without its kind', ['--header', 'Authorization: Bearer s3cret'], ['s3cret']],
+    ['the value of any variable', ['-e', 'MODE=s3cret'], ['s3cret']],
+    ['the value of any header', ['-H', 'X-Mine: s3cret'], ['s3cret']],
+    ['the password of a user', ['--user', 'me:s3cret'], ['s3cret']],
     ['the value in a script', ['-c', "PASSWORD='s3cret' run"], ['s3cret']],
     ['a token, by how it looks', ['x', 'sk-abcdefghijkl', 'ghp_abcdefghijkl'], ['sk-abcdefghijkl', 'ghp_abcdefghijkl']],
     ['a password in a URL, as written and as meant', ['db://me:a%20b@host/x'], ['a%20b', 'a b']],
@@ -27,6 +30,6 @@ describe('among the arguments of a server', () => {
 });
 
 test('a URL that cannot be read hides nothing that is known, and breaks nothing', () => {
-  expect(secretsInUrl('http://[broken:pw@/')).toEqual([]);
-  expect(secretsInUrl('http://me:%zz@host/')).toEqual([['password', '%zz']]);
+  expect(secretsInText('http://[broken:pw@/')).toEqual([]);
+  expect(secretsInText('http://me:%zz@host/')).toEqual([['password', '%zz']]);
 });
