@@ -22,7 +22,7 @@ export interface InstallOptions extends PlanOptions {
 export function install(target: ClientTarget, options: InstallOptions, host: EditingHost): Promise<EditReport> {
   const task = async (): Promise<EditReport> => {
     const plan = await planInstall(await openClientConfig(target, host), options, host);
-    if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: diffOf(editsOf(plan), host) };
+    if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: await diffOf(editsOf(plan)) };
     return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, options, 'did')], diff: '' };
   };
   return options.dryRun ? task() : alone(host, task);

@@ -97,7 +97,7 @@ export function importServers(
       syntax: 'json',
       after: document === own.document ? own.file.bytes && own.file.text : document.text,
     } as const;
-    if (options.dryRun) return { lines, diff: diffOf([edit], host) };
+    if (options.dryRun) return { lines, diff: await diffOf([edit]) };
     if (document !== own.document) write(own, { document, entries }, host);
     return { lines, diff: '' };
   };

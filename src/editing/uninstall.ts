@@ -50,7 +50,7 @@ export function uninstall(target: ClientTarget, options: UninstallOptions, host:
   const task = async (): Promise<EditReport> => {
     const config = await openClientConfig(target, host);
     const plan = { config, client: await undoClient(config), own: await undoOwn(config, host) };
-    if (options.dryRun) return { lines: linesOf(plan, 'would'), diff: diffOf(editsOf(plan), host) };
+    if (options.dryRun) return { lines: linesOf(plan, 'would'), diff: await diffOf(editsOf(plan)) };
     await carryOut(plan, options, host);
     return { lines: linesOf(plan, 'did'), diff: '' };
   };
