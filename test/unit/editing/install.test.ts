@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { addServer } from '../../../src/editing/own-servers.ts';
 import { Home, REPLACING, UNDOING } from '../../support/editing-host.ts';
@@ -65,6 +65,14 @@ describe('install', () => {
     const { args } = entryOf(home);
     const entry = { command: '/usr/bin/node', args: [...args, '--config', home.path('my.json')] };
     expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entry } });
+  });
+
+  test('says that other names of the file keep what was in it', async () => {
+    const home = new Home();
+    linkSync(home.write(CURSOR, text(SERVERS)), home.path('other.json'));
+    const { lines } = await home.install('cursor');
+    expect(lines).toContain(`${home.path(CURSOR)} has another name by hard links, which keep what was in it before`);
+    expect(home.read('other.json')).toBe(text(SERVERS));
   });
 
   test('names the socket for the client that would come to another one', async () => {
