@@ -30,7 +30,7 @@ export async function foundServers(own: OwnConfig, cwd: string, host: EditingHos
 }
 
 /** As the daemon would load it; one that is not there yet says nothing. */
-export async function loadedConfig({ file }: OwnConfig, { cwd, homedir }: EditingHost): Promise<LoadedConfig> {
+async function loadedConfig({ file }: OwnConfig, { cwd, homedir }: EditingHost): Promise<LoadedConfig> {
   return file.bytes === undefined ? NO_CONFIG : loadConfig({ named: file.path, cwd, homedir });
 }
 

@@ -65,7 +65,7 @@ export function readRecord(client: string, file: string, host: EditingHost): Ins
 }
 
 /** Of all clients; in the order of their names. */
-export function allRecords(host: EditingHost): ClientRecord[] {
+function allRecords(host: EditingHost): ClientRecord[] {
   const dir = recordsDir(host);
   if (!existsSync(dir)) return [];
   return readdirSync(dir)

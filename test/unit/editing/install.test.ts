@@ -446,6 +446,32 @@ describe('uninstall', () => {
     expect(lines).toContain(`"github" stays in ${home.ownConfig}: it was changed since`);
   });
 
+  test.each([
+    [
+      '.cursor/mcp.json',
+      'cursor',
+      '{\n  "theme": "One",\n  "mcpServers": {\n    "a": { // why\n      "command" : "a" /* b */\n    }\n  }\n}\n',
+    ],
+    [
+      '.codex/config.toml',
+      'codex',
+      'theme = "One"\n\n[mcp_servers.a]\ncommand = "a" # why\n[mcp_servers.a.env]\nK = \'1\' # c\n',
+    ],
+    [
+      '.config/goose/config.yaml',
+      'goose',
+      'theme: One\nextensions:\n  a: # why\n    type: stdio\n    cmd: a # b\n    args: []\n',
+    ],
+  ])('after changes by others puts back what was in %s with its comments', async (file, client, before) => {
+    const home = new Home();
+    home.write(file, before);
+    await home.install(client, REPLACING);
+    expect(home.read(file)).not.toMatch(/why/);
+    home.write(file, home.read(file)?.replace('One', 'Two') ?? '');
+    await home.uninstall(client);
+    expect(home.read(file)).toBe(before.replace('One', 'Two'));
+  });
+
   test('keeps the servers in the bridge if the client has no file any more', async () => {
     const home = new Home();
     home.write(CURSOR, text(SERVERS));
