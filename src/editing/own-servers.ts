@@ -57,8 +57,14 @@ function hintHere(name: string, names: readonly string[]): string {
 /** Where other programs define it. */
 async function hintElsewhere(name: string, own: OwnConfig, host: EditingHost): Promise<string | undefined> {
   const { others } = await foundServers(own, host.cwd, host);
-  const places = others.filter((server) => server.name === name).map(({ client, file }) => `${file} (${client})`);
+  const places = others
+    .filter((server) => server.name === name)
+    .map(({ client, file }) => `${atHome(file, host)} (${client})`);
   return places.length === 0 ? undefined : `It is defined in ${[...new Set(places)].join(', ')}: remove it there.`;
+}
+
+function atHome(path: string, { homedir }: EditingHost): string {
+  return path.startsWith(`${homedir}/`) ? `~${path.slice(homedir.length)}` : path;
 }
 
 interface Change {
