@@ -1,7 +1,7 @@
 // A client's own command for changing its config: preferred, because a client that runs would write back what it had
 // read before. It is started without a shell, told nothing on stdin, and given a limited time.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { EditingHost } from './editing-host.ts';
@@ -31,17 +31,31 @@ function isExecutable(path: string): boolean {
 export function runClient(path: string, args: readonly string[], host: EditingHost): Promise<CommandOutcome> {
   host.before?.('run', path);
   return new Promise((resolve) => {
-    const child = spawn(path, args, {
-      stdio: 'ignore',
-      cwd: host.homedir,
-      env: { ...host.environment },
-      timeout: TIMEOUT_MS,
-      killSignal: 'SIGKILL',
+    const { homedir: cwd, timeoutMs = TIMEOUT_MS } = host;
+    // In a group of its own, as such a command is often a script: what that has started is to go with it.
+    const isGroup = host.platform !== 'win32';
+    const child = spawn(path, args, { stdio: 'ignore', cwd, env: { ...host.environment }, detached: isGroup });
+    const timer = setTimeout(() => end(child, isGroup), timeoutMs);
+    child.once('error', () => {
+      clearTimeout(timer);
+      resolve({ kind: 'failed', reason: 'it could not be started' });
     });
-    child.once('error', () => resolve({ kind: 'failed', reason: 'it could not be started' }));
     child.once('exit', (code, signal) => {
+      clearTimeout(timer);
       if (code === 0) resolve({ kind: 'done' });
       else resolve({ kind: 'failed', reason: signal === null ? `it ended with ${code}` : `it was ended by ${signal}` });
     });
   });
+}
+
+function end(child: ChildProcess, isGroup: boolean): void {
+  if (!isGroup || child.pid === undefined) {
+    child.kill('SIGKILL');
+    return;
+  }
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    child.kill('SIGKILL'); // It has left the group, or is gone.
+  }
 }

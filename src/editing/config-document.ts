@@ -75,6 +75,21 @@ export class ConfigDocument {
     return this.#checked(text, name, new Map([...bare.entries, [name, entry]]));
   }
 
+  /** The same, as it is written in another document, with its comments. */
+  async withAsIn(name: string, entry: unknown, other: ConfigDocument): Promise<ConfigDocument> {
+    const editor = await textEditorFor(this.#place.syntax);
+    const { container } = this.#place;
+    const isThere = isDeepStrictEqual(other.entries.get(name), plain(entry));
+    const from = { value: entry, text: other.#text };
+    const text = isThere ? editor.copied(this.#text, { container, name }, from) : undefined;
+    try {
+      if (text !== undefined) return await this.#checked(text, name, new Map([...this.entries, [name, entry]]));
+    } catch (error) {
+      if (!(error instanceof BridgeError)) throw error; // It does not fit here: then it is written anew.
+    }
+    return this.with(name, entry);
+  }
+
   async without(name: string): Promise<ConfigDocument> {
     const editor = await textEditorFor(this.#place.syntax);
     const { container } = this.#place;

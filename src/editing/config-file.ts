@@ -9,9 +9,7 @@ import {
   constants,
   fchmodSync,
   fchownSync,
-  fdatasyncSync,
   fstatSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -23,9 +21,9 @@ import {
   rmSync,
   type Stats,
   statSync,
-  writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { syncDir, tryingFile, writeAll } from '../local/whole-write.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
 /** A client's history may be in the same file. */
@@ -45,6 +43,8 @@ export interface ConfigFile {
   readonly text: string;
   /** Who may read and write it, which what replaces it keeps; undefined while there is none. */
   readonly mode: number | undefined;
+  /** How many names the file has; what replaces it has one. */
+  readonly links: number;
 }
 
 export function readConfigFile(path: string): ConfigFile {
@@ -52,8 +52,16 @@ export function readConfigFile(path: string): ConfigFile {
   const bytes = trying(`Cannot read ${path}`, () => bytesAt(path, realpath));
   if (bytes !== undefined && (!isUtf8(bytes) || bytes.includes(0)))
     throw new BridgeError('FILE_UNUSABLE', `${path} is not UTF-8`, { hint: 'Save it as UTF-8: nothing was changed.' });
-  const mode = bytes === undefined ? undefined : statSync(realpath).mode & 0o7777;
-  return { path, realpath, bytes, text: bytes?.toString('utf8') ?? '', mode };
+  const stat = bytes === undefined ? undefined : statSync(realpath);
+  const mode = stat === undefined ? undefined : stat.mode & 0o7777;
+  return { path, realpath, bytes, text: bytes?.toString('utf8') ?? '', mode, links: stat?.nlink ?? 0 };
+}
+
+/** What there is to say of replacing it. */
+export function linkLines({ path, links }: ConfigFile): string[] {
+  if (links < 2) return [];
+  const others = links === 2 ? 'another name' : `${links - 1} other names`;
+  return [`${path} has ${others} by hard links, which keep what was in it before`];
 }
 
 /** What tells two contents apart, and says nothing of either. */
@@ -161,9 +169,7 @@ function writeLike(path: string, bytes: Buffer, model: Model | undefined): void 
   const fd = openSync(path, CREATE, NEW_FILE_MODE);
   try {
     if (model !== undefined) keepOwnerAndMode(fd, model);
-    // A full disk may take a part of it, and say so only the next time.
-    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-    fdatasyncSync(fd);
+    writeAll(fd, bytes);
   } finally {
     closeSync(fd);
   }
@@ -175,34 +181,6 @@ function keepOwnerAndMode(fd: number, { uid, gid, mode }: Model): void {
   fchmodSync(fd, mode);
 }
 
-/** So that the new name outlives a loss of power too. */
-function syncDir(dir: string): void {
-  const fd = openSync(dir, constants.O_RDONLY);
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EPERM: 'not permitted',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  ENOTDIR: 'something on the way to it is no directory',
-  ELOOP: 'its links lead back to themselves',
-};
-
 function trying<Result>(failure: string, task: () => Result): Result {
-  try {
-    return task();
-  } catch (error) {
-    if (error instanceof BridgeError) throw error;
-    const code = systemCode(error) ?? 'unknown error';
-    throw new BridgeError('FILE_UNUSABLE', `${failure}: ${REASONS[code] ?? code}`, {
-      cause: error,
-      hint: 'Nothing was changed in it.',
-    });
-  }
+  return tryingFile(failure, task, 'Nothing was changed in it.');
 }

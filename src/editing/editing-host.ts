@@ -21,6 +21,8 @@ export interface EditingHost {
   readonly node: string;
   readonly program: string;
   now(): Date;
+  /** What a client's own command is given; tests give less. */
+  readonly timeoutMs?: number;
   /** Tests stop here, or do what somebody else could do at that moment. */
   before?(step: Step, path: string): void;
 }

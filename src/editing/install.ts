@@ -5,7 +5,7 @@ import { bridgeLaunch } from './bridge-entry.ts';
 import { type ClientConfig, openClientConfig } from './client-config.ts';
 import { commandFor, installByCommand } from './client-install.ts';
 import { type ClientTarget, ENTRY_NAME } from './client-targets.ts';
-import { type ConfigFile, digestOf } from './config-file.ts';
+import { type ConfigFile, digestOf, linkLines } from './config-file.ts';
 import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts';
 import { alone, type EditingHost, replace } from './editing-host.ts';
 import { type InstallPlan, type PlanOptions, planInstall } from './install-plan.ts';
@@ -22,7 +22,7 @@ export interface InstallOptions extends PlanOptions {
 export function install(target: ClientTarget, options: InstallOptions, host: EditingHost): Promise<EditReport> {
   const task = async (): Promise<EditReport> => {
     const plan = await planInstall(await openClientConfig(target, host), options, host);
-    if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: diffOf(editsOf(plan), host) };
+    if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: await diffOf(editsOf(plan)) };
     return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, options, 'did')], diff: '' };
   };
   return options.dryRun ? task() : alone(host, task);
@@ -149,6 +149,9 @@ function linesOf(plan: InstallPlan, options: InstallOptions, mood: Mood): string
     ...movedLines(plan, mood),
     ...staying.map(({ name, reason }) => `"${name}" stays: ${reason}`),
     ...besideLines(plan),
+    ...editsOf(plan)
+      .filter(isEdit)
+      .flatMap(({ file }) => linkLines(file)),
     ...(isChanged ? [`Restart ${config.target.title} to use it.`] : []),
   ];
 }

@@ -14,7 +14,7 @@ import {
 } from './splice.ts';
 import type { Obstacle, Place, TextEditor } from './text-editor.ts';
 
-export const JSON_EDITOR: TextEditor = { obstacle, inserted, removed };
+export const JSON_EDITOR: TextEditor = { obstacle, inserted, copied, removed };
 
 function rootOf(text: string): Node | undefined {
   return parseTree(text, [], { allowTrailingComma: true });
@@ -58,6 +58,26 @@ function inserted(text: string, { container, name }: Place, value: unknown): str
   }
   const [key = name, ...rest] = [...missing, name];
   return spliced(text, insertion(text, node, { key, value: nested(rest, value) }));
+}
+
+function copied(
+  text: string,
+  place: Place,
+  from: { readonly value: unknown; readonly text: string },
+): string | undefined {
+  const written = valueAt(from.text, place);
+  const bare = inserted(text, place, from.value);
+  const found = valueAt(bare, place);
+  if (written === undefined || found === undefined) return undefined;
+  const { offset, length } = written;
+  const splice = { start: found.offset, end: found.offset + found.length };
+  return spliced(bare, [{ ...splice, text: from.text.slice(offset, offset + length) }]);
+}
+
+function valueAt(text: string, { container, name }: Place): Node | undefined {
+  let node = rootOf(text);
+  for (const key of [...container, name]) node = node && valueIn(propertiesNamed(node, key)[0]);
+  return node;
 }
 
 function nested(keys: readonly string[], value: unknown): unknown {

@@ -57,8 +57,14 @@ function hintHere(name: string, names: readonly string[]): string {
 /** Where other programs define it. */
 async function hintElsewhere(name: string, own: OwnConfig, host: EditingHost): Promise<string | undefined> {
   const { others } = await foundServers(own, host.cwd, host);
-  const places = others.filter((server) => server.name === name).map(({ client, file }) => `${file} (${client})`);
+  const places = others
+    .filter((server) => server.name === name)
+    .map(({ client, file }) => `${atHome(file, host)} (${client})`);
   return places.length === 0 ? undefined : `It is defined in ${[...new Set(places)].join(', ')}: remove it there.`;
+}
+
+function atHome(path: string, { homedir }: EditingHost): string {
+  return path.startsWith(`${homedir}/`) ? `~${path.slice(homedir.length)}` : path;
 }
 
 interface Change {
@@ -97,7 +103,7 @@ export function importServers(
       syntax: 'json',
       after: document === own.document ? own.file.bytes && own.file.text : document.text,
     } as const;
-    if (options.dryRun) return { lines, diff: diffOf([edit], host) };
+    if (options.dryRun) return { lines, diff: await diffOf([edit]) };
     if (document !== own.document) write(own, { document, entries }, host);
     return { lines, diff: '' };
   };

@@ -1,9 +1,13 @@
-// What a change would do to a file, for people: the lines that go and come, with a few around them. Configs hold keys
-// and tokens anywhere, also in comments, so of values only those are shown that are known to be none.
+// What a change would do to a file, for people: the lines that go and come, with a few around them. They are as they are
+// in the file, but for what may be a secret: by the map that it stands in, by its name, or by how it looks.
 
-import { createScanner } from 'jsonc-parser';
 import type { Syntax } from '../discovery/document.ts';
+import { maskedText } from '../discovery/masked-text.ts';
+import { looksRandom, looksSecret } from '../discovery/secret-signs.ts';
+import { maskedArgs } from '../discovery/shown-launch.ts';
 import { lineDiff } from './line-diff.ts';
+import { type Splice, spliced } from './splice.ts';
+import { anatomyOf, type TextValue } from './text-anatomy.ts';
 
 export interface ShownChange {
   readonly path: string;
@@ -11,100 +15,77 @@ export interface ShownChange {
   /** Undefined where there is no file. */
   readonly before: string | undefined;
   readonly after: string | undefined;
-  /** Texts that are our own, and no secret. */
-  readonly known: ReadonlySet<string>;
 }
 
-export function shownDiff({ path, syntax, before, after, known }: ShownChange): string {
-  const mask = syntax === 'json' ? maskedJson : maskedLines;
-  const [from, to] = [before, after].map((text) => (text === undefined ? '' : mask(text, known))) as [string, string];
+export async function shownDiff({ path, syntax, before, after }: ShownChange): Promise<string> {
+  const [from, to] = [await shownText(before ?? '', syntax), await shownText(after ?? '', syntax)];
   const head = `--- ${before === undefined ? '/dev/null' : path}\n+++ ${after === undefined ? '/dev/null' : path}\n`;
   return head + lineDiff(from, to);
 }
 
-const HIDDEN = '…';
-/** White space between a key and its colon; who has more loses the key in what is shown. */
-const MOST_GAP = 64;
-/** Keys whose values say what kind of entry it is. */
-const TELLING = new Set(['type', 'transport', 'source', 'command', 'cmd']);
+const MASK = '***';
+const SHORTEST_SECRET = 6;
 
-function isHarmless(key: string, text: string, known: ReadonlySet<string>): boolean {
-  if (known.has(text) || /^(?:true|false|null)?$/.test(text)) return true;
-  if (TELLING.has(key)) return /^[\w@./\\+-]{1,200}$/.test(text) && !/[\w-]{32}/.test(text);
-  return /^--?[A-Za-z][A-Za-z-]{0,24}$/.test(text);
+async function shownText(whole: string, syntax: Syntax): Promise<string> {
+  const text = whole.replace(/^\ufeff/, '');
+  const { values, comments } = await anatomyOf(text, syntax);
+  const secrets = secretsIn(values);
+  const hide = (shown: string): string => secrets.reduce((rest, secret) => rest.replaceAll(secret, MASK), shown);
+  const masked = values.map((found, i) => maskedAt(text, found, hide(shownValue(found, values[i - 1]))));
+  const remarks = comments.map(({ start, end }) => ({ start, end, text: hide(maskedRemark(text.slice(start, end))) }));
+  return spliced(text, [...masked.flat(), ...remarks]);
 }
 
-function maskedJson(text: string, known: ReadonlySet<string>): string {
-  const scanner = createScanner(text, false);
-  let result = '';
-  let key = '';
-  let end = 0;
-  for (scanner.scan(); scanner.getTokenLength() > 0; scanner.scan()) {
-    const start = scanner.getTokenOffset();
-    const token = text.slice(start, start + scanner.getTokenLength());
-    end = start + token.length;
-    const isKey = token.startsWith('"') && /^\s*:/.test(text.slice(end, end + MOST_GAP));
-    result += isKey ? token : maskedToken(token, scanner.getTokenValue(), { key, known });
-    // What a key says holds for the value behind it, and not for what is within that.
-    if (isKey) key = scanner.getTokenValue();
-    else if (!/^(?:\s*|:|\/[/*].*)$/s.test(token)) key = '';
-  }
-  return result + (end < text.length ? HIDDEN : '');
+/** What stands as a value of a variable or a header, and could be written elsewhere once more. */
+function secretsIn(values: readonly TextValue[]): string[] {
+  return values
+    .filter(({ path, value }) => isHidden(path) && typeof value === 'string')
+    .filter(({ path, value }) => looksSecret(keyOf(path)) || looksRandom(String(value)))
+    .flatMap(({ value }) => [String(value), String(value).replace(/^\w+\s+/, '')])
+    .filter((text) => text.length >= SHORTEST_SECRET && !HARMLESS.test(text))
+    .sort((a, b) => b.length - a.length);
 }
 
-interface Context {
-  readonly key: string;
-  readonly known: ReadonlySet<string>;
+function maskedAt(text: string, { start, end, value }: TextValue, shown: string): Splice[] {
+  if (shown === String(value)) return [];
+  const lineEnd = text.slice(start, end).endsWith('\n') ? '\n' : '';
+  return [{ start, end, text: `${typeof value === 'string' ? JSON.stringify(shown) : shown}${lineEnd}` }];
 }
 
-function maskedToken(token: string, value: string, { key, known }: Context): string {
-  if (token.startsWith('//')) return `// ${HIDDEN}`;
-  if (token.startsWith('/*')) return `/* ${HIDDEN} */`;
-  if (/^[\s{}[\]:,]*$/.test(token) || isHarmless(key, value, known)) return token;
-  return token.startsWith('"') ? `"${HIDDEN}"` : HIDDEN;
+/** Maps of values that nobody else may see. */
+const HIDDEN_MAP = /^(?:.*[_-])?(?:env|envs|environment)$|headers$|environment_?variables$|^oauth$/i;
+const SECRET_MAP = /(?:tokens?|secrets?|credentials?|passwords?)$/i;
+
+function isHidden(path: TextValue['path']): boolean {
+  const maps = path.slice(0, -1).filter((key) => typeof key === 'string');
+  return maps.some((key) => HIDDEN_MAP.test(key) || SECRET_MAP.test(key)) || HIDDEN_MAP.test(keyOf(path));
 }
 
-const KEYED = /^(\s*(?:- )?(?:"[^"]*"|[\w.@/-]+)\s*[:=])(\s*)(.*?)(\r?)$/;
-const BRACKETS = /^\s*[[\]{},|>-]*\s*$/;
-/** A table of TOML. Within a list of several lines nothing begins like this. */
-const HEADER = /^\[\[?[A-Za-z_][\w-]*(?:\.[\w-]+|\."[^"]*")*\]\]?\s*$/;
-
-/** TOML and YAML: a line at a time, which is all that can be trusted of a text that may run over several. */
-function maskedLines(text: string, known: ReadonlySet<string>): string {
-  return text
-    .split('\n')
-    .map((line) => maskedLine(line, known))
-    .join('\n');
+/** What it is called; what stands in a list is called as the list. */
+function keyOf(path: TextValue['path']): string {
+  return String(path.findLast((key) => typeof key === 'string') ?? '');
 }
 
-function maskedLine(line: string, known: ReadonlySet<string>): string {
-  if (BRACKETS.test(line) || HEADER.test(line)) return line;
-  const [, name, gap = '', value = '', cr = ''] = KEYED.exec(line) ?? [];
-  if (name === undefined) return maskedItem(line, known);
-  const key = /["\w.@/-]+/.exec(name)?.[0].replaceAll('"', '') ?? '';
-  const { texts, isList } = scalarsIn(value);
-  const isShown = BRACKETS.test(value) || texts.every((text) => isHarmless(isList ? '' : key, text, known));
-  return name + gap + (isShown ? value : HIDDEN) + cr;
+/** Nothing but a variable, or a switch. A dollar alone may begin a password. */
+const HARMLESS = /^(?:(?:Bearer|Basic|Token)\s+)?(?:\$\{(?:env:)?\w+\}|\{env:\w+\})$|^(?:true|false|null)?$/;
+
+function shownValue({ path, value }: TextValue, previous: TextValue | undefined): string {
+  const text = String(value);
+  if (isHidden(path) || looksSecret(keyOf(path))) return HARMLESS.test(text) ? text : MASK;
+  if (typeof value !== 'string') return text;
+  if (typeof path.at(-1) !== 'number') return maskedText(text);
+  const isBefore = previous !== undefined && String(previous.path.slice(0, -1)) === String(path.slice(0, -1));
+  const [, shown = ''] = maskedArgs([isBefore ? String(previous.value) : '', text], '');
+  return shown;
 }
 
-function maskedItem(line: string, known: ReadonlySet<string>): string {
-  const [, indent = '', text = '', cr = ''] = /^(\s*(?:- )?)(.*?)(\r?)$/.exec(line) ?? [];
-  if (text.startsWith('#')) return `${indent}# ${HIDDEN}${cr}`;
-  return indent + (scalarsIn(text).texts.every((item) => isHarmless('', item, known)) ? text : HIDDEN) + cr;
-}
+/** A definition that somebody has switched off is a comment. */
+const SWITCHED_OFF = /("?)\b([A-Z][A-Z0-9_]+)\1(\s*[:=]\s*)(\S.*)/g;
 
-/** The texts in a value of one line; the whole of it where it is no text and no list of them. */
-function scalarsIn(value: string): { readonly texts: readonly string[]; readonly isList: boolean } {
-  try {
-    const parsed: unknown = JSON.parse(value);
-    const isList = Array.isArray(parsed);
-    const items: unknown[] = isList ? parsed : [parsed];
-    return { texts: items.map((item) => (isScalar(item) ? String(item) : value)), isList };
-  } catch {
-    return { texts: [value], isList: false }; // Not JSON: then it is one plain text, or hidden as a whole.
-  }
-}
-
-function isScalar(value: unknown): boolean {
-  return typeof value !== 'object' || value === null;
+function maskedRemark(remark: string): string {
+  return maskedText(
+    remark.replace(SWITCHED_OFF, (_, quote: string, name: string, between: string) => {
+      return `${quote}${name}${quote}${between}${MASK}`;
+    }),
+  );
 }

@@ -14,6 +14,8 @@ export interface TextEditor {
   obstacle(text: string, container: readonly string[]): Obstacle | undefined;
   /** The text with a new member at the end of the container, which is made if it is not there. */
   inserted(text: string, place: Place, value: unknown): string;
+  /** The same with the member as another text has it, with its layout and comments; undefined if that cannot be said. */
+  copied(text: string, place: Place, from: { readonly value: unknown; readonly text: string }): string | undefined;
   /** The text without the member. */
   removed(text: string, place: Place): string;
 }

@@ -7,17 +7,38 @@ import { lineBreakOf, lineEnd, lineStart, nextLine, type Splice, spliced } from 
 import type { Obstacle, Place, TextEditor } from './text-editor.ts';
 
 /** The parser of the rest of the house refuses what is there twice. */
-export const TOML_EDITOR: TextEditor = { obstacle: (): Obstacle | undefined => undefined, inserted, removed };
+export const TOML_EDITOR: TextEditor = { obstacle: (): Obstacle | undefined => undefined, inserted, copied, removed };
 
 function inserted(text: string, { container, name }: Place, value: unknown): string {
   const eol = lineBreakOf(text);
-  const gap = text.trim() === '' ? '' : eol;
-  const end = text === '' || text.endsWith('\n') ? text : text + eol;
   const header = `[${[...container, name].map(keyText).join('.')}]`;
   const lines = Object.entries(isRecord(value) ? value : {}).map(
     ([key, item]) => `${keyText(key)} = ${valueText(item)}`,
   );
-  return `${end}${gap}${[header, ...lines].join(eol)}${eol}`;
+  return appended(text, [header, ...lines].join(eol) + eol);
+}
+
+function appended(text: string, table: string): string {
+  const eol = lineBreakOf(text);
+  const gap = text.trim() === '' ? '' : eol;
+  const end = text === '' || text.endsWith('\n') ? text : text + eol;
+  return end + gap + table;
+}
+
+/** Tables only: what stands in a table of other things needs them. */
+function copied(text: string, { container, name }: Place, from: { readonly text: string }): string | undefined {
+  const path = [...container, name];
+  const tables = parseTOML(from.text)
+    .body[0].body.filter((node) => node.type === 'TOMLTable')
+    .filter(({ resolvedKey }) => leadsTo(resolvedKey, path));
+  const written = tables.map(({ range, body }) => {
+    const own = lines(from.text, [range[0], body.at(-1)?.range[1] ?? lineEnd(from.text, range[0])]);
+    return from.text.slice(own.start, own.end);
+  });
+  if (written.length === 0) return undefined;
+  const table = written.join('');
+  // The empty line before it may have stayed.
+  return appended(text.replace(/(\r?\n)\r?\n$/, '$1'), table.endsWith('\n') ? table : table + lineBreakOf(text));
 }
 
 function keyText(key: string): string {

@@ -50,7 +50,7 @@ export function uninstall(target: ClientTarget, options: UninstallOptions, host:
   const task = async (): Promise<EditReport> => {
     const config = await openClientConfig(target, host);
     const plan = { config, client: await undoClient(config), own: await undoOwn(config, host) };
-    if (options.dryRun) return { lines: linesOf(plan, 'would'), diff: diffOf(editsOf(plan), host) };
+    if (options.dryRun) return { lines: linesOf(plan, 'would'), diff: await diffOf(editsOf(plan)) };
     await carryOut(plan, options, host);
     return { lines: linesOf(plan, 'did'), diff: '' };
   };
@@ -79,10 +79,20 @@ async function undoClient(config: ClientConfig): Promise<Undoing> {
   let { document } = config;
   for (const name of namesToRemove(config)) document = await document.without(name);
   const missing = record?.moved.filter(({ name }) => !document.entries.has(name)) ?? [];
-  for (const { name, entry } of missing) document = await document.with(name, entry);
+  const before = await documentBefore(config);
+  for (const { name, entry } of missing)
+    document = await (before === undefined ? document.with(name, entry) : document.withAsIn(name, entry, before));
   const wasMade = record?.original?.backup === null;
   document = await withoutOurMap(document, config);
   return { ...bare, after: wasMade && document.isHollow ? undefined : document.text, isExact: false, lines: names };
+}
+
+/** Undefined without a copy, or with one that cannot be used. */
+async function documentBefore({ target, record }: ClientConfig): Promise<ConfigDocument | undefined> {
+  const bytes = record?.original ? backedUp(record.original) : undefined;
+  if (bytes === undefined) return undefined;
+  const { syntax, container } = target;
+  return ConfigDocument.parse(bytes.toString('utf8'), { path: record?.file ?? '', syntax, container });
 }
 
 /** Without the map of servers too, if it is empty and was not there before. */

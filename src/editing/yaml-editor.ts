@@ -5,7 +5,7 @@ import { isMap, isScalar, type Pair, parseDocument, stringify, type YAMLMap } fr
 import { isFirstOnLine, lineBreakOf, lineStart, nextLine, spliced } from './splice.ts';
 import type { Obstacle, Place, TextEditor } from './text-editor.ts';
 
-export const YAML_EDITOR: TextEditor = { obstacle, inserted, removed };
+export const YAML_EDITOR: TextEditor = { obstacle, inserted, copied, removed };
 
 /** A map, or the place where one has to be made. */
 type Found =
@@ -73,6 +73,28 @@ function inserted(text: string, { container, name }: Place, value: unknown): str
     case 'other':
       return text;
   }
+}
+
+/** Blocks only, and where they stand as far to the right. */
+function copied(
+  text: string,
+  place: Place,
+  from: { readonly value: unknown; readonly text: string },
+): string | undefined {
+  const bare = inserted(text, place, from.value);
+  const [written, found] = [linesAt(from.text, place), linesAt(bare, place)];
+  if (written === undefined || found === undefined || written.column !== found.column) return undefined;
+  const lines = from.text.slice(written.start, written.end);
+  return spliced(bare, [{ ...found, text: lines.endsWith('\n') ? lines : lines + lineBreakOf(text) }]);
+}
+
+function linesAt(text: string, { container, name }: Place): { start: number; end: number; column: number } | undefined {
+  const found = find(text, container);
+  const pair = found.kind === 'map' && found.map.flow !== true ? pairNamed(found.map, name) : undefined;
+  if (pair === undefined) return undefined;
+  const start = rangeOf(pair.key)[0];
+  if (!isFirstOnLine(text, start)) return undefined;
+  return { start: lineStart(text, start), end: nextLine(text, endOfPair(text, pair)), column: columnOf(text, start) };
 }
 
 interface Target {

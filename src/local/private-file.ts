@@ -6,18 +6,17 @@ import {
   closeSync,
   constants,
   fstatSync,
-  fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
   type Stats,
-  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { ownUid, statOf } from './owned-path.ts';
+import { syncDir, tryingFile, writeAll } from './whole-write.ts';
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -25,7 +24,7 @@ const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
 /** Undefined if there is none. */
 export function readPrivate(path: string): string | undefined {
   if (!isOurs(path)) return undefined;
-  return trying(`Cannot read ${path}`, () => {
+  return tryingFile(`Cannot read ${path}`, () => {
     const fd = openSync(path, READ);
     try {
       refuseUnless(isPrivateFile(fstatSync(fd)), path); // what was looked at may have been replaced meanwhile
@@ -39,7 +38,7 @@ export function readPrivate(path: string): string | undefined {
 export function writePrivate(path: string, text: string): void {
   isOurs(path);
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
-  trying(`Cannot write ${path}`, () => {
+  tryingFile(`Cannot write ${path}`, () => {
     try {
       writeSynced(temporary, text);
       renameSync(temporary, path);
@@ -53,13 +52,13 @@ export function writePrivate(path: string, text: string): void {
 /** Whether there was one. */
 export function removePrivate(path: string): boolean {
   if (!isOurs(path)) return false;
-  trying(`Cannot remove ${path}`, () => rmSync(path));
+  tryingFile(`Cannot remove ${path}`, () => rmSync(path));
   return true;
 }
 
 /** Makes the directory with its parents, or sees that the one there is this user's alone. */
 export function ensurePrivateTree(dir: string): void {
-  trying(`Cannot make the directory ${dir}`, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
+  tryingFile(`Cannot make the directory ${dir}`, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
   const stat = statOf(dir);
   refuseUnless(stat?.isDirectory() === true && isPrivate(stat), dir);
 }
@@ -85,30 +84,8 @@ function refuseUnless(holds: boolean, path: string): void {
 function writeSynced(path: string, text: string): void {
   const fd = openSync(path, CREATE, 0o600);
   try {
-    const bytes = Buffer.from(text);
-    // A full disk may take a part of it, and say so only the next time.
-    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-    fsyncSync(fd);
+    writeAll(fd, Buffer.from(text));
   } finally {
     closeSync(fd);
-  }
-}
-
-/** So that the new name outlives a loss of power too. */
-function syncDir(dir: string): void {
-  const fd = openSync(dir, constants.O_RDONLY);
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function trying<Result>(failure: string, task: () => Result): Result {
-  try {
-    return task();
-  } catch (error) {
-    if (error instanceof BridgeError) throw error;
-    throw new BridgeError('FILE_UNUSABLE', `${failure}: ${systemCode(error) ?? 'unknown error'}`, { cause: error });
   }
 }

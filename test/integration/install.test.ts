@@ -54,18 +54,18 @@ const filesIn = (dir: string): string[] =>
 /** A file of each client with a server that has secrets everywhere, in a layout that nobody writes. */
 const JSON_CONFIGS: Readonly<Record<string, [container: string, server: string]>> = {
   vscode: ['servers', '{"type":"stdio","command":"npx","args":["--key=sekrit"],"env":{"K":"sekrit"}}'],
-  opencode: ['mcp', '{"type":"local","command":["npx","sekrit"],"environment":{"K":"sekrit"}}'],
-  zed: ['context_servers', '{"source":"custom","command":"npx","args":["sekrit"],"env":{"K":"sekrit"}}'],
+  opencode: ['mcp', '{"type":"local","command":["npx","--token=sekrit"],"environment":{"K":"sekrit"}}'],
+  zed: ['context_servers', '{"source":"custom","command":"npx","args":["--token","sekrit"],"env":{"K":"sekrit"}}'],
 };
 const USUAL: [string, string] = ['mcpServers', '{"command":"npx","args":["--key","sekrit"],"env":{"K":"sekrit"}}'];
 
 function configOf(client: string): string {
   if (client === 'codex')
-    return '# mine: sekrit\r\nmodel = "m"\r\n\r\n[mcp_servers.gh]\r\ncommand = "npx"\r\nargs = ["sekrit"]\r\n[mcp_servers.gh.env]\r\nK = "sekrit"';
+    return '# token: sekrit\r\nmodel = "m"\r\n\r\n[mcp_servers.gh]\r\ncommand = "npx"\r\nargs = ["--secret", "sekrit"]\r\n[mcp_servers.gh.env]\r\nK = "sekrit"';
   if (client === 'goose')
-    return '# mine: sekrit\nextensions:\n    gh:\n        type: stdio\n        cmd: npx\n        args: [sekrit]\n        envs: {K: sekrit}\n        enabled: true\n# end\nk: sekrit';
+    return '# token: sekrit\nextensions:\n    gh:\n        type: stdio\n        cmd: npx\n        args: [--key=sekrit]\n        envs: {K: sekrit}\n        enabled: true\n# end\nkey: sekrit';
   const [container, server] = JSON_CONFIGS[client] ?? USUAL;
-  return `\ufeff{\r\n\t// mine: sekrit\r\n\t"other" : [ 1,2 ], "key":"sekrit",\r\n\t"${container}":{ "gh":${server} }, // sekrit\r\n}`;
+  return `\ufeff{\r\n\t// key: sekrit\r\n\t"other" : [ 1,2 ], "key":"sekrit",\r\n\t"${container}":{ "gh":${server} }, // Bearer sekrit\r\n}`;
 }
 
 describe.each(Object.entries(CLIENT_FILES))('%s', (client, file) => {
@@ -308,12 +308,12 @@ describe('add, import and remove', () => {
   });
 
   test('import what other clients have, without a secret in what is said', async () => {
-    write('.cursor/mcp.json', '{"mcpServers":{"gh":{"command":"npx","args":["sekrit"],"env":{"K":"sekrit"}}}}');
+    write('.cursor/mcp.json', '{"mcpServers":{"gh":{"command":"npx","args":["--token=sekrit"],"env":{"K":"sekrit"}}}}');
     const dry = await run('import', 'cursor', '--dry-run');
     const done = await run('import', '--all');
     expect(dry.stdout + done.stdout).not.toContain('sekrit');
     expect(own()).toEqual({
-      mcpServers: { gh: { command: 'npx', args: ['sekrit'], env: { K: 'sekrit' }, cwd: home } },
+      mcpServers: { gh: { command: 'npx', args: ['--token=sekrit'], env: { K: 'sekrit' }, cwd: home } },
     });
   });
 });

@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { addServer } from '../../../src/editing/own-servers.ts';
 import { Home, REPLACING, UNDOING } from '../../support/editing-host.ts';
@@ -65,6 +65,14 @@ describe('install', () => {
     const { args } = entryOf(home);
     const entry = { command: '/usr/bin/node', args: [...args, '--config', home.path('my.json')] };
     expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entry } });
+  });
+
+  test('says that other names of the file keep what was in it', async () => {
+    const home = new Home();
+    linkSync(home.write(CURSOR, text(SERVERS)), home.path('other.json'));
+    const { lines } = await home.install('cursor');
+    expect(lines).toContain(`${home.path(CURSOR)} has another name by hard links, which keep what was in it before`);
+    expect(home.read('other.json')).toBe(text(SERVERS));
   });
 
   test('names the socket for the client that would come to another one', async () => {
@@ -436,6 +444,32 @@ describe('uninstall', () => {
     });
     expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['github']);
     expect(lines).toContain(`"github" stays in ${home.ownConfig}: it was changed since`);
+  });
+
+  test.each([
+    [
+      '.cursor/mcp.json',
+      'cursor',
+      '{\n  "theme": "One",\n  "mcpServers": {\n    "a": { // why\n      "command" : "a" /* b */\n    }\n  }\n}\n',
+    ],
+    [
+      '.codex/config.toml',
+      'codex',
+      'theme = "One"\n\n[mcp_servers.a]\ncommand = "a" # why\n[mcp_servers.a.env]\nK = \'1\' # c\n',
+    ],
+    [
+      '.config/goose/config.yaml',
+      'goose',
+      'theme: One\nextensions:\n  a: # why\n    type: stdio\n    cmd: a # b\n    args: []\n',
+    ],
+  ])('after changes by others puts back what was in %s with its comments', async (file, client, before) => {
+    const home = new Home();
+    home.write(file, before);
+    await home.install(client, REPLACING);
+    expect(home.read(file)).not.toMatch(/why/);
+    home.write(file, home.read(file)?.replace('One', 'Two') ?? '');
+    await home.uninstall(client);
+    expect(home.read(file)).toBe(before.replace('One', 'Two'));
   });
 
   test('keeps the servers in the bridge if the client has no file any more', async () => {

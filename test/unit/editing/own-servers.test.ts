@@ -61,7 +61,7 @@ describe('the config of the bridge', () => {
     });
     home.write('.cursor/mcp.json', JSON.stringify({ mcpServers: { b: { command: 'b' } } }));
     await expect(removeServer('b', HERE, home.host)).rejects.toMatchObject({
-      hint: `It is defined in ${home.path('.cursor/mcp.json')} (cursor): remove it there.`,
+      hint: 'It is defined in ~/.cursor/mcp.json (cursor): remove it there.',
     });
     expect(home.read(OWN)).toBe(TEXT);
   });

@@ -1,0 +1,45 @@
+// Files that are written whole or not at all: the steps of that which are easy to get wrong, once. Who calls makes the new
+// file beside the old one, and gives it its name.
+
+import { closeSync, constants, fsyncSync, openSync, writeSync } from 'node:fs';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
+
+/** Flushed when it returns. */
+export function writeAll(fd: number, bytes: Buffer): void {
+  // A full disk may take a part of it, and say so only the next time.
+  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+  fsyncSync(fd);
+}
+
+/** So that the new name outlives a loss of power too. */
+export function syncDir(dir: string): void {
+  const fd = openSync(dir, constants.O_RDONLY);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'something on the way to it is no directory',
+  ELOOP: 'its links lead back to themselves',
+};
+
+/** What the system refuses is told in words, with the hint. */
+export function tryingFile<Result>(failure: string, task: () => Result, hint?: string): Result {
+  try {
+    return task();
+  } catch (error) {
+    if (error instanceof BridgeError) throw error;
+    const code = systemCode(error) ?? 'unknown error';
+    throw new BridgeError('FILE_UNUSABLE', `${failure}: ${REASONS[code] ?? code}`, {
+      cause: error,
+      ...(hint === undefined ? {} : { hint }),
+    });
+  }
+}
