@@ -30,17 +30,17 @@ function platformOf(platform: string): Platform {
 
 const NODE_FILES: HostFiles = {
   read: unlessAbsent(readRegular, undefined),
-  list: unlessAbsent((dir) => readdir(dir), []),
+  list: unlessAbsent((dir: string) => readdir(dir), []),
   realpath: (path) => realpath(path),
 };
 
-function unlessAbsent<Found, Otherwise>(
-  task: (path: string) => Promise<Found>,
+function unlessAbsent<Asked extends unknown[], Found, Otherwise>(
+  task: (...asked: Asked) => Promise<Found>,
   otherwise: Otherwise,
-): (path: string) => Promise<Found | Otherwise> {
-  return async (path) => {
+): (...asked: Asked) => Promise<Found | Otherwise> {
+  return async (...asked) => {
     try {
-      return await task(path);
+      return await task(...asked);
     } catch (error) {
       if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return otherwise;
       throw error;
@@ -48,21 +48,21 @@ function unlessAbsent<Found, Otherwise>(
   };
 }
 
-async function readRegular(path: string): Promise<Uint8Array> {
+async function readRegular(path: string, most = MOST_BYTES): Promise<Uint8Array> {
   const fd = await openFile(path, READ);
   try {
-    return contentOf(fd, path);
+    return contentOf(fd, path, most);
   } finally {
     closeSync(fd);
   }
 }
 
 /** Synchronously, as config files are small: the round trips of four calls would take longer than the calls. */
-function contentOf(fd: number, path: string): Uint8Array {
+function contentOf(fd: number, path: string, most: number): Uint8Array {
   const stat = fstatSync(fd);
   if (stat.isDirectory()) throw failure('EISDIR', path);
   if (!stat.isFile()) throw failure('NOT_A_FILE', path);
-  if (stat.size > MOST_BYTES) throw failure('EFBIG', path);
+  if (stat.size > most) throw failure('EFBIG', path);
   const buffer = Buffer.allocUnsafe(stat.size);
   let length = 0;
   // What grows meanwhile is being written: it is read up to where it was.

@@ -4,6 +4,12 @@ import { isUtf8 } from 'node:buffer';
 import { type Diagnostic, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
 
 export const MOST_BYTES = 5 * 1024 * 1024;
+/** Of a file that a project brings: whoever wrote it must not keep everybody else waiting for its parser. */
+export const MOST_PROJECT_BYTES = 256 * 1024;
+
+export function sizeWords(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${bytes / 1024} KB` : `${bytes / 1024 / 1024} MB`;
+}
 
 /** There is something, and nothing to read in it. */
 export class SourceFault extends Error {
@@ -17,9 +23,10 @@ export class SourceFault extends Error {
 }
 
 /** Throws a SourceFault when that is no text, or none at all. */
-export function textOf(bytes: Uint8Array, path: string, report: Report): string {
+export function textOf(bytes: Uint8Array, path: string, report: Report, most = MOST_BYTES): string {
   const refuse = (code: DiagnosticCode, message: string): SourceFault => new SourceFault(code, message, path);
-  if (bytes.length > MOST_BYTES) throw refuse('too-large', `${path} is larger than 5 MB. Nothing of it is used.`);
+  if (bytes.length > most)
+    throw refuse('too-large', `${path} is larger than ${sizeWords(most)}. Nothing of it is used.`);
   const wide = wideEncodingOf(bytes);
   if (wide !== undefined) throw refuse('encoding', `${path} is in ${wide}. Save it as UTF-8: nothing of it is used.`);
   if (!isUtf8(bytes)) throw refuse('encoding', `${path} is not UTF-8. Save it as UTF-8: nothing of it is used.`);
