@@ -11,7 +11,7 @@ import type { Location } from './locations.ts';
 import { pathsOf } from './machine.ts';
 import type { SourceVisit } from './source-memory.ts';
 import type { Aspect, Aspects, Observation } from './source-place.ts';
-import { MOST_BYTES, MOST_PROJECT_BYTES, SourceFault, sizeWords, textOf } from './source-text.ts';
+import { LOST, MOST_BYTES, MOST_PROJECT_BYTES, SourceFault, sizeWords, textOf } from './source-text.ts';
 
 /** A file as it was found. */
 export interface FoundFile {
@@ -238,7 +238,7 @@ function faultOf(path: string, error: unknown): Diagnostic {
   if (error instanceof SourceFault) return error.diagnostic;
   if (error instanceof SyntaxFault) {
     const place = `${path}:${error.line}:${error.column}: ${error.message}`;
-    return diagnostic('parse', `${place}. Mend the file: nothing of it is used.`, { path });
+    return diagnostic('parse', `${place}. Mend the file. ${LOST}`, { path });
   }
   throw error;
 }
@@ -246,7 +246,7 @@ function faultOf(path: string, error: unknown): Diagnostic {
 function refusal(path: string, error: unknown, most: number): SourceFault {
   const code = FAILURES[codeOf(error)] ?? 'unreadable';
   const problem = { 'not-a-file': 'is not a file', 'too-large': `is larger than ${sizeWords(most)}` }[code as string];
-  return new SourceFault(code, `${path} ${problem ?? `cannot be read: ${codeOf(error)}`}. It is left out.`, path);
+  return new SourceFault(code, `${path} ${problem ?? `cannot be read: ${codeOf(error)}`}. ${LOST}`, path);
 }
 
 function codeOf(error: unknown): string {
