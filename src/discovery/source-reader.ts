@@ -27,8 +27,8 @@ const FAILURES: Readonly<Record<string, DiagnosticCode>> = {
   EFBIG: 'too-large',
 };
 /** The files of a directory that are read, in the order of their names. */
-export const MOST_FILES = 500;
-export const MOST_PROJECT_FILES = 50;
+const MOST_FILES = 500;
+const MOST_PROJECT_FILES = 50;
 
 /** How long an editor may take to write the rest of a file. */
 const HALF_WRITTEN_MS = 200;
