@@ -63,6 +63,15 @@ test('as JSON, nothing is printed that a terminal would obey', async () => {
   expect(diagnostics.map(({ name }) => name)).toContain(odd);
 });
 
+test('what is wrong with a server of the bridge’s own config is told once', async () => {
+  writeFiles(home, { '.config/mcp-bridge/config.json': { mcpServers: { a: {} } } });
+  const host = inScript();
+  await discover({}, host);
+  expect(host.said().match(/^! .*config\.json.*$/gm)).toEqual([
+    '! ~/.config/mcp-bridge/config.json: mcpServers.a needs a command, or a url',
+  ]);
+});
+
 test('what takes the place of a definition of the user says so, before and after', async () => {
   define({ command: 'own' }, '.cursor/mcp.json');
   const host = atTerminal('y');
