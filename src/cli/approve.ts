@@ -13,6 +13,7 @@ import { definitionLines, differenceLines, rendered, warningsOf } from './defini
 import { serverReport } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
 import { handleOf } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
 import { printable, table } from './table.ts';
@@ -63,7 +64,7 @@ function list(found: Survey, { json }: DecideValues, host: CliHost): number {
   const waiting = found.discovery.servers.filter(isWaiting);
   if (json === true) {
     const report = waiting.map((server) => serverReport(server, found));
-    host.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+    host.stdout.write(jsonText(report));
     return DONE;
   }
   if (waiting.length === 0) {

@@ -21,7 +21,7 @@ export function definitionLines(server: DiscoveredServer, host: CliHost): Line[]
     ['file', `${tilde(file, host)}, at ${placeIn(server)}`],
     ['of', isOwn(server) ? ownerOf(server) : `${client}, ${scope}`],
     ['runs', isProcess && command !== undefined ? commandLine(shownLaunch(server)) : undefined],
-    ['in', isProcess ? cwd && tilde(cwd, host) : undefined],
+    ['in', cwd === undefined ? undefined : tilde(cwd, host)],
     ['connects to', isProcess || url === undefined ? undefined : `${url} (${transport})`],
     ['headers', namesIn(headers)],
     ['headers from', headersHelper],

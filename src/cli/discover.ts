@@ -7,6 +7,7 @@ import { byUse, countsOf, discoveryTable, isUsual } from './discovery-table.ts';
 import { DONE } from './exit-code.ts';
 import { explanation } from './explanation.ts';
 import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
 import { named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
 import { printable } from './table.ts';
@@ -40,7 +41,7 @@ function explain(name: string, found: Survey, values: DiscoverValues, host: CliH
 }
 
 function printJson(value: unknown, host: CliHost): number {
-  host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  host.stdout.write(jsonText(value));
   return DONE;
 }
 

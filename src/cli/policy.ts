@@ -6,6 +6,7 @@ import { rulingOn } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import { policyWords } from './explanation.ts';
 import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
 import { named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
 import { printable } from './table.ts';
@@ -22,7 +23,7 @@ export async function explainRule(values: PolicyValues, host: CliHost): Promise<
   const warnings = found.discovery.diagnostics.filter(({ code }) => code === 'policy-rule');
   if (values.json === true) {
     const report = { servers: servers.map((server) => ruling(server, found)), warnings };
-    host.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+    host.stdout.write(jsonText(report));
     return DONE;
   }
   const lines = [

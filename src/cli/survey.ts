@@ -40,8 +40,15 @@ export async function survey(values: SurveyValues, host: CliHost): Promise<Surve
   failures.push(...config.faults.map((fault) => `${config.file}: ${fault}`));
   const approvalFile = new ApprovalFile(environment, homedir);
   const approvals = await unlessBroken(async () => approvalFile.read(), new StoredApprovals([]), failures);
-  const discovery = await discoverHere(own, { cwd, config, approvals });
+  const discovery = toldOnce(await discoverHere(own, { cwd, config, approvals }), config);
   return { discovery, approvals, approvalFile, config, own, cwd, failures };
+}
+
+/** What is wrong with a server of the bridge's own config the config has said. */
+function toldOnce(discovery: Discovery, { file, faults }: LoadedConfig): Discovery {
+  const isTold = ({ code, path, server }: Discovery['diagnostics'][number]): boolean =>
+    code === 'invalid-entry' && path === file && faults.some((fault) => fault.startsWith(`mcpServers.${server} `));
+  return { ...discovery, diagnostics: discovery.diagnostics.filter((found) => !isTold(found)) };
 }
 
 function directoryOf(named: string | undefined, { cwd }: CliHost): string {

@@ -66,11 +66,11 @@ async function skillPlugins(
 ): Promise<Installed[]> {
   const { path } = machine;
   const skills = path.join(dir, 'skills');
-  const names = [...(await reader.list(skills))].sort();
+  const names = reader.fewOf([...(await reader.list(skills))].sort(), skills, project !== undefined);
   const found = await Promise.all(
     names.map(async (name) => {
       const root = path.join(skills, name);
-      const reading = await reader.read(path.join(root, ...MANIFEST), 'json');
+      const reading = await reader.read(path.join(root, ...MANIFEST), 'json', project !== undefined);
       if (reading.kind !== 'document') return [];
       const data = path.join(dir, 'plugins', 'data', name.replace(/[^A-Za-z0-9_-]/g, '-'));
       const own = textAt(reading.document.value, 'name') ?? name;
@@ -84,14 +84,15 @@ async function locationsOf(reader: SourceReader, machine: Machine, found: Instal
   const { path } = machine;
   const { plugin, project } = found;
   const manifest = path.join(plugin.root, ...MANIFEST);
-  const reading = await reader.read(manifest, 'json');
+  const reading = await reader.read(manifest, 'json', project !== undefined);
   const named = reading.kind === 'document' ? member(reading.document.value, 'mcpServers') : undefined;
   const files = [named].flat().filter((name) => typeof name === 'string');
   const own = path.join(plugin.root, '.mcp.json');
   const inside = files
     .map((name) => path.resolve(plugin.root, name))
     .filter((file) => isInside(machine, plugin.root, file));
-  return [...new Set([own, manifest, ...inside])].map((file) => ({
+  const distinct = [...new Set([own, manifest, ...inside])];
+  return reader.fewOf(distinct, plugin.root, project !== undefined).map((file) => ({
     client: 'claude-code',
     scope: 'plugin',
     format: 'claude-plugin',

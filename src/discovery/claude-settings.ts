@@ -28,8 +28,8 @@ export async function readClaudeSettings(
 ): Promise<ClaudeSettings> {
   const { path } = machine;
   const dirsOf = (base: string): readonly string[] => basesOf(machine).get(base)?.dirs ?? [];
-  const read = async (files: readonly string[]): Promise<SettingsFile[]> =>
-    (await Promise.all(files.map((file) => settingsIn(reader, file)))).flat();
+  const read = async (files: readonly string[], isOfProject = false): Promise<SettingsFile[]> =>
+    (await Promise.all(files.map((file) => settingsIn(reader, file, isOfProject)))).flat();
   const [claudeFile = ''] = dirsOf('CLAUDE_FILE');
   const user = await read(dirsOf('CLAUDE').map((dir) => path.join(dir, 'settings.json')));
   const inProject = machine.hasProject
@@ -37,6 +37,7 @@ export async function readClaudeSettings(
         dirsOf('P').flatMap((dir) =>
           ['settings.local.json', 'settings.json'].map((file) => path.join(dir, '.claude', file)),
         ),
+        true,
       )
     : [];
   const managed = await read(await managedFiles(reader, machine, dirsOf('CLAUDE_MANAGED')));
@@ -67,8 +68,8 @@ async function managedFiles(reader: SourceReader, { path }: Machine, dirs: reado
   return found.flat();
 }
 
-async function settingsIn(reader: SourceReader, path: string): Promise<SettingsFile[]> {
-  const reading = await reader.read(path, 'json');
+async function settingsIn(reader: SourceReader, path: string, isOfProject = false): Promise<SettingsFile[]> {
+  const reading = await reader.read(path, 'json', isOfProject);
   return reading.kind === 'document' && isTree(reading.document.value) ? [{ path, value: reading.document.value }] : [];
 }
 

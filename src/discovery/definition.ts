@@ -141,7 +141,8 @@ interface Filling {
 function launchOf(entry: PlacedEntry, written: Written, variables: Variables, filling: Filling): Launch {
   const { transport, command, args, cwd, url, headersHelper } = written;
   const { machine } = filling;
-  const isProcess = transport === 'stdio';
+  // A command that prints headers runs somewhere too.
+  const runs = transport === 'stdio' || headersHelper !== undefined;
   const filled = (values: Values, field: 'env' | 'headers'): Texts =>
     textsOf(values, (value) => textOf(value, variables, field, filling));
   return {
@@ -149,7 +150,7 @@ function launchOf(entry: PlacedEntry, written: Written, variables: Variables, fi
     command: command === undefined ? undefined : inHome(variables.fill(command, 'command'), machine),
     args: variables.fillArgs(args),
     env: filled(written.env, 'env'),
-    cwd: isProcess ? workingDir(entry, cwd === undefined ? undefined : variables.fill(cwd, 'cwd'), machine) : undefined,
+    cwd: runs ? workingDir(entry, cwd === undefined ? undefined : variables.fill(cwd, 'cwd'), machine) : undefined,
     url: url === undefined ? undefined : variables.fill(url, 'url'),
     headers: filled(written.headers, 'headers'),
     headersHelper,

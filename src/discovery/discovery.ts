@@ -165,10 +165,10 @@ async function draftsOf(
   options: DiscoveryOptions,
 ): Promise<Draft[]> {
   const definer: Definer = { machine, report, input: (id) => options.input?.(id) ?? machine.env(inputVariable(id)) };
-  const readText = (path: string): Promise<string | undefined> => reader.readText(path);
   return Promise.all(
     entries.map((entry) => {
       const { draft, envFile } = define(entry, definer);
+      const readText = (path: string): Promise<string | undefined> => reader.readText(path, entry.awaitsApproval);
       return envFile === undefined ? draft : withEnvFile(draft, envFile, { machine, readText });
     }),
   );

@@ -66,22 +66,18 @@ async function parseToml(text: string) {
 
 async function parseYaml(text: string) {
   const { LineCounter, parseAllDocuments } = await import('yaml');
+  const { keysTwiceIn } = await import('./yaml-keys.ts');
   const lineCounter = new LineCounter();
-  const documents = parseAllDocuments(text, { prettyErrors: false, lineCounter, logLevel: 'error' });
+  const documents = parseAllDocuments(text, { prettyErrors: false, lineCounter, logLevel: 'error', uniqueKeys: false });
   const [document, second] = Array.isArray(documents) ? documents : [];
   if (second !== undefined) throw new SyntaxFault('there is a second document in it', 1, 1);
-  const isDuplicate = ({ code }: { code: string }): boolean => code === 'DUPLICATE_KEY';
-  const fault = document?.errors.find((error) => !isDuplicate(error));
+  const fault = document?.errors[0];
   if (fault !== undefined) {
     const { line, col } = lineCounter.linePos(fault.pos[0]);
     throw new SyntaxFault('this is not YAML', line, col);
   }
-  const duplicates = document?.errors.filter(isDuplicate).map(({ pos }) => keyAt(text, pos[0])) ?? [];
+  const duplicates = document === undefined ? [] : keysTwiceIn(document);
   // What is an alias of itself has no end; written as JSON it has one, or is refused.
   const value: unknown = JSON.parse(JSON.stringify(document?.toJS() ?? null));
   return { value, duplicates, hasComments: false };
-}
-
-function keyAt(text: string, offset: number): string {
-  return /^[^\s:]+/.exec(text.slice(offset, offset + 80))?.[0] ?? '';
 }

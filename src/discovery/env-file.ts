@@ -3,7 +3,7 @@
 import type { Draft } from './draft.ts';
 import type { Machine } from './machine.ts';
 
-const LINE = /^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(.*?)\s*$/;
+const LINE = /^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=(.*)$/;
 
 export async function withEnvFile(
   draft: Draft,
@@ -25,7 +25,7 @@ function withoutThose({ env, raw }: Draft, read: Readonly<Record<string, string>
 function variablesIn(text: string): Record<string, string> {
   const pairs = text.split(/\r?\n/).flatMap((line) => {
     const [, name, value = ''] = LINE.exec(line) ?? [];
-    return name === undefined ? [] : [[name, unquoted(value)] as const];
+    return name === undefined ? [] : [[name, unquoted(value.trim())] as const];
   });
   return Object.fromEntries(pairs);
 }
@@ -33,5 +33,5 @@ function variablesIn(text: string): Record<string, string> {
 function unquoted(value: string): string {
   const [, double, single] = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)')/.exec(value) ?? [];
   if (double !== undefined) return double.replace(/\\n/g, '\n').replace(/\\(["\\$])/g, '$1');
-  return single ?? value.replace(/\s+#.*$/, '');
+  return single ?? value.replace(/(?<!\s)\s+#.*$/, '');
 }

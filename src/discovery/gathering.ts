@@ -32,15 +32,31 @@ interface ReadFile extends FoundFile {
 export async function gather(locations: readonly Location[], gathering: Gathering): Promise<PlacedEntry[]> {
   const { reader, report } = gathering;
   const found = (await Promise.all(locations.map((location) => reader.find(location)))).flat();
-  const readings = await Promise.all(found.map((file) => readingOf(file, reader)));
+  // What is the user's too is the user's, whoever else reads it.
+  const ofUser = new Set(found.filter(({ location }) => location.project === undefined).map(({ path }) => path));
+  const readings = await Promise.all(found.map((file) => readingOf(file, reader, !ofUser.has(file.path))));
   const files = await Promise.all(current(found, readings, report).map((file) => withCompanion(file, gathering)));
   const owners = ownersOf(files, gathering.machine);
-  const entries = files.flatMap((file) => {
+  const all = files.flatMap((file) => {
     const sharers = owners.get(file);
     return sharers === undefined ? [] : entriesOf(file, sharers, gathering);
   });
-  const numbered = entries.map((entry, order) => ({ ...entry, order }));
+  const numbered = fewOfProject(all, report).map((entry, order) => ({ ...entry, order }));
   return (await Promise.all(numbered.map((entry) => withTexts(entry, gathering)))).flat();
+}
+
+const MOST_PROJECT_ENTRIES = 1000;
+
+/** A small file can hold tens of thousands of definitions, and nobody would look at them one by one. */
+function fewOfProject(entries: readonly Unordered[], report: Report): readonly Unordered[] {
+  let count = 0;
+  return entries.filter(({ location, path }) => {
+    if (location.project === undefined || ++count <= MOST_PROJECT_ENTRIES) return true;
+    if (count > MOST_PROJECT_ENTRIES + 1) return false;
+    const message = `${path}: the project has more than ${MOST_PROJECT_ENTRIES} definitions. The others are not looked at.`;
+    report(diagnostic('too-large', message, { path }));
+    return false;
+  });
 }
 
 function syntaxOf({ syntax }: Format, path: string): Syntax {
@@ -49,9 +65,11 @@ function syntaxOf({ syntax }: Format, path: string): Syntax {
   return /\.toml$/i.test(path) ? 'toml' : 'json';
 }
 
-function readingOf({ location, path }: FoundFile, reader: SourceReader): Promise<Reading> {
+function readingOf({ location, path }: FoundFile, reader: SourceReader, isOfProject: boolean): Promise<Reading> {
   const syntax = syntaxOf(FORMATS[location.format], path);
-  return location.text === undefined ? reader.read(path, syntax) : reader.parse(location.text, path, syntax);
+  return location.text === undefined
+    ? reader.read(path, syntax, isOfProject)
+    : reader.parse(location.text, path, syntax);
 }
 
 type Current = Omit<ReadFile, 'companion'>;
@@ -76,7 +94,7 @@ function current(found: readonly FoundFile[], readings: readonly Reading[], repo
 
 async function withCompanion(file: Current, { reader, machine }: Gathering): Promise<ReadFile> {
   const path = FORMATS[file.location.format].companion?.(file.path, machine);
-  const reading = path === undefined ? undefined : await reader.read(path, 'json');
+  const reading = path === undefined ? undefined : await reader.read(path, 'json', file.location.project !== undefined);
   return { ...file, companion: reading?.kind === 'document' ? reading.document.value : undefined };
 }
 
@@ -161,6 +179,6 @@ async function withTexts(entry: PlacedEntry, gathering: Gathering): Promise<Plac
     report(diagnostic('ignored-location', message, { path, server: name }));
     return [];
   }
-  const fill = { machine, report, readText: (file: string) => reader.readText(file) };
+  const fill = { machine, report, readText: (file: string) => reader.readText(file, entry.awaitsApproval) };
   return [{ ...entry, fields: await fillTexts(fields, path, name, fill), unfilled: fields }];
 }

@@ -4,8 +4,11 @@
 export type Platform = 'linux' | 'darwin' | 'win32';
 
 export interface HostFiles {
-  /** Undefined when there is no such file; throws with a `code` when there is something else, or it may not be read. */
-  read(path: string): Promise<Uint8Array | undefined>;
+  /**
+   * Undefined when there is no such file; throws with a `code` when there is something else, or it may not be read.
+   * What is larger than `mostBytes` is not used: it need not be read.
+   */
+  read(path: string, mostBytes?: number): Promise<Uint8Array | undefined>;
   /** The names in a directory; none when it is not there. */
   list(dir: string): Promise<readonly string[]>;
   realpath(path: string): Promise<string>;

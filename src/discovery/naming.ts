@@ -1,5 +1,6 @@
-// Names that tell all definitions apart. What holds is named before what waits for approval, and that before the rest:
-// the name that a user knows a server by is not for a project to take, nor for what cannot be used.
+// Names that tell all definitions apart. What holds is named before what waits for approval, and that before the rest; of
+// what holds, the user's before a project's: the name that a user knows a server by is not for a project to take, nor for
+// what cannot be used.
 
 import { aliasesOf } from '../core/joined-names.ts';
 import type { DiscoveredServer, ServerState } from './discovered-server.ts';
@@ -9,9 +10,9 @@ const HOLDING = new Set<ServerState>(['ready', 'needs-input', 'disabled', 'dupli
 
 /** Takes the drafts in their order of precedence, and keeps it. */
 export function named(drafts: readonly Draft[]): DiscoveredServer[] {
-  const inTurn = [0, 1, 2].flatMap((turn) => drafts.filter(({ state }) => turnOf(state) === turn));
+  const inTurn = [0, 1, 2, 3].flatMap((turn) => drafts.filter((draft) => turnOf(draft) === turn));
   const ids = idsOf(inTurn);
-  const aliases = aliasesFor(inTurn);
+  const aliases = aliasesFor(inTurn, ids);
   return drafts.map((draft) => serverOf(draft, ids.get(draft) ?? draft.name, aliases.get(draft) ?? ''));
 }
 
@@ -48,9 +49,19 @@ function serverOf(draft: Draft, id: string, alias: string): DiscoveredServer {
   };
 }
 
-function turnOf(state: ServerState): number {
-  if (HOLDING.has(state)) return 0;
-  return state === 'pending-approval' ? 1 : 2;
+function turnOf(draft: Draft): number {
+  if (HOLDING.has(draft.state)) return isOfProject(draft) ? 1 : 0;
+  return draft.state === 'pending-approval' ? 2 : 3;
+}
+
+/** Whether the author of a project has written it. Claude Code's user has a file of their own for each project. */
+export function isOfProject({ scope, client }: Pick<DiscoveredServer, 'scope' | 'client'>): boolean {
+  return scope === 'project' || scope === 'workspace' || (scope === 'local' && client !== 'claude-code');
+}
+
+/** What the bridge's own config defines is served first, under its name. */
+export function isOwn({ client, scope }: Pick<DiscoveredServer, 'scope' | 'client'>): boolean {
+  return client === 'bridge' && scope === 'dynamic';
 }
 
 function idsOf(drafts: readonly Draft[]): Map<Draft, string> {
@@ -72,14 +83,11 @@ function numbered(base: string, taken: ReadonlySet<string>): string {
   return `${base}-${n}`;
 }
 
-/** Equal names get numbered aliases. They are told apart by zeros behind them, which no name has and no alias shows. */
-function aliasesFor(drafts: readonly Draft[]): Map<Draft, string> {
-  const times = new Map<string, number>();
-  const keys = drafts.map(({ name }) => {
-    const before = times.get(name) ?? 0;
-    times.set(name, before + 1);
-    return `${name}${'\0'.repeat(before)}`;
-  });
-  const aliases = aliasesOf(keys);
-  return new Map(drafts.map((draft, i) => [draft, aliases.get(keys[i] ?? '') ?? '']));
+/** As the view of all servers makes them: of their ids, in the order in which they are served. */
+function aliasesFor(inTurn: readonly Draft[], ids: ReadonlyMap<Draft, string>): Map<Draft, string> {
+  const rankOf = (draft: Draft): number => (isOwn(draft) ? 0 : draft.state === 'ready' ? 1 : 2);
+  const served = [0, 1, 2].flatMap((rank) => inTurn.filter((draft) => rankOf(draft) === rank));
+  const idOf = (draft: Draft): string => ids.get(draft) ?? draft.name;
+  const aliases = aliasesOf(served.map(idOf));
+  return new Map(served.map((draft) => [draft, aliases.get(idOf(draft)) ?? '']));
 }

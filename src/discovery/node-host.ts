@@ -24,17 +24,17 @@ function platformOf(platform: string): Platform {
 
 const NODE_FILES: HostFiles = {
   read: unlessAbsent(readRegular, undefined),
-  list: unlessAbsent((dir) => readdir(dir), []),
+  list: unlessAbsent((dir: string) => readdir(dir), []),
   realpath: (path) => realpath(path),
 };
 
-function unlessAbsent<Found, Otherwise>(
-  task: (path: string) => Promise<Found>,
+function unlessAbsent<Asked extends unknown[], Found, Otherwise>(
+  task: (...asked: Asked) => Promise<Found>,
   otherwise: Otherwise,
-): (path: string) => Promise<Found | Otherwise> {
-  return async (path) => {
+): (...asked: Asked) => Promise<Found | Otherwise> {
+  return async (...asked) => {
     try {
-      return await task(path);
+      return await task(...asked);
     } catch (error) {
       if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return otherwise;
       throw error;

@@ -1,4 +1,5 @@
-// The lists of allowed and denied servers, read: what each rule fits, and which can fit nothing.
+// The lists of allowed and denied servers, read: what each rule fits, and which can fit nothing. A denial that cannot be
+// understood is an error: it lets through what somebody meant to block.
 
 import { diagnostic, type Report } from './diagnostic.ts';
 import { isTree } from './tree.ts';
@@ -33,14 +34,14 @@ const VARIABLE = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 export function rulesIn(value: unknown, list: ListName, reading: RuleReading): PolicyRule[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) {
-    warn(`${reading.within ?? ''}${list}`, 'must be a list, and is not heeded', reading);
+    tell(list, `${reading.within ?? ''}${list}`, 'must be a list, and is not heeded', reading);
     return undefined;
   }
   return value.flatMap((item: unknown, i) => {
     const label = `${reading.within ?? ''}${list}[${i}]`;
     const rule = ruleOf(item, { label, file: reading.file }, list, reading);
     if (typeof rule !== 'string') return [rule];
-    warn(label, rule, reading);
+    tell(list, label, rule, reading);
     return [];
   });
 }
@@ -94,6 +95,14 @@ function widens(text: string, { env }: RuleReading): boolean {
   });
 }
 
-function warn(label: string, problem: string, { file, report }: RuleReading): void {
-  report(diagnostic('policy-rule', `${file}: the rule ${label} ${problem}.`, { path: file, name: label }));
+function tell(list: ListName, label: string, problem: string, { file, report }: RuleReading): void {
+  const isDenial = list === 'deniedMcpServers';
+  const outcome = isDenial ? withoutEffect(problem) : problem;
+  const message = `${file}: the rule ${label} ${outcome}.`;
+  const found = diagnostic('policy-rule', message, { path: file, name: label });
+  report(isDenial ? { ...found, level: 'error' } : found);
+}
+
+function withoutEffect(problem: string): string {
+  return problem.startsWith('fits nothing') ? problem.replace('fits', 'blocks') : `${problem}; it blocks nothing`;
 }

@@ -5,6 +5,7 @@ import type { Config } from '../config/schema.ts';
 import type { OAuthSettings, ServerDefinition } from '../core/server-definition.ts';
 import { textOf } from '../util/json-value.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
+import { isOfProject, isOwn } from './naming.ts';
 
 /** States in which a definition of the bridge's own config is not served; what else is wrong with it, the config says. */
 const REFUSED = new Set(['blocked-by-policy', 'self']);
@@ -15,14 +16,12 @@ export function servedServers(servers: readonly DiscoveredServer[], config: Conf
   const served = new Map(config.servers.map((definition) => [definition.name, definition]));
   for (const name of refused) served.delete(name);
   if (!config.discovery.isEnabled) return served;
-  for (const server of servers)
+  // The user's own first: an alias that two want is the first one's.
+  const inTurn = [...servers.filter((server) => !isOfProject(server)), ...servers.filter(isOfProject)];
+  for (const server of inTurn)
     if (server.state === 'ready' && !own.has(server) && !served.has(server.id))
       served.set(server.id, definitionOf(server));
   return served;
-}
-
-function isOwn({ client, scope }: DiscoveredServer): boolean {
-  return client === 'bridge' && scope === 'dynamic';
 }
 
 function definitionOf(server: DiscoveredServer): ServerDefinition {

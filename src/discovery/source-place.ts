@@ -3,6 +3,7 @@
 
 import type { Diagnostic } from './diagnostic.ts';
 import type { Reading } from './document.ts';
+import { LOST } from './source-text.ts';
 
 /** What may be asked of a path. */
 export interface Aspects {
@@ -78,7 +79,8 @@ function afterFault<Value>(
   good: Observation<Value> | undefined,
 ): Observation<Value> {
   if (good === undefined) return { ...seen, diagnostics: [...seen.diagnostics, fault] };
-  const told = { ...fault, message: `${fault.message} What was read of it before still counts.` };
+  const problem = fault.message.endsWith(LOST) ? fault.message.slice(0, -LOST.length).trimEnd() : fault.message;
+  const told = { ...fault, message: `${problem} What was read of it before still counts.` };
   return { value: good.value, diagnostics: [...seen.diagnostics, told], isGood: true };
 }
 

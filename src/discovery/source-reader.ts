@@ -2,6 +2,7 @@
 // reported, and hides no other.
 
 import type { PlatformPath } from 'node:path';
+import { MOST_CONFIG_BYTES } from '../local/regular-file.ts';
 import { membersOf } from '../util/json-value.ts';
 import { type Diagnostic, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
 import { type Document, documentOf, type Reading, type Syntax, type Writing } from './document.ts';
@@ -11,7 +12,7 @@ import type { Location } from './locations.ts';
 import { pathsOf } from './machine.ts';
 import type { SourceVisit } from './source-memory.ts';
 import type { Aspect, Aspects, Observation } from './source-place.ts';
-import { SourceFault, textOf } from './source-text.ts';
+import { LOST, MOST_PROJECT_BYTES, SourceFault, sizeWords, textOf } from './source-text.ts';
 
 /** A file as it was found. */
 export interface FoundFile {
@@ -26,8 +27,17 @@ const FAILURES: Readonly<Record<string, DiagnosticCode>> = {
   NOT_A_FILE: 'not-a-file',
   EFBIG: 'too-large',
 };
+/** The files of a directory that are read, in the order of their names. */
+const MOST_FILES = 500;
+const MOST_PROJECT_FILES = 50;
+
 /** How long an editor may take to write the rest of a file. */
 const HALF_WRITTEN_MS = 200;
+
+interface Asked extends Omit<Writing, 'text'> {
+  /** How many bytes it may have. */
+  readonly most: number;
+}
 
 export type Pause = (delayMs: number) => Promise<void>;
 
@@ -38,6 +48,7 @@ export class SourceReader {
   readonly #report: Report;
   readonly #pause: Pause | undefined;
   readonly #readings = new Map<string, Promise<Reading>>();
+  #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(host: DiscoveryHost, visit: SourceVisit, report: Report, pause: Pause | undefined) {
     this.#host = host;
@@ -64,13 +75,21 @@ export class SourceReader {
     const names = (await this.list(file.path)).filter(
       (name) => name.length > before.length + after.length && name.startsWith(before) && name.endsWith(after),
     );
-    return names
-      .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-      .map((name) => ({
-        ...file,
-        path: path.join(file.path, name),
-        matched: [...file.matched, name.slice(before.length, name.length - after.length)],
-      }));
+    const sorted = names.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    return this.fewOf(sorted, file.path, file.location.project !== undefined).map((name) => ({
+      ...file,
+      path: path.join(file.path, name),
+      matched: [...file.matched, name.slice(before.length, name.length - after.length)],
+    }));
+  }
+
+  /** The first of what a directory holds, as many as are read. */
+  fewOf(names: readonly string[], dir: string, isOfProject: boolean): readonly string[] {
+    const most = isOfProject ? MOST_PROJECT_FILES : MOST_FILES;
+    if (names.length <= most) return names;
+    const message = `${dir} holds more than ${most} names of this kind. The others are not looked at.`;
+    this.#report(diagnostic('too-large', message, { path: dir }));
+    return names.slice(0, most);
   }
 
   list(dir: string): Promise<readonly string[]> {
@@ -98,10 +117,12 @@ export class SourceReader {
     return this.#recall('realpath', path, async () => plain(await this.#host.files.realpath(path).catch(() => path)));
   }
 
-  read(path: string, syntax: Syntax): Promise<Reading> {
+  /** Of a file that a project brings less is read. */
+  read(path: string, syntax: Syntax, isOfProject = false): Promise<Reading> {
     const known = this.#readings.get(path);
     if (known !== undefined) return known;
-    const reading = this.#recall(syntax, path, () => this.#readFile(path, syntax));
+    const most = isOfProject ? MOST_PROJECT_BYTES : MOST_CONFIG_BYTES;
+    const reading = this.#recall(syntax, path, () => this.#readFile({ path, syntax, most }));
     this.#readings.set(path, reading);
     return reading;
   }
@@ -117,14 +138,15 @@ export class SourceReader {
   }
 
   /** The text of a file that another one refers to; undefined, and reported, when there is none. */
-  readText(path: string): Promise<string | undefined> {
+  readText(path: string, isOfProject = false): Promise<string | undefined> {
+    const most = isOfProject ? MOST_PROJECT_BYTES : MOST_CONFIG_BYTES;
     const missing = diagnostic('missing-file', `${path} is referred to, and cannot be read.`, { path });
     return this.#recall('text', path, async () => {
       try {
-        const bytes = await this.#bytesOf(path);
+        const bytes = await this.#bytesOf(path, most);
         if (bytes === undefined) return { value: undefined, diagnostics: [missing], isGood: false };
         await this.realpath(path);
-        return { value: textOf(bytes, path, () => undefined), diagnostics: [], isGood: true };
+        return { value: textOf(bytes, path, () => undefined, most), diagnostics: [], isGood: true };
       } catch {
         return broken(undefined, missing);
       }
@@ -141,14 +163,14 @@ export class SourceReader {
     return value;
   }
 
-  async #readFile(path: string, syntax: Syntax): Promise<Observation<Reading>> {
+  async #readFile({ path, syntax, most }: Asked): Promise<Observation<Reading>> {
     const diagnostics: Diagnostic[] = [];
     const report = (found: Diagnostic): void => void diagnostics.push(found);
     try {
-      const bytes = await this.#bytesOf(path);
+      const bytes = await this.#bytesOf(path, most);
       if (bytes === undefined) return { value: { kind: 'absent' }, diagnostics, isGood: false };
       const realpath = await this.realpath(path);
-      const document = await this.#documentIn(textOf(bytes, path, report), { path, syntax }, report);
+      const document = await this.#documentIn(textOf(bytes, path, report, most), { path, syntax, most }, report);
       return { value: { kind: 'document', realpath, document }, diagnostics, isGood: true };
     } catch (error) {
       const unusable = { kind: 'unusable', path } as const;
@@ -160,31 +182,38 @@ export class SourceReader {
     }
   }
 
-  async #documentIn(text: string, place: Omit<Writing, 'text'>, report: Report): Promise<Document> {
+  async #documentIn(text: string, place: Asked, report: Report): Promise<Document> {
+    await this.#turn();
     try {
       return await documentOf({ text, ...place }, report);
     } catch (error) {
-      const later = await this.#textLater(place.path, text);
+      const later = await this.#textLater(place, text);
       if (later === undefined) throw error;
       return documentOf({ text: later, ...place }, report);
     }
   }
 
   /** What a broken file says a moment later, if that is something else. */
-  async #textLater(path: string, before: string): Promise<string | undefined> {
+  async #textLater({ path, most }: Asked, before: string): Promise<string | undefined> {
     if (this.#pause === undefined) return undefined;
     await this.#pause(HALF_WRITTEN_MS);
-    const bytes = await this.#bytesOf(path).catch(() => undefined);
-    const text = bytes && textIn(bytes, path);
+    const bytes = await this.#bytesOf(path, most).catch(() => undefined);
+    const text = bytes && textIn(bytes, path, most);
     return text === before ? undefined : text;
   }
 
-  async #bytesOf(path: string): Promise<Uint8Array | undefined> {
+  /** One parser at a time, and between two of them whoever else has something to do. */
+  #turn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.#lastTurn;
+  }
+
+  async #bytesOf(path: string, most: number): Promise<Uint8Array | undefined> {
     try {
-      return await this.#host.files.read(path);
+      return await this.#host.files.read(path, most);
     } catch (error) {
       if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
-      throw refusal(path, error);
+      throw refusal(path, error, most);
     }
   }
 }
@@ -197,9 +226,9 @@ function broken<Value>(value: Value, fault: Diagnostic): Observation<Value> {
   return { value, diagnostics: [], isGood: false, fault };
 }
 
-function textIn(bytes: Uint8Array, path: string): string | undefined {
+function textIn(bytes: Uint8Array, path: string, most: number): string | undefined {
   try {
-    return textOf(bytes, path, () => undefined);
+    return textOf(bytes, path, () => undefined, most);
   } catch (error) {
     if (error instanceof SourceFault) return undefined;
     throw error;
@@ -210,15 +239,15 @@ function faultOf(path: string, error: unknown): Diagnostic {
   if (error instanceof SourceFault) return error.diagnostic;
   if (error instanceof SyntaxFault) {
     const place = `${path}:${error.line}:${error.column}: ${error.message}`;
-    return diagnostic('parse', `${place}. Mend the file: nothing of it is used.`, { path });
+    return diagnostic('parse', `${place}. Mend the file. ${LOST}`, { path });
   }
   throw error;
 }
 
-function refusal(path: string, error: unknown): SourceFault {
+function refusal(path: string, error: unknown, most: number): SourceFault {
   const code = FAILURES[codeOf(error)] ?? 'unreadable';
-  const problem = { 'not-a-file': 'is not a file', 'too-large': 'is larger than 5 MB' }[code as string];
-  return new SourceFault(code, `${path} ${problem ?? `cannot be read: ${codeOf(error)}`}. It is left out.`, path);
+  const problem = { 'not-a-file': 'is not a file', 'too-large': `is larger than ${sizeWords(most)}` }[code as string];
+  return new SourceFault(code, `${path} ${problem ?? `cannot be read: ${codeOf(error)}`}. ${LOST}`, path);
 }
 
 function codeOf(error: unknown): string {

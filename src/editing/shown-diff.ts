@@ -3,8 +3,8 @@
 
 import type { Syntax } from '../discovery/document.ts';
 import { maskedText } from '../discovery/masked-text.ts';
-import { looksRandom, looksSecret } from '../discovery/secret-signs.ts';
 import { maskedArgs } from '../discovery/shown-launch.ts';
+import { looksRandom, looksSecret } from '../util/secret-signs.ts';
 import { lineDiff } from './line-diff.ts';
 import { type Splice, spliced } from './splice.ts';
 import { anatomyOf, type TextValue } from './text-anatomy.ts';

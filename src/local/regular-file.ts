@@ -10,28 +10,28 @@ const openFile = promisify(open);
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** Fails as system calls do; with EFBIG, EISDIR, or NOT_A_FILE for what is not read. */
-export async function readRegular(path: string): Promise<Uint8Array> {
-  return closing(await openFile(path, READ), path);
+export async function readRegular(path: string, most = MOST_CONFIG_BYTES): Promise<Uint8Array> {
+  return closing(await openFile(path, READ), path, most);
 }
 
 export function readRegularSync(path: string): Uint8Array {
-  return closing(openSync(path, READ), path);
+  return closing(openSync(path, READ), path, MOST_CONFIG_BYTES);
 }
 
-function closing(fd: number, path: string): Uint8Array {
+function closing(fd: number, path: string, most: number): Uint8Array {
   try {
-    return contentOf(fd, path);
+    return contentOf(fd, path, most);
   } finally {
     closeSync(fd);
   }
 }
 
 /** Synchronously, as config files are small: the round trips of four calls would take longer than the calls. */
-function contentOf(fd: number, path: string): Uint8Array {
+function contentOf(fd: number, path: string, most: number): Uint8Array {
   const stat = fstatSync(fd);
   if (stat.isDirectory()) throw failure('EISDIR', path);
   if (!stat.isFile()) throw failure('NOT_A_FILE', path);
-  if (stat.size > MOST_CONFIG_BYTES) throw failure('EFBIG', path);
+  if (stat.size > most) throw failure('EFBIG', path);
   const buffer = Buffer.allocUnsafe(stat.size);
   let length = 0;
   // What grows meanwhile is being written: it is read up to where it was.

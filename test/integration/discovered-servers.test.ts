@@ -193,7 +193,7 @@ test('what a project brings is served once it is approved, to those who work the
   const approved = await runCommand(['approve', 'theirs', '--yes'], { env, cwd: home.project });
   expect([approved.code, approved.stderr]).toEqual([0, '']);
   await untilTold(there, TOOLS_CHANGED);
-  expect(namesIn(await toolsOf(there, 3))).toEqual(['theirs', 'mine']);
+  expect(namesIn(await toolsOf(there, 3))).toEqual(['mine', 'theirs']);
   expect(textOf(await there.callTool(4, 'theirs__cwd'))).toBe(home.project);
   expect(namesIn(await toolsOf(elsewhere, 3))).toEqual(['mine']);
   for (const client of [there, elsewhere]) client.destroy();

@@ -52,6 +52,26 @@ describe('at a terminal', () => {
   });
 });
 
+test('as JSON, nothing is printed that a terminal would obey', async () => {
+  const odd = 'a\u009b31m\u202eb\u2028\u{e0001}';
+  writeFiles(home, { '.cursor/mcp.json': { mcpServers: { x: { command: 'c', env: { [odd]: {} } } } } });
+  const host = inScript();
+  await discover({ json: true }, host);
+  const text = host.said();
+  expect(text).not.toMatch(/[\u007f-\u009f\u202e\u2028]|\u{e0001}/u);
+  const { diagnostics } = JSON.parse(text) as { diagnostics: readonly { name?: string }[] };
+  expect(diagnostics.map(({ name }) => name)).toContain(odd);
+});
+
+test('what is wrong with a server of the bridge’s own config is told once', async () => {
+  writeFiles(home, { '.config/mcp-bridge/config.json': { mcpServers: { a: {} } } });
+  const host = inScript();
+  await discover({}, host);
+  expect(host.said().match(/^! .*config\.json.*$/gm)).toEqual([
+    '! ~/.config/mcp-bridge/config.json: mcpServers.a needs a command, or a url',
+  ]);
+});
+
 test('what takes the place of a definition of the user says so, before and after', async () => {
   define({ command: 'own' }, '.cursor/mcp.json');
   const host = atTerminal('y');

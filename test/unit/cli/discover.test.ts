@@ -54,7 +54,7 @@ test('what can be used comes first, then what waits, each with where it is from 
       'github is the name of different servers: claude-code:github, cursor:github, codex:github',
       '',
       '! ~/.codex/config.toml: "github" names the variable GH, which is not set.',
-      '! ~/.gemini/settings.json:2:8: a value is expected here. Mend the file: nothing of it is used.',
+      '! ~/.gemini/settings.json:2:8: a value is expected here. Mend the file. Nothing of it is used.',
       '! ~/p/.mcp.json: "bad" cannot be used: it has neither a command nor a URL.',
       '',
       'Not shown: 1 disabled, 1 duplicate. See: mcp-bridge discover --all',
@@ -235,7 +235,7 @@ describe('policy explain', () => {
     const rule = 'policy.deniedMcpServers[0] in ~/.config/mcp-bridge/config.json';
     expect(await explained('codex:github')).toBe(
       `codex:github in ~/.codex/config.toml is blocked: it is denied by ${rule}.\n` +
-        '! ~/.config/mcp-bridge/config.json: the rule policy.deniedMcpServers[1] fits nothing: a URL begins with its scheme.\n',
+        '! ~/.config/mcp-bridge/config.json: the rule policy.deniedMcpServers[1] blocks nothing: a URL begins with its scheme.\n',
     );
     expect((await explained('github')).match(/is (?:blocked|allowed)/g)).toEqual([
       'is allowed',

@@ -1,6 +1,8 @@
 // Approvals, precedence, what is given beside files, and the mark against cycles.
 
 import { describe, expect, test } from 'vitest';
+import type { Config } from '../../../src/config/schema.ts';
+import { aliasesOf } from '../../../src/core/joined-names.ts';
 import {
   type DiscoveryOptions,
   definitionHash,
@@ -8,6 +10,7 @@ import {
   explainPolicy,
   nextDepth,
 } from '../../../src/discovery/index.ts';
+import { servedServers } from '../../../src/discovery/served-servers.ts';
 import { memoryHost } from '../../support/memory-host.ts';
 
 function discover(files: Readonly<Record<string, unknown>>, options: DiscoveryOptions = {}, env = {}) {
@@ -38,6 +41,27 @@ test('what is approved is used, and takes the place of what it stands before', a
     ['s', 'run', 'ready'],
     ['s-cursor', 'own', 'shadowed'],
   ]);
+});
+
+test('what is approved leaves the servers of other clients their ids and aliases', async () => {
+  const files = {
+    '/home/u/p/.cursor/mcp.json': { mcpServers: { s: { command: 'run' }, 'a b': { command: 'theirs' } } },
+    '/home/u/.claude.json': { mcpServers: { s: { command: 'own' }, 'a-b': { command: 'mine' } } },
+  };
+  const waiting = (await discover(files)).servers.filter(({ state }) => state === 'pending-approval');
+  const approvals = new Map(waiting.map((server) => [definitionHash(server), 'approved' as const]));
+  const { servers } = await discover(files, { approvals });
+  const names = servers.map(({ command, id, alias }) => [command, id, alias]);
+  expect(names.sort()).toEqual([
+    ['mine', 'a-b', 'a_b'],
+    ['own', 's', 's'],
+    ['run', 's-cursor', 's_cursor'],
+    ['theirs', 'a b', 'a_b_2'],
+  ]);
+  // As the view of all servers names them.
+  const config = { servers: [], discovery: { isEnabled: true } } as unknown as Config;
+  const served = [...servedServers(servers, config).keys()];
+  expect(aliasesOf(served)).toEqual(new Map(servers.map(({ id, alias }) => [id, alias])));
 });
 
 test('what is rejected is not used, and stands before nothing', async () => {
@@ -131,8 +155,8 @@ test('by scope each client keeps its own, with an id and an alias of its own', a
   const ready = servers.filter(({ state }) => state === 'ready');
   expect(ready.map(({ id, alias, command }) => [id, alias, command])).toEqual([
     ['s', 's', 'local'],
-    ['s-seed-dir', 's_2', 'first'],
-    ['s-cursor', 's_3', 'third'],
+    ['s-seed-dir', 's_seed_dir', 'first'],
+    ['s-cursor', 's_cursor', 'third'],
   ]);
 });
 

@@ -1,0 +1,10 @@
+// JSON for scripts that may still come by a terminal: what could move the cursor or turn a line around is escaped, as JSON
+// itself only does with the oldest of these characters.
+
+export function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2).replace(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, escaped)}\n`;
+}
+
+function escaped(character: string): string {
+  return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
