@@ -47,11 +47,14 @@ const LEAST_TOOLS_TO_SHARE = 4;
 
 /** What is known of the server itself. */
 export interface SearchableServer {
+  /** What it goes by, where several have its name. */
+  readonly key?: string;
   readonly name: string;
   readonly description: string;
 }
 
 export interface ServerTools {
+  readonly key: string;
   readonly name: string;
   /** Of the server's name. */
   readonly words: ReadonlySet<string>;
@@ -122,12 +125,13 @@ class Draft {
     else list.push((number << PLACE_BITS) | place);
   }
 
-  async finish({ name, description }: SearchableServer, pace: TurnPace): Promise<ServerTools> {
+  async finish({ name, key = name, description }: SearchableServer, pace: TurnPace): Promise<ServerTools> {
     const words = new Set(wordsOf(name.slice(0, MOST_NAME_CHARACTERS)));
     const shared = this.#sharedNameWords(words);
     for (const word of shared) this.#takeOutOfNames(word);
     await pace.spend(this.names.length * WORK_OF_NAME);
     return {
+      key,
       name,
       words,
       aboutWords: new Set(wordsOf(description.slice(0, MOST_CHARACTERS))),

@@ -102,7 +102,7 @@ export class ToolRanking {
     this.#named.fill(0);
     this.#whole = 0;
     this.#action = action;
-    const among = [...this.#bases].filter(([server]) => only === undefined || server.name === only);
+    const among = [...this.#bases].filter(([server]) => only === undefined || server.key === only);
     for (const word of asked) this.#whole += this.#look(word, among);
   }
 

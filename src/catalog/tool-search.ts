@@ -53,13 +53,14 @@ export class ToolSearch {
 
   /** Puts these tools in the place of those that the server had. Until it is done, those are found. */
   async set(server: SearchableServer, tools: readonly SearchableTool[]): Promise<void> {
-    const turn = Symbol(server.name);
-    this.#latest.set(server.name, turn);
+    const { key = server.name } = server;
+    const turn = Symbol(key);
+    this.#latest.set(key, turn);
     const indexed = await indexTools(server, tools, this.#pace);
     await this.#vocabulary.add(indexed, this.#pace);
-    if (this.#latest.get(server.name) !== turn) return this.#vocabulary.remove(indexed);
-    this.remove(server.name);
-    this.#servers.set(server.name, indexed);
+    if (this.#latest.get(key) !== turn) return this.#vocabulary.remove(indexed);
+    this.remove(key);
+    this.#servers.set(key, indexed);
   }
 
   remove(server: string): void {
@@ -78,7 +79,7 @@ export class ToolSearch {
     this.#ranking ??= new ToolRanking(this.#vocabulary, this.#servers.values());
     this.#ranking.rank(this.#reader.read(query), server);
     for (const indexed of this.#servers.values())
-      if (server === undefined || indexed.name === server) this.#offer(indexed, this.#ranking, wanted, best);
+      if (server === undefined || indexed.key === server) this.#offer(indexed, this.#ranking, wanted, best);
     return best.found;
   }
 
@@ -86,7 +87,7 @@ export class ToolSearch {
     const names = namesIn(wanted, server.name);
     for (const [i, tool] of server.tools.entries()) {
       const relevance = names.includes(tool) ? 1 : MOST_BY_WORDS * Math.sqrt(ranking.fitOf(server, i));
-      best.offer(server.name, tool, Math.round(relevance * STEPS) / STEPS);
+      best.offer(server.key, tool, Math.round(relevance * STEPS) / STEPS);
     }
   }
 }

@@ -10,6 +10,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { APPROVE, AUTH, CONNECT, DISCOVER, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
 import type { PolicyValues } from './policy.ts';
+import { withoutDash, withToolVerbs } from './tool-verbs.ts';
 import { checkVerb, usageError } from './usage.ts';
 
 const SERVER_NAME = 'A name, an id, an alias, or CLIENT:NAME';
@@ -30,7 +31,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
   const end = args.indexOf('--');
   const [own, line] = end < 0 ? [args, undefined] : [args.slice(0, end), args.slice(end + 1)];
   checkVerb(own);
-  const parser = withDiscoveringVerbs(yargs([...own]), does);
+  const parser = withToolVerbs(withDiscoveringVerbs(yargs(withoutDash(own)), does), does, line);
   const all = withDaemonVerbs(withEditingVerbs(parser, does, line), does);
   await all
     .scriptName('mcp-bridge')

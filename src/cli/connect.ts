@@ -1,7 +1,6 @@
 // `mcp-bridge connect`: a stdio MCP server for any client's config, which is the bridge.
 
 import type { Socket } from 'node:net';
-import { openBridgeSocket } from '../client/bridge-socket.ts';
 import type { Located } from '../client/locate.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { answerUnavailable, relay } from '../shim/connect.ts';
@@ -9,7 +8,8 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { readArguments, type Values } from './arguments.ts';
 import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { locate, placeOf } from './locate.ts';
+import { locate } from './locate.ts';
+import { openOrStart } from './open-bridge.ts';
 import { CONNECT } from './options.ts';
 
 export async function connect(args: readonly string[], host: CliHost): Promise<number> {
@@ -25,7 +25,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     refuseBelowBridge(host.environment);
     located = await locate(values, host);
     if (located.configError !== undefined) stderr.write(lineFor(located.configError));
-    socket = await open(located, values, host);
+    socket = await openOrStart(located, values, host);
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
     stderr.write(lineFor(error));
@@ -37,20 +37,6 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   throw new BridgeError('DAEMON_NOT_RUNNING', 'The daemon has closed the connection', {
     hint: 'See: mcp-bridge status',
   });
-}
-
-async function open(located: Located, values: Values<typeof CONNECT>, host: CliHost): Promise<Socket> {
-  try {
-    return await openBridgeSocket(located.path);
-  } catch (error) {
-    const isAbsent = error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING';
-    if (!isAbsent || values['no-autostart'] === true) throw error;
-    const { startDaemon } = await import('../client/start-daemon.ts');
-    const { file, origin } = located.loaded;
-    // The daemon is for all of this user's clients: whoever wrote this directory does not configure it.
-    const serveArgs = file === undefined || origin === 'directory' ? [] : ['--config', file];
-    return (await startDaemon({ ...placeOf(host), path: located.path, serveArgs })).socket;
-  }
 }
 
 function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, string> {

@@ -6,6 +6,8 @@ import { printable } from './table.ts';
 export const DONE = 0;
 export const FAILED = 1;
 const WRONG_USAGE = 2;
+/** As shells say it of what Ctrl-C has ended. */
+export const INTERRUPTED = 130;
 
 export function exitCodeOf(error: unknown): number {
   return error instanceof BridgeError && error.code === 'USAGE' ? WRONG_USAGE : FAILED;

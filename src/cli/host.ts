@@ -13,4 +13,6 @@ export interface CliHost {
   readonly node: string;
   readonly program: string;
   readonly version: string;
+  /** Calls `listener` when the person presses Ctrl-C, instead of ending; gives back what ends that. */
+  onInterrupt(listener: () => void): () => void;
 }

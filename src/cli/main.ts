@@ -38,6 +38,10 @@ const host: CliHost = {
   node: process.execPath,
   program: import.meta.filename,
   version: MCP_BRIDGE_VERSION,
+  onInterrupt(listener) {
+    process.once('SIGINT', listener);
+    return () => process.off('SIGINT', listener);
+  },
 };
 
 void run(process.argv.slice(2), host)

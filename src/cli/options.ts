@@ -28,12 +28,42 @@ export const SERVE = { ...WHERE, ...LOGGING } as const satisfies Options;
 export const CONNECT = {
   ...WHERE,
   server: { type: 'string', describe: 'The server to show, the same as --view server:NAME' },
-  view: { type: 'string', describe: 'What to show of the servers: all, or server:NAME' },
+  view: { type: 'string', describe: 'What to show of the servers: discover, all, or server:NAME' },
   'mcp-client-id': {
     type: 'string',
     describe: 'The id to be known by; else MCP_CLIENT_ID, or client.id of the config file',
   },
   'no-autostart': { type: 'boolean', describe: 'Fail instead of starting a daemon' },
+} as const satisfies Options;
+
+const TOOL_VERB = {
+  ...WHERE,
+  'no-autostart': CONNECT['no-autostart'],
+  json: { type: 'boolean', describe: 'Print JSON, for scripts' },
+} as const satisfies Options;
+
+export const SERVERS = TOOL_VERB;
+
+export const TOOLS = {
+  ...TOOL_VERB,
+  all: { type: 'boolean', describe: 'Show disabled tools too' },
+} as const satisfies Options;
+
+export const SEARCH = {
+  ...TOOL_VERB,
+  server: { type: 'string', describe: 'Only tools of this server' },
+  limit: { type: 'string', describe: 'How many; else 10' },
+} as const satisfies Options;
+
+export const DESCRIBE = TOOL_VERB;
+
+export const CALL = {
+  ...TOOL_VERB,
+  args: { type: 'string', describe: 'The arguments, as JSON' },
+  'args-file': { type: 'string', describe: 'A file that has the arguments, as JSON' },
+  stdin: { type: 'boolean', describe: 'Read the arguments from stdin, as JSON; the same as -' },
+  out: { type: 'string', describe: 'Save images, audio and files here; several go into a directory' },
+  timeout: { type: 'string', describe: 'Cancel the call after so many milliseconds' },
 } as const satisfies Options;
 
 export const AUTH = {

@@ -9,6 +9,11 @@ export const VERBS: Readonly<Record<string, string>> = {
   approve: '',
   reject: '',
   'policy explain': 'NAME',
+  servers: '',
+  tools: '',
+  search: '',
+  describe: 'SERVER TOOL',
+  call: 'SERVER TOOL',
   add: 'NAME -- COMMAND…',
   remove: 'NAME',
   import: '',
@@ -22,6 +27,12 @@ export const VERBS: Readonly<Record<string, string>> = {
   reload: '',
   serve: '',
   connect: '',
+};
+
+const NEEDED: Readonly<Record<string, string>> = {
+  NAME: 'a server',
+  CLIENT: 'a client',
+  SERVER: 'a server and one of its tools',
 };
 
 const GLOBAL = /^(?:--help|-h|--version)$/;
@@ -52,7 +63,7 @@ export function usageError(message: string, args: readonly string[]): BridgeErro
   const verb = args[0] === 'policy' ? 'policy explain' : (args[0] ?? '');
   const needs = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
   if (needs && /^(?:Not enough non-option arguments|Missing required argument)/.test(message)) {
-    const what = needs.startsWith('NAME') ? 'a server' : 'a client';
+    const what = NEEDED[needs.split(' ')[0] ?? ''] ?? 'it';
     return wrongUsage(`Name ${what}: mcp-bridge ${verb} ${needs}`, verb);
   }
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ') ?? [];

@@ -3,10 +3,12 @@
 
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
+import type { ToolRule } from '../core/tool-gate.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { Reader } from './reader.ts';
 import { serverOf } from './server-schema.ts';
+import { toolRulesOf } from './tool-rules.ts';
 
 export interface Config {
   readonly socketPath: string | undefined;
@@ -24,6 +26,7 @@ export interface Config {
 interface DiscoverySettings {
   readonly isEnabled: boolean;
   readonly precedence: 'scope' | 'first-wins';
+  readonly toolRules: readonly ToolRule[];
   /** As they are written: whoever decides by the lists understands them. */
   readonly policy: { readonly allowedMcpServers?: unknown; readonly deniedMcpServers?: unknown };
 }
@@ -44,7 +47,7 @@ export const EMPTY_CONFIG: Config = {
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
   cache: { isKept: true, ttlMs: HOUR_S * 1000 },
-  discovery: { isEnabled: true, precedence: 'scope', policy: {} },
+  discovery: { isEnabled: true, precedence: 'scope', toolRules: [], policy: {} },
 };
 
 const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness'];
@@ -117,8 +120,7 @@ function cacheOf(reader: Reader, value: unknown): Config['cache'] {
 
 function discoveryOf(reader: Reader, root: Record<string, unknown>): DiscoverySettings {
   const discovery = reader.section(root.discovery, 'discovery');
-  // What the contract has and this version does not do yet is better said than passed over.
-  reader.keys(discovery, 'discovery', ['cache', 'enabled', 'precedence'], ['toolRules']);
+  reader.keys(discovery, 'discovery', ['cache', 'enabled', 'precedence', 'toolRules']);
   const { precedence = 'scope' } = discovery;
   const isKnown = precedence === 'scope' || precedence === 'first-wins';
   if (!isKnown) reader.fault('discovery.precedence', 'is one of scope, first-wins');
@@ -127,6 +129,7 @@ function discoveryOf(reader: Reader, root: Record<string, unknown>): DiscoverySe
   return {
     isEnabled: reader.flag(discovery.enabled, 'discovery.enabled', true),
     precedence: isKnown ? precedence : 'scope',
+    toolRules: toolRulesOf(reader, discovery.toolRules, 'discovery.toolRules'),
     policy,
   };
 }

@@ -1,6 +1,7 @@
 // What the definition of one server may say in a config file. Any fault leaves that server out.
 
 import type { OAuthSettings, RemoteServer, ServerDefinition, StdioServer } from '../core/server-definition.ts';
+import { NO_FILTER } from '../core/tool-gate.ts';
 import type { Reader } from './reader.ts';
 
 const SERVER_KEYS = [
@@ -39,6 +40,7 @@ export function serverOf(
     startTimeoutMs: reader.optionalCount(fields.startTimeoutMs, `${place}.startTimeoutMs`),
     idleMs: reader.optionalCount(fields.idleMs, `${place}.idleMs`),
     sharing: sharingOf(reader, place, fields.sharing),
+    tools: NO_FILTER,
     trustHints: reader.flag(fields.trustHints, `${place}.trustHints`, false),
   };
   const definition =
@@ -57,7 +59,7 @@ function sharingOf(reader: Reader, place: string, value: unknown): ServerDefinit
 
 type Own<Definition extends ServerDefinition> = Omit<
   Definition,
-  'name' | 'description' | 'timeoutMs' | 'startTimeoutMs' | 'idleMs' | 'sharing' | 'trustHints'
+  'name' | 'description' | 'timeoutMs' | 'startTimeoutMs' | 'idleMs' | 'sharing' | 'trustHints' | 'tools'
 >;
 
 function stdioOf(

@@ -21,6 +21,7 @@ import type { Session } from './session.ts';
 import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
 import { type OwnAnswer, SlotTable } from './slot-table.ts';
 import { Tasks } from './tasks.ts';
+import type { ToolGate } from './tool-gate.ts';
 import type { Wishes } from './wishes.ts';
 
 /** What a running instance offers. */
@@ -55,6 +56,7 @@ export interface BackendPorts {
 export interface BackendOptions {
   readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints'>;
   readonly known: KnownServer;
+  readonly gate: () => ToolGate;
   readonly key: InstanceKey;
   readonly ports: BackendPorts;
   readonly context: BackendContext;
@@ -83,7 +85,7 @@ export class Backend implements SlotOwner {
   readonly #opening: Opening;
   readonly #senders = new Senders();
 
-  constructor({ definition, known, key, ports, context }: BackendOptions) {
+  constructor({ definition, known, gate, key, ports, context }: BackendOptions) {
     const server = definition.name;
     this.server = server;
     this.key = key;
@@ -112,6 +114,7 @@ export class Backend implements SlotOwner {
     this.#desk = new CallDesk({
       ...parts,
       backend: this,
+      gate,
       maxDepth: context.limits.maxDepth,
       trustsHints: definition.trustHints,
       isSafe: (name) => this.#isSafe(name),

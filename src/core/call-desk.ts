@@ -9,12 +9,14 @@ import { NEEDS_NO_LANE } from './lane.ts';
 import type { ClientRequest, Slot } from './slot.ts';
 import type { SlotTable } from './slot-table.ts';
 import type { Tasks } from './tasks.ts';
+import type { ToolGate } from './tool-gate.ts';
 import { Wishes } from './wishes.ts';
 
 export interface CallDeskPorts {
   readonly backend: Backend;
   readonly slots: SlotTable;
   readonly tasks: Tasks;
+  readonly gate: () => ToolGate;
   readonly maxDepth: number;
   /** Whether the server is believed that a tool does no harm twice. */
   readonly trustsHints: boolean;
@@ -47,6 +49,7 @@ export class CallDesk {
     slot.owner = this.#ports.backend;
     switch (role) {
       case 'call':
+        if (this.#refuses(slot, frame, read)) return;
         if (this.#ports.trustsHints && this.#ports.isSafe(nameOf(slot, frame, read))) slot.again = frame;
         return this.#submit(slot, role, frame, read);
       case 'subscribe':
@@ -58,6 +61,16 @@ export class CallDesk {
       default:
         return this.#submit(slot, role, frame, read);
     }
+  }
+
+  /** The one function that decides whether a call may be made, whatever view it comes from. */
+  #refuses(slot: Slot, frame: Frame, read: Envelope): boolean {
+    const { slots } = this.#ports;
+    const gate = this.#ports.gate();
+    if (gate.isOpen) return false;
+    const refusal = gate.refusalOf(toolIn(nameOf(slot, frame, read)));
+    if (refusal !== undefined) slots.fail(slot, refusal);
+    return refusal !== undefined;
   }
 
   /** One that has waited elsewhere: what it is called, and what follows from its answer, is our business now. */
@@ -107,4 +120,10 @@ function hasName(role: MethodRole): boolean {
 /** What is called, as the server knows it. */
 function nameOf({ nameText }: Slot, { b }: Frame, read: Envelope): string {
   return nameText || read.raw(b, read.has(Field.name) ? Field.name : Field.method);
+}
+
+/** The name that stands in JSON, of which each character is one byte. */
+function toolIn(nameText: string): string {
+  const name: unknown = JSON.parse(Buffer.from(nameText, 'latin1').toString());
+  return typeof name === 'string' ? name : '';
 }

@@ -21,6 +21,8 @@ export interface HandshakeContext {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly servers: ServerDirectory;
+  /** The view of a client that looks for tools before it uses them. */
+  readonly discoverView: (session: Session, all: JoinedView) => View;
   /** The bridge's own version. */
   readonly version: string;
 }
@@ -75,7 +77,8 @@ export class Handshake {
   #open(session: Session, hello: Hello): View {
     const choice = chooseView(hello, this.#context.servers);
     if (choice.kind === 'server') return new ServerView(session, choice.server, this.#context.limits);
-    return new JoinedView(session, choice.servers, this.#context);
+    const all = new JoinedView(session, choice.servers, this.#context);
+    return choice.kind === 'all' ? all : this.#context.discoverView(session, all);
   }
 
   #welcomeControl(session: Session, hello: Hello, idText: string): void {

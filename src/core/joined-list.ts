@@ -6,6 +6,7 @@ import { findMembers } from '../wire/json-members.ts';
 import { LISTS, type ListKind } from './era/era-2025.ts';
 import { joinedName } from './joined-names.ts';
 import type { ListPage } from './known-server.ts';
+import type { ToolGate } from './tool-gate.ts';
 
 export interface JoinedItem {
   readonly bytes: Buffer;
@@ -30,6 +31,23 @@ export function joinedPart(kind: ListKind, pages: readonly ListPage[], alias: st
   const part = made.get(alias) ?? makePart(kind, pages, alias);
   made.set(alias, part);
   return part;
+}
+
+const permitted = new WeakMap<ToolGate, WeakMap<JoinedPart, JoinedPart>>();
+
+/** What of it a client may see. What it may not call keeps its name, so that nobody else gets that. */
+export function permittedPart(part: JoinedPart, gate: ToolGate): JoinedPart {
+  if (gate.isOpen) return part;
+  const known = permitted.get(gate) ?? new WeakMap<JoinedPart, JoinedPart>();
+  permitted.set(gate, known);
+  const mayCall = ({ key }: JoinedItem): boolean => gate.refusalOf(decoded(part.ownKeys.get(key))) === undefined;
+  const seen = known.get(part) ?? { ...part, items: part.items.filter(mayCall) };
+  known.set(part, seen);
+  return seen;
+}
+
+function decoded(ownKey = '""'): string {
+  return JSON.parse(Buffer.from(ownKey, 'latin1').toString()) as string;
 }
 
 function makePart(kind: ListKind, pages: readonly ListPage[], alias: string): JoinedPart {

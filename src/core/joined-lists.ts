@@ -6,7 +6,7 @@ import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
 import { LISTS, type ListKind } from './era/era-2025.ts';
-import { type JoinedItem, type JoinedPart, joinedPart, renamed } from './joined-list.ts';
+import { type JoinedItem, type JoinedPart, joinedPart, permittedPart, renamed } from './joined-list.ts';
 import { aliasIn } from './joined-names.ts';
 import type { Leg } from './leg.ts';
 import { waitForLists } from './list-wait.ts';
@@ -47,7 +47,9 @@ export class JoinedLists {
 
   partOf({ alias, leg }: JoinedLeg, kind: ListKind): JoinedPart | undefined {
     const pages = leg.pagesOf(kind);
-    return pages === undefined ? undefined : joinedPart(kind, pages, alias);
+    if (pages === undefined) return undefined;
+    const part = joinedPart(kind, pages, alias);
+    return kind === 'tools' ? permittedPart(part, leg.server.gate) : part;
   }
 
   isKnown(kind: ListKind): boolean {
@@ -102,7 +104,7 @@ export class JoinedLists {
   }
 
   notFound(kind: ListKind, name: string): BridgeError {
-    const names = this.legs.flatMap((leg) => [...(this.partOf(leg, kind)?.ownKeys.keys() ?? [])]);
+    const names = this.legs.flatMap((leg) => (this.partOf(leg, kind)?.items ?? []).map(({ key: name }) => name));
     const similar = nearest(name, names);
     const thing = kind === 'tools' ? 'tool' : 'prompt';
     const hint = similar.length === 0 ? `See ${LISTS[kind].method}.` : `Did you mean ${similar.join(', ')}?`;

@@ -41,8 +41,8 @@ export class JoinedView implements View {
   readonly isTransparent = false;
   readonly #session: Session;
   readonly #context: JoinedViewContext;
-  readonly #lists: JoinedLists;
-  readonly #pending: PendingRequests;
+  readonly lists: JoinedLists;
+  readonly pending: PendingRequests;
   readonly #resources: JoinedResources;
   /** Names as clients spell them, with their quotes, and whose they are; filled as they are used. */
   readonly #targets = { tools: new Map<string, Target>(), prompts: new Map<string, Target>() };
@@ -55,14 +55,14 @@ export class JoinedView implements View {
   constructor(session: Session, servers: readonly Server[], context: JoinedViewContext) {
     this.#session = session;
     this.#context = context;
-    this.#lists = new JoinedLists(context.clock);
-    this.#lists.legs = this.#legsTo(servers);
-    this.#pending = new PendingRequests(session, context.limits);
-    this.#resources = new JoinedResources(this.#lists, this.#pending);
+    this.lists = new JoinedLists(context.clock);
+    this.lists.legs = this.#legsTo(servers);
+    this.pending = new PendingRequests(session, context.limits);
+    this.#resources = new JoinedResources(this.lists, this.pending);
   }
 
   get #legs(): readonly JoinedLeg[] {
-    return this.#lists.legs;
+    return this.lists.legs;
   }
 
   /** The legs that there are, and new ones. */
@@ -147,20 +147,20 @@ export class JoinedView implements View {
     const name = read.decode(request.frame.b, Field.name);
     if (typeof name !== 'string')
       return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.name is missing'));
-    const found = this.#lists.find(kind, name);
-    if (found === undefined) return this.#refuse(request, read, rpcErrorOf(this.#lists.notFound(kind, name)));
+    const found = this.lists.find(kind, name);
+    if (found === undefined) return this.#refuse(request, read, rpcErrorOf(this.lists.notFound(kind, name)));
     if (!('alias' in found)) {
       const text = read.raw(request.frame.b, Field.name);
       // There are too many spellings with escapes to keep them.
       if (!text.includes('\\')) this.#targets[kind].set(text, found);
       return this.#callTarget(found, request, read);
     }
-    const slot = this.#pending.open(request, read);
+    const slot = this.pending.open(request, read);
     if (slot === undefined) return;
-    this.#pending.later(slot, this.#lists.learn(found, kind), () => {
-      const target = this.#lists.find(kind, name);
-      if (target === undefined || 'alias' in target) throw this.#lists.notFound(kind, name);
-      this.#pending.give(slot, request, target.leg.use(), target.ownKey);
+    this.pending.later(slot, this.lists.learn(found, kind), () => {
+      const target = this.lists.find(kind, name);
+      if (target === undefined || 'alias' in target) throw this.lists.notFound(kind, name);
+      this.pending.give(slot, request, target.leg.use(), target.ownKey);
     });
   }
 
@@ -168,19 +168,19 @@ export class JoinedView implements View {
 
   #list(request: ClientRequest, read: Envelope): void {
     const [kind] = methodOf(request.frame.b, read).lists;
-    const slot = this.#pending.open(request, read);
+    const slot = this.pending.open(request, read);
     if (slot === undefined || kind === undefined) return;
     const cursor = cursorIn(request.frame, read);
-    if (this.#lists.isKnown(kind)) return this.#answerList(slot, kind, cursor);
+    if (this.lists.isKnown(kind)) return this.#answerList(slot, kind, cursor);
     this.#lookedMs = this.#context.clock.now();
-    this.#pending.later(slot, this.#lists.whenListed(kind), () => this.#answerList(slot, kind, cursor));
+    this.pending.later(slot, this.lists.whenListed(kind), () => this.#answerList(slot, kind, cursor));
   }
 
   #answerList(slot: Slot, kind: ListKind, cursor: unknown): void {
-    const page = this.#lists.page(kind, cursor);
-    if (page === undefined) return this.#pending.refuse(slot, NO_SUCH_CURSOR);
+    const page = this.lists.page(kind, cursor);
+    if (page === undefined) return this.pending.refuse(slot, NO_SUCH_CURSOR);
     this.#listed.add(kind);
-    this.#pending.answer(slot, () => this.#session.answerList(slot.idText, LISTS[kind].member, page));
+    this.pending.answer(slot, () => this.#session.answerList(slot.idText, LISTS[kind].member, page));
   }
 
   #listChanged(kind: ListKind): void {
@@ -199,25 +199,25 @@ export class JoinedView implements View {
   #complete(request: ClientRequest, read: Envelope): void {
     const ref = refIn(request.frame, read);
     if (ref === undefined) return this.#refuse(request, read, NO_SUCH_REF);
-    const slot = this.#pending.open(request, read);
+    const slot = this.pending.open(request, read);
     if (slot === undefined) return;
     const learning = this.#learnRef(ref);
     if (learning === undefined) this.#completeKnown(slot, request, ref);
-    else this.#pending.later(slot, learning, () => this.#completeKnown(slot, request, ref));
+    else this.pending.later(slot, learning, () => this.#completeKnown(slot, request, ref));
   }
 
   /** Has the servers asked whose lists decide who is to complete it; undefined if they are known. */
   #learnRef({ kind, key }: CompletionRef): Promise<void> | undefined {
     if (kind === 'resource') return this.#resources.learn();
-    const found = this.#lists.find('prompts', key);
-    return found !== undefined && 'alias' in found ? this.#lists.learn(found, 'prompts') : undefined;
+    const found = this.lists.find('prompts', key);
+    return found !== undefined && 'alias' in found ? this.lists.learn(found, 'prompts') : undefined;
   }
 
   #completeKnown(slot: Slot, request: ClientRequest, ref: CompletionRef): void {
     const target = this.#targetOf(ref);
-    if (target === undefined) return this.#pending.refuse(slot, NO_SUCH_REF);
+    if (target === undefined) return this.pending.refuse(slot, NO_SUCH_REF);
     const frame = changedFrame(request.frame, ref.span, JSON.stringify(target.key));
-    this.#pending.give(slot, { ...request, frame }, target.leg.use());
+    this.pending.give(slot, { ...request, frame }, target.leg.use());
   }
 
   #targetOf({ kind, key }: CompletionRef): { leg: Leg; key: string } | undefined {
@@ -225,7 +225,7 @@ export class JoinedView implements View {
       const place = this.#resources.placeOf(key);
       return place === undefined ? undefined : { leg: place.leg, key: place.uri };
     }
-    const found = this.#lists.find('prompts', key);
+    const found = this.lists.find('prompts', key);
     if (found === undefined || 'alias' in found) return undefined;
     return { leg: found.leg, key: JSON.parse(Buffer.from(found.ownKey, 'latin1').toString()) as string };
   }
@@ -249,7 +249,7 @@ export class JoinedView implements View {
 
   #listTasks(request: ClientRequest, read: Envelope): void {
     if (cursorIn(request.frame, read) !== undefined) return this.#refuse(request, read, NO_SUCH_CURSOR);
-    listTasks(this.#session, this.#pending, request, read);
+    listTasks(this.#session, this.pending, request, read);
   }
 
   listsToldChanged(): void {
@@ -267,7 +267,7 @@ export class JoinedView implements View {
   serversChanged(servers: ServerDirectory): void {
     const now = new Map(serversFor(this.#session.cwd, servers).map((server) => [server.name, server]));
     const before = this.#legs;
-    this.#lists.legs = this.#legsTo([...now.values()]);
+    this.lists.legs = this.#legsTo([...now.values()]);
     const isSame = before.length === this.#legs.length && before.every((joined, i) => joined === this.#legs[i]);
     for (const { leg } of before) {
       const server = now.get(leg.server.name);

@@ -34,7 +34,7 @@ export class PendingRequests implements SlotOwner {
     known
       .then(() => (this.#isStillHere(slot) ? then() : undefined))
       .catch((error: unknown) => {
-        if (this.#isStillHere(slot)) this.refuse(slot, failureOf(error));
+        if (this.#isStillHere(slot)) this.refuse(slot, failureOf(error, slot.errorOf));
       });
   }
 

@@ -18,6 +18,8 @@ function rpcCodeOf(code: BridgeErrorCode): number {
       return METHOD_NOT_FOUND;
     case 'RESOURCE_NOT_FOUND':
       return NO_SUCH_RESOURCE;
+    case 'TOOL_ARGUMENTS_INVALID':
+    case 'TOOL_DISABLED':
     case 'VIEW_UNKNOWN':
       return INVALID_PARAMS;
     case 'REQUEST_REFUSED':
@@ -27,15 +29,15 @@ function rpcCodeOf(code: BridgeErrorCode): number {
   }
 }
 
-/** The `error` member of a response, as JSON. */
-export function rpcErrorOf(error: BridgeError): string {
-  const data = { code: error.code, server: error.server, hint: error.hint };
+/** The `error` member of a response, as JSON; `more` goes into its data. */
+export function rpcErrorOf(error: BridgeError, more?: Readonly<Record<string, unknown>>): string {
+  const data = { code: error.code, server: error.server, hint: error.hint, ...more };
   return JSON.stringify({ code: rpcCodeOf(error.code), message: error.message, data });
 }
 
 /** The same for whatever was thrown; of what nobody expected nothing is shown. */
-export function failureOf(thrown: unknown): string {
-  return thrown instanceof BridgeError ? rpcErrorOf(thrown) : rpcError(INTERNAL_ERROR, 'The bridge has failed');
+export function failureOf(thrown: unknown, errorOf: (error: BridgeError) => string = rpcErrorOf): string {
+  return thrown instanceof BridgeError ? errorOf(thrown) : rpcError(INTERNAL_ERROR, 'The bridge has failed');
 }
 
 export function rpcError(code: number, message: string, data?: Readonly<Record<string, unknown>>): string {

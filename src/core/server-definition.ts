@@ -1,5 +1,7 @@
 // An MCP server that the bridge knows by name, wherever the definition was found.
 
+import type { ToolFilter } from './tool-gate.ts';
+
 interface AnyServer {
   readonly name: string;
   readonly description: string;
@@ -7,6 +9,8 @@ interface AnyServer {
   readonly timeoutMs: number | undefined;
   /** How long it may take to start; undefined for the default. */
   readonly startTimeoutMs: number | undefined;
+  /** Which of its tools may be used, as the file says that it was found in. */
+  readonly tools: ToolFilter;
   /** Who may share an instance: whoever can, everybody, or nobody. */
   readonly sharing: 'auto' | 'shared' | 'dedicated';
   /** Whether what it says of its tools (`readOnlyHint`, `idempotentHint`) is believed. */

@@ -10,6 +10,7 @@ import { listTasks } from './client-tasks.ts';
 import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { Leg } from './leg.ts';
 import { PendingRequests } from './pending-requests.ts';
+import { withPermittedTools } from './permitted-tools.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -67,6 +68,8 @@ export class ServerView implements View {
     if (slot === undefined) return;
     const [kind] = methodOf(request.frame.b, read).lists;
     if (role === 'list' && kind !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#given.add(kind));
+    if (role === 'list' && this.#isRestricted(request, read))
+      slot.onAnswer = (answer, said) => this.#permitted(answer, said);
     backend.submit(slot, request, read);
   }
 
@@ -89,9 +92,22 @@ export class ServerView implements View {
     const cursor = cursorIn(frame, read);
     const page = this.#leg.pagesOf(kind)?.find((known) => known.cursor === cursor);
     if (page === undefined) return false;
+    const { gate } = this.#leg.server;
+    const { result } = page;
+    const whole = { b: result, start: 0, end: result.length - 1 };
+    const seen = kind === 'tools' && !gate.isOpen ? withPermittedTools(whole, 0, gate) : whole;
     this.#given.add(kind);
-    this.#session.answerBytes(read.raw(frame.b, Field.id), page.result);
+    this.#session.answerBytes(read.raw(frame.b, Field.id), seen.b);
     return true;
+  }
+
+  /** Whether it asks for tools, of which it may not call all. */
+  #isRestricted({ frame }: ClientRequest, read: Envelope): boolean {
+    return methodOf(frame.b, read).lists[0] === 'tools' && !this.#leg.server.gate.isOpen;
+  }
+
+  #permitted(answer: Frame, read: Envelope): Frame {
+    return read.has(Field.result) ? withPermittedTools(answer, read.from(Field.result), this.#leg.server.gate) : answer;
   }
 
   /** What the client has seen of a server that did not run was not so any more. */

@@ -9,10 +9,12 @@ import type { Leg } from './leg.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import type { BackendContext } from './server-messages.ts';
 import type { Session } from './session.ts';
+import type { ToolGate } from './tool-gate.ts';
 
 export interface ServerOptions {
   readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints' | 'sharing'>;
   readonly known: KnownServer;
+  readonly gate: ToolGate;
   readonly context: BackendContext;
   /** Makes the instance behind a backend. */
   readonly makeInstance: (backend: Backend) => InstancePorts;
@@ -27,7 +29,10 @@ export interface InstancePorts {
 
 export class Server {
   readonly name: string;
+  readonly description: string;
   readonly known: KnownServer;
+  /** Another one when the rules are others. */
+  gate: ToolGate;
   readonly #options: ServerOptions;
   readonly #instances = new Map<Backend, InstancePorts>();
   /** Where clients wait whose roots are not known yet. */
@@ -39,7 +44,9 @@ export class Server {
 
   constructor(options: ServerOptions) {
     this.name = options.definition.name;
+    this.description = options.definition.description;
     this.known = options.known;
+    this.gate = options.gate;
     this.#options = options;
   }
 
@@ -106,6 +113,7 @@ export class Server {
     const backend: Backend = new Backend({
       definition,
       known,
+      gate: () => this.gate,
       key,
       context,
       ports: {
@@ -125,7 +133,7 @@ export class Server {
     const ports: BackendPorts = { start: nothing, usersChanged: nothing, contended: nothing, listLearnt: nothing };
     const { definition, known, context } = this.#options;
     const key = { offers: {}, rootsKey: undefined, owner: undefined };
-    const lobby = new Backend({ definition, known, key, ports, context });
+    const lobby = new Backend({ definition, known, gate: () => this.gate, key, ports, context });
     this.#lobbies.add(lobby);
     return lobby;
   }

@@ -17,7 +17,7 @@ import { Lane } from './lane.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import type { OwnRequest } from './shared-state.ts';
-import type { Slot } from './slot.ts';
+import type { Cut, Slot } from './slot.ts';
 
 /** Bytes that a server has not taken yet, from which on requests wait here, in fair turns, and not in its pipe. */
 export const CONGESTED_BYTES = 1024 * 1024;
@@ -254,7 +254,7 @@ export class SlotTable {
   /** The slot's one answer is an error. The session closes it last, because it may leave with its last answer. */
   fail(slot: Slot, error: BridgeError): void {
     slot.onEnd?.(false);
-    slot.session.answerError(slot.idText, rpcErrorOf(error));
+    slot.session.answerError(slot.idText, slot.errorOf?.(error) ?? rpcErrorOf(error));
     slot.session.close(slot);
   }
 
@@ -320,6 +320,7 @@ export class SlotTable {
     if (read.has(Field.metaProgressToken))
       splice.replace(read.from(Field.metaProgressToken), read.to(Field.metaProgressToken), ours);
     if (slot.nameText !== '') splice.replace(read.from(Field.name), read.to(Field.name), slot.nameText);
+    if (slot.cut !== undefined) cutAround(slot.cut, start);
     splice.send(outbox, b, start, end);
   }
 
@@ -345,4 +346,8 @@ export class SlotTable {
     slot.session.addWaiting(frame.start - frame.end, this.#limits.maxWaitingBytesPerClient);
     return frame;
   }
+}
+
+function cutAround({ from, innerFrom, innerTo, to }: Cut, start: number): void {
+  splice.replace(start + from, start + innerFrom, '').replace(start + innerTo, start + to, '');
 }

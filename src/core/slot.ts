@@ -1,6 +1,7 @@
 // One unanswered request: who asked, under which id, whom we asked, under which id. The session and its owner both
 // hold it, so that whichever goes first finds it and sees to its answer. It is closed exactly once.
 
+import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
@@ -23,6 +24,14 @@ export interface SlotOwner {
   checkTime(slot: Slot, nowMs: number): void;
 }
 
+/** The bytes around a value within which another stands that is meant instead; from the beginning of the frame. */
+export interface Cut {
+  readonly from: number;
+  readonly innerFrom: number;
+  readonly innerTo: number;
+  readonly to: number;
+}
+
 export class Slot {
   readonly session: Session;
   /** Changes hands while it waits. */
@@ -33,6 +42,8 @@ export class Slot {
   readonly tokenText: string;
   /** What the server is told instead of the name that the client has used, with its quotes; '' for the same. */
   nameText = '';
+  /** What of the frame is not passed on, if anything. */
+  cut: Cut | undefined;
   /** Gone once it was sent. */
   unsent: Frame | undefined;
   /** Kept if it may be sent once more when the server dies over it. */
@@ -53,6 +64,8 @@ export class Slot {
   onAnswer: ((answer: Frame, read: Envelope) => Frame) | undefined;
   /** The server's answer is an error, and someone else may be asked instead; rare. */
   onRefusal: (() => void) | undefined;
+  /** Makes the error that its client gets of why it has failed here; rare. */
+  errorOf: ((error: BridgeError) => string) | undefined;
   /** When its time is up, and when at the very last; 0 until the first look at it. See deadline.ts. */
   deadlineMs = 0;
   lastDeadlineMs = 0;

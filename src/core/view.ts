@@ -59,19 +59,17 @@ export interface ServerDirectory {
 
 export type ViewChoice =
   | { readonly kind: 'server'; readonly server: Server }
-  | { readonly kind: 'all'; readonly servers: readonly Server[] };
+  | { readonly kind: 'all' | 'discover'; readonly servers: readonly Server[] };
 
 const SERVER_PREFIX = 'server:';
 
-/** What `wanted` names; without it the default, else the only server there is, else all. Throws what to ask for instead. */
+/** What the client names, else the default. Throws what to ask for instead. */
 export function chooseView({ view, cwd }: Pick<Hello, 'view' | 'cwd'>, servers: ServerDirectory): ViewChoice {
-  const names = servers.names(cwd);
-  const [first] = names;
-  const wanted = view ?? servers.defaultView ?? (names.length === 1 ? `${SERVER_PREFIX}${first}` : 'all');
-  if (wanted === 'all') return { kind: 'all', servers: serversFor(cwd, servers) };
+  const wanted = view ?? servers.defaultView ?? 'discover';
+  if (wanted === 'all' || wanted === 'discover') return { kind: wanted, servers: serversFor(cwd, servers) };
   if (!wanted.startsWith(SERVER_PREFIX))
     throw new BridgeError('VIEW_UNKNOWN', `There is no view ${JSON.stringify(wanted.slice(0, 64))}`, {
-      hint: `A view is "all" or "server:NAME". ${known(servers, cwd)}`,
+      hint: `A view is "discover", "all" or "server:NAME". ${known(servers, cwd)}`,
     });
   const name = wanted.slice(SERVER_PREFIX.length);
   const server = servers.find(name, cwd);

@@ -1,7 +1,10 @@
 // The composition root: wires the socket, the core and the instances together, and takes them apart again.
 
 import type { Duplex } from 'node:stream';
+import { ArgumentCheck } from '../catalog/argument-check.ts';
 import { Catalog } from '../catalog/catalog.ts';
+import { DiscoverView } from '../catalog/discover-view.ts';
+import { ToolFinder } from '../catalog/tool-finder.ts';
 import type { Config } from '../config/schema.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
@@ -16,10 +19,11 @@ import type { ClientReport, ReloadReport, StatusReport } from '../wire/control-r
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
-import { Definitions } from './definitions.ts';
+import { Definitions, type FoundServers } from './definitions.ts';
 import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
 import { ServerPool } from './server-pool.ts';
+import { ToolGates } from './tool-gates.ts';
 
 export interface DaemonOptions {
   readonly socketPath: string;
@@ -56,6 +60,9 @@ export class Daemon {
   readonly #guard = new OrphanGuard();
   readonly #definitions: Definitions;
   readonly #following: PacedTask;
+  readonly #gates = new ToolGates();
+  readonly #check = new ArgumentCheck();
+  readonly #finder = new ToolFinder();
   readonly #pool: ServerPool;
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
@@ -67,7 +74,7 @@ export class Daemon {
     this.#options = options;
     const { logger, limits, config, version } = options;
     this.#definitions = new Definitions({
-      find: (dir) => options.finder.find(dir),
+      find: (dir) => this.#find(dir),
       home: options.homedir,
       leave: (dir) => options.finder.leave(dir),
       dirsInUse: () => this.#connections.clients().flatMap(({ cwd }) => cwd ?? []),
@@ -80,6 +87,7 @@ export class Daemon {
       counters: this.#counters,
       logger,
       servers: this.#pool,
+      discoverView: (session, all) => new DiscoverView(session, all, { finder: this.#finder, check: this.#check }),
       control: (request, answer) => void this.#control(request, answer),
       version,
       clock: systemClock,
@@ -139,6 +147,14 @@ export class Daemon {
     this.#follow(report);
     this.#pool.refresh();
     return report;
+  }
+
+  /** What of its servers' tools may be used is known with them. */
+  async #find(dir: string): Promise<FoundServers> {
+    const found = await this.#options.finder.find(dir);
+    const { toolRules } = this.#options.finder.config.config.discovery;
+    if (await this.#gates.prepare(toolRules, found.servers.values())) this.#pool.renewGates();
+    return found;
   }
 
   #follow({ added, changed, removed, faults }: ReloadReport): void {
@@ -212,6 +228,7 @@ export class Daemon {
     return new ServerPool({
       definitions: this.#definitions,
       defaultView: () => finder.config.config.view,
+      gateOf: (definition) => this.#gates.gateOf(definition),
       origin: () => originOf(finder),
       catalog: new Catalog({ dir: catalogDir, ttlMs: config.cache.ttlMs, date: Date.now, clock, logger }),
       backendContext: {

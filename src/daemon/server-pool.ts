@@ -7,6 +7,7 @@ import type { Backend } from '../core/backend.ts';
 import { Server } from '../core/server.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import type { BackendContext } from '../core/server-messages.ts';
+import type { ToolGate } from '../core/tool-gate.ts';
 import type { ServerDirectory } from '../core/view.ts';
 import { Instance, type InstanceContext } from '../downstream/instance.ts';
 import { inProject } from '../downstream/project.ts';
@@ -19,6 +20,8 @@ export interface ServerPoolOptions {
   readonly defaultView: () => string | undefined;
   readonly origin: () => string;
   readonly catalog: Catalog;
+  /** Which of its tools may be used. */
+  readonly gateOf: (definition: ServerDefinition) => ToolGate;
   readonly backendContext: BackendContext;
   readonly instanceContext: InstanceContext;
 }
@@ -30,6 +33,7 @@ const LOOK_MS = 100;
 
 interface PooledServer {
   readonly server: Server;
+  readonly definition: ServerDefinition;
   /** What it was defined by, before it was for a directory. */
   readonly source: string;
 }
@@ -75,13 +79,22 @@ export class ServerPool implements ServerDirectory {
     if (known !== undefined) return known.server;
     if (namesakes.size >= MOST_NAMESAKES) this.#letGo(namesakes, ({ server }) => server.isUnused);
     const server = this.#make(own);
-    namesakes.set(identity, { server, source: identityOf(definition) });
+    namesakes.set(identity, { server, definition, source: identityOf(definition) });
     return server;
   }
 
   *servers(): Iterable<Server> {
     for (const namesakes of this.#servers.values()) for (const { server } of namesakes.values()) yield server;
     yield* this.#leaving;
+  }
+
+  /** There are other rules now for what may be used of them. */
+  renewGates(): void {
+    for (const namesakes of this.#servers.values())
+      for (const { server, definition } of namesakes.values()) {
+        server.gate = this.#options.gateOf(definition);
+        for (const leg of server.legs.values()) leg.listChanged('tools');
+      }
   }
 
   // --- those that end ---
@@ -116,6 +129,7 @@ export class ServerPool implements ServerDirectory {
     const server: Server = new Server({
       definition,
       known: this.#options.catalog.knownOf(definition),
+      gate: this.#options.gateOf(definition),
       context: this.#options.backendContext,
       makeInstance: (backend) => this.#makeInstance(definition, backend, () => server.stopped(backend)),
     });

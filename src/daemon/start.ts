@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { type ConfigPlace, configFilesOf, loadConfig } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
+import { NO_FILTER } from '../core/tool-gate.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { jsonLogger, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
@@ -123,6 +124,7 @@ function exampleDefinition(program: string): StdioServer {
     idleMs: undefined,
     sharing: 'auto',
     trustHints: false,
+    tools: NO_FILTER,
   };
 }
 

@@ -31,6 +31,8 @@ export type BridgeErrorCode =
   | 'SOCKET_NOT_A_SOCKET'
   | 'SOCKET_PATH_TOO_LONG'
   | 'SOCKET_UNUSABLE'
+  | 'TOOL_ARGUMENTS_INVALID'
+  | 'TOOL_DISABLED'
   | 'TOOL_NOT_FOUND'
   | 'USAGE'
   | 'VIEW_UNKNOWN';

@@ -25,11 +25,14 @@ export interface Members {
   /** Where the closing brace is. */
   readonly close: number;
   readonly isEmpty: boolean;
+  /** The names of all other members. */
+  readonly others: readonly string[];
 }
 
 /** Looks for `names` in the object that opens at b[p]; undefined if that is no object. */
 export function findMembers(b: Buffer, p: number, names: readonly string[]): Members | undefined {
   const spans = new Map<string, Span>();
+  const others: string[] = [];
   const open = p;
   if (byteAt(b, p) !== OPEN_OBJECT) return undefined;
   p = skipSpace(b, p + 1);
@@ -40,11 +43,13 @@ export function findMembers(b: Buffer, p: number, names: readonly string[]): Mem
     const from = skipColon(b, keyEnd);
     const to = from < 0 ? from : skipValue(b, from, 1, DEEPEST);
     if (to < 0) return undefined;
-    if (typeof key === 'string' && names.includes(key)) spans.set(key, { from, to });
+    if (typeof key !== 'string') return undefined;
+    if (names.includes(key)) spans.set(key, { from, to });
+    else others.push(key);
     p = skipSpace(b, to);
     if (byteAt(b, p) !== COMMA) break;
     p = skipSpace(b, p + 1);
   }
   if (byteAt(b, p) !== CLOSE_OBJECT) return undefined;
-  return { spans, close: p, isEmpty: skipSpace(b, open + 1) === p };
+  return { spans, close: p, isEmpty: skipSpace(b, open + 1) === p, others };
 }

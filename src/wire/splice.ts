@@ -9,8 +9,8 @@
 import { invariant } from '../util/invariant.ts';
 import type { Outbox } from './outbox.ts';
 
-/** A request has at most four values to change: its id, its progress token, its tool's name, its cursor. */
-const MOST_CUTS = 4;
+/** A request has its id, its progress token and its tool's name to change, and what stands around its arguments. */
+const MOST_CUTS = 5;
 
 /** Filled anew for each frame; one object serves a whole process. */
 export class Splice {

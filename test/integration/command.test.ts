@@ -33,7 +33,7 @@ describe('start, status, clients, stop', () => {
     expect((await run(['start'])).stdout).toMatch(/runs already .*\(pid \d+\)/);
 
     const client = await RawClient.connect(path);
-    await client.initialize({ 'mcp-bridge/clientId': 'me' });
+    await client.initialize({ 'mcp-bridge/clientId': 'me', 'mcp-bridge/view': 'server:example' });
     expect(textOf(await client.callTool(1, 'add', { a: 2, b: 40 }))).toBe('42');
 
     const status = JSON.parse((await run(['status', '--json'])).stdout) as Record<string, unknown>;
@@ -124,7 +124,7 @@ describe('start, status, clients, stop', () => {
       join(dir, 'mcp-bridge.config.json'),
       JSON.stringify({ mcpServers: { gone: { command: '/no/such', cwd: 'nowhere' } } }),
     );
-    const { stdout } = await run(['connect'], INITIALIZE);
+    const { stdout } = await run(['connect', '--server', 'gone'], INITIALIZE);
     expect(stdout).toContain(`its directory does not exist: ${join(dir, 'nowhere')}`);
     expect((await run(['status'])).stdout).toMatch(
       /gone +failed[\s\S]*\n! Server gone could not be started: its directory does not exist: \/.*\n$/,
@@ -322,7 +322,7 @@ describe('usage', () => {
 test('the example server goes with its daemon', async () => {
   await run(['start']);
   const client = await RawClient.connect(path);
-  await client.initialize();
+  await client.initialize({ 'mcp-bridge/view': 'server:example' });
   const pid = Number(/\d+/.exec(textOf(await client.callTool(1, 'visitors')))?.[0]);
   await run(['stop']);
   await untilGone(pid);

@@ -106,7 +106,8 @@ describe('the entry that is written', () => {
     });
     const { stdout } = await runCommand(['connect'], { env, cwd: home, input: INITIALIZE + LIST });
     await run('stop');
-    expect(stdout).toContain('"echo"');
+    expect(stdout).toContain('"execute_tool"');
+    expect(stdout).toContain('Tools of many servers');
   });
 });
 

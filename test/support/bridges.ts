@@ -8,7 +8,7 @@ import { validate } from '../../src/config/schema.ts';
 import { Daemon } from '../../src/daemon/daemon.ts';
 import { jsonLogger } from '../../src/local/log-sink.ts';
 import { RawClient } from './raw-client.ts';
-import { PROGRAM, TestDaemon, type TestStatus } from './test-daemon.ts';
+import { PROGRAM, TestDaemon, type TestStatus, withView } from './test-daemon.ts';
 
 export interface Bridge {
   /** A connection that has said nothing yet. */
@@ -20,7 +20,7 @@ export interface Bridge {
 export type OpenBridge = (config: object) => Promise<Bridge>;
 
 const inMemory: OpenBridge = (file) => {
-  const { config } = validate(file, (path) => path);
+  const { config } = validate(withView(file), (path) => path);
   const daemon = new Daemon({
     socketPath: 'none',
     config,

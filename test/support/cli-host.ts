@@ -1,5 +1,6 @@
 // What a verb is given, in memory: a terminal or a pipe, and a home of its own.
 
+import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { CliHost } from '../../src/cli/host.ts';
 
@@ -7,6 +8,8 @@ export interface FakeHost extends CliHost {
   /** What has been written. */
   said(): string;
   complaints(): string;
+  /** The person presses Ctrl-C. */
+  interrupt(): void;
 }
 
 export interface FakeTerminal {
@@ -24,9 +27,10 @@ export function fakeHost(
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   if (terminal !== undefined) {
     Object.assign(stdin, { isTTY: true });
-    Object.assign(stdout, { isTTY: true, columns: terminal.columns });
+    for (const stream of [stdout, stderr]) Object.assign(stream, { isTTY: true, columns: terminal.columns });
   }
   stdin.end(terminal?.answer === undefined ? '' : `${terminal.answer}\n`);
+  const interrupted = new EventEmitter();
   const text = (stream: PassThrough) => () => String(stream.read() ?? '');
   return {
     ...{
@@ -42,5 +46,10 @@ export function fakeHost(
     environment: { HOME: home, MCP_BRIDGE_SOCKET: `${home}/b.sock`, ...env },
     said: text(stdout),
     complaints: text(stderr),
+    interrupt: () => interrupted.emit('interrupt'),
+    onInterrupt(listener) {
+      interrupted.once('interrupt', listener);
+      return () => interrupted.off('interrupt', listener);
+    },
   };
 }

@@ -1,6 +1,9 @@
 // The core on links in memory, with a clock and a turn of the loop that the test moves, and servers that say what the
 // test tells them to. Nothing happens by itself: settle() lets happen what is due.
 
+import { ArgumentCheck } from '../../src/catalog/argument-check.ts';
+import { DiscoverView } from '../../src/catalog/discover-view.ts';
+import { ToolFinder } from '../../src/catalog/tool-finder.ts';
 import type { Backend } from '../../src/core/backend.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
@@ -10,6 +13,7 @@ import type { ControlHandler } from '../../src/core/router.ts';
 import { type InstancePorts, Server } from '../../src/core/server.ts';
 import type { BackendContext } from '../../src/core/server-messages.ts';
 import type { Session } from '../../src/core/session.ts';
+import { OPEN_GATE } from '../../src/core/tool-gate.ts';
 import { BridgeError } from '../../src/util/bridge-error.ts';
 import type { Logger } from '../../src/util/logger.ts';
 import { FrameSplitter } from '../../src/wire/frame-splitter.ts';
@@ -341,6 +345,7 @@ export class TestServer {
         ...definition,
       },
       known: new KnownServer({ date: () => clock.now(), ttlMs, changed: () => undefined }),
+      gate: OPEN_GATE,
       context,
       makeInstance: (backend) => {
         const instance = new TestInstance(this, backend, settings);
@@ -466,10 +471,12 @@ export class CoreInMemory {
         names: () => [...this.#servers.keys()],
         find: (name) => this.#servers.get(name)?.server,
         servers: () => [...this.#servers.values()].map(({ server }) => server),
-        defaultView: undefined,
+        defaultView: names.length === 1 ? `server:${names[0]}` : 'all',
         origin: 'In a test.',
       },
       control: options.control ?? (() => undefined),
+      discoverView: (session, all) =>
+        new DiscoverView(session, all, { finder: new ToolFinder(), check: new ArgumentCheck() }),
       version: '0.0.0-test',
       clock: this.clock,
       liveness: { ...DEFAULT_LIVENESS, ...options.liveness },

@@ -55,6 +55,14 @@ export function fixtureServer(env: Record<string, string> = {}): object {
   return { command: process.execPath, args: [FIXTURE], env };
 }
 
+/** Clients that do not say what they want to see see the one server that there is, or all. */
+export function withView(config: object): object {
+  const { client = {}, mcpServers = {} } = config as { client?: object; mcpServers?: object };
+  const names = typeof mcpServers === 'object' ? Object.keys(mcpServers) : [];
+  const view = names.length === 1 ? `server:${names[0]}` : 'all';
+  return typeof client === 'object' ? { ...config, client: { view, ...client } } : config;
+}
+
 export interface TestStatus {
   readonly pid: number;
   readonly clients: number;
@@ -100,7 +108,7 @@ export class TestDaemon {
     const path = join(dir, 'b.sock');
     const args = [PROGRAM, 'serve', '--mcp-bridge-socket', path, '--log-level', 'debug', ...(options.args ?? [])];
     if (config !== undefined) {
-      writeFileSync(join(dir, 'config.json'), JSON.stringify(config));
+      writeFileSync(join(dir, 'config.json'), JSON.stringify(withView(config)));
       args.push('--config', join(dir, 'config.json'));
     }
     const [program, ...programArgs] =

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Catalog } from '../../../src/catalog/catalog.ts';
 import type { RemoteServer, ServerDefinition, StdioServer } from '../../../src/core/server-definition.ts';
+import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 import type { Logger } from '../../../src/util/logger.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
@@ -15,6 +16,7 @@ const COMMON = {
   idleMs: undefined,
   sharing: 'auto',
   trustHints: false,
+  tools: NO_FILTER,
 } as const;
 const LOCAL: StdioServer = {
   ...COMMON,

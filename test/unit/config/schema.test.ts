@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { EMPTY_CONFIG, type Validated, validate } from '../../../src/config/schema.ts';
+import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 
 const read = (file: unknown): Validated => validate(file, (path) => `/base/${path}`);
 const faultsOf = (file: unknown): readonly string[] => read(file).faults;
@@ -53,6 +54,7 @@ describe('a config file', () => {
           idleMs: 7,
           sharing: 'dedicated',
           trustHints: true,
+          tools: NO_FILTER,
           dir: '/base/.',
         },
         {
@@ -69,12 +71,14 @@ describe('a config file', () => {
           idleMs: undefined,
           sharing: 'auto',
           trustHints: false,
+          tools: NO_FILTER,
         },
       ],
       cache: { isKept: false, ttlMs: 60_000 },
       discovery: {
         isEnabled: false,
         precedence: 'first-wins',
+        toolRules: [],
         policy: { deniedMcpServers: [{ serverName: 'x' }] },
       },
       limits: { ...EMPTY_CONFIG.limits, maxClients: 7 },
@@ -220,5 +224,34 @@ describe('a server at a URL', () => {
     [{ headers: { A: 1 } }, 'mcpServers.s.headers.A must be a string'],
   ])('with %j is left out, with the reason', (entry, fault) => {
     expect(remote(entry)).toEqual([fault]);
+  });
+});
+
+describe('rules for tools', () => {
+  const rulesIn = (toolRules: unknown) => validate({ discovery: { toolRules } }, (path) => path);
+
+  test('are taken as they stand, in their order', () => {
+    const { config, faults } = rulesIn([
+      { pattern: ['a*'], enabled: false },
+      { pattern: ['b'], tags: ['x', 'y'] },
+    ]);
+    expect(faults).toEqual([]);
+    expect(config.discovery.toolRules).toEqual([
+      { patterns: ['a*'], isEnabled: false, tags: [] },
+      { patterns: ['b'], isEnabled: undefined, tags: ['x', 'y'] },
+    ]);
+  });
+
+  test.each<[unknown, string]>([
+    [{}, 'discovery.toolRules must be a list of rules'],
+    [[7], 'discovery.toolRules[0] must be an object'],
+    [[{}], 'discovery.toolRules[0].pattern needs at least one pattern'],
+    [[{ pattern: 'x' }], 'discovery.toolRules[0].pattern must be a list of strings'],
+    [[{ pattern: ['x'], enabled: 1 }], 'discovery.toolRules[0].enabled must be true or false'],
+    [[{ pattern: ['x'], tags: [1] }], 'discovery.toolRules[0].tags[0] must be a string'],
+  ])('that say %j are left out, and it is said why', (toolRules, fault) => {
+    const { config, faults } = rulesIn(toolRules);
+    expect(faults).toContain(fault);
+    expect(config.discovery.toolRules).toEqual([]);
   });
 });

@@ -44,10 +44,9 @@ describe('a view', () => {
     expect(chosen(undefined, ['a'], 'all')).toEqual(['all', 'a']);
   });
 
-  test('that is left out everywhere is the only server there is, else all', () => {
-    expect(chosen(undefined, ['a'])).toEqual(['server', 'a']);
-    expect(chosen(undefined, ['a', 'b'])).toEqual(['all', 'a', 'b']);
-    expect(chosen(undefined, [])).toEqual(['all']);
+  test('that is left out everywhere is that of a client which looks for tools first', () => {
+    expect(chosen(undefined, ['a', 'b'])).toEqual(['discover', 'a', 'b']);
+    expect(chosen(undefined, [])).toEqual(['discover']);
   });
 
   test('may hold a colon in its name', () => {

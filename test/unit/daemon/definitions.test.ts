@@ -3,12 +3,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ServerDefinition } from '../../../src/core/server-definition.ts';
+import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 import { Definitions, type FoundServers } from '../../../src/daemon/definitions.ts';
 
 function definition(name: string, url: string): ServerDefinition {
   return {
     ...{ name, description: '', timeoutMs: undefined, startTimeoutMs: undefined, idleMs: undefined },
-    ...{ sharing: 'auto', trustHints: false, transport: 'http', url, headers: {}, isFilledIn: true },
+    ...{ sharing: 'auto', trustHints: false, tools: NO_FILTER, transport: 'http', url, headers: {}, isFilledIn: true },
     ...{ headersHelper: undefined, oauth: {} as never },
   };
 }

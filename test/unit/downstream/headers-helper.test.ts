@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RemoteServer } from '../../../src/core/server-definition.ts';
+import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 import { helperHeaders } from '../../../src/downstream/headers-helper.ts';
 import { OrphanGuard } from '../../../src/downstream/orphan-guard.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
@@ -18,6 +19,7 @@ function serverWith(command: string): RemoteServer {
     idleMs: undefined,
     sharing: 'auto',
     trustHints: false,
+    tools: NO_FILTER,
     transport: 'http',
     url: 'https://weather.example/mcp',
     headers: {},

@@ -124,11 +124,11 @@ describe('a splice', () => {
     expect(sent((cuts) => cuts, b, start, end).toString()).toBe('abcdef\n');
   });
 
-  test('has room for four cuts and refuses a fifth', () => {
-    const { b, start, end } = frameAt('abcdefgh');
-    const four = (cuts: Splice): Splice => [6, 0, 4, 2].reduce((all, at) => all.replace(at, at + 1, '-'), cuts);
-    expect(sent(four, b, start, end).toString()).toBe('-b-d-f-h\n');
-    expect(() => four(splice.clear()).replace(7, 8, '-')).toThrow('Invariant broken');
+  test('has room for five cuts and refuses a sixth', () => {
+    const { b, start, end } = frameAt('abcdefghij');
+    const five = (cuts: Splice): Splice => [6, 0, 8, 4, 2].reduce((all, at) => all.replace(at, at + 1, '-'), cuts);
+    expect(sent(five, b, start, end).toString()).toBe('-b-d-f-h-j\n');
+    expect(() => five(splice.clear()).replace(7, 8, '-')).toThrow('Invariant broken');
   });
 
   test('writes the characters of its texts as one byte each, so that ids of any spelling come back', () => {

@@ -1,0 +1,26 @@
+// Arguments without what stands in their long texts, decoded: most schemas say no more of a text than that it is one, and
+// to decode a megabyte for that would cost more than to pass it on.
+
+import { byteAt, COLON, DEEPEST, QUOTE, skipSpace, skipString, skipValue } from '../wire/json-grammar.ts';
+
+/** Shorter ones are decoded as they are. */
+const LONG_TEXT = 1024;
+const PLACEHOLDER = JSON.stringify('x'.repeat(64));
+
+/** Of the value that begins at b[from], which was found to be JSON before. */
+export function outlineOf(b: Buffer, from: number): unknown {
+  const to = skipValue(b, from, 1, DEEPEST);
+  const parts: string[] = [];
+  let kept = from;
+  for (let p = b.indexOf(QUOTE, from); p >= 0 && p < to; ) {
+    const end = skipString(b, p + 1);
+    const isKey = byteAt(b, skipSpace(b, end)) === COLON;
+    if (end - p > LONG_TEXT && !isKey) {
+      parts.push(b.toString('utf8', kept, p), PLACEHOLDER);
+      kept = end;
+    }
+    p = b.indexOf(QUOTE, end);
+  }
+  parts.push(b.toString('utf8', kept, to));
+  return JSON.parse(parts.join(''));
+}

@@ -1,0 +1,82 @@
+// The five tools of the view `discover`, as agents see them: in as few words as it takes.
+
+export type MetaTool = 'list_mcp_servers' | 'search_tools' | 'list_tools' | 'get_tool_details' | 'execute_tool';
+
+interface Parameter {
+  readonly type: 'string' | 'number' | 'boolean' | 'object';
+  readonly isNeeded?: boolean;
+  readonly description?: string;
+}
+
+interface MetaToolTerms {
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, Parameter>>;
+}
+
+const SERVER: Parameter = { type: 'string', isNeeded: true };
+const TOOL: Parameter = { type: 'string', isNeeded: true };
+
+export const META_TOOLS: Readonly<Record<MetaTool, MetaToolTerms>> = {
+  search_tools: {
+    description: 'Find tools of all servers by what they do. Start here.',
+    parameters: {
+      query: { type: 'string', isNeeded: true, description: 'What you want to do, in words' },
+      server: { type: 'string', description: 'Only of this server' },
+      limit: { type: 'number', description: 'Default 10' },
+    },
+  },
+  get_tool_details: {
+    description: 'Description and input schema of a tool. Read it before execute_tool.',
+    parameters: { server: SERVER, tool: TOOL },
+  },
+  execute_tool: {
+    description: 'Run a tool of a server',
+    parameters: { server: SERVER, tool: TOOL, arguments: { type: 'object', isNeeded: true } },
+  },
+  list_mcp_servers: { description: 'All servers', parameters: {} },
+  list_tools: {
+    description: 'All tools of a server',
+    parameters: { server: SERVER, includeDisabled: { type: 'boolean' } },
+  },
+};
+
+/** The result of `tools/list`. */
+export const META_TOOL_LIST: string = JSON.stringify({
+  tools: Object.entries(META_TOOLS).map(([name, { description, parameters }]) => ({
+    name,
+    description,
+    inputSchema: schemaOf(parameters),
+  })),
+});
+
+function schemaOf(parameters: MetaToolTerms['parameters']): object {
+  const entries = Object.entries(parameters);
+  const required = entries.filter(([, { isNeeded }]) => isNeeded === true).map(([name]) => name);
+  const properties = entries.map(([name, { type, description }]) => [name, { type, description }]);
+  return {
+    type: 'object',
+    ...(entries.length > 0 && { properties: Object.fromEntries(properties) }),
+    ...(required.length > 0 && { required }),
+  };
+}
+
+/** What is wrong with the arguments of such a call: one sentence for each fault. */
+export function argumentFaults(tool: MetaTool, args: Readonly<Record<string, unknown>>): string[] {
+  const { parameters } = META_TOOLS[tool];
+  const missing = Object.entries(parameters)
+    .filter(([name, { isNeeded }]) => isNeeded === true && args[name] === undefined)
+    .map(([name]) => `${name} is missing`);
+  const others = Object.keys(args).flatMap((name) => {
+    const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+    if (parameter === undefined) return [`${JSON.stringify(name.slice(0, 64))} is not known`];
+    return isOf(parameter.type, args[name]) ? [] : [`${name} must be ${ARTICLES[parameter.type]}`];
+  });
+  return [...missing, ...others];
+}
+
+const ARTICLES = { string: 'a string', number: 'a number', boolean: 'true or false', object: 'an object' } as const;
+
+function isOf(type: Parameter['type'], value: unknown): boolean {
+  if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === type && !Number.isNaN(value);
+}

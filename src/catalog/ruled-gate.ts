@@ -1,0 +1,80 @@
+// Which tools may be used: what the config's rules say, and what the client says in whose file the server was found. The
+// last rule that speaks of a tool counts; without one it may be used.
+
+import picomatch from 'picomatch';
+import type { ToolFilter, ToolGate, ToolRule } from '../core/tool-gate.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+
+type Matches = (text: string) => boolean;
+
+interface Judgement {
+  readonly refusal: BridgeError | undefined;
+  readonly tags: readonly string[];
+}
+
+/** A server may ask for as many names as it likes. */
+const MOST_JUDGED = 10_000;
+
+export class RuledGate implements ToolGate {
+  readonly isOpen: boolean;
+  readonly #server: string;
+  readonly #rules: readonly (ToolRule & { readonly matches: Matches })[];
+  readonly #filter: { readonly allows: Matches; readonly denies: Matches };
+  readonly #judged = new Map<string, Judgement>();
+
+  constructor(server: string, rules: readonly ToolRule[], filter: ToolFilter) {
+    this.#server = server;
+    this.#rules = rules.map((rule) => ({ ...rule, matches: matcher(rule.patterns) }));
+    this.#filter = {
+      allows: filter.allow === undefined ? () => true : matcher(filter.allow),
+      denies: matcher(filter.deny),
+    };
+    const filters = filter.allow !== undefined || filter.deny.length > 0;
+    this.isOpen = !filters && rules.every(({ isEnabled }) => isEnabled !== false);
+  }
+
+  refusalOf(tool: string): BridgeError | undefined {
+    return this.#judge(tool).refusal;
+  }
+
+  tagsOf(tool: string): readonly string[] {
+    return this.#judge(tool).tags;
+  }
+
+  #judge(tool: string): Judgement {
+    const known = this.#judged.get(tool);
+    if (known !== undefined) return known;
+    const names = [this.#server, tool, `${this.#server}:${tool}`];
+    const about = this.#rules.filter(({ matches }) => names.some(matches));
+    const isEnabled = about.findLast((rule) => rule.isEnabled !== undefined)?.isEnabled ?? true;
+    const { allows, denies } = this.#filter;
+    const isFiltered = !allows(tool) || denies(tool);
+    const judgement = {
+      refusal: isEnabled && !isFiltered ? undefined : this.#disabled(tool, isFiltered),
+      tags: [...new Set(about.flatMap(({ tags }) => tags))],
+    };
+    if (this.#judged.size >= MOST_JUDGED) this.#judged.clear();
+    this.#judged.set(tool, judgement);
+    return judgement;
+  }
+
+  #disabled(tool: string, isFiltered: boolean): BridgeError {
+    const where = isFiltered ? 'in the file that the server is defined in' : 'by discovery.toolRules of the config';
+    return new BridgeError(
+      'TOOL_DISABLED',
+      `The tool ${JSON.stringify(tool.slice(0, 128))} of ${this.#server} is disabled`,
+      {
+        server: this.#server,
+        hint: `It is switched off ${where}.`,
+      },
+    );
+  }
+}
+
+/** A star stands for slashes too, or a tool with one in its name would slip through. */
+const plain = (text: string): string => text.replaceAll('/', '\u2215');
+
+function matcher(patterns: readonly string[]): Matches {
+  const matches = patterns.map((pattern) => picomatch(plain(pattern), { dot: true, nonegate: true }));
+  return (text) => matches.some((match) => match(plain(text)));
+}

@@ -1,0 +1,145 @@
+// `mcp-bridge call`: runs a tool, shows how it goes on, and prints what it answers.
+
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { text as textFrom } from 'node:stream/consumers';
+import type { Answer, ToolClient } from '../client/tool-client.ts';
+import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
+import { type Blob, blobLine, callResult, shown } from './call-result.ts';
+import { DONE, FAILED, INTERRUPTED } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { ProgressLine } from './progress-line.ts';
+import { checkOut, saveBlobs } from './saved-blobs.ts';
+import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
+import { ask, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+
+export interface CallValues extends ToolVerbValues {
+  readonly server: string;
+  readonly tool: string;
+  readonly arguments?: readonly string[] | undefined;
+  readonly args?: string | undefined;
+  readonly 'args-file'?: string | undefined;
+  readonly stdin?: boolean | undefined;
+  readonly out?: string | undefined;
+  readonly timeout?: string | undefined;
+}
+
+const MOST_MS = 2 ** 31 - 1;
+
+/** Why a call was given up: not a failure that anyone must be told of. */
+const INTERRUPT = Symbol('interrupt');
+
+export async function call(values: CallValues, host: CliHost): Promise<number> {
+  const timeoutMs = timeoutIn(values);
+  checkOut(values.out, host.cwd);
+  const given = await givenArguments(values, host);
+  const answer = await withTools(values, host, async (client) => {
+    const args = given ?? (await typedArguments(values, client));
+    return run(values, args, { client, host, timeoutMs });
+  });
+  return answer === undefined ? INTERRUPTED : print(answer, values, host);
+}
+
+function timeoutIn({ timeout }: CallValues): number | undefined {
+  if (timeout === undefined) return undefined;
+  const ms = /^\d+$/.test(timeout) ? Number(timeout) : 0;
+  if (ms < 1 || ms > MOST_MS) throw wrongUsage('call', '--timeout is a number of milliseconds');
+  return ms;
+}
+
+// --- its arguments ---
+
+/** Those that are given as JSON; undefined if they are given one by one. */
+async function givenArguments(values: CallValues, host: CliHost): Promise<string | undefined> {
+  const { arguments: pairs = [], args, 'args-file': file, stdin } = values;
+  const ways = [pairs.length > 0, args !== undefined, file !== undefined, stdin === true];
+  if (ways.filter(Boolean).length > 1 || [args, file].some(Array.isArray))
+    throw wrongUsage('call', 'Arguments come in one way: KEY=VALUE, --args, --args-file or -');
+  if (stdin === true) return argumentsIn(await textFrom(host.stdin), 'What comes from stdin');
+  if (file !== undefined) return argumentsIn(readArguments(resolve(host.cwd, file)), file);
+  return args === undefined ? undefined : argumentsIn(args, '--args');
+}
+
+function readArguments(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw wrongUsage('call', `Cannot read ${path}: ${systemCode(error) ?? messageOf(error)}`);
+  }
+}
+
+async function typedArguments(
+  { server, tool, arguments: pairs = [] }: CallValues,
+  client: ToolClient,
+): Promise<string> {
+  const { inputSchema } = await ask(client, 'get_tool_details', { server, tool });
+  return argumentsFrom(pairs, { server, tool, inputSchema });
+}
+
+// --- the call ---
+
+interface Running {
+  readonly client: ToolClient;
+  readonly host: CliHost;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Undefined if the person has ended it. */
+async function run(
+  { server, tool }: CallValues,
+  args: string,
+  { client, host, timeoutMs }: Running,
+): Promise<Answer | undefined> {
+  const line = new ProgressLine(tool, host);
+  const cancelled = new AbortController();
+  const stopListening = host.onInterrupt(() => cancelled.abort(INTERRUPT));
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => cancelled.abort(timedOut(timeoutMs)), timeoutMs);
+  const wanted = `{"server":${JSON.stringify(server)},"tool":${JSON.stringify(tool)},"arguments":${args}}`;
+  try {
+    return await client.callTool('execute_tool', wanted, {
+      onProgress: (progress) => line.show(progress),
+      onLog: (message) => line.log(message),
+      signal: cancelled.signal,
+    });
+  } catch (error) {
+    if (error === INTERRUPT) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    stopListening();
+    line.clear();
+  }
+}
+
+function timedOut(ms: number): BridgeError {
+  return new BridgeError('CALL_TIMED_OUT', `There was no answer within ${ms} ms, so the call was cancelled`, {
+    hint: '--timeout allows more.',
+  });
+}
+
+// --- its answer ---
+
+function print(answer: Answer, { json, out }: CallValues, host: CliHost): number {
+  const { isError, blocks } = callResult(answer.result);
+  const stream = isError && json !== true ? host.stderr : host.stdout;
+  const isTerminal = (stream as { readonly isTTY?: boolean }).isTTY === true;
+  if (json === true) stream.write(`${answer.text()}\n`);
+  for (const block of json === true ? [] : blocks) {
+    if (block.kind === 'text') stream.write(shown(block.text, isTerminal));
+    else if (block.kind === 'note') stream.write(`${block.text}\n`);
+    else if (out === undefined) stream.write(`${blobLine(block)}; --out FILE saves it\n`);
+  }
+  if (out !== undefined && !isError)
+    save(
+      blocks.filter((block) => block.kind === 'blob'),
+      out,
+      host,
+    );
+  return isError ? FAILED : DONE;
+}
+
+function save(blobs: readonly Blob[], out: string, host: CliHost): void {
+  if (blobs.length === 0)
+    throw new BridgeError('FILE_UNUSABLE', 'Nothing was saved: the answer has no image, audio or file');
+  for (const line of saveBlobs(blobs, out, host.cwd)) host.stderr.write(`${line}\n`);
+}

@@ -1,0 +1,41 @@
+// `mcp-bridge search`: tools of all servers, by what they do.
+
+import { textOf } from '../util/json-value.ts';
+import { DONE } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { printable, table } from './table.ts';
+import { widthOf } from './terminal.ts';
+import { ask, printJson, recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+
+export interface SearchValues extends ToolVerbValues {
+  readonly words?: readonly string[] | undefined;
+  readonly server?: string | undefined;
+  readonly limit?: string | undefined;
+}
+
+export async function search(values: SearchValues, host: CliHost): Promise<number> {
+  const { words = [], server, limit } = values;
+  const query = words.join(' ');
+  if (query.trim() === '') throw wrongUsage('search', 'Say in words what you want to do');
+  if (limit !== undefined && !/^[1-9]\d{0,5}$/.test(limit))
+    throw wrongUsage('search', '--limit is how many tools to show');
+  const wanted = {
+    query,
+    ...(server !== undefined && { server }),
+    ...(limit !== undefined && { limit: Number(limit) }),
+  };
+  const answer = await withTools(values, host, (client) => ask(client, 'search_tools', wanted));
+  if (values.json === true) {
+    printJson(answer, host);
+    return DONE;
+  }
+  const rows = recordsIn(answer.results).map(({ server, tool, relevance, summary }) => [
+    textOf(server),
+    textOf(tool),
+    typeof relevance === 'number' ? relevance.toFixed(2) : '',
+    textOf(summary),
+  ]);
+  const text = table(['SERVER', 'TOOL', 'RELEVANCE', 'SUMMARY'], rows, { width: widthOf(host) });
+  host.stdout.write(rows.length === 0 ? `No tool was found for: ${printable(query)}\n` : text);
+  return DONE;
+}

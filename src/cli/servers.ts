@@ -1,0 +1,34 @@
+// `mcp-bridge servers`: the servers that the bridge offers here, and how many tools they have.
+
+import { textOf } from '../util/json-value.ts';
+import { DONE } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { table } from './table.ts';
+import { widthOf } from './terminal.ts';
+import { ask, printJson, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
+
+export async function servers(values: ToolVerbValues, host: CliHost): Promise<number> {
+  const answer = await withTools(values, host, (client) => ask(client, 'list_mcp_servers'));
+  if (values.json === true) {
+    printJson(answer, host);
+    return DONE;
+  }
+  const list = recordsIn(answer.servers);
+  const rows = list.map((server) => [
+    textOf(server.name),
+    textOf(server.status),
+    toolCount(server),
+    textOf(server.description),
+  ]);
+  const text = table(['SERVER', 'STATUS', 'TOOLS', 'DESCRIPTION'], rows, { width: widthOf(host) });
+  host.stdout.write(list.length === 0 ? NO_SERVER : text);
+  return DONE;
+}
+
+export const NO_SERVER =
+  'The bridge has no server here. What was found, and why it is not used: mcp-bridge discover --all\n';
+
+function toolCount({ toolCount, enabledCount }: Readonly<Record<string, unknown>>): string {
+  if (typeof toolCount !== 'number') return '?';
+  return toolCount === enabledCount ? `${toolCount}` : `${enabledCount} of ${toolCount}`;
+}

@@ -1,0 +1,144 @@
+// The arguments of a call as a person types them, KEY=VALUE, made into JSON by the tool's schema. The result is text, so
+// that a number keeps all of its digits.
+
+import { isRecord } from '../util/json-value.ts';
+import { nearest } from '../util/nearest.ts';
+import { otherParameters, type Parameter, parametersOf, type Shape, typeName } from './tool-schema.ts';
+import { wrongUsage } from './tool-session.ts';
+
+export interface CalledTool {
+  readonly server: string;
+  readonly tool: string;
+  readonly inputSchema: unknown;
+}
+
+interface Pair {
+  readonly key: string;
+  readonly value: string;
+  readonly isJson: boolean;
+}
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+
+/** The text of a JSON object, on one line. */
+export function argumentsFrom(texts: readonly string[], tool: CalledTool): string {
+  const parameters = parametersOf(tool.inputSchema);
+  const members = [...grouped(texts.map(pairIn))].map(([key, pairs]) => {
+    const shape = shapeFor(key, parameters, tool);
+    return `${JSON.stringify(key)}:${jsonFor(key, pairs, shape)}`;
+  });
+  const given = new Set(texts.map((text) => pairIn(text).key));
+  const missing = parameters.filter(({ name, isNeeded }) => isNeeded && !given.has(name)).map(({ name }) => name);
+  if (missing.length > 0)
+    throw wrongUsage(
+      'call',
+      `${missing.join(', ')} must be given`,
+      `See: mcp-bridge describe ${tool.server} ${tool.tool}`,
+    );
+  return `{${members.join(',')}}`;
+}
+
+/** Checks that it is the text of a JSON object, and puts it on one line. `from` says where it stands. */
+export function argumentsIn(text: string, from: string): string {
+  if (!isRecord(parsed(text))) throw wrongUsage('call', `${from} must be a JSON object`);
+  return oneLine(text);
+}
+
+function pairIn(text: string): Pair {
+  const [, key, sign, value] = /^(.+?)(:?=)(.*)$/s.exec(text) ?? [];
+  if (key === undefined || value === undefined)
+    throw wrongUsage('call', `${JSON.stringify(text)} is no argument`, 'Arguments are KEY=VALUE, or KEY:=JSON.');
+  return { key, value, isJson: sign === ':=' };
+}
+
+function grouped(pairs: readonly Pair[]): ReadonlyMap<string, Pair[]> {
+  const groups = new Map<string, Pair[]>();
+  for (const pair of pairs) groups.set(pair.key, [...(groups.get(pair.key) ?? []), pair]);
+  return groups;
+}
+
+function shapeFor(key: string, parameters: readonly Parameter[], { server, tool, inputSchema }: CalledTool): Shape {
+  const shape = parameters.find(({ name }) => name === key)?.shape ?? otherParameters(inputSchema);
+  if (shape !== undefined) return shape;
+  const names = parameters.map(({ name }) => name);
+  const near = nearest(key, names);
+  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `See: mcp-bridge describe ${server} ${tool}`;
+  throw wrongUsage(
+    'call',
+    `${tool} has no parameter ${JSON.stringify(key)}`,
+    names.length > 0 ? hint : 'It takes none.',
+  );
+}
+
+function jsonFor(key: string, pairs: readonly Pair[], shape: Shape): string {
+  const [first] = pairs;
+  if (first === undefined || pairs.length > 1) return listOf(key, pairs, shape);
+  if (first.isJson) return jsonOf(key, first.value);
+  return typed(first.value, shape) ?? wrongValue(key, first.value, shape);
+}
+
+/** An array may be given item by item. */
+function listOf(key: string, pairs: readonly Pair[], shape: Shape): string {
+  if (!shape.types.includes('array')) throw wrongUsage('call', `${key} is given more than once`);
+  const items = pairs.map(({ value, isJson }) => {
+    if (isJson) return jsonOf(key, value);
+    return typed(value, shape.items ?? ANY_TEXT) ?? wrongValue(key, value, shape.items ?? ANY_TEXT);
+  });
+  return `[${items.join(',')}]`;
+}
+
+const ANY_TEXT: Shape = { types: [], values: undefined, items: undefined, schema: {} };
+
+function jsonOf(key: string, value: string): string {
+  if (parsed(value) === undefined) throw wrongUsage('call', `${key}:= must be followed by JSON`);
+  return oneLine(value);
+}
+
+/** JSON for a text, in the first of the types that it can be; undefined if it can be none. */
+function typed(text: string, shape: Shape): string | undefined {
+  const { types, values, items } = shape;
+  if (values !== undefined) {
+    const value = values.find((one) => (typeof one === 'string' ? one : JSON.stringify(one)) === text);
+    return value === undefined ? undefined : JSON.stringify(value);
+  }
+  const may = (type: string): boolean => types.length === 0 || types.includes(type);
+  if (may('boolean') && (text === 'true' || text === 'false')) return text;
+  if (may('null') && text === 'null') return text;
+  if (NUMBER.test(text) && (may('number') || (may('integer') && Number.isInteger(Number(text))))) return text;
+  if ((may('object') && isRecord(parsed(text))) || (may('array') && Array.isArray(parsed(text)))) return oneLine(text);
+  const isOneItem = types.includes('array') && !text.trimStart().startsWith('[');
+  if (isOneItem && !may('string')) {
+    const item = typed(text, items ?? ANY_TEXT);
+    return item === undefined ? undefined : `[${item}]`;
+  }
+  return may('string') ? JSON.stringify(text) : undefined;
+}
+
+function wrongValue(key: string, value: string, shape: Shape): never {
+  const { types, values } = shape;
+  if (values === undefined) {
+    const hint = types.includes('array') ? `Give several as ${key}=A ${key}=B, or as ${key}:=JSON.` : undefined;
+    throw wrongUsage('call', `${key} must be ${typeName(shape)}, and is ${JSON.stringify(value.slice(0, 80))}`, hint);
+  }
+  const names = values.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+  const near = nearest(value, names);
+  throw wrongUsage(
+    'call',
+    `${key} must be one of ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`,
+    near.length === 0 ? undefined : `Did you mean ${near.join(', ')}?`,
+  );
+}
+
+/** Undefined for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // whoever typed it is told so, and where
+  }
+}
+
+/** Between the tokens of JSON a line's end is as good as a space, and within them there is none. */
+function oneLine(json: string): string {
+  return json.replace(/[\r\n]/g, ' ');
+}

@@ -1,0 +1,71 @@
+// The verbs that use the tools of all servers, as yargs knows them. Each is loaded when it is called.
+
+import type { Argv } from 'yargs';
+import type { CallValues } from './call.ts';
+import type { Does } from './commands.ts';
+import type { DescribeValues } from './describe.ts';
+import { CALL, DESCRIBE, SEARCH, SERVERS, TOOLS } from './options.ts';
+import type { SearchValues } from './search.ts';
+import type { ToolVerbValues } from './tool-session.ts';
+import type { ToolsValues } from './tools.ts';
+
+const SERVER = { type: 'string', describe: 'The server' } as const;
+const TOOL = { type: 'string', describe: 'The tool', demandOption: true } as const;
+const WORDS = { type: 'string', array: true, describe: 'What you want to do' } as const;
+const ARGUMENTS = {
+  type: 'string',
+  array: true,
+  describe: 'KEY=VALUE, or KEY:=JSON',
+} as const;
+
+/** yargs knows no lone dash, which stands for stdin. */
+export function withoutDash(args: readonly string[]): string[] {
+  return args.map((arg) => (arg === '-' && args[0] === 'call' ? '--stdin' : arg));
+}
+
+/** `line` is what followed `--`: words and arguments that begin with a dash. */
+export function withToolVerbs(parser: Argv, does: Does, line: readonly string[] = []): Argv {
+  const needed = { ...SERVER, demandOption: true } as const;
+  return parser
+    .command(
+      'servers',
+      'Show the servers that the bridge offers',
+      (y) => y.options(SERVERS),
+      does(async (values: ToolVerbValues, host) => (await import('./servers.ts')).servers(values, host)),
+    )
+    .command(
+      'tools [server]',
+      'Show the tools of a server, or of all',
+      (y) => y.positional('server', SERVER).options(TOOLS),
+      does(async (values: ToolsValues, host) => (await import('./tools.ts')).tools(values, host)),
+    )
+    .command(
+      'search [words..]',
+      'Find tools of all servers by what they do',
+      (y) => y.positional('words', WORDS).options(SEARCH),
+      does(async ({ words = [], ...values }: SearchValues, host) =>
+        (await import('./search.ts')).search({ ...values, words: [...words, ...line] }, host),
+      ),
+    )
+    .command(
+      'describe <server> <tool>',
+      'Show what a tool does and takes, and how to call it',
+      (y) => y.positional('server', needed).positional('tool', TOOL).options(DESCRIBE),
+      does(async (values: DescribeValues, host) => (await import('./describe.ts')).describe(values, host)),
+    )
+    .command(
+      'call <server> <tool> [arguments..]',
+      'Call a tool',
+      (y) =>
+        y
+          .positional('server', needed)
+          .positional('tool', TOOL)
+          .positional('arguments', ARGUMENTS)
+          .options(CALL)
+          .example('$0 call files read_file path=notes.txt', '')
+          .example('$0 call files read_many \'paths:=["a.txt","b.txt"]\'', ''),
+      does(async ({ arguments: pairs = [], ...values }: CallValues, host) =>
+        (await import('./call.ts')).call({ ...values, arguments: [...pairs, ...line] }, host),
+      ),
+    );
+}

@@ -1,0 +1,92 @@
+// `mcp-bridge tools`: the tools of one server, or of all.
+
+import type { ToolClient } from '../client/tool-client.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { textOf } from '../util/json-value.ts';
+import { DONE, FAILED, lineFor } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { NO_SERVER } from './servers.ts';
+import { table } from './table.ts';
+import { widthOf } from './terminal.ts';
+import { ask, printJson, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
+
+export interface ToolsValues extends ToolVerbValues {
+  readonly server?: string | undefined;
+  readonly all?: boolean | undefined;
+}
+
+type Listed = Readonly<Record<string, unknown>>;
+interface Failed {
+  readonly server: string;
+  readonly error: BridgeError;
+}
+
+/** Servers at a time: each may have to be started. */
+const AT_ONCE = 16;
+
+export async function tools(values: ToolsValues, host: CliHost): Promise<number> {
+  const { server } = values;
+  if (server === undefined) return toolsOfAll(values, host);
+  const listed = await withTools(values, host, (client) => listOf(client, server, values));
+  if (values.json === true) printJson(listed, host);
+  else if (recordsIn(listed.tools).length === 0) host.stdout.write('It has no tool that can be used.\n');
+  else host.stdout.write(tableOf([listed], values, host));
+  return DONE;
+}
+
+/** A server that fails is told of, and hides no other. */
+async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
+  const answers = await withTools(values, host, async (client) => {
+    const { servers } = await ask(client, 'list_mcp_servers');
+    const names = recordsIn(servers).map(({ name }) => textOf(name));
+    return inTurn(names, (name) => listOrFailure(client, name, values));
+  });
+  const failed = answers.filter(isFailed);
+  if (values.json === true) printJson({ servers: answers.map(asJson) }, host);
+  else if (answers.length === 0) host.stdout.write(NO_SERVER);
+  else host.stdout.write(tableOf(answers.filter(isListed), values, host));
+  for (const { error } of failed) host.stderr.write(lineFor(error));
+  return failed.length > 0 && failed.length === answers.length ? FAILED : DONE;
+}
+
+async function inTurn<Result>(names: readonly string[], of: (name: string) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let i = 0; i < names.length; i += AT_ONCE)
+    results.push(...(await Promise.all(names.slice(i, i + AT_ONCE).map(of))));
+  return results;
+}
+
+function listOf(client: ToolClient, server: string, { all }: ToolsValues): Promise<Listed> {
+  return ask(client, 'list_tools', { server, ...(all === true && { includeDisabled: true }) });
+}
+
+async function listOrFailure(client: ToolClient, server: string, values: ToolsValues): Promise<Listed | Failed> {
+  try {
+    return await listOf(client, server, values);
+  } catch (error) {
+    if (!(error instanceof BridgeError) || error.code === 'DAEMON_NOT_RUNNING') throw error;
+    return { server, error };
+  }
+}
+
+const isListed = (answer: Listed | Failed): answer is Listed => !isFailed(answer);
+const isFailed = (answer: Listed | Failed): answer is Failed => answer.error instanceof BridgeError;
+
+function asJson(answer: Listed | Failed): object {
+  if (!isFailed(answer)) return answer;
+  const { message, hint } = answer.error;
+  return { server: answer.server, error: { message, hint } };
+}
+
+function tableOf(lists: readonly Listed[], { all }: ToolsValues, host: CliHost): string {
+  const rows = lists.flatMap(({ server, tools }) =>
+    recordsIn(tools).map(({ name, summary, enabled }) => [
+      textOf(server),
+      textOf(name),
+      ...(all === true ? [enabled === false ? 'no' : 'yes'] : []),
+      textOf(summary),
+    ]),
+  );
+  const head = ['SERVER', 'TOOL', ...(all === true ? ['ENABLED'] : []), 'SUMMARY'];
+  return table(head, rows, { width: widthOf(host) });
+}

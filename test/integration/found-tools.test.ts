@@ -1,0 +1,110 @@
+// The view `discover` with real servers behind it and a real client in front: search, details, execution.
+
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterEach, expect, test } from 'vitest';
+import { fixtureServer, PROGRAM, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
+
+const EVERYTHING = {
+  command: process.execPath,
+  args: [join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js'), 'stdio'],
+};
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+async function bridge(config: object): Promise<TestDaemon> {
+  const daemon = await TestDaemon.start({ client: { view: 'discover' }, ...config });
+  ends.push(() => daemon.stop());
+  return daemon;
+}
+
+async function sdkClient(daemon: TestDaemon): Promise<Client> {
+  const client = new Client({ name: 'agent', version: '1' });
+  const args = [PROGRAM, 'connect', '--mcp-bridge-socket', daemon.path];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' }));
+  ends.push(() => client.close());
+  return client;
+}
+
+function textIn(result: object): string {
+  const [content] = (result as { content: { text?: string }[] }).content;
+  return content?.text ?? '';
+}
+
+async function say<Result>(client: Client, name: string, args: Record<string, unknown>): Promise<Result> {
+  return JSON.parse(textIn(await client.callTool({ name, arguments: args }))) as Result;
+}
+
+interface Found {
+  readonly results: readonly { server: string; tool: string; relevance: number }[];
+}
+
+test('an agent goes from a question to the answer of a tool that it has never heard of', async () => {
+  const client = await sdkClient(await bridge({ mcpServers: { everything: EVERYTHING, fixture: fixtureServer() } }));
+  expect((await client.listTools()).tools).toHaveLength(5);
+  const { results } = await say<Found>(client, 'search_tools', { query: 'add two numbers' });
+  const [best] = results;
+  expect(best).toMatchObject({ server: 'everything', tool: 'get-sum' });
+  const details = await say<{ inputSchema: { required: string[] } }>(client, 'get_tool_details', {
+    server: 'everything',
+    tool: 'get-sum',
+  });
+  expect(details.inputSchema.required).toEqual(['a', 'b']);
+  const execute = (tool: string, args: object) =>
+    client.callTool({ name: 'execute_tool', arguments: { server: 'everything', tool, arguments: args } });
+  expect(textIn(await execute('get-sum', { a: 2, b: 40 }))).toContain('42');
+  const { content } = (await execute('get-tiny-image', {})) as { content: { type: string }[] };
+  expect(content.map(({ type }) => type)).toEqual(['text', 'image', 'text']);
+  await expect(execute('get-sum', { a: 'x' })).rejects.toMatchObject({
+    code: -32602,
+    data: { success: false, error: { code: 'TOOL_ARGUMENTS_INVALID', server: 'everything', tool: 'get-sum' } },
+  });
+});
+
+test('progress comes, and a cancellation goes, through execute_tool', async () => {
+  const daemon = await bridge({ mcpServers: { fixture: fixtureServer() } });
+  const client = await sdkClient(daemon);
+  const seen: number[] = [];
+  const execute = (tool: string, args: object, options: object) =>
+    client.callTool(
+      { name: 'execute_tool', arguments: { server: 'fixture', tool, arguments: args } },
+      undefined,
+      options,
+    );
+  const slow = { onprogress: ({ progress }: { progress: number }) => seen.push(progress) };
+  expect(textIn(await execute('slow', { ms: 200, steps: 2 }, slow))).toBe('done');
+  expect(seen).toEqual([1, 2]);
+  const stop = new AbortController();
+  const held = execute('hold', { steps: 1 }, { signal: stop.signal, onprogress: () => stop.abort() });
+  await expect(held).rejects.toThrow();
+  const { cancelled } = JSON.parse(textIn(await execute('seen', {}, {}))) as { cancelled: unknown[] };
+  expect(cancelled).toHaveLength(1);
+});
+
+test('a rule that is new holds for clients that are connected, without a restart', async () => {
+  const dir = tempDir();
+  const config = (rules: object[]) => ({
+    mcpServers: { fixture: fixtureServer() },
+    client: { view: 'server:fixture' },
+    discovery: { toolRules: rules },
+  });
+  const daemon = await TestDaemon.start(config([]), { dir });
+  const client = await daemon.client();
+  await client.request(1, 'tools/list');
+  expect((await client.callTool(2, 'echo', { text: 'x' })).result).toBeDefined();
+  mkdirSync(join(dir, 'new'));
+  writeFileSync(join(dir, 'new/config.json'), JSON.stringify(config([{ pattern: ['fixture:ec*'], enabled: false }])));
+  renameSync(join(dir, 'new/config.json'), join(dir, 'config.json'));
+  for (let method: unknown; method !== 'notifications/tools/list_changed'; ) ({ method } = await client.next());
+  expect((await client.callTool(3, 'echo', { text: 'x' })).error).toMatchObject({ data: { code: 'TOOL_DISABLED' } });
+  const { result } = await client.request(4, 'tools/list');
+  expect(JSON.stringify(result)).not.toContain('"echo"');
+  expect((await daemon.status()).instances).toMatchObject([{ restarts: 0, state: 'ready' }]);
+  client.destroy();
+  await daemon.stop();
+});

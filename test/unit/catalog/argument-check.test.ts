@@ -1,0 +1,119 @@
+// Arguments are looked at before a server is bothered with them: rightly, quickly, whatever a schema says.
+
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ArgumentCheck } from '../../../src/catalog/argument-check.ts';
+import { outlineOf } from '../../../src/catalog/argument-outline.ts';
+import { KnownTool } from '../../../src/catalog/known-tools.ts';
+
+const check = new ArgumentCheck();
+beforeAll(() => check.ready);
+
+function faultIn(inputSchema: unknown, args: unknown): string | undefined {
+  const tool = new KnownTool('t', '"t"', Buffer.from(JSON.stringify({ name: 't', inputSchema })));
+  const text = JSON.stringify(args);
+  const b = Buffer.from(`  ${text}\n`);
+  return check.faultIn(tool, b, { from: 2, to: b.length - 1 });
+}
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    name: { type: 'string' },
+    size: { enum: ['small', 'large'] },
+    nested: { type: 'object', properties: { list: { type: 'array', items: { type: 'integer' } } } },
+  },
+  required: ['name'],
+};
+
+describe('the faults of arguments', () => {
+  test.each<[object, string | undefined]>([
+    [{ name: 'x' }, undefined],
+    [{}, 'arguments.name is missing'],
+    [{ name: 'x', size: 'huge' }, 'arguments.size must be one of ["small","large"]'],
+    [{ name: 'x', nested: { list: [1, 'a'] } }, 'arguments.nested.list.1 must be integer'],
+    [{ name: 7, size: 8 }, 'arguments.name must be string; arguments.size must be one of ["small","large"]'],
+  ])('%j', (args, fault) => {
+    expect(faultIn(SCHEMA, args)).toBe(fault);
+  });
+
+  test.each([
+    'http://json-schema.org/draft-07/schema#',
+    'https://json-schema.org/draft/2020-12/schema',
+    'http://other/',
+  ])('are found by a schema that says it is of %s', ($schema) => {
+    expect(faultIn({ ...SCHEMA, $schema, $id: 'https://x/y' }, {})).toBe('arguments.name is missing');
+    expect(faultIn({ ...SCHEMA, $schema, $id: 'https://x/y' }, { name: '' })).toBeUndefined();
+  });
+
+  test('are found through references that lead round in circles', () => {
+    const schema = {
+      $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } }, required: ['value'] } },
+      $ref: '#/$defs/node',
+    };
+    expect(faultIn(schema, { value: 1, next: { next: { value: 2 } } })).toBe('arguments.next.value is missing');
+  });
+
+  test.each<[string, unknown]>([
+    ['is none', undefined],
+    ['is no object', 'x'],
+    ['is none that anybody understands', { type: 'nothing' }],
+    ['refers to what is elsewhere', { $ref: 'https://example.com/schema.json' }],
+    ['is larger than any that is meant', { description: 'x'.repeat(1_000_000), required: ['a'] }],
+  ])('are the server’s to find where a schema %s', (_, schema) => {
+    expect(faultIn(schema, {})).toBeUndefined();
+  });
+
+  test('are found without running patterns, which might never end', () => {
+    const schema = { properties: { a: { pattern: '^(a+)+$' } }, required: ['b'] };
+    expect(faultIn(schema, { a: `${'a'.repeat(40)}!` })).toBe('arguments.b is missing');
+  });
+
+  test('say nothing of the values', () => {
+    expect(faultIn(SCHEMA, { name: ['s3cret-value'], size: 's3cret-value' })).not.toContain('s3cret');
+  });
+});
+
+describe('arguments with long texts', () => {
+  const long = 'x'.repeat(40_000);
+
+  test.each<[object, object, string | undefined]>([
+    [{ properties: { a: { type: 'string' } } }, { a: long }, undefined],
+    [{ properties: { a: { type: 'integer' } } }, { a: long }, 'arguments.a must be integer'],
+    [{ properties: { a: { maxLength: 50 } } }, { a: long }, 'arguments.a must NOT have more than 50 characters'],
+    [{ properties: { a: { minLength: 30_000 } } }, { a: long }, undefined],
+    [{ properties: { a: { const: long } } }, { a: long }, undefined],
+    [{ not: { properties: { a: { const: long } } } }, { a: long }, 'arguments must NOT be valid'],
+    [{ required: ['b'] }, { a: long }, 'arguments.b is missing'],
+  ])('are judged as all others', (schema, args, fault) => {
+    expect(faultIn(schema, args)).toBe(fault);
+  });
+
+  test('keep everything else in their outline', () => {
+    const text = fc.oneof(fc.string(), fc.string({ minLength: 1025, maxLength: 3000 }));
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        text,
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.constantFrom(null, true, 1),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(text, tie('value'), { maxKeys: 4 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(value, (args) => {
+        const json = JSON.stringify(args);
+        expect(outlineOf(Buffer.from(`${json}\n`), 0)).toEqual(shortened(JSON.parse(json)));
+      }),
+    );
+  });
+});
+
+/** The slow way to say the same. */
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value)) > 1024 ? 'x'.repeat(64) : value;
+  if (Array.isArray(value)) return value.map(shortened);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, shortened(one)]));
+}

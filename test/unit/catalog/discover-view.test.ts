@@ -1,0 +1,334 @@
+// The view `discover`: five tools that find those of all servers, and run them in their own bytes.
+
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { RuledGate } from '../../../src/catalog/ruled-gate.ts';
+import { NO_FILTER } from '../../../src/core/tool-gate.ts';
+import { CoreInMemory, type Message, type TestClient, type TestServer } from '../../support/core-in-memory.ts';
+
+const DISCOVER = { _meta: { 'mcp-bridge/view': 'discover' } };
+const CREATE = {
+  name: 'create_issue',
+  description: 'Open a new issue in a repository\nwith a title.',
+  inputSchema: {
+    type: 'object',
+    properties: { title: { type: 'string', maxLength: 100 }, count: { type: 'integer' } },
+    required: ['title'],
+    additionalProperties: false,
+  },
+  outputSchema: { type: 'object' },
+  annotations: { readOnlyHint: false },
+};
+const READ = { name: 'read_file', description: 'Read a file of the disk', inputSchema: { type: 'object' } };
+
+// They are loaded when they are first needed, which takes longer than a test lets things happen.
+beforeAll(async () => {
+  await Promise.all([import('../../../src/catalog/schema-compiler.ts'), import('../../../src/catalog/tool-search.ts')]);
+});
+
+interface Setting {
+  readonly core: CoreInMemory;
+  readonly client: TestClient;
+  readonly github: TestServer;
+  readonly files: TestServer;
+}
+
+async function setting(): Promise<Setting> {
+  const core = new CoreInMemory({ servers: ['github', 'files'] });
+  const [github, files] = [core.server('github'), core.server('files')];
+  github.has({ tools: [CREATE, { name: 'odd "name"' }] });
+  files.has({ tools: [READ] });
+  const client = await core.ready(DISCOVER);
+  return { core, client, github, files };
+}
+
+let calls = 0;
+
+async function asked({ core, client }: Setting, name: string, args: unknown): Promise<Message> {
+  const id = `call-${++calls}`;
+  client.say({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
+  for (let n = 0; n < 10 && client.answersTo(id).length === 0; n++) await core.settle();
+  return client.answersTo(id)[0] ?? {};
+}
+
+function read(answer: Message): Record<string, unknown> {
+  const [content] = (answer.result?.content ?? []) as { text?: string }[];
+  return JSON.parse(content?.text ?? 'null') as Record<string, unknown>;
+}
+
+const callsOf = (server: TestServer): Message[] => server.requests.filter(({ method }) => method === 'tools/call');
+/** What the server was sent, as it came. */
+const linesOf = (server: TestServer): string[] =>
+  (server.link?.lines ?? []).filter((line) => line.includes('"tools/call"'));
+
+describe('a client that looks for tools', () => {
+  test('has five of them', async () => {
+    const { core, client } = await setting();
+    client.say({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    await core.settle();
+    const tools = client.answersTo(1)[0]?.result?.tools as { name: string }[];
+    expect(tools.map(({ name }) => name).sort()).toEqual([
+      'execute_tool',
+      'get_tool_details',
+      'list_mcp_servers',
+      'list_tools',
+      'search_tools',
+    ]);
+  });
+
+  test('sees the servers, how many tools they have, and whether they run', async () => {
+    const all = await setting();
+    expect(read(await asked(all, 'list_mcp_servers', {}))).toEqual({
+      servers: [
+        { name: 'github', description: '', toolCount: 2, enabledCount: 2, status: 'connected' },
+        { name: 'files', description: '', toolCount: 1, enabledCount: 1, status: 'connected' },
+      ],
+    });
+  });
+
+  test('finds a tool by what it does, of all servers or of one', async () => {
+    const all = await setting();
+    const found = read(await asked(all, 'search_tools', { query: 'file a bug report as an issue' }))
+      .results as object[];
+    expect(found[0]).toEqual({
+      server: 'github',
+      tool: 'create_issue',
+      summary: 'Open a new issue in a repository',
+      relevance: expect.any(Number),
+      tags: [],
+    });
+    const ofFiles = read(await asked(all, 'search_tools', { query: 'issue read', server: 'files', limit: 1 }));
+    expect(ofFiles.results).toMatchObject([{ server: 'files', tool: 'read_file' }]);
+  });
+
+  test.each(['', ' ', '🎉', '.*+?^$()|[]{}\\', 'x'.repeat(1_000_000), '\u202e\u001b[31m'])(
+    'gets an answer to an odd question',
+    async (query) => {
+      const { results } = read(await asked(await setting(), 'search_tools', { query }));
+      expect(Array.isArray(results)).toBe(true);
+    },
+  );
+
+  test('lists the tools of a server, and reads all about one', async () => {
+    const all = await setting();
+    expect(read(await asked(all, 'list_tools', { server: 'files' }))).toEqual({
+      server: 'files',
+      tools: [{ name: 'read_file', summary: 'Read a file of the disk', enabled: true, tags: [] }],
+    });
+    const { name: tool, description, inputSchema, outputSchema, annotations } = CREATE;
+    expect(read(await asked(all, 'get_tool_details', { server: 'github', tool }))).toEqual({
+      ...{ server: 'github', tool, description, inputSchema, outputSchema, annotations, tags: [] },
+    });
+  });
+
+  test('has the prompts and resources of all servers besides', async () => {
+    const { core, client, files } = await setting();
+    files.has({ resources: [{ uri: 'x:1', name: 'x' }] });
+    client.say({ jsonrpc: '2.0', id: 1, method: 'resources/list' });
+    await core.settle();
+    expect(client.answersTo(1)[0]?.result?.resources).toMatchObject([{ uri: 'x:1' }]);
+  });
+
+  test('is told what is wrong with its arguments', async () => {
+    const all = await setting();
+    const told = async (name: string, args: unknown) => (await asked(all, name, args)).error;
+    expect(await told('search_tools', {})).toMatchObject({ code: -32602, message: 'search_tools: query is missing' });
+    expect(await told('search_tools', { query: 7, limit: 'x', more: 1 })).toMatchObject({
+      message: 'search_tools: query must be a string; limit must be a number; "more" is not known',
+    });
+    expect(await told('list_tools', [])).toMatchObject({ code: -32602 });
+    expect(await told('execute_tool', { server: 'github', tool: 7, arguments: [], other: 1 })).toMatchObject({
+      code: -32602,
+      message: 'execute_tool: tool must be a string; arguments must be an object; "other" is not known',
+    });
+    expect(await told('execute_tool', undefined)).toMatchObject({ code: -32602 });
+    expect(await told('create_issue', {})).toMatchObject({ code: -32601, data: { code: 'TOOL_NOT_FOUND' } });
+  });
+
+  test('is told of the names that are most like one that does not exist', async () => {
+    const all = await setting();
+    const server = (await asked(all, 'execute_tool', { server: 'gitub', tool: 'x', arguments: {} })).error;
+    expect(server).toMatchObject({
+      code: -32601,
+      data: {
+        code: 'SERVER_NOT_FOUND',
+        hint: 'Did you mean github?',
+        success: false,
+        error: { code: 'SERVER_NOT_FOUND', message: 'There is no server "gitub"', server: 'gitub', tool: 'x' },
+      },
+    });
+    const tool = (await asked(all, 'get_tool_details', { server: 'github', tool: 'creat_issue' })).error;
+    expect(tool).toMatchObject({ code: -32601, data: { hint: 'Did you mean create_issue?', success: false } });
+  });
+});
+
+describe('a tool that is run', () => {
+  test('gets its arguments byte for byte, and its answer comes back as it is', async () => {
+    const all = await setting();
+    const { core, client, github } = all;
+    const inner = '{ "title" : "h\\u00e4 漢" , "count": 1e2 }';
+    const params = (id: number): string =>
+      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{ "arguments":{"tool":"create_issue","arguments":${inner},"server":"github"},"x":1,"name":"execute_tool","_meta":{"progressToken":"p${id}"}}}`;
+    // The first waits for its server and is looked up, the second is not.
+    for (const id of [1, 2]) {
+      client.say(params(id));
+      for (let n = 0; n < 10; n++) await core.settle();
+      const line = linesOf(github).at(-1) ?? '';
+      expect(line).toContain(`"params":{ "arguments":${inner},"x":1,"name":"create_issue","_meta":{"progressToken":`);
+      const [request] = callsOf(github).slice(-1);
+      const { progressToken } = (request?.params?._meta ?? {}) as { progressToken?: unknown };
+      github.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress: 1 } });
+      github.say(`{"jsonrpc":"2.0","id":${request?.id},"result":{"content":[],"isError" : true,"n":1.0}}`);
+      await core.settle();
+      expect(client.notifications('notifications/progress').at(-1)?.params).toEqual({
+        progressToken: `p${id}`,
+        progress: 1,
+      });
+      expect(client.link.lines.at(-1)).toBe(
+        `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"isError" : true,"n":1.0}}`,
+      );
+    }
+  });
+
+  test('may have any name', async () => {
+    const all = await setting();
+    await asked(all, 'execute_tool', { server: 'github', tool: 'odd "name"', arguments: {} });
+    expect(callsOf(all.github)[0]?.params).toEqual({ name: 'odd "name"', arguments: {} });
+  });
+
+  test('is cancelled by its client', async () => {
+    const all = await setting();
+    all.client.say({
+      ...{ jsonrpc: '2.0', id: 9, method: 'tools/call' },
+      params: { name: 'execute_tool', arguments: { server: 'files', tool: 'read_file', arguments: {} } },
+    });
+    for (let n = 0; n < 10; n++) await all.core.settle();
+    all.client.cancel(9);
+    await all.core.settle();
+    expect(all.files.cancelled).toEqual([callsOf(all.files)[0]?.id]);
+  });
+
+  test('that its server dies over is told with its name', async () => {
+    const all = await setting();
+    await asked(all, 'execute_tool', { server: 'files', tool: 'read_file', arguments: {} });
+    all.files.crash();
+    await all.core.settle();
+    expect(all.client.received.at(-1)?.error).toMatchObject({
+      code: -32603,
+      data: { code: 'SERVER_CRASHED', success: false, error: { server: 'files', tool: 'read_file' } },
+    });
+  });
+
+  test('is not bothered with arguments that do not fit', async () => {
+    const all = await setting();
+    for (let n = 0; n < 2; n++) {
+      const { error } = await asked(all, 'execute_tool', {
+        ...{ server: 'github', tool: 'create_issue' },
+        arguments: { count: 'x', more: 1 },
+      });
+      expect(error).toMatchObject({ code: -32602, data: { code: 'TOOL_ARGUMENTS_INVALID', success: false } });
+      expect(error?.message).toMatch(
+        /arguments\.title is missing.*arguments\.more is not known.*arguments\.count must be integer/,
+      );
+    }
+    const long = { title: 'x'.repeat(50_000) };
+    const { error } = await asked(all, 'execute_tool', { server: 'github', tool: 'create_issue', arguments: long });
+    expect(error?.message).toContain('arguments.title must NOT have more than 100 characters');
+    expect(callsOf(all.github)).toEqual([]);
+  });
+
+  test('gets whatever arguments a client sends, as if it were asked directly', async () => {
+    const all = await setting();
+    await asked(all, 'list_tools', { server: 'files' });
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), fc.boolean(), async (args, isSpaced) => {
+        const id = `random-${++calls}`;
+        const inner = isSpaced ? JSON.stringify(args, undefined, 2).replaceAll('\n', ' ') : JSON.stringify(args);
+        all.client.say(
+          `{"jsonrpc":"2.0","id":"${id}","method":"tools/call","params":{"name":"execute_tool","arguments":{"arguments":${inner},"server":"files","tool":"read_file"}}}`,
+        );
+        await all.core.settle();
+        const sent = linesOf(all.files).at(-1) ?? '';
+        expect(sent).toContain(`"params":{"name":"read_file","arguments":${inner}}}`);
+        all.files.answer(callsOf(all.files).at(-1));
+        await all.core.settle();
+        expect(all.client.answersTo(id)).toMatchObject([{ result: { echo: JSON.parse(inner) as object } }]);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('a tool that the rules switch off', () => {
+  const rules = [
+    { patterns: ['github'], isEnabled: undefined, tags: ['code'] },
+    { patterns: ['github:*'], isEnabled: false, tags: [] },
+    { patterns: ['odd*'], isEnabled: true, tags: ['odd'] },
+  ];
+
+  async function ruled(): Promise<Setting> {
+    const all = await setting();
+    all.github.server.gate = new RuledGate('github', rules, NO_FILTER);
+    return all;
+  }
+
+  test('is found by no search, and listed only if asked for', async () => {
+    const all = await ruled();
+    const { results } = read(await asked(all, 'search_tools', { query: 'create issue' }));
+    expect((results as { tool: string }[]).map(({ tool }) => tool)).not.toContain('create_issue');
+    const listed = read(await asked(all, 'list_tools', { server: 'github' })).tools;
+    expect(listed).toEqual([{ name: 'odd "name"', summary: '', enabled: true, tags: ['code', 'odd'] }]);
+    const whole = read(await asked(all, 'list_tools', { server: 'github', includeDisabled: true })).tools as object[];
+    expect(whole[0]).toMatchObject({ name: 'create_issue', enabled: false });
+    expect(read(await asked(all, 'list_mcp_servers', {})).servers).toMatchObject([
+      { toolCount: 2, enabledCount: 1 },
+      {},
+    ]);
+  });
+
+  /** The paths by which a client may come to a tool. */
+  const PATHS: [string, (tool: string) => { view: string; name: string; args: object }][] = [
+    ['by its own name', (tool) => ({ view: 'server:github', name: tool, args: {} })],
+    ['by its joined name', (tool) => ({ view: 'all', name: `github__${tool}`, args: {} })],
+    [
+      'through execute_tool',
+      (tool) => ({ view: 'discover', name: 'execute_tool', args: { server: 'github', tool, arguments: {} } }),
+    ],
+  ];
+
+  test.each(PATHS)(
+    'is refused %s, with a code of its own; another name is not found, or the server’s to refuse',
+    async (_, path) => {
+      const all = await ruled();
+      const call = async (tool: string): Promise<Message> => {
+        const { view, name, args } = path(tool);
+        const client = await all.core.ready({ _meta: { 'mcp-bridge/view': view } });
+        client.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
+        await all.core.settle();
+        await all.core.settle();
+        return client.answersTo(1)[0] ?? {};
+      };
+      await asked(all, 'list_tools', { server: 'github' });
+      expect((await call('create_issue')).error).toMatchObject({ code: -32602, data: { code: 'TOOL_DISABLED' } });
+      expect(callsOf(all.github)).toEqual([]);
+      const other = await call('nothing_like_it');
+      expect(other.error?.data?.code ?? 'TOOL_DISABLED').not.toBe('SERVER_CRASHED');
+    },
+  );
+
+  test('is in no list of its server', async () => {
+    const all = await ruled();
+    for (const [view, known] of [
+      ['server:github', ['odd "name"']],
+      ['all', ['files__read_file']],
+    ] as const) {
+      const client = await all.core.ready({ _meta: { 'mcp-bridge/view': view } });
+      client.say({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+      for (let n = 0; n < 10; n++) await all.core.settle();
+      const tools = client.answersTo(1)[0]?.result?.tools as { name: string }[];
+      const names = tools.map(({ name }) => name);
+      expect(names).toEqual(expect.arrayContaining([...known]));
+      expect(names.join()).not.toContain('create_issue');
+    }
+  });
+});

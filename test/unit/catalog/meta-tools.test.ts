@@ -1,0 +1,10 @@
+// What an agent sees of the view `discover` before it has asked for anything.
+
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { expect, test } from 'vitest';
+import { META_TOOL_LIST, META_TOOLS } from '../../../src/catalog/meta-tools.ts';
+
+test('the five tools cost an agent at most 450 tokens', () => {
+  expect(Object.keys(META_TOOLS)).toHaveLength(5);
+  expect(countTokens(META_TOOL_LIST)).toBeLessThanOrEqual(450);
+});
