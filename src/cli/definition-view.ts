@@ -41,7 +41,6 @@ export function ownerOf(server: DiscoveredServer): string {
 }
 
 function placeIn(server: DiscoveredServer): string {
-  if (isOwn(server)) return `/mcpServers${server.pointer}`;
   return server.pointer === '' ? 'its top' : server.pointer;
 }
 

@@ -154,6 +154,7 @@ export class Daemon {
     const found = await this.#options.finder.find(dir);
     const { toolRules } = this.#options.finder.config.config.discovery;
     if (await this.#gates.prepare(toolRules, found.servers.values())) this.#pool.renewGates();
+    this.#tellFaults([...this.#definitions.faults, ...found.faults]);
     return found;
   }
 
@@ -171,7 +172,8 @@ export class Daemon {
 
   /** Each once for as long as it lasts. */
   #tellFaults(faults: readonly string[]): void {
-    for (const fault of faults) if (!this.#faults.has(fault)) this.#options.logger.warn('a definition', { fault });
+    for (const fault of faults)
+      if (!this.#faults.has(fault)) this.#options.logger.warn('a file that servers are defined in', { fault });
     this.#faults = new Set(faults);
   }
 
