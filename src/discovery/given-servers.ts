@@ -30,7 +30,8 @@ export function givenEntries(given: readonly GivenServers[], surroundings: Surro
       instead: undefined,
     };
     const parsed: ParsedFile = { ...surroundings, value: servers, location, path, companion: undefined };
-    return (isTree(servers) ? entriesOfMap(parsed, servers, client === 'bridge' ? ['mcpServers'] : []) : []).map((entry) => ({
+    const place = client === 'bridge' ? ['mcpServers'] : [];
+    return (isTree(servers) ? entriesOfMap(parsed, servers, place) : []).map((entry) => ({
       ...entry,
       ...{ client, scope, location, path, realpath: path },
       sources: [{ client, scope, name: entry.name, file: path }],
