@@ -2,9 +2,12 @@
 
 import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, test } from 'vitest';
 import { type Message, type RawClient, textOf } from '../support/raw-client.ts';
-import { fixtureServer, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
 const ALL = { 'mcp-bridge/view': 'all' };
 const TOOLS_CHANGED = 'notifications/tools/list_changed';
@@ -197,6 +200,31 @@ test('what a project brings is served once it is approved, to those who work the
   expect(textOf(await there.callTool(4, 'theirs__cwd'))).toBe(home.project);
   expect(namesIn(await toolsOf(elsewhere, 3))).toEqual(['mine']);
   for (const client of [there, elsewhere]) client.destroy();
+  await daemon.stop();
+});
+
+test('an SDK client that works in a project is told when somebody approves what the project has got meanwhile', async () => {
+  const home = new Home();
+  home.servers(home.cursor, { mine: fixtureServer() });
+  const daemon = await home.daemon();
+  const client = new Client({ name: 'agent', version: '1' });
+  const told = new Promise<void>((resolve) =>
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve()),
+  );
+  const args = [PROGRAM, 'connect', '--view', 'all', '--mcp-bridge-socket', daemon.path];
+  const env = { ...home.env, MCP_BRIDGE_SOCKET: daemon.path };
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args, env, cwd: home.project, stderr: 'ignore' }),
+  );
+  const names = async (): Promise<string[]> => namesIn((await client.listTools()).tools.map(({ name }) => name));
+  expect(await names()).toEqual(['mine']);
+  home.servers(join(home.project, '.mcp.json'), { theirs: fixtureServer({ A: 'b' }) });
+  expect((await runCommand(['approve', 'theirs', '--yes'], { env, cwd: home.project })).code).toBe(0);
+  await told;
+  expect((await names()).sort()).toEqual(['mine', 'theirs']);
+  const result = await client.callTool({ name: 'theirs__cwd', arguments: {} });
+  expect(result.content).toEqual([{ type: 'text', text: home.project }]);
+  await client.close();
   await daemon.stop();
 });
 
