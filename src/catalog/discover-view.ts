@@ -19,7 +19,7 @@ import { type Execution, executionIn } from './execution.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 import { argumentFaults, META_TOOL_LIST, META_TOOLS, type MetaTool } from './meta-tools.ts';
 import type { ToolFinder } from './tool-finder.ts';
-import { noSuchServer, noSuchTool, quoted, toolError } from './tool-refusal.ts';
+import { noSuchServer, noSuchTool, quoted, toolError, type Wanted } from './tool-refusal.ts';
 
 export interface DiscoverContext {
   readonly finder: ToolFinder;
@@ -60,10 +60,9 @@ export class DiscoverView implements View {
   async greeting(): Promise<Greeting> {
     const greeting = await this.#all.greeting();
     if (greeting.of !== 'bridge') return greeting;
-    const { tools: _, tasks, ...others } = membersOf(greeting.capabilities);
     return {
       of: 'bridge',
-      capabilities: { tools: {}, ...others, ...(tasks !== undefined && { tasks }) },
+      capabilities: { ...greeting.capabilities, tools: {} },
       instructions: this.#all.lists.legs.length === 0 ? greeting.instructions : INSTRUCTIONS,
     };
   }
@@ -111,17 +110,20 @@ export class DiscoverView implements View {
       pending.answer(slot, () => this.#session.answer(slot.idText, textResult(result)));
     if (isOfAll) return pending.later(slot, lists.whenListed('tools'), async () => say(await this.#found(name, args)));
     const server = textOf(args.server);
-    const joined = this.#joinedNamed(server);
-    if (joined === undefined) {
-      const names = lists.legs.map(({ leg }) => leg.server.name);
-      return pending.refuse(slot, toolError(noSuchServer(server, names), { server, tool: textOf(args.tool) }));
-    }
-    slot.errorOf = (error) => toolError(error, { server, tool: textOf(args.tool) });
+    const joined = this.#joinedFor(slot, { server, tool: textOf(args.tool) });
+    if (joined === undefined) return;
     pending.later(slot, lists.learn(joined, 'tools'), async () => say(await this.#foundOf(name, args, joined)));
   }
 
-  #joinedNamed(server: string): JoinedLeg | undefined {
-    return this.#all.lists.legs.find(({ leg }) => leg.server.name === server);
+  /** The server that a request is about; undefined if there is none, which is answered. What fails later names it too. */
+  #joinedFor(slot: Slot, wanted: Wanted): JoinedLeg | undefined {
+    const { pending, lists } = this.#all;
+    slot.errorOf = (error) => toolError(error, wanted);
+    const joined = lists.legs.find(({ leg }) => leg.server.name === wanted.server);
+    if (joined !== undefined) return joined;
+    const names = lists.legs.map(({ leg }) => leg.server.name);
+    pending.refuse(slot, slot.errorOf(noSuchServer(wanted.server, names)));
+    return undefined;
   }
 
   async #found(name: MetaTool, args: Readonly<Record<string, unknown>>): Promise<object> {
@@ -156,18 +158,9 @@ export class DiscoverView implements View {
 
   #detailsOf(name: string, joined: JoinedLeg): object {
     const { server } = joined.leg;
-    const tools = this.#toolsOf(joined);
-    const tool = tools.get(name);
-    if (tool === undefined) throw noSuchTool({ server: server.name, tool: name }, permittedNames(joined, tools));
-    const refusal = server.gate.refusalOf(name);
-    if (refusal !== undefined) throw refusal;
-    const { description, inputSchema, outputSchema, annotations } = tool.definition;
+    const { description, inputSchema, outputSchema, annotations } = permittedTool(name, joined).definition;
     const tags = server.gate.tagsOf(name);
     return { server: server.name, tool: name, description, inputSchema, outputSchema, annotations, tags };
-  }
-
-  #toolsOf({ leg }: JoinedLeg): ReadonlyMap<string, KnownTool> {
-    return toolsIn(leg.pagesOf('tools') ?? []);
   }
 
   // --- what is run ---
@@ -208,14 +201,13 @@ export class DiscoverView implements View {
     const { pending, lists } = this.#all;
     const slot = pending.open(request, read);
     if (slot === undefined) return;
-    const { server, tool } = execution;
-    slot.errorOf = (error) => toolError(error, { server, tool });
-    const joined = this.#joinedNamed(server);
-    const names = lists.legs.map(({ leg }) => leg.server.name);
-    if (joined === undefined) return pending.refuse(slot, slot.errorOf(noSuchServer(server, names)));
+    const joined = this.#joinedFor(slot, execution);
+    if (joined === undefined) return;
     const known = Promise.all([lists.learn(joined, 'tools'), this.#context.check.ready]);
     pending.later(slot, known, () => {
-      const target = this.#targetFor(tool, joined);
+      // Whether it may be called comes before its arguments.
+      const tool = permittedTool(execution.tool, joined);
+      const target = { joined, pages: joined.leg.pagesOf('tools') ?? [], tool };
       const fault = this.#context.check.faultIn(target.tool, request.frame.b, execution.inner);
       if (fault !== undefined) throw wrongArguments(target, fault);
       if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
@@ -223,16 +215,6 @@ export class DiscoverView implements View {
       slot.cut = execution.cut;
       pending.give(slot, request, joined.leg.use(), target.tool.nameText);
     });
-  }
-
-  #targetFor(name: string, joined: JoinedLeg): Target {
-    const tools = this.#toolsOf(joined);
-    const tool = tools.get(name);
-    const { server } = joined.leg;
-    if (tool === undefined) throw noSuchTool({ server: server.name, tool: name }, permittedNames(joined, tools));
-    const refusal = server.gate.refusalOf(name);
-    if (refusal !== undefined) throw refusal; // before its arguments are looked at
-    return { joined, pages: joined.leg.pagesOf('tools') ?? [], tool };
   }
 
   // --- the rest is as in `all` ---
@@ -326,6 +308,14 @@ function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): object {
   return { server, tools: tools.filter(({ enabled }) => enabled || includeDisabled) };
 }
 
-function permittedNames({ leg }: JoinedLeg, tools: ReadonlyMap<string, KnownTool>): string[] {
-  return [...tools.keys()].filter((name) => leg.server.gate.refusalOf(name) === undefined);
+/** Throws unless the server has it, and it may be called. */
+function permittedTool(name: string, { leg }: JoinedLeg): KnownTool {
+  const { name: server, gate } = leg.server;
+  const tools = toolsIn(leg.pagesOf('tools') ?? []);
+  const tool = tools.get(name);
+  const permitted = (): string[] => [...tools.keys()].filter((other) => gate.refusalOf(other) === undefined);
+  if (tool === undefined) throw noSuchTool({ server, tool: name }, permitted());
+  const refusal = gate.refusalOf(name);
+  if (refusal !== undefined) throw refusal;
+  return tool;
 }

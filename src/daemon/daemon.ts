@@ -61,8 +61,7 @@ export class Daemon {
   readonly #definitions: Definitions;
   readonly #following: PacedTask;
   readonly #gates = new ToolGates();
-  readonly #check = new ArgumentCheck();
-  readonly #finder = new ToolFinder();
+  readonly #forDiscover = { finder: new ToolFinder(), check: new ArgumentCheck() };
   readonly #pool: ServerPool;
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
@@ -87,7 +86,7 @@ export class Daemon {
       counters: this.#counters,
       logger,
       servers: this.#pool,
-      discoverView: (session, all) => new DiscoverView(session, all, { finder: this.#finder, check: this.#check }),
+      discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
       control: (request, answer) => void this.#control(request, answer),
       version,
       clock: systemClock,

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type Message, type RawClient, textOf } from '../support/raw-client.ts';
 import { endFixtures, httpServer } from '../support/remote-fixture.ts';
 import { fixtureServer, TestDaemon } from '../support/test-daemon.ts';
+import { expectCredentialsSent } from '../support/url-credentials.ts';
 
 afterEach(endFixtures);
 
@@ -156,20 +157,5 @@ test('a server that is not there fails for who asks, and for nobody else', async
 
 test.each(['http', 'sse'] as const)(
   'a user and a password in the URL of %s go as a header, unless there is one already',
-  async (kind) => {
-    const url = (await httpServer(kind)).replace('//', '//me%40home:canary%3A1@');
-    const daemon = await TestDaemon.start({
-      mcpServers: { user: { url }, other: { url, headers: { authorization: 'Bearer of-its-own' } } },
-    });
-    const sentBy = async (server: string): Promise<unknown> => {
-      const client = await daemon.client({ 'mcp-bridge/view': `server:${server}` });
-      return JSON.parse(textOf(await client.callTool(1, 'headers')));
-    };
-    const basic = Buffer.from('me@home:canary:1').toString('base64');
-    expect(await sentBy('user')).toMatchObject({ authorization: `Basic ${basic}` });
-    expect(await sentBy('other')).toMatchObject({ authorization: 'Bearer of-its-own' });
-    for (const secret of ['canary', basic])
-      expect(JSON.stringify(await daemon.status()) + daemon.log).not.toContain(secret);
-    await daemon.stop();
-  },
+  async (kind) => expectCredentialsSent(await httpServer(kind)),
 );

@@ -10,6 +10,7 @@ import { FlushTurn } from '../../src/wire/outbox.ts';
 import { textOf } from '../support/raw-client.ts';
 import { endFixtures, webSocketServer } from '../support/remote-fixture.ts';
 import { TestDaemon } from '../support/test-daemon.ts';
+import { expectCredentialsSent } from '../support/url-credentials.ts';
 
 afterEach(endFixtures);
 
@@ -137,19 +138,5 @@ test('a link says what the other end has not taken, and when it has', async () =
   server.close();
 });
 
-test('a user and a password in the URL go as a header, unless there is one already', async () => {
-  const url = (await webSocketServer()).replace('//', '//me%40home:canary%3A1@');
-  const daemon = await TestDaemon.start({
-    mcpServers: { user: { url }, other: { url, headers: { authorization: 'Bearer of-its-own' } } },
-  });
-  const sentBy = async (server: string): Promise<unknown> => {
-    const client = await daemon.client({ 'mcp-bridge/view': `server:${server}` });
-    return JSON.parse(textOf(await client.callTool(1, 'headers')));
-  };
-  const basic = Buffer.from('me@home:canary:1').toString('base64');
-  expect(await sentBy('user')).toMatchObject({ authorization: `Basic ${basic}` });
-  expect(await sentBy('other')).toMatchObject({ authorization: 'Bearer of-its-own' });
-  for (const secret of ['canary', basic])
-    expect(JSON.stringify(await daemon.status()) + daemon.log).not.toContain(secret);
-  await daemon.stop();
-});
+test('a user and a password in the URL go as a header, unless there is one already', async () =>
+  expectCredentialsSent(await webSocketServer()));
