@@ -2,10 +2,11 @@
 // lock lets one of their daemons live, and all of them wait for that one.
 
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import pRetry from 'p-retry';
+import { makeTree } from '../local/make-tree.ts';
 import { stateDir } from '../local/state-dir.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
@@ -68,7 +69,7 @@ async function startOnce(options: StartOptions, logFile: string): Promise<Socket
 
 function openLog(logFile: string): number {
   try {
-    mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
+    makeTree(dirname(logFile), 0o700);
     return openSync(logFile, 'a', 0o600);
   } catch (error) {
     const why = systemCode(error) ?? 'unknown error';

@@ -1,6 +1,7 @@
 // Where a request is taken in at an instance: what it is called there, what follows from its answer, and whether it may be
 // made again, before it goes to the slots.
 
+import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Backend } from './backend.ts';
@@ -68,7 +69,8 @@ export class CallDesk {
     const { slots } = this.#ports;
     const gate = this.#ports.gate();
     if (gate.isOpen) return false;
-    const refusal = gate.refusalOf(toolIn(nameOf(slot, frame, read)));
+    const tool = toolIn(nameOf(slot, frame, read));
+    const refusal = tool === undefined ? noName(this.#ports.backend.server) : gate.refusalOf(tool);
     if (refusal !== undefined) slots.fail(slot, refusal);
     return refusal !== undefined;
   }
@@ -123,7 +125,12 @@ function nameOf({ nameText }: Slot, { b }: Frame, read: Envelope): string {
 }
 
 /** The name that stands in JSON, of which each character is one byte. */
-function toolIn(nameText: string): string {
+function toolIn(nameText: string): string | undefined {
   const name: unknown = JSON.parse(Buffer.from(nameText, 'latin1').toString());
-  return typeof name === 'string' ? name : '';
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** Whatever a server would make of `["name"]`, no rule can be asked about it. */
+function noName(server: string): BridgeError {
+  return new BridgeError('TOOL_ARGUMENTS_INVALID', 'The name of a tool is a text', { server });
 }

@@ -15,6 +15,9 @@ import { Session } from './session.ts';
 /** So many clients may want one id before they are told apart by chance instead of by counting. */
 const MOST_NAMESAKES = 20;
 
+/** Refused clients that are given time to read why. */
+const MOST_LINGERING = 16;
+
 export interface ConnectionManagerOptions extends RouterContext {
   readonly liveness: LivenessSettings;
 }
@@ -92,7 +95,11 @@ export class ConnectionManager {
   #refuse(session: Session, message: string): void {
     this.#options.counters.clientsRefused++;
     session.answerError('null', rpcError(INTERNAL_ERROR, message));
-    this.#leave(session, TICK_MS);
+    if (this.#sessions.size - this.#openCount < MOST_LINGERING) return this.#leave(session, TICK_MS);
+    // At once, or those who come in one turn would take all descriptors that are kept to tell them so.
+    this.#retire(session);
+    session.link.outbox.flush();
+    session.link.destroy();
   }
 
   /** Gives a client its id: the one it asked for, if nobody has it. */

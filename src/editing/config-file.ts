@@ -11,7 +11,6 @@ import {
   fchownSync,
   fstatSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readlinkSync,
@@ -23,6 +22,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { makeTree } from '../local/make-tree.ts';
 import { syncDir, tryingFile, writeAll } from '../local/whole-write.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
@@ -150,7 +150,7 @@ function bytesAt(path: string, realpath: string): Buffer | undefined {
 }
 
 function madeDirs(dir: string): string[] {
-  const first = mkdirSync(dir, { recursive: true, mode: NEW_DIR_MODE });
+  const first = makeTree(dir, NEW_DIR_MODE);
   if (first === undefined) return [];
   const made = [];
   for (let at = dir; at.length >= first.length; at = dirname(at)) made.unshift(at);

@@ -41,8 +41,12 @@ export class LockFile {
   /** Leaves a note for people; nothing is ever decided by it. */
   describe(holder: Readonly<Record<string, string | number>>): void {
     const note = Buffer.from(`${JSON.stringify(holder)}\n`);
-    ftruncateSync(this.#fd);
-    writeSync(this.#fd, note, 0, note.length, 0);
+    try {
+      ftruncateSync(this.#fd);
+      writeSync(this.#fd, note, 0, note.length, 0);
+    } catch (error) {
+      if (systemCode(error) === undefined) throw error; // A full disk is no reason not to serve.
+    }
   }
 
   /** Makes the file young, so that those who sweep old files out of /tmp let it be. */

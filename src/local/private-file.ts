@@ -2,19 +2,10 @@
 // link is ever read, followed or replaced.
 
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  type Stats,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { BridgeError } from '../util/bridge-error.ts';
+import { makeTree } from './make-tree.ts';
 import { ownUid, statOf } from './owned-path.ts';
 import { syncDir, tryingFile, writeAll } from './whole-write.ts';
 
@@ -58,7 +49,7 @@ export function removePrivate(path: string): boolean {
 
 /** Makes the directory with its parents, or sees that the one there is this user's alone. */
 export function ensurePrivateTree(dir: string): void {
-  tryingFile(`Cannot make the directory ${dir}`, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
+  tryingFile(`Cannot make the directory ${dir}`, () => makeTree(dir, 0o700));
   const stat = statOf(dir);
   refuseUnless(stat?.isDirectory() === true && isPrivate(stat), dir);
 }

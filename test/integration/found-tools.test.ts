@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterEach, expect, test } from 'vitest';
+import { textOf } from '../support/raw-client.ts';
 import { fixtureServer, PROGRAM, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const EVERYTHING = {
@@ -84,6 +85,22 @@ test('progress comes, and a cancellation goes, through execute_tool', async () =
   await expect(held).rejects.toThrow();
   const { cancelled } = JSON.parse(textIn(await execute('seen', {}, {}))) as { cancelled: unknown[] };
   expect(cancelled).toHaveLength(1);
+});
+
+test('what has no name that a rule could be asked about is not passed on where there are rules', async () => {
+  const daemon = await TestDaemon.start({
+    mcpServers: { fixture: fixtureServer() },
+    discovery: { toolRules: [{ pattern: ['crash'], enabled: false }] },
+  });
+  const client = await daemon.client();
+  for (const name of [['crash'], null, 7, { toString: 'crash' }, undefined]) {
+    const { error } = await client.request(JSON.stringify(name) ?? 'none', 'tools/call', { name, arguments: {} });
+    expect(error?.code).toBe(-32602);
+  }
+  const { methods } = JSON.parse(textOf(await client.callTool('seen', 'seen'))) as { methods: string[] };
+  expect(methods.filter((method) => method === 'tools/call')).toHaveLength(1);
+  client.destroy();
+  await daemon.stop();
 });
 
 test('a rule that is new holds for clients that are connected, without a restart', async () => {

@@ -507,6 +507,15 @@ describe('more clients than are allowed', () => {
     expect(core.sessionOf(fourth)?.state).toBe('ready');
   });
 
+  test('who cling on keep no descriptors beyond a few', async () => {
+    const core = new CoreInMemory({ limits: { maxClients: 1 } });
+    await core.ready();
+    const many = Array.from({ length: 100 }, () => core.connect({ clingsOn: true }));
+    await core.settle();
+    for (const { received } of many) expect(received).toMatchObject([{ id: null, error: { code: -32603 } }]);
+    expect(many.filter(({ link }) => !link.isClosed)).toHaveLength(16);
+  });
+
   test('take nobody’s place while they are turned away', async () => {
     const core = new CoreInMemory({ limits: { maxClients: 1 } });
     const first = await core.ready();

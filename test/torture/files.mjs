@@ -1,0 +1,126 @@
+// Disks that are full, files that are torn, homes that cannot be written, and too few descriptors.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Peer, textOf } from './peer.mjs';
+import { descriptorsOf, until } from './place.mjs';
+
+const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+
+function filesBelow(dir) {
+  return readdirSync(dir, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
+/** Has the catalog know something. */
+async function learn(place, config) {
+  const daemon = await place.daemon({ config });
+  const peer = await daemon.peer('all');
+  assert((await peer.ask('tools/list', {})).result.tools.length > 0);
+  assert.equal(textOf(await peer.call('fixture__echo', { text: 'x' })), 'x');
+  peer.close();
+  await daemon.stop();
+}
+
+/** What a client can expect of any daemon, whatever its files are like. */
+async function serves(daemon) {
+  const peer = await daemon.peer('all');
+  assert((await peer.soon(peer.ask('tools/list', {}))).result.tools.length > 0);
+  assert.equal(textOf(await peer.soon(peer.call('fixture__echo', { text: 'x' }))), 'x');
+  assert.deepEqual(peer.faults, []);
+  peer.close();
+}
+
+export const files = {
+  async 'a full disk'(place) {
+    const disk = place.path('disk');
+    mkdirSync(disk);
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0700', 'tmpfs', disk], { stdio: 'ignore' });
+    } catch {
+      return "no small disk can be mounted here: not run (the limit of a file's size stands for it in the next one)";
+    }
+    try {
+      const env = { HOME: disk, XDG_CACHE_HOME: disk, XDG_STATE_HOME: disk };
+      const daemon = await place.daemon({ env });
+      writeFileSync(join(disk, 'filler'), Buffer.alloc(200 * 1024));
+      assert.throws(() => writeFileSync(join(disk, 'more'), Buffer.alloc(200 * 1024)), /ENOSPC/);
+      await serves(daemon);
+      await daemon.stop();
+      return 'the disk is full, and all is served';
+    } finally {
+      execFileSync('umount', ['-l', disk]);
+    }
+  },
+
+  async 'files that may not grow'(place) {
+    const daemon = await place.daemon({ shell: 'ulimit -f 0', args: ['--log-level', 'debug'] });
+    await serves(daemon);
+    await serves(daemon);
+    assert.equal((await daemon.stop()).code, 0);
+    for (const file of filesBelow(place.path('home')))
+      assert(statSync(file).size === 0 || JSON.parse(readFileSync(file)), file);
+    return 'no file can be written, and all is served';
+  },
+
+  async 'state files torn at every length'(place, { isShort }) {
+    const config = place.config();
+    await learn(place, config);
+    const kept = filesBelow(place.path('home')).filter((file) => file.endsWith('.json'));
+    assert(kept.length > 0, 'there is something to tear');
+    let torn = 0;
+    for (const file of kept) {
+      const whole = readFileSync(file);
+      const lengths = isShort
+        ? [0, 1, whole.length >> 1, whole.length - 1]
+        : times(40, (i) => Math.floor((i * whole.length) / 40));
+      for (const length of lengths) {
+        writeFileSync(file, whole.subarray(0, length));
+        const daemon = await place.daemon({ config });
+        await serves(daemon);
+        await daemon.stop();
+        torn++;
+      }
+      for (const other of ['null', '[]', '{}', '{"version":99}', '\u0000\u0000', '{"__proto__":{"a":1}}']) {
+        writeFileSync(file, other);
+        const daemon = await place.daemon({ config });
+        await serves(daemon);
+        await daemon.stop();
+        torn++;
+      }
+    }
+    return `${torn} damages to ${kept.length} files, served each time`;
+  },
+
+  async 'a home that cannot be written'(place) {
+    const daemon = await place.daemon({ env: { HOME: '/proc/self' } });
+    await serves(daemon);
+    assert.equal((await daemon.stop()).code, 0);
+    return 'served without a file';
+  },
+
+  async 'no descriptors left'(place, { isShort }) {
+    const daemon = await place.daemon({ shell: 'ulimit -n 100' });
+    const count = isShort ? 150 : 300;
+    const first = await daemon.peer();
+    assert.equal(textOf(await first.call('echo', { text: 'x' })), 'x');
+    const opened = await Promise.all(times(count, () => Peer.open(daemon.path).catch(() => undefined)));
+    const came = opened.filter((peer) => peer !== undefined);
+    await delay(300);
+    const told = came.filter((peer) => peer.notices.some((notice) => notice.error));
+    const room = came.filter((peer) => !told.includes(peer));
+    const answers = await Promise.all(room.map((peer) => peer.soon(peer.begin(), 15_000)));
+    const served = answers.filter((answer) => answer.result !== undefined).length;
+    assert.equal(served, room.length, `of ${came.length} ${served} are served and ${told.length} told`);
+    assert.equal(textOf(await first.soon(first.call('echo', { text: 'still' }))), 'still');
+    for (const peer of came) peer.close();
+    await until('they have gone', async () => (await daemon.status().catch(() => ({ clients: 99 }))).clients <= 1);
+    const late = await daemon.peer();
+    assert.equal(textOf(await late.soon(late.call('echo', { text: 'late' }))), 'late');
+    assert(descriptorsOf(daemon.pid) < 60);
+    return `of ${came.length} clients ${served} served, ${told.length} told that there is no room; served again when those had gone`;
+  },
+};

@@ -1,0 +1,169 @@
+// Clients that send too much, take too little, or do nothing, and what the others notice of it.
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Peer, textOf } from './peer.mjs';
+import { descriptorsOf, rssMib, until } from './place.mjs';
+
+const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+const MIB = 1 << 20;
+
+/** The 99th percentile of calls that are made one after the other, in ms. */
+async function p99(peer, count = 400) {
+  const took = [];
+  for (let i = 0; i < count; i++) {
+    const began = performance.now();
+    assert.equal(textOf(await peer.soon(peer.call('echo', { text: `${i}` }))), `${i}`);
+    took.push(performance.now() - began);
+  }
+  return took.sort((a, b) => a - b)[Math.floor(count * 0.99)];
+}
+
+/** Follows the memory of a process until told to stop; how much it was beyond where it began, at its most. */
+function watchMemory(pid) {
+  const from = rssMib(pid);
+  let most = from;
+  const timer = setInterval(() => {
+    most = Math.max(most, rssMib(pid));
+  }, 20);
+  return () => {
+    clearInterval(timer);
+    return most - from;
+  };
+}
+
+export const flow = {
+  async 'a client that stops reading while 200 MB are meant for it'(place) {
+    const daemon = await place.daemon({
+      config: place.config({
+        mcpServers: { fixture: place.fixture(), other: place.fixture() },
+        limits: { stallTimeoutMs: 2000 },
+      }),
+    });
+    const other = await daemon.peer('server:other');
+    await p99(other);
+    const before = await p99(other);
+    const risen = watchMemory(daemon.pid);
+    const deaf = await daemon.peer();
+    await deaf.call('echo', { text: 'warm' });
+    deaf.stopReading();
+    for (let i = 0; i < 50; i++) deaf.call('blob', { mib: 4 });
+    const during = await p99(other, 2000);
+    await until('it is cut off', async () => (await daemon.status()).counters.clientsCutOff > 0, 60_000);
+    const most = risen();
+    assert(most < 64, `memory rose by ${most.toFixed(0)} MiB`);
+    assert.deepEqual(other.faults, []);
+    deaf.close();
+    return `memory rose by ${most.toFixed(0)} MiB, others' p99 ${before.toFixed(2)} → ${during.toFixed(2)} ms`;
+  },
+
+  async 'a server that hangs'(place) {
+    const daemon = await place.daemon({
+      config: place.config({
+        mcpServers: { fixture: place.fixture(), hangs: place.fixture({ FIXTURE_SILENT: '1' }) },
+        limits: { startTimeoutMs: 1500 },
+      }),
+    });
+    const peer = await daemon.peer();
+    await p99(peer);
+    const before = await p99(peer);
+    const waiting = await Promise.all(times(20, () => Peer.open(daemon.path)));
+    const hellos = waiting.map((each) => each.soon(each.begin({ 'mcp-bridge/view': 'server:hangs' })));
+    const during = await p99(peer);
+    for (const hello of await Promise.all(hellos)) assert(hello.error, 'who waits for it gets an error');
+    return `20 clients told, others' p99 ${before.toFixed(2)} → ${during.toFixed(2)} ms`;
+  },
+
+  async 'a flood of requests by one client'(place, { isShort }) {
+    const count = isShort ? 10_000 : 100_000;
+    const daemon = await place.daemon();
+    const peer = await daemon.peer();
+    await p99(peer);
+    const before = await p99(peer);
+    const risen = watchMemory(daemon.pid);
+    const flooding = await daemon.peer();
+    let right = 0;
+    const answers = times(count, (i) =>
+      flooding.call('echo', { text: `${i}` }, i + 1000).then((answer) => (right += textOf(answer) === `${i}`)),
+    );
+    const during = await p99(peer);
+    await Promise.all(answers);
+    assert.equal(right, count);
+    assert.deepEqual([...flooding.faults, ...peer.faults], []);
+    return `${count} answered; another client's p99 ${before.toFixed(2)} → ${during.toFixed(2)} ms, memory rose by ${risen().toFixed(0)} MiB`;
+  },
+
+  async '1 GB without a newline'(place, { isShort }) {
+    const bytes = (isShort ? 64 : 1024) * MIB;
+    const daemon = await place.daemon();
+    const peer = await daemon.peer();
+    const risen = watchMemory(daemon.pid);
+    let sent = 0;
+    const chunk = Buffer.alloc(MIB, 'a');
+    while (sent < bytes) {
+      const socket = connect(daemon.path);
+      socket.on('error', () => socket.destroy()).resume();
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      while (!socket.destroyed && sent + socket.bytesWritten < bytes) {
+        if (!socket.write(chunk)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+      }
+      sent += socket.bytesWritten;
+      socket.destroy();
+      await closed;
+    }
+    assert.equal(textOf(await peer.soon(peer.call('echo', { text: 'x' }))), 'x');
+    const most = risen();
+    assert(most < 96, `memory rose by ${most.toFixed(0)} MiB`);
+    return `${sent / MIB} MiB, memory rose by ${most.toFixed(0)} MiB`;
+  },
+
+  async '500 silent connections'(place) {
+    const daemon = await place.daemon({ config: place.config({ limits: { handshakeTimeoutMs: 1000 } }) });
+    const silent = await Promise.all(times(500, () => Peer.open(daemon.path)));
+    const peer = await daemon.peer();
+    assert.equal(textOf(await peer.soon(peer.call('echo', { text: 'x' }))), 'x');
+    await Promise.all(silent.map(({ closed }) => closed));
+    const { counters } = await daemon.status();
+    assert.equal(counters.handshakeTimeouts, 500);
+    return '500 of 500 closed, another one served meanwhile';
+  },
+
+  async '10,000 connections'(place, { isShort }) {
+    const count = isShort ? 400 : 10_000;
+    const daemon = await place.daemon();
+    const before = rssMib(daemon.pid);
+    const peers = [];
+    while (peers.length < count)
+      peers.push(...(await Promise.all(times(Math.min(200, count - peers.length), () => daemon.peer()))));
+    const answers = await Promise.all(peers.map((peer, i) => peer.soon(peer.call('echo', { text: `${i}` }))));
+    assert.equal(answers.filter((answer, i) => textOf(answer) === `${i}`).length, count);
+    const each = ((rssMib(daemon.pid) - before) * 1024) / count;
+    for (const peer of peers) peer.close();
+    await until('all have gone', async () => (await daemon.status()).clients === 0);
+    await until('their descriptors too', () => descriptorsOf(daemon.pid) < 60);
+    return `${count} called and answered, ${each.toFixed(1)} KiB each, no descriptor left`;
+  },
+
+  async 'a client that comes and goes in every state'(place, { isShort }) {
+    const daemon = await place.daemon();
+    const rounds = isShort ? 30 : 300;
+    await (await daemon.peer()).call('echo', { text: 'x' });
+    const before = descriptorsOf(daemon.pid);
+    for (let i = 0; i < rounds; i++) {
+      const peer = await Peer.open(daemon.path);
+      if (i % 3 > 0)
+        peer.send(
+          '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"},"_meta":{"mcp-bridge/view":"server:fixture"}}}\n',
+        );
+      if (i % 3 > 1)
+        peer.send(
+          '{"jsonrpc":"2.0","id":"s","method":"tools/call","params":{"name":"slow","arguments":{"ms":50}}}\n{"jsonrpc":"2.0","id":2,"meth',
+        );
+      await delay(i % 5);
+      peer.close();
+    }
+    await until('all have gone', async () => (await daemon.status()).clients <= 1);
+    await until('no descriptor is left', () => descriptorsOf(daemon.pid) <= before + 2);
+    return `${rounds} came and went`;
+  },
+};

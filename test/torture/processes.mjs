@@ -1,0 +1,229 @@
+// Servers that die, loop, hang on to life, or talk too much, and machines that cannot start them.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chownSync, readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { textOf } from './peer.mjs';
+import { FIXTURE, isAlive, rssMib, until } from './place.mjs';
+
+const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+
+export const processes = {
+  async 'crashes in the middle of calls'(place, { isShort }) {
+    const servers = isShort ? 10 : 250;
+    const rounds = 4; // five deaths within a minute open the breaker
+    const names = times(servers, (i) => `s${i}`);
+    const mcpServers = Object.fromEntries(names.map((name) => [name, place.fixture()]));
+    const daemon = await place.daemon({ config: place.config({ mcpServers }) });
+    let errors = 0;
+    for (let round = 0; round < rounds; round++) {
+      for (let from = 0; from < names.length; from += 10) {
+        const some = names.slice(from, from + 10);
+        const crash = async (name) => {
+          const peer = await daemon.peer(`server:${name}`);
+          const held = peer.call('hold');
+          const crashed = peer.call('crash');
+          const answers = await Promise.all([peer.soon(held, 60_000), peer.soon(crashed, 60_000)]);
+          for (const answer of answers) assert.equal(answer.error?.code, -32603, JSON.stringify(answer));
+          errors += answers.length;
+          assert.deepEqual(peer.faults, []);
+          return peer;
+        };
+        const peers = await Promise.all(some.map(crash));
+        const clients = await daemon.clients();
+        assert.equal(clients.length, peers.length);
+        assert.equal(
+          clients.reduce((sum, { inFlight }) => sum + inFlight, 0),
+          0,
+          'no slot is left',
+        );
+        for (const peer of peers) peer.close();
+        await Promise.all(peers.map(({ closed }) => closed));
+      }
+    }
+    return `${servers * rounds} crashes, ${errors} calls, one error each, no slot left`;
+  },
+
+  async 'a crash loop'(place) {
+    const starts = place.path('starts');
+    writeFileSync(starts, '');
+    const daemon = await place.daemon({
+      config: place.config({ mcpServers: { fixture: place.fixture({ FIXTURE_STARTS: starts }) } }),
+    });
+    const peer = await daemon.peer();
+    const codes = new Set();
+    const end = performance.now() + 8000;
+    let calls = 0;
+    while (performance.now() < end) {
+      const answer = await peer.soon(peer.call('crash'));
+      codes.add(answer.error?.data?.code);
+      calls++;
+      if (codes.has('SERVER_BROKEN') && calls > 50) break;
+    }
+    const started = readFileSync(starts, 'latin1').trim().split('\n').length;
+    assert(codes.has('SERVER_BROKEN'), `said ${[...codes]}`);
+    assert(started <= 6, `${started} starts`);
+    assert.deepEqual(peer.faults, []);
+    return `${calls} calls, ${started} starts, then SERVER_BROKEN`;
+  },
+
+  async 'trees of processes'(place) {
+    const tree = {
+      command: '/bin/sh',
+      args: ['-c', `sh -c '"${process.execPath}" "${FIXTURE}"; true'; true`],
+      env: place.fixture().env,
+    };
+    const daemon = await place.daemon({ config: place.config({ mcpServers: { fixture: tree } }) });
+    const peer = await daemon.peer();
+    assert.equal(textOf(await peer.call('echo', { text: 'x' })), 'x');
+    const all = place.running().filter((pid) => pid !== daemon.pid);
+    assert(all.length >= 3, `${all.length} processes`);
+    await daemon.stop();
+    await until('the tree is gone', () => all.every((pid) => !isAlive(pid)));
+    const again = await place.daemon({ config: place.config({ mcpServers: { fixture: tree } }) });
+    await (await again.peer()).call('echo', { text: 'x' });
+    const those = place.running().filter((pid) => pid !== again.pid);
+    again.kill('SIGKILL');
+    await until('the tree of a killed daemon is gone', () => those.every((pid) => !isAlive(pid)));
+    return `${all.length} processes gone after the end, ${those.length} after kill -9`;
+  },
+
+  async 'a server that lives on when its input ends, and its daemon is killed'(place) {
+    const stubborn = {
+      command: '/bin/sh',
+      args: ['-c', `trap "" TERM HUP INT; "${process.execPath}" "${FIXTURE}"; while :; do sleep 1; done`],
+      env: place.fixture().env,
+    };
+    const daemon = await place.daemon({ config: place.config({ mcpServers: { fixture: stubborn } }) });
+    await (await daemon.peer()).call('echo', { text: 'x' });
+    const those = place.running().filter((pid) => pid !== daemon.pid);
+    daemon.kill('SIGKILL');
+    const began = performance.now();
+    await until('it is gone', () => those.every((pid) => !isAlive(pid)));
+    return `${those.length} processes gone within ${((performance.now() - began) / 1000).toFixed(1)} s`;
+  },
+
+  async '100 MB on stderr'(place, { isShort }) {
+    const mib = isShort ? 10 : 100;
+    const script = `process.stderr.write(Buffer.alloc(1<<20, 'e'.repeat(99) + '\\n'), function next() { if (++globalThis.n < ${mib}) process.stderr.write(Buffer.alloc(1<<20, 101), next); else process.stderr.write('said all\\n'); }); globalThis.n = 0; import(${JSON.stringify(FIXTURE)});`;
+    const loud = { command: process.execPath, args: ['--input-type=module', '-e', script], env: place.fixture().env };
+    const daemon = await place.daemon({ config: place.config({ mcpServers: { fixture: loud } }) });
+    const before = rssMib(daemon.pid);
+    const peer = await daemon.peer();
+    for (let i = 0; i < 200; i++) assert.equal(textOf(await peer.soon(peer.call('echo', { text: `${i}` }))), `${i}`);
+    await delay(500);
+    const risen = rssMib(daemon.pid) - before;
+    assert(risen < 64, `memory rose by ${risen.toFixed(0)} MiB`);
+    return `${mib} MiB, memory rose by ${risen.toFixed(0)} MiB`;
+  },
+
+  async 'noise on stdout'(place) {
+    const daemon = await place.daemon({
+      config: place.config({ mcpServers: { fixture: place.fixture({ FIXTURE_NOISE: '1' }) } }),
+    });
+    const peer = await daemon.peer();
+    for (const line of [
+      '',
+      '   ',
+      'hello',
+      '{"jsonrpc":"2.0"}',
+      '[]',
+      '{"id":99999,"jsonrpc":"2.0","result":{}}',
+      '\u001b[31mred',
+      '{"jsonrpc":"2.0","id":1,"id":2,"result":1}',
+    ])
+      assert.equal(textOf(await peer.soon(peer.call('print', { line }))), 'ok', line);
+    assert.deepEqual(peer.faults, []);
+    return `${(await daemon.status()).counters.serverNoise} lines counted and dropped`;
+  },
+
+  async 'a server whose input is closed'(place) {
+    const daemon = await place.daemon();
+    const peer = await daemon.peer();
+    await peer.soon(peer.call('closeInput'));
+    const answers = [];
+    for (let i = 0; i < 5; i++) answers.push(await peer.soon(peer.call('echo', { text: `${i}` })));
+    assert(
+      answers.some((answer) => textOf(answer) !== undefined),
+      'it is started again',
+    );
+    assert(answers.every((answer) => !answer.never));
+    return `${answers.filter(textOf).length} of 5 calls by a new process, the others one error each`;
+  },
+
+  async 'programs that cannot be started'(place) {
+    const notProgram = place.path('not-a-program');
+    writeFileSync(notProgram, 'text', { mode: 0o600 });
+    const mcpServers = {
+      fixture: place.fixture(),
+      missing: { command: '/no/such/program' },
+      text: { command: notProgram },
+      directory: { command: place.dir },
+      empty: { command: process.execPath, args: ['-e', ''] },
+    };
+    const daemon = await place.daemon({ config: place.config({ mcpServers }) });
+    const all = await daemon.peer('all');
+    const { result } = await all.soon(all.ask('tools/list', {}));
+    assert(
+      result.tools.some(({ name }) => name === 'fixture__echo'),
+      'one bad server hides no other',
+    );
+    const errors = [];
+    for (const name of ['missing', 'text', 'directory', 'empty']) {
+      const peer = await daemon.peer('all');
+      const answer = await peer.soon(peer.ask('tools/call', { name: `${name}__x`, arguments: {} }));
+      assert(answer.error, name);
+      errors.push(answer.error.data?.code);
+    }
+    return `told ${[...new Set(errors)].join(', ')}; the others are listed`;
+  },
+
+  async 'no descriptors for a server'(place) {
+    const daemon = await place.daemon({ shell: 'ulimit -n 64' });
+    const peers = [];
+    for (let i = 0; i < 80; i++) {
+      const peer = await daemon.peer().catch(() => undefined);
+      if (peer !== undefined) peers.push(peer);
+    }
+    const answers = await Promise.all(peers.map((peer) => peer.soon(peer.call('echo', { text: 'x' }))));
+    assert(
+      answers.every((answer) => !answer.never),
+      'each gets an answer',
+    );
+    for (const peer of peers) peer.close();
+    await until('they have gone', async () => (await daemon.status().catch(() => ({ clients: 1 }))).clients === 0);
+    const peer = await daemon.peer();
+    await until(
+      'the server can be started then',
+      async () => textOf(await peer.soon(peer.call('echo', { text: 'x' }))) === 'x',
+      40_000,
+    );
+    return `${peers.length} clients let in, ${answers.filter(textOf).length} served, all told; served again afterwards`;
+  },
+
+  async 'no more processes for a server'(place) {
+    if (process.getuid() !== 0) return 'needs root, to be somebody with a limit of processes of his own: not run';
+    const uid = 61_234;
+    for (const dir of [place.dir, place.path('home')]) chownSync(dir, uid, uid);
+    const config = place.config();
+    chownSync(config, uid, uid);
+    const daemon = await place.daemon({
+      config,
+      shell: `exec setpriv --reuid ${uid} --regid ${uid} --clear-groups "$0" "$@"`,
+    });
+    const limit = (most) => execFileSync('prlimit', ['--pid', `${daemon.pid}`, `--nproc=${most}:`], { uid, gid: uid });
+    const peer = await daemon.peer('all');
+    limit(1);
+    const calls = () => Promise.all(times(6, () => peer.soon(peer.call('fixture__echo', { text: 'x' }))));
+    const refused = await calls();
+    for (const answer of refused) assert.equal(answer.error?.data?.code, 'SERVER_START_FAILED', JSON.stringify(answer));
+    assert.equal(daemon.child.exitCode, null);
+    limit(1000);
+    await until(
+      'it is served when there is room',
+      async () => (await calls()).every((answer) => textOf(answer) === 'x'),
+      40_000,
+    );
+    return `${refused.length} of 6 calls refused, and served when there was room`;
+  },
+};

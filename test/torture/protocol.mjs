@@ -1,0 +1,255 @@
+// What a peer may say that is wrong, foreign, or meant for somebody else.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Peer, textOf } from './peer.mjs';
+import { rssMib, until } from './place.mjs';
+
+const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+const DEEP = 5_000_000;
+
+/** Whoever is there still gets its answers. */
+async function serves(daemon, peer) {
+  const text = `still ${Math.random()}`;
+  assert.equal(textOf(await peer.soon(peer.call('echo', { text }))), text, 'others are served');
+  assert.deepEqual(peer.faults, []);
+  assert.equal(daemon.child.exitCode, null, `the daemon lives: ${daemon.stderr.slice(-500)}`);
+}
+
+/** Characters that a terminal would act upon, or not show; from, to. */
+const UNPRINTABLE = [
+  [0x00, 0x09],
+  [0x0b, 0x1f],
+  [0x7f, 0x9f],
+  [0x200b, 0x200f],
+  [0x202a, 0x202e],
+  [0x2066, 0x2069],
+  [0xe0000, 0xe007f],
+];
+
+function unprintableIn(text) {
+  const isUnprintable = (code) => UNPRINTABLE.some(([from, to]) => code >= from && code <= to);
+  return [...text].map((character) => character.codePointAt(0)).filter(isUnprintable);
+}
+
+export const protocol = {
+  async 'nesting to 5,000,000, both ways'(place) {
+    const daemon = await place.daemon({ config: place.config({ limits: { maxMessageBytes: 32 << 20 } }) });
+    const other = await daemon.peer();
+    await serves(daemon, other);
+    const before = rssMib(daemon.pid);
+    const peer = await daemon.peer();
+    for (const [open, close] of ['[]', ['{"a":', '}']]) {
+      const deep = `${open.repeat(DEEP)}1${close.repeat(DEEP)}`;
+      const line = `{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"echo","arguments":{"text":${deep}}}}`;
+      const answer = await peer.soon(peer.askRaw(line, 'deep'));
+      if (!answer.lost) assert.equal(answer.error?.code, -32600, 'a request that is too deep is refused');
+    }
+    const asking = await daemon.peer();
+    const answer = await asking.soon(asking.call('deep', { levels: DEEP }));
+    assert(answer.error !== undefined, 'an answer that is too deep is an error');
+    await serves(daemon, other);
+    return `-32600, and ${(rssMib(daemon.pid) - before).toFixed(0)} MiB more afterwards`;
+  },
+
+  async 'keys that are read in two ways'(place) {
+    const rules = [{ pattern: ['crash'], enabled: false }];
+    const config = place.config({ discovery: { enabled: false, toolRules: rules } });
+    const daemon = await place.daemon({ config });
+    const peer = await daemon.peer();
+    await serves(daemon, peer);
+    const call = (params, rest = '') => `{"jsonrpc":"2.0","id":"s","method":"tools/call","params":${params}${rest}}`;
+    const smuggled = [
+      call('{"name":"echo","name":"crash"}'),
+      call('{"name":"crash","name":"echo"}'),
+      call('{"n\\u0061me":"crash","name":"echo"}'),
+      call('{"name":"echo","\\u006eame":"crash"}'),
+      call('{"name":"echo"}', ',"params":{"name":"crash"}'),
+      call('{"name":"echo"}', ',"method":"tools/list"'),
+      call('{"name":"echo"}', ',"m\\u0065thod":"tools/list"'),
+      call('{"name":"echo"}', ',"id":"t"'),
+      call('{"name":"cr\\u0061sh"}'),
+      call('{"Name":"crash"}'),
+      call('{"name":["crash"]}'),
+      call('{"name":null}'),
+    ];
+    let refused = 0;
+    for (const line of smuggled) {
+      const asked = peer.isClosed ? await daemon.peer() : peer;
+      const told = asked.notices.length;
+      const answer = await Promise.race([
+        asked.askRaw(line, 's'),
+        until('it is answered', () => asked.notices.slice(told).find(({ error }) => error)),
+      ]);
+      if (answer.error !== undefined) refused++;
+      else assert.fail(`${line} was answered with ${JSON.stringify(answer)}`);
+    }
+    assert.equal((await daemon.status()).counters.serverCrashes, 0, 'the server was never made to crash');
+    await serves(daemon, await daemon.peer());
+    return `${refused} of ${smuggled.length} refused, the disabled tool never ran`;
+  },
+
+  async 'the zoo of ids'(place) {
+    const daemon = await place.daemon();
+    const good = [
+      '',
+      'a',
+      '1',
+      ' ',
+      '__proto__',
+      'constructor',
+      '\u2028',
+      '\u0000',
+      'ü',
+      '😀',
+      'x'.repeat(250),
+      0,
+      -1,
+      1,
+      2 ** 53 - 1,
+      -(2 ** 53) + 1,
+    ];
+    const peer = await daemon.peer();
+    const answers = await Promise.all(good.map((id) => peer.soon(peer.call('echo', { text: String(id) }, id))));
+    for (const [i, answer] of answers.entries()) {
+      assert.equal(textOf(answer), String(good[i]), `the id ${JSON.stringify(good[i])}`);
+      assert.deepEqual(answer.id, good[i]);
+    }
+    const bad = ['null', '1.5', '9007199254740993', '1e400', 'true', '[]', '{}', `"${'x'.repeat(100_000)}"`, '[1]'];
+    for (const id of bad) {
+      const asking = await daemon.peer();
+      asking.send(
+        `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}\n`,
+      );
+      const error = await until(`${id.slice(0, 20)} is refused`, () => asking.notices.find((notice) => notice.error));
+      assert.equal(error.error.code, -32600);
+      asking.close();
+    }
+    assert.deepEqual(peer.faults, []);
+    return `${good.length} answered as they are, ${bad.length} refused with -32600`;
+  },
+
+  async '50 clients with the same ids'(place, { isShort }) {
+    const daemon = await place.daemon();
+    const peers = await Promise.all(times(50, () => daemon.peer()));
+    const rounds = isShort ? 20 : 200;
+    for (let id = 1; id <= rounds; id++) {
+      const answers = await Promise.all(
+        peers.map((peer, i) => peer.soon(peer.call('echo', { text: `${i}:${id}` }, `id-${id}`))),
+      );
+      for (const [i, answer] of answers.entries()) assert.equal(textOf(answer), `${i}:${id}`);
+    }
+    for (const peer of peers) assert.deepEqual(peer.faults, []);
+    return `${50 * rounds} calls, each its own answer`;
+  },
+
+  async 'guessed cancels, progress, answers'(place) {
+    const daemon = await place.daemon();
+    const victim = await daemon.peer();
+    const slow = victim.call('hold', {}, 'mine');
+    await until('it is under way', async () => (await daemon.status()).instances[0]?.calls > 0);
+    const foe = await daemon.peer();
+    for (let n = -5; n < 300; n++) {
+      for (const id of [n, String(n), `"mine"`]) {
+        const spelled = typeof id === 'string' ? JSON.stringify(id) : id;
+        foe.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${spelled}}}\n`);
+        foe.send(
+          `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${spelled},"progress":1}}\n`,
+        );
+        foe.send(`{"jsonrpc":"2.0","id":${spelled},"result":{"guessed":true}}\n`);
+      }
+    }
+    foe.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mine"}}\n');
+    await foe.soon(foe.ask('ping'));
+    const { cancelled } = JSON.parse(textOf(await foe.call('seen')));
+    assert.deepEqual(cancelled, [], 'nobody else cancels it');
+    await foe.call('release');
+    assert.equal(textOf(await victim.soon(slow)), 'released');
+    assert.deepEqual(victim.faults, []);
+    assert.deepEqual(
+      victim.notices.filter(({ method }) => method === 'notifications/progress'),
+      [],
+    );
+    return `${305 * 9} guesses, none reached another client`;
+  },
+
+  async 'unicode in every name'(place) {
+    const names = ['ünï', '工具', '🛠️', '\u202Eevil', 'a\u001b[31mred', 'tag\u{E0041}', 'e\u0301', 'zero\u200Bwidth'];
+    const tools = place.path('tools');
+    writeFileSync(tools, names.join('\n'));
+    const mcpServers = Object.fromEntries(
+      ['serveur é', '服务', '🤖'].map((name) => [name, place.fixture({ FIXTURE_TOOLS: tools })]),
+    );
+    const daemon = await place.daemon({ config: place.config({ mcpServers }) });
+    for (const server of Object.keys(mcpServers)) {
+      const peer = await daemon.peer(`server:${server}`);
+      const { result } = await peer.ask('tools/list', {});
+      for (const name of names)
+        assert(
+          result.tools.some((tool) => tool.name === name),
+          `${name} is listed as it is`,
+        );
+      assert.equal(textOf(await peer.call('echo', { text: names.join() })), names.join());
+      peer.close();
+    }
+    const all = await daemon.peer('all');
+    const { result } = await all.soon(all.ask('tools/list', {}));
+    const odd = result.tools.filter(({ name }) => !/^[A-Za-z0-9_-]{1,64}$/.test(name));
+    assert.deepEqual(odd, [], 'joined names are plain');
+    const said = [];
+    for (const verb of ['status', 'clients', 'servers', 'tools']) {
+      const { stdout, stderr } = await place.run([verb, '--mcp-bridge-socket', daemon.path]);
+      said.push(stdout, stderr);
+    }
+    assert.deepEqual(unprintableIn(said.join('')), [], 'nothing reaches a terminal unescaped');
+    return `${names.length} tools on ${Object.keys(mcpServers).length} servers, ${result.tools.length} joined names`;
+  },
+
+  async 'a clock that jumps a day'(place) {
+    const shift = join(import.meta.dirname, 'shifted-clock.cjs');
+    const daemon = await place.daemon({ env: { NODE_OPTIONS: `--require ${shift}` } });
+    const peer = await daemon.peer();
+    const held = peer.call('hold');
+    await until('it is under way', async () => (await daemon.status()).instances[0]?.calls > 0);
+    for (const signal of ['SIGUSR2', 'SIGUSR2']) {
+      daemon.kill(signal);
+      await delay(2200);
+      const { instances, clients } = await daemon.status();
+      assert.equal(instances[0].restarts, 0);
+      assert(clients >= 1);
+    }
+    const other = await daemon.peer();
+    await other.call('release');
+    assert.equal(textOf(await peer.soon(held)), 'released', 'no timer went by the wall clock');
+    assert.deepEqual(peer.faults, []);
+    return 'a day on and a day back: calls, clients and servers stay';
+  },
+
+  async 'every split point of a conversation'(place, { isShort }) {
+    const daemon = await place.daemon();
+    const lines = [
+      '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"ü","version":"1"},"_meta":{"mcp-bridge/view":"server:fixture"}}}',
+      '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+      '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"ü\\u00fc😀"}}}',
+      '{"jsonrpc":"2.0","id":"3","method":"ping"}',
+    ];
+    const conversation = Buffer.from(`${lines.join('\n')}\n`);
+    const step = isShort ? 7 : 1;
+    let points = 0;
+    for (let at = 1; at < conversation.length; at += step, points++) {
+      const peer = await Peer.open(daemon.path);
+      const answers = ['1', '2', '3'].map((id, i) => peer.expect(i === 2 ? id : Number(id)));
+      peer.send(conversation.subarray(0, at));
+      await delay(0);
+      peer.send(conversation.subarray(at));
+      const [hello, echoed, pong] = await Promise.all(answers.map((answer) => peer.soon(answer)));
+      assert(hello.result?.serverInfo, `cut at ${at}`);
+      assert.equal(textOf(echoed), 'üü😀', `cut at ${at}`);
+      assert.deepEqual(pong.result, {}, `cut at ${at}`);
+      assert.deepEqual(peer.faults, []);
+      peer.close();
+    }
+    return `${points} places`;
+  },
+};

@@ -1,0 +1,48 @@
+// `make torture`: each scenario has real processes, prints one line with a figure, and leaves nothing behind.
+//   node test/torture/run.mjs [--short] [NAME…]    a short form for CI, and some of them alone
+import { setTimeout as delay } from 'node:timers/promises';
+import { faults } from './faults.mjs';
+import { files } from './files.mjs';
+import { flow } from './flow.mjs';
+import { Place } from './place.mjs';
+import { processes } from './processes.mjs';
+import { protocol } from './protocol.mjs';
+import { soak } from './soak.mjs';
+import { startAndStop } from './start-and-stop.mjs';
+
+/** A scenario that takes longer has failed. */
+const LONGEST_MS = 600_000;
+const themes = { 'start and stop': startAndStop, files, flow, processes, protocol, faults, soak };
+
+const given = process.argv.slice(2);
+const isShort = given.includes('--short');
+const names = given.filter((word) => !word.startsWith('--'));
+
+/** One line: what it is called, and what came out of it. */
+async function run(name, scenario) {
+  const place = new Place();
+  const began = performance.now();
+  let failure;
+  let figure;
+  try {
+    const late = delay(LONGEST_MS, undefined, { ref: false }).then(() => Promise.reject(new Error('took too long')));
+    figure = await Promise.race([scenario(place, { isShort }), late]);
+  } catch (error) {
+    failure = error.message;
+  }
+  const left = await place.close();
+  if (left.length > 0) failure ??= `left running: ${left.join('; ')}`;
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  console.log(`${failure === undefined ? 'ok    ' : 'FAILED'} ${name}: ${failure ?? figure} (${seconds} s)`);
+  return failure === undefined;
+}
+
+let passed = 0;
+let failed = 0;
+for (const [theme, scenarios] of Object.entries(themes)) {
+  const chosen = Object.entries(scenarios).filter(([name]) => names.length === 0 || names.includes(name));
+  if (chosen.length > 0) console.log(`\n${theme}`);
+  for (const [name, scenario] of chosen) (await run(name, scenario)) ? passed++ : failed++;
+}
+console.log(`\n${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
