@@ -69,7 +69,8 @@ export class CallDesk {
     const { slots } = this.#ports;
     const gate = this.#ports.gate();
     if (gate.isOpen) return false;
-    const tool = toolIn(nameOf(slot, frame, read));
+    const isNamed = slot.nameText !== '' || read.has(Field.name);
+    const tool = isNamed ? toolIn(nameOf(slot, frame, read)) : undefined;
     const refusal = tool === undefined ? noName(this.#ports.backend.server) : gate.refusalOf(tool);
     if (refusal !== undefined) slots.fail(slot, refusal);
     return refusal !== undefined;
