@@ -1,6 +1,6 @@
 # The commands of this project. Each installs what it needs.
 
-.PHONY: help setup build wasm check test coverage conformance bench bench-search bench-peers run clean
+.PHONY: help setup build wasm check test coverage conformance torture bench bench-search bench-peers run clean
 .DEFAULT_GOAL := help
 
 help: ## Show this help
@@ -44,6 +44,9 @@ bench-search: node_modules ## Measure: the search over tools, what it finds and 
 
 bench-peers: build ## Measure: the bridge beside other gateways, which are fetched first
 	node bench/peers.mjs
+
+torture: build ## Kill, stop, flood and starve the bridge, with real processes: some fifteen minutes
+	node test/torture/run.mjs
 
 run: build ## Start the bridge on the default socket, with an example server if none is configured
 	@node scripts/run.mjs

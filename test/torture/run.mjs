@@ -1,18 +1,11 @@
 // `make torture`: each scenario has real processes, prints one line with a figure, and leaves nothing behind.
 //   node test/torture/run.mjs [--short] [NAME…]    a short form for CI, and some of them alone
 import { setTimeout as delay } from 'node:timers/promises';
-import { faults } from './faults.mjs';
-import { files } from './files.mjs';
-import { flow } from './flow.mjs';
 import { Place } from './place.mjs';
-import { processes } from './processes.mjs';
-import { protocol } from './protocol.mjs';
-import { soak } from './soak.mjs';
-import { startAndStop } from './start-and-stop.mjs';
+import { themes } from './scenarios.mjs';
 
 /** A scenario that takes longer has failed. */
 const LONGEST_MS = 600_000;
-const themes = { 'start and stop': startAndStop, files, flow, processes, protocol, faults, soak };
 
 const given = process.argv.slice(2);
 const isShort = given.includes('--short');

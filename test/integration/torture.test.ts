@@ -1,0 +1,21 @@
+// The suite of torture in its short form: each scenario with its own processes, as `make torture` runs it.
+
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ROOT } from '../support/test-daemon.ts';
+import { themes } from '../torture/scenarios.mjs';
+
+const RUN = join(ROOT, 'test/torture/run.mjs');
+
+function run(name: string): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [RUN, '--short', name], (_error, stdout, stderr) => resolve(`${stdout}${stderr}`));
+  });
+}
+
+describe.each(Object.entries(themes))('%s', (_theme, scenarios) => {
+  test.each(Object.keys(scenarios))('%s', { timeout: 240_000 }, async (name) => {
+    expect(await run(name)).toContain('1 passed, 0 failed');
+  });
+});

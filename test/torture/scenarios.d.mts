@@ -1,0 +1,1 @@
+export declare const themes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;

@@ -1,0 +1,11 @@
+// All scenarios by their themes: a name that says what happens, and what makes it happen. A scenario is given a place of
+// its own; it resolves to its figure, or throws.
+import { faults } from './faults.mjs';
+import { files } from './files.mjs';
+import { flow } from './flow.mjs';
+import { processes } from './processes.mjs';
+import { protocol } from './protocol.mjs';
+import { soak } from './soak.mjs';
+import { startAndStop } from './start-and-stop.mjs';
+
+export const themes = { 'start and stop': startAndStop, files, flow, processes, protocol, faults, soak };
