@@ -12,6 +12,7 @@ import { Peer } from './peer.mjs';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PROGRAM = join(ROOT, 'dist/mcp-bridge.cjs');
 export const FIXTURE = join(ROOT, 'test/fixtures/servers/fixture.mjs');
+const PULSE = join(ROOT, 'test/torture/pulse.mjs');
 const PATIENCE_MS = 20_000;
 const MARK = 'MCP_BRIDGE_TORTURE';
 
@@ -144,6 +145,25 @@ export class Place {
     await until(`the daemon listens: ${daemon.stderr}`, () => daemon.isListening || child.exitCode !== null);
     if (!daemon.isListening) throw new Error(`the daemon ended: ${daemon.stderr}`);
     return daemon;
+  }
+
+  /** An ordinary client; `look` says how it has fared since the last look, which must not be wrong anywhere. */
+  async pulse(daemon, view = 'server:fixture') {
+    const child = this.spawn(process.execPath, [PULSE, daemon.path, view], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const look = () =>
+      new Promise((resolve, reject) => {
+        child.once('message', (report) => {
+          if (report.wrong === 0 && report.faults.length === 0) resolve(report);
+          else reject(new Error(`another client: ${JSON.stringify(report)}`));
+        });
+        child.send('look');
+      });
+    await until('it is served', async () => (await look()).calls > 200);
+    await look();
+    await delay(500);
+    return { look };
   }
 
   /** Runs the command to its end. */

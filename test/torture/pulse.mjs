@@ -1,0 +1,22 @@
+// An ordinary client in a process of its own, so that what it measures is not the doing of the one who makes the trouble:
+// it calls, one call after the other. At each message it says how that went since the last one.
+//   node pulse.mjs SOCKET VIEW
+import { Peer, textOf } from './peer.mjs';
+
+const [path, view] = process.argv.slice(2);
+const peer = await Peer.ready(path, { 'mcp-bridge/view': view });
+let took = [];
+let wrong = 0;
+
+process.on('message', () => {
+  const sorted = took.sort((a, b) => a - b);
+  process.send({ calls: sorted.length, p99: sorted[Math.floor(sorted.length * 0.99)], wrong, faults: peer.faults });
+  took = [];
+});
+process.on('disconnect', () => process.exit(0));
+for (let i = 0; ; i++) {
+  const began = performance.now();
+  const answer = await peer.soon(peer.call('echo', { text: `${i}` }));
+  took.push(performance.now() - began);
+  if (textOf(answer) !== `${i}`) wrong++;
+}
