@@ -9,6 +9,7 @@ import type { ListPage } from '../core/known-server.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import type { ClientRequest, Slot } from '../core/slot.ts';
+import type { ToolGate } from '../core/tool-gate.ts';
 import { type Greeting, openSlot, type ServerDirectory, type View } from '../core/view.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
@@ -18,6 +19,7 @@ import type { ArgumentCheck } from './argument-check.ts';
 import { type Execution, executionIn } from './execution.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 import { argumentFaults, META_TOOL_LIST, META_TOOLS, type MetaTool } from './meta-tools.ts';
+import { foundTool, serverSummary, toolDetails, toolsListed } from './tool-answers.ts';
 import type { ToolFinder } from './tool-finder.ts';
 import { noSuchServer, noSuchTool, quoted, toolError, type Wanted } from './tool-refusal.ts';
 
@@ -26,10 +28,11 @@ export interface DiscoverContext {
   readonly check: ArgumentCheck;
 }
 
-/** A tool to run, for as long as its server's list is this one. */
+/** A tool to run, for as long as its server's list is this one, and what may be used of it. */
 interface Target {
   readonly joined: JoinedLeg;
   readonly pages: readonly ListPage[];
+  readonly gate: ToolGate;
   readonly tool: KnownTool;
 }
 
@@ -112,7 +115,7 @@ export class DiscoverView implements View {
     const server = textOf(args.server);
     const joined = this.#joinedFor(slot, { server, tool: textOf(args.tool) });
     if (joined === undefined) return;
-    pending.later(slot, lists.learn(joined, 'tools'), async () => say(await this.#foundOf(name, args, joined)));
+    pending.later(slot, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
   }
 
   /** The server that a request is about; undefined if there is none, which is answered. What fails later names it too. */
@@ -126,6 +129,18 @@ export class DiscoverView implements View {
     return undefined;
   }
 
+  /** What a server has listed does, as long as it cannot be started. */
+  #listed(joined: JoinedLeg): Promise<void> {
+    const { leg } = joined;
+    const learning = this.#all.lists.learn(joined, 'tools');
+    const isKnown = (): boolean => leg.lastPagesOf('tools') !== undefined;
+    const wasDown = leg.server.isDown && isKnown(); // nobody waits for one that has failed before
+    const learnt = learning.catch((error: unknown) => {
+      if (!isKnown()) throw error;
+    });
+    return wasDown ? Promise.resolve() : learnt;
+  }
+
   async #found(name: MetaTool, args: Readonly<Record<string, unknown>>): Promise<object> {
     if (name === 'list_mcp_servers') return { servers: this.#all.lists.legs.map(serverSummary) };
     return this.#searched(args, this.#all.lists.legs);
@@ -134,33 +149,18 @@ export class DiscoverView implements View {
   async #foundOf(name: MetaTool, args: Readonly<Record<string, unknown>>, joined: JoinedLeg): Promise<object> {
     if (name === 'search_tools') return this.#searched(args, [joined]);
     if (name === 'list_tools') return toolsListed(joined, args.includeDisabled === true);
-    return this.#detailsOf(textOf(args.tool), joined);
+    return toolDetails(permittedTool(textOf(args.tool), joined), joined);
   }
 
   async #searched(args: Readonly<Record<string, unknown>>, legs: readonly JoinedLeg[]): Promise<object> {
     const results = await this.#context.finder.find(textOf(args.query), {
       servers: legs.flatMap(({ leg }) => {
-        const pages = leg.pagesOf('tools');
+        const pages = leg.lastPagesOf('tools');
         return pages === undefined ? [] : [{ server: leg.server, pages }];
       }),
       limit: typeof args.limit === 'number' ? args.limit : undefined,
     });
-    return {
-      results: results.map(({ server, tool, relevance }) => ({
-        server: server.name,
-        tool: tool.name,
-        summary: tool.summary,
-        relevance: Math.round(relevance * 100) / 100,
-        tags: server.gate.tagsOf(tool.name),
-      })),
-    };
-  }
-
-  #detailsOf(name: string, joined: JoinedLeg): object {
-    const { server } = joined.leg;
-    const { description, inputSchema, outputSchema, annotations } = permittedTool(name, joined).definition;
-    const tags = server.gate.tagsOf(name);
-    return { server: server.name, tool: name, description, inputSchema, outputSchema, annotations, tags };
+    return { results: results.map(foundTool) };
   }
 
   // --- what is run ---
@@ -175,7 +175,7 @@ export class DiscoverView implements View {
       );
     const target = this.#targets.get(execution.key);
     const { ready } = this.#context.check;
-    if (target !== undefined && target.joined.leg.pagesOf('tools') === target.pages && ready === undefined)
+    if (target !== undefined && isCurrent(target) && ready === undefined)
       return this.#run(target, execution, request, read);
     this.#executeAnew(execution, request, read);
   }
@@ -207,7 +207,8 @@ export class DiscoverView implements View {
     pending.later(slot, known, () => {
       // Whether it may be called comes before its arguments.
       const tool = permittedTool(execution.tool, joined);
-      const target = { joined, pages: joined.leg.pagesOf('tools') ?? [], tool };
+      const { leg } = joined;
+      const target = { joined, pages: leg.pagesOf('tools') ?? [], gate: leg.server.gate, tool };
       const fault = this.#context.check.faultIn(target.tool, request.frame.b, execution.inner);
       if (fault !== undefined) throw wrongArguments(target, fault);
       if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
@@ -253,6 +254,10 @@ export class DiscoverView implements View {
   }
 }
 
+function isCurrent({ joined: { leg }, pages, gate }: Target): boolean {
+  return leg.pagesOf('tools') === pages && leg.server.gate === gate;
+}
+
 function argumentsIn({ frame }: ClientRequest, read: Envelope): Readonly<Record<string, unknown>> | undefined {
   const { arguments: args = {} } = membersOf(read.decode(frame.b, Field.params));
   return isRecord(args) ? args : undefined;
@@ -280,38 +285,10 @@ function textResult(value: unknown): string {
   return JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] });
 }
 
-function serverSummary({ leg }: JoinedLeg): object {
-  const { name, description, gate } = leg.server;
-  const pages = leg.pagesOf('tools');
-  const tools = pages === undefined ? undefined : [...toolsIn(pages).keys()];
-  const enabled = tools?.filter((tool) => gate.refusalOf(tool) === undefined);
-  return {
-    name,
-    description,
-    toolCount: tools?.length ?? null,
-    enabledCount: enabled?.length ?? null,
-    status: statusOf(leg.backend),
-  };
-}
-
-function statusOf(backend: JoinedLeg['leg']['backend']): string {
-  if (backend?.isOpen === true) return 'connected';
-  return backend?.hasFailed === true ? 'failed' : 'idle';
-}
-
-function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): object {
-  const { name: server, gate } = leg.server;
-  const tools = [...toolsIn(leg.pagesOf('tools') ?? []).values()].map(({ name, summary }) => {
-    const enabled = gate.refusalOf(name) === undefined;
-    return { name, summary, enabled, tags: gate.tagsOf(name) };
-  });
-  return { server, tools: tools.filter(({ enabled }) => enabled || includeDisabled) };
-}
-
 /** Throws unless the server has it, and it may be called. */
 function permittedTool(name: string, { leg }: JoinedLeg): KnownTool {
   const { name: server, gate } = leg.server;
-  const tools = toolsIn(leg.pagesOf('tools') ?? []);
+  const tools = toolsIn(leg.lastPagesOf('tools') ?? []);
   const tool = tools.get(name);
   const permitted = (): string[] => [...tools.keys()].filter((other) => gate.refusalOf(other) === undefined);
   if (tool === undefined) throw noSuchTool({ server, tool: name }, permitted());

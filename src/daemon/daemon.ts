@@ -4,10 +4,12 @@ import type { Duplex } from 'node:stream';
 import { ArgumentCheck } from '../catalog/argument-check.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { DiscoverView } from '../catalog/discover-view.ts';
+import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { ToolFinder } from '../catalog/tool-finder.ts';
 import type { Config } from '../config/schema.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
+import type { Server } from '../core/server.ts';
 import type { Session } from '../core/session.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
@@ -22,7 +24,7 @@ import { StreamLink } from '../wire/stream-link.ts';
 import { Definitions, type FoundServers } from './definitions.ts';
 import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
-import { ServerPool } from './server-pool.ts';
+import { type SeenToolsOf, ServerPool } from './server-pool.ts';
 import { ToolGates } from './tool-gates.ts';
 
 export interface DaemonOptions {
@@ -35,6 +37,8 @@ export interface DaemonOptions {
   readonly cwd: string;
   /** Where what servers say is kept; undefined to keep nothing. */
   readonly catalogDir: string | undefined;
+  /** Where it is kept what their tools looked like; undefined to keep nothing. */
+  readonly seenToolsDir: string | undefined;
   readonly logger: Logger;
   readonly version: string;
   readonly pid: number;
@@ -47,6 +51,14 @@ type FinderPorts = Pick<
   ServerFinder,
   'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'settle' | 'close'
 >;
+
+export interface ServersHere {
+  readonly names: readonly string[];
+  readonly find: (name: string) => Server | undefined;
+  readonly seenOf: (name: string) => SeenToolsOf | undefined;
+  /** Writes down what was seen of tools; whether it could be. */
+  readonly keepSeen: () => boolean;
+}
 
 /** Sweepers of /tmp take files that are days old. */
 const TOUCH_PERIOD_MS = 3_600_000;
@@ -151,8 +163,9 @@ export class Daemon {
   /** What of its servers' tools may be used is known with them. */
   async #find(dir: string): Promise<FoundServers> {
     const found = await this.#options.finder.find(dir);
-    const { toolRules } = this.#options.finder.config.config.discovery;
-    if (await this.#gates.prepare(toolRules, found.servers.values())) this.#pool.renewGates();
+    const { discovery, onToolChange } = this.#options.finder.config.config;
+    const settings = { toolRules: discovery.toolRules, onToolChange };
+    if (await this.#gates.prepare(settings, found.servers.values())) this.#pool.renewGates();
     this.#tellFaults([...this.#definitions.faults, ...found.faults]);
     return found;
   }
@@ -182,6 +195,22 @@ export class Daemon {
     } catch (error) {
       this.#options.logger.error('servers could not be looked for anew', { error: messageOf(error) });
     }
+  }
+
+  /** The servers that there are for clients that work in `cwd`. */
+  async serversFor(cwd: string | undefined): Promise<ServersHere> {
+    await this.#definitions.prepare(cwd);
+    const pool = this.#pool;
+    return {
+      names: pool.names(cwd),
+      find: (name) => pool.find(name, cwd),
+      seenOf: (name) => pool.seenOf(name, cwd),
+      keepSeen: () => pool.keepSeen(),
+    };
+  }
+
+  get limits(): Limits {
+    return this.#options.limits;
   }
 
   get pid(): number {
@@ -229,9 +258,15 @@ export class Daemon {
     return new ServerPool({
       definitions: this.#definitions,
       defaultView: () => finder.config.config.view,
-      gateOf: (definition) => this.#gates.gateOf(definition),
+      gates: this.#gates,
       origin: () => originOf(finder),
       catalog: new Catalog({ dir: catalogDir, ttlMs: config.cache.ttlMs, date: Date.now, clock, logger }),
+      seenTools: new SeenToolsStore({
+        dir: this.#options.seenToolsDir,
+        clock,
+        logger,
+        changed: (seen, names) => this.#pool.toolsChanged(seen, names),
+      }),
       backendContext: {
         limits,
         counters,

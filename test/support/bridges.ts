@@ -40,6 +40,7 @@ const inMemory: OpenBridge = (file) => {
     environment: process.env,
     cwd: process.cwd(),
     catalogDir: undefined,
+    seenToolsDir: undefined,
     logger: jsonLogger('silent', () => undefined),
     version: '0.0.0-test',
     pid: process.pid,
