@@ -11,6 +11,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   'policy explain': 'NAME',
   servers: '',
   tools: '',
+  refresh: '',
   search: '',
   describe: 'SERVER TOOL',
   call: 'SERVER TOOL',
