@@ -129,16 +129,15 @@ export class DiscoverView implements View {
     return undefined;
   }
 
-  /** What a server has listed does, as long as it cannot be started. */
-  #listed(joined: JoinedLeg): Promise<void> {
+  /** Of a server that cannot be started, what it has listed before does; nobody waits for one that has failed already. */
+  async #listed(joined: JoinedLeg): Promise<void> {
     const { leg } = joined;
-    const learning = this.#all.lists.learn(joined, 'tools');
     const isKnown = (): boolean => leg.lastPagesOf('tools') !== undefined;
-    const wasDown = leg.server.isDown && isKnown(); // nobody waits for one that has failed before
-    const learnt = learning.catch((error: unknown) => {
-      if (!isKnown()) throw error;
+    const isEnough = leg.server.isDown && isKnown();
+    const learnt = this.#all.lists.learn(joined, 'tools').catch((error: unknown) => {
+      if (!isEnough && !isKnown()) throw error;
     });
-    return wasDown ? Promise.resolve() : learnt;
+    if (!isEnough) await learnt;
   }
 
   async #found(name: MetaTool, args: Readonly<Record<string, unknown>>): Promise<object> {

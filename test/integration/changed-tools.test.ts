@@ -375,6 +375,22 @@ describe('mcp-bridge refresh', () => {
     });
   });
 
+  test('starts many one after the other, and waits for none that never answers', async () => {
+    const home = homeWith(READ);
+    const several = Array.from({ length: 6 }, (_, i) => [
+      `s${i}`,
+      { ...home.server, args: [FIXTURE, home.file, `${i}`] },
+    ]);
+    const silent = { command: process.execPath, args: ['-e', 'process.stdin.resume()'], startTimeoutMs: 500 };
+    const mcpServers = { silent, ...Object.fromEntries(several) };
+    await home.start({ mcpServers, limits: { maxLocalStarts: 1 } });
+    const { servers } = await home.json<{ servers: { server: string; tools: unknown }[] }>('refresh');
+    expect(servers.map(({ server, tools }) => [server, tools])).toEqual([
+      ['silent', null],
+      ...several.map(([name]) => [name, 2]),
+    ]);
+  });
+
   test('tells clients whose lists are others, and leaves no server running for nobody', async () => {
     const home = homeWith(READ);
     const daemon = await home.start({ mcpServers: { files: { ...home.server, idleMs: 100 } } });
