@@ -37,12 +37,6 @@ export function withToolVerbs(parser: Argv, does: Does, line: readonly string[] 
       does(async (values: ToolVerbValues, host) => (await import('./servers.ts')).servers(values, host)),
     )
     .command(
-      'refresh [servers..]',
-      'Have servers say anew what they have; all of them, if none is named',
-      (y) => y.positional('servers', NAMES).options(REFRESH),
-      does(async (values: RefreshValues, host) => (await import('./refresh.ts')).refresh(values, host)),
-    )
-    .command(
       'tools [server] [tools..]',
       'Show the tools of a server, or of all; and which of them have changed',
       (y) => y.positional('server', SERVER).positional('tools', TOOL_NAMES).options(TOOLS),
@@ -76,5 +70,11 @@ export function withToolVerbs(parser: Argv, does: Does, line: readonly string[] 
       does(async ({ arguments: pairs = [], ...values }: CallValues, host) =>
         (await import('./call.ts')).call({ ...values, arguments: [...pairs, ...line] }, host),
       ),
+    )
+    .command(
+      'refresh [servers..]',
+      'Have servers say anew what they have; all of them, if none is named',
+      (y) => y.positional('servers', NAMES).options(REFRESH),
+      does(async (values: RefreshValues, host) => (await import('./refresh.ts')).refresh(values, host)),
     );
 }

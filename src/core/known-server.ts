@@ -249,10 +249,10 @@ export class KnownServer {
     return place === undefined ? undefined : face.lists.get(place);
   }
 
-  /** The newest of its lists that anybody may see, whatever it was offered. */
-  lastPages(kind: 'tools' | 'prompts'): readonly ListPage[] | undefined {
+  /** The newest list of its tools, whatever it was offered. */
+  get lastTools(): readonly ListPage[] | undefined {
     const newest = [...this.faces].sort((a, b) => b.learnedMs - a.learnedMs);
-    return newest.find(({ lists }) => lists.has(kind))?.lists.get(kind);
+    return newest.find(({ lists }) => lists.has('tools'))?.lists.get('tools');
   }
 
   /** What a server has for one client's roots, or for one client alone, is not another's to see. */

@@ -4,8 +4,9 @@ import { JSONRPCServer } from 'json-rpc-2.0';
 import { systemClock } from '../util/clock.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
 import type { StopReport } from '../wire/control-report.ts';
-import type { Daemon, ServersHere } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
 import { refresh } from './refresh.ts';
+import type { ServersHere } from './servers-here.ts';
 import { accept, changesIn } from './tool-changes.ts';
 
 type Params = Readonly<Record<string, unknown>>;

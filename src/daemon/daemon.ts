@@ -9,7 +9,6 @@ import { ToolFinder } from '../catalog/tool-finder.ts';
 import type { Config } from '../config/schema.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
-import type { Server } from '../core/server.ts';
 import type { Session } from '../core/session.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
@@ -24,7 +23,8 @@ import { StreamLink } from '../wire/stream-link.ts';
 import { Definitions, type FoundServers } from './definitions.ts';
 import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
-import { type SeenToolsOf, ServerPool } from './server-pool.ts';
+import { ServerPool } from './server-pool.ts';
+import { ServersHere } from './servers-here.ts';
 import { ToolGates } from './tool-gates.ts';
 
 export interface DaemonOptions {
@@ -51,14 +51,6 @@ type FinderPorts = Pick<
   ServerFinder,
   'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'settle' | 'close'
 >;
-
-export interface ServersHere {
-  readonly names: readonly string[];
-  readonly find: (name: string) => Server | undefined;
-  readonly seenOf: (name: string) => SeenToolsOf | undefined;
-  /** Writes down what was seen of tools; whether it could be. */
-  readonly keepSeen: () => boolean;
-}
 
 /** Sweepers of /tmp take files that are days old. */
 const TOUCH_PERIOD_MS = 3_600_000;
@@ -200,13 +192,7 @@ export class Daemon {
   /** The servers that there are for clients that work in `cwd`. */
   async serversFor(cwd: string | undefined): Promise<ServersHere> {
     await this.#definitions.prepare(cwd);
-    const pool = this.#pool;
-    return {
-      names: pool.names(cwd),
-      find: (name) => pool.find(name, cwd),
-      seenOf: (name) => pool.seenOf(name, cwd),
-      keepSeen: () => pool.keepSeen(),
-    };
+    return new ServersHere(this.#pool, cwd);
   }
 
   get limits(): Limits {

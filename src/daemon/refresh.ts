@@ -3,7 +3,7 @@
 
 import { definitionsIn } from '../catalog/tool-definitions.ts';
 import type { Backend } from '../core/backend.ts';
-import type { ListKind } from '../core/era/era-2025.ts';
+import { LISTS, type ListKind } from '../core/era/era-2025.ts';
 import type { ListPage } from '../core/known-server.ts';
 import type { Server } from '../core/server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -11,7 +11,7 @@ import type { Clock } from '../util/clock.ts';
 import type { RefreshReport, ServerRefresh } from '../wire/control-report.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers } from '../wire/json-members.ts';
-import type { ServersHere } from './daemon.ts';
+import type { ServersHere } from './servers-here.ts';
 import { unknownServer } from './tool-changes.ts';
 
 export interface RefreshOptions {
@@ -31,7 +31,7 @@ async function refreshOne(here: ServersHere, name: string, options: RefreshOptio
   const server = here.names.includes(name) ? here.find(name) : undefined;
   if (server === undefined) return { ...NOTHING, server: name, error: unknownServer(name, here) };
   try {
-    const before = server.known.lastPages('tools');
+    const before = server.known.lastTools;
     const backend = server.ownBackend();
     await listed(backend, server, options);
     return report(server, backend, before);
@@ -60,30 +60,36 @@ function listTimedOut(name: string, timeoutMs: number): BridgeError {
   });
 }
 
-const NOTHING = {
-  ...{ tools: null, prompts: null, resources: null, templates: null },
-  ...{ newTools: [], goneTools: [], changedTools: [] },
-  error: null,
+const NOTHING: Omit<ServerRefresh, 'server' | 'error'> = {
+  tools: null,
+  prompts: null,
+  resources: null,
+  templates: null,
+  newTools: [],
+  goneTools: [],
+  changedTools: [],
 };
 
 function report(server: Server, backend: Backend, before: readonly ListPage[] | undefined): ServerRefresh {
-  const pages = backend.pagesOf('tools') ?? [];
-  const [old, now] = [before === undefined ? undefined : definitionsIn(before), definitionsIn(pages)];
-  const count = (kind: ListKind, member: string): number | null => {
-    if (backend.face?.declares(member === 'resourceTemplates' ? 'resources' : member) !== true) return 0;
-    return backend.pagesOf(kind)?.reduce((sum, { result }) => sum + itemsIn(result, member), 0) ?? null;
-  };
+  const now = definitionsIn(backend.pagesOf('tools') ?? []);
+  const old = before === undefined ? now : definitionsIn(before);
   return {
     server: server.name,
-    tools: count('tools', 'tools'),
-    prompts: count('prompts', 'prompts'),
-    resources: count('resources', 'resources'),
-    templates: count('templates', 'resourceTemplates'),
-    newTools: old === undefined ? [] : [...now.keys()].filter((tool) => !old.has(tool)),
-    goneTools: old === undefined ? [] : [...old.keys()].filter((tool) => !now.has(tool)),
-    changedTools: [...now].flatMap(([tool, text]) => (old?.has(tool) === true && old.get(tool) !== text ? [tool] : [])),
+    tools: countOf('tools', backend),
+    prompts: countOf('prompts', backend),
+    resources: countOf('resources', backend),
+    templates: countOf('templates', backend),
+    newTools: [...now.keys()].filter((tool) => !old.has(tool)),
+    goneTools: [...old.keys()].filter((tool) => !now.has(tool)),
+    changedTools: [...now].filter(([tool, text]) => old.has(tool) && old.get(tool) !== text).map(([tool]) => tool),
     error: null,
   };
+}
+
+function countOf(kind: ListKind, backend: Backend): number | null {
+  const { capability, member } = LISTS[kind];
+  if (backend.face?.declares(capability) !== true) return 0;
+  return backend.pagesOf(kind)?.reduce((sum, { result }) => sum + itemsIn(result, member), 0) ?? null;
 }
 
 function itemsIn(result: Buffer, member: string): number {

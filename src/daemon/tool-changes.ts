@@ -11,8 +11,8 @@ import type {
   ChangesReport,
   ShownDefinition,
 } from '../wire/control-report.ts';
-import type { ServersHere } from './daemon.ts';
 import type { SeenToolsOf } from './server-pool.ts';
+import type { ServersHere } from './servers-here.ts';
 
 export function changesIn(here: ServersHere, server: unknown): ChangesReport {
   const name = textOf(server);

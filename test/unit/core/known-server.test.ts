@@ -61,8 +61,7 @@ describe('what is known of a server', () => {
     expect([world.known.faceFor({}), world.known.lastFaceFor({})]).toEqual([undefined, young]);
     expect(world.known.lastFaceFor({ sampling: {} })).toBe(old);
     expect(world.known.lastFaceFor({ elicitation: {} })).toBeUndefined();
-    expect(world.known.lastPages('tools')).toBe(young.lists.get('tools'));
-    expect(world.known.lastPages('prompts')).toBeUndefined();
+    expect(world.known.lastTools).toBe(young.lists.get('tools'));
   });
 
   test('lets hear of each list of tools, and whether another instance may list others', () => {
