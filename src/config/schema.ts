@@ -6,6 +6,7 @@ import type { ServerDefinition } from '../core/server-definition.ts';
 import type { ToolRule } from '../core/tool-gate.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
+import { type AuditSettings, auditSettingsOf, DEFAULT_AUDIT } from './audit-settings.ts';
 import { Reader } from './reader.ts';
 import { serverOf } from './server-schema.ts';
 import { toolRulesOf } from './tool-rules.ts';
@@ -20,6 +21,7 @@ export interface Config {
   /** Whether what servers say is kept from one run to the next, and how long it holds. */
   readonly cache: { readonly isKept: boolean; readonly ttlMs: number };
   readonly discovery: DiscoverySettings;
+  readonly audit: AuditSettings;
 }
 
 /** Which servers of other programs' files are offered. */
@@ -48,9 +50,10 @@ export const EMPTY_CONFIG: Config = {
   liveness: DEFAULT_LIVENESS,
   cache: { isKept: true, ttlMs: HOUR_S * 1000 },
   discovery: { isEnabled: true, precedence: 'scope', toolRules: [], policy: {} },
+  audit: DEFAULT_AUDIT,
 };
 
-const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness'];
+const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness', 'audit'];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
 export function validate(file: unknown, resolvePath: (path: string) => string): Validated {
@@ -72,6 +75,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     liveness: livenessOf(reader, root.liveness),
     cache: cacheOf(reader, root.discovery),
     discovery: discoveryOf(reader, root),
+    audit: auditSettingsOf(reader, root.audit, resolvePath),
   };
   return { config, faults: reader.faults };
 }

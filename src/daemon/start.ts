@@ -9,6 +9,7 @@ import { NO_FILTER } from '../core/tool-gate.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { jsonLogger, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
+import { stateDir } from '../local/state-dir.ts';
 import { systemClock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
@@ -76,6 +77,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     environment: process.env,
     cwd: process.cwd(),
     catalogDir: loaded.config.cache.isKept ? catalogDir(process.env.XDG_CACHE_HOME) : undefined,
+    auditFile: join(stateDir(process.env), 'audit.jsonl'),
     logger,
     version: options.version,
     pid: process.pid,
