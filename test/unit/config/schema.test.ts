@@ -31,7 +31,12 @@ describe('a config file', () => {
         },
         b: { command: 'node' },
       },
-      discovery: { enabled: false, precedence: 'first-wins', cache: { ttl: 60, enabled: false } },
+      discovery: {
+        enabled: false,
+        precedence: 'first-wins',
+        audit: EMPTY_CONFIG.audit,
+        cache: { ttl: 60, enabled: false },
+      },
       policy: { deniedMcpServers: [{ serverName: 'x' }] },
       limits: { maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
@@ -253,5 +258,43 @@ describe('rules for tools', () => {
     const { config, faults } = rulesIn(toolRules);
     expect(faults).toContain(fault);
     expect(config.discovery.toolRules).toEqual([]);
+  });
+});
+
+describe('what is recorded of calls', () => {
+  const auditIn = (audit: unknown) => validate({ audit }, (path) => `/dir/${path}`);
+
+  test('is as the file says', () => {
+    const { config, faults } = auditIn({
+      enabled: false,
+      file: 'log',
+      maxBytes: 100_000,
+      keep: 1,
+      arguments: true,
+      onFailure: 'refuse',
+    });
+    expect(faults).toEqual([]);
+    expect(config.audit).toEqual({
+      isKept: false,
+      file: '/dir/log',
+      maxBytes: 100_000,
+      keep: 1,
+      keepsArguments: true,
+      onFailure: 'refuse',
+    });
+  });
+
+  test.each([
+    [{ enabled: 'no' }, 'audit.enabled must be true or false'],
+    [{ file: '' }, 'audit.file must be a string that is not empty'],
+    [{ maxBytes: 1000 }, 'audit.maxBytes must be a whole number from 65536 up'],
+    [{ keep: 0 }, 'audit.keep must be a whole number from 1 to 1000'],
+    [{ arguments: 'hash' }, 'audit.arguments must be true or false'],
+    [{ onFailure: 'stop' }, 'audit.onFailure is one of continue, refuse'],
+    [{ other: 1 }, 'audit.other is not known'],
+  ])('and as usual where %j makes no sense', (audit, fault) => {
+    const { config, faults } = auditIn(audit);
+    expect(faults).toEqual([fault]);
+    expect(config.audit).toEqual(EMPTY_CONFIG.audit);
   });
 });
