@@ -34,7 +34,6 @@ describe('a config file', () => {
       discovery: {
         enabled: false,
         precedence: 'first-wins',
-        audit: EMPTY_CONFIG.audit,
         cache: { ttl: 60, enabled: false },
       },
       policy: { deniedMcpServers: [{ serverName: 'x' }] },
@@ -79,6 +78,7 @@ describe('a config file', () => {
           tools: NO_FILTER,
         },
       ],
+      audit: EMPTY_CONFIG.audit,
       cache: { isKept: false, ttlMs: 60_000 },
       discovery: {
         isEnabled: false,
