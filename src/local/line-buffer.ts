@@ -23,7 +23,7 @@ export class LineBuffer {
     const most = line.length * MOST_BYTES;
     if (most > BLOCK_BYTES) return this.#addPiece(Buffer.from(line));
     if (this.#block === undefined || this.#used + most > BLOCK_BYTES) this.#turnPage();
-    if (this.#block !== undefined) this.#used += this.#block.write(line, this.#used);
+    if (this.#block !== undefined) this.#used += this.#block.utf8Write(line, this.#used);
   }
 
   #turnPage(): void {

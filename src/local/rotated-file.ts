@@ -2,7 +2,8 @@
 // Whoever is killed at whatever step loses no line that was written, and at most breaks the last one, behind which a new one
 // begins. Several processes may write to it.
 
-import { closeSync, fstatSync, readSync, renameSync, write, writeSync } from 'node:fs';
+import { closeSync, fstatSync, readSync, write, writeSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { BridgeError } from '../util/bridge-error.ts';
 import { LockFile } from './lock-file.ts';
@@ -47,7 +48,7 @@ export class RotatedFile {
   /** Writes what of the batch is not in the file yet. Fails with a BridgeError; then it may be called again with it. */
   async append(batch: Batch): Promise<void> {
     try {
-      const fd = this.#prepare(batch);
+      const fd = await this.#prepare(batch);
       while (batch.done < batch.bytes.length) {
         const { bytesWritten } = await writeSome(fd, batch.bytes, batch.done);
         batch.done += bytesWritten;
@@ -59,14 +60,14 @@ export class RotatedFile {
   }
 
   /** The open file, at whose end the rest of the batch may be written. */
-  #prepare(batch: Batch): number {
+  async #prepare(batch: Batch): Promise<number> {
     let { fd, size } = this.#current();
     const isWithinLine = batch.done > 0 && size === this.#end;
     if (!isWithinLine) {
       // What was begun of a line is broken, or in another file.
       batch.done = batch.bytes.subarray(0, batch.done).lastIndexOf(NEWLINE) + 1;
       const toCome = batch.bytes.length - batch.done;
-      if (size > 0 && size + toCome > this.#options.maxBytes && toCome > 0 && this.#putAside())
+      if (size > 0 && size + toCome > this.#options.maxBytes && toCome > 0 && (await this.#putAside()))
         ({ fd, size } = this.#current());
       if (size !== this.#end && size > 0) size += endLine(fd, size);
     }
@@ -86,8 +87,8 @@ export class RotatedFile {
     return { fd, size };
   }
 
-  /** Whether it was put aside; not while somebody else does it. */
-  #putAside(): boolean {
+  /** Whether it was put aside; not while somebody else does it. The disk takes its time to forget the oldest. */
+  async #putAside(): Promise<boolean> {
     const { path, keep } = this.#options;
     const lock = LockFile.take(`${path}.lock`);
     if (lock === undefined) return false;
@@ -96,8 +97,8 @@ export class RotatedFile {
       // The oldest is given up only if there is no gap before it, as there is behind one who was killed here.
       let last = 1;
       while (last < keep && statOf(`${path}.${last}`) !== undefined) last++;
-      for (let n = last; n > 1; n--) renameOwn(`${path}.${n - 1}`, `${path}.${n}`);
-      renameOwn(path, `${path}.1`);
+      for (let n = last; n > 1; n--) await renameOwn(`${path}.${n - 1}`, `${path}.${n}`);
+      await renameOwn(path, `${path}.1`);
       return true;
     } finally {
       lock.release();
@@ -117,7 +118,7 @@ function endLine(fd: number, size: number): number {
   return count === 0 || lastByte[0] === NEWLINE ? 0 : writeSync(fd, '\n');
 }
 
-function renameOwn(from: string, to: string): void {
+async function renameOwn(from: string, to: string): Promise<void> {
   if (isForeign(to)) throw new BridgeError('FILE_UNUSABLE', `${to} belongs to another user`, { hint: 'Look at it.' });
-  renameSync(from, to);
+  await rename(from, to);
 }
