@@ -15,6 +15,7 @@ export interface AuditSettings {
   readonly onFailure: 'continue' | 'refuse';
 }
 
+/** Of a section that says nothing else. */
 export const DEFAULT_AUDIT: AuditSettings = {
   isKept: true,
   file: undefined,
@@ -24,9 +25,13 @@ export const DEFAULT_AUDIT: AuditSettings = {
   onFailure: 'continue',
 };
 
+/** Without such a section: whoever wants to know asks for it. */
+export const NO_AUDIT: AuditSettings = { ...DEFAULT_AUDIT, isKept: false };
+
 const KEYS = ['enabled', 'file', 'maxBytes', 'keep', 'arguments', 'onFailure'];
 
 export function auditSettingsOf(reader: Reader, value: unknown, resolvePath: (path: string) => string): AuditSettings {
+  if (value === undefined) return NO_AUDIT;
   const fields = reader.section(value, 'audit');
   reader.keys(fields, 'audit', KEYS);
   const { onFailure = DEFAULT_AUDIT.onFailure } = fields;

@@ -6,7 +6,7 @@ import type { ServerDefinition } from '../core/server-definition.ts';
 import type { ToolRule } from '../core/tool-gate.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
-import { type AuditSettings, auditSettingsOf, DEFAULT_AUDIT } from './audit-settings.ts';
+import { type AuditSettings, auditSettingsOf, NO_AUDIT } from './audit-settings.ts';
 import { Reader } from './reader.ts';
 import { serverOf } from './server-schema.ts';
 import { toolRulesOf } from './tool-rules.ts';
@@ -50,7 +50,7 @@ export const EMPTY_CONFIG: Config = {
   liveness: DEFAULT_LIVENESS,
   cache: { isKept: true, ttlMs: HOUR_S * 1000 },
   discovery: { isEnabled: true, precedence: 'scope', toolRules: [], policy: {} },
-  audit: DEFAULT_AUDIT,
+  audit: NO_AUDIT,
 };
 
 const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness', 'audit'];

@@ -34,7 +34,10 @@ afterEach(async () => {
 
 async function bridge(config: object, dir = tempDir()): Promise<TestDaemon> {
   const discovery = { cache: { enabled: false } };
-  const daemon = await TestDaemon.start({ discovery, mcpServers: { fixture: fixtureServer() }, ...config }, { dir });
+  const daemon = await TestDaemon.start(
+    { discovery, audit: {}, mcpServers: { fixture: fixtureServer() }, ...config },
+    { dir },
+  );
   ends.push(() => daemon.stop());
   return daemon;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { EMPTY_CONFIG, type Validated, validate } from '../../../src/config/schema.ts';
 import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 
@@ -262,6 +263,10 @@ describe('rules for tools', () => {
 });
 
 describe('what is recorded of calls', () => {
+  test('is of nothing without a section, and of all calls with an empty one', () => {
+    expect([validate({}, String).config.audit.isKept, auditIn({}).config.audit]).toEqual([false, DEFAULT_AUDIT]);
+  });
+
   const auditIn = (audit: unknown) => validate({ audit }, (path) => `/dir/${path}`);
 
   test('is as the file says', () => {
@@ -295,6 +300,6 @@ describe('what is recorded of calls', () => {
   ])('and as usual where %j makes no sense', (audit, fault) => {
     const { config, faults } = auditIn(audit);
     expect(faults).toEqual([fault]);
-    expect(config.audit).toEqual(EMPTY_CONFIG.audit);
+    expect(config.audit).toEqual(DEFAULT_AUDIT);
   });
 });
