@@ -150,7 +150,7 @@ export class Daemon {
     const { finder } = this.#options;
     await finder.refresh(everything);
     const report = await this.#definitions.reload();
-    finder.settle();
+    finder.settle(this.#definitions.dirs);
     this.#follow(report);
     this.#pool.refresh();
     return report;
