@@ -57,6 +57,7 @@ export class FinderProcess {
       const id = ++this.#lastId;
       this.#waiting.set(id, { resolve, reject });
       life.tell({ what: 'find', id, request });
+      this.#options.logger.debug('servers are looked for', { dir: request.dir });
       this.#setTimer();
     });
   }
