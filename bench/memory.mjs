@@ -91,7 +91,7 @@ async function askingClient({ path }, meta) {
 /** How many tools it has found. */
 async function search(client, query) {
   const { content } = await client.request('tools/call', { name: 'search_tools', arguments: { query } });
-  return JSON.parse(content[0].text).tools.length;
+  return JSON.parse(content[0].text).results.length;
 }
 
 /** As many as wanted, or as there are descriptors for. */
