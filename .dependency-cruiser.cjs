@@ -43,6 +43,12 @@ module.exports = {
       from: { path: '^src/cli/', pathNot: '^src/cli/serve\\.ts$' },
       to: { path: '^src/daemon/' },
     },
+    {
+      name: 'the-daemon-does-not-load-discovery',
+      severity: 'error',
+      from: { path: '^src/daemon/', pathNot: '^src/daemon/finder-program\\.ts$' },
+      to: { path: '^src/discovery/', dynamic: false, dependencyTypesNot: ['type-only'] },
+    },
     { name: 'src-never-imports-tests', severity: 'error', from: { path: '^src/' }, to: { path: '^(test|bench)/' } },
   ],
   options: {

@@ -12,6 +12,23 @@ const write = turnWriter(process.stdout);
 const reply = (id, resultJson) => write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultJson}}\n`);
 const refuse = (id, code, message) => write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
 
+/** As many as a large catalog has; they are there to be found, and not to be called. */
+function moreTools(count) {
+  return Array.from({ length: count }, (_, i) => ({
+    name: `number_${i}`,
+    description: `Number ${i} of many tools: reads an item of kind ${i % 17}, by its name and in its place, and says what it is worth`,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        name: { type: 'string', description: 'The name of the item' },
+        place: { type: 'string', description: 'Where the item stands' },
+        limit: { type: 'integer', description: 'How many of them at most' },
+      },
+      required: ['name'],
+    },
+  }));
+}
+
 const toolList = JSON.stringify({
   tools: [
     {
@@ -24,6 +41,7 @@ const toolList = JSON.stringify({
       description: 'Returns a text of so many KiB',
       inputSchema: { type: 'object', properties: { kib: { type: 'integer' } }, required: ['kib'] },
     },
+    ...moreTools(Number(process.env.TOOLS ?? 0)),
   ],
 });
 

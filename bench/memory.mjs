@@ -2,8 +2,9 @@
 // sends without end. The daemon has its default limits; only the pings come more often, so that all fall into the run.
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryKib, openDescriptorLimit, peakRssKib } from './process-figures.mjs';
+import { RawClient, Tally } from './raw-client.mjs';
 import { median } from './statistics.mjs';
-import { startDaemon, VIEW } from './subjects.mjs';
+import { ECHO_CONFIG, startDaemon, VIEW } from './subjects.mjs';
 import { atMost } from './target.mjs';
 import { Worker } from './worker.mjs';
 
@@ -13,6 +14,7 @@ const PING_PERIOD_MS = 4000;
 const PINGED_MS = PING_PERIOD_MS + 3000;
 const FEW = 10;
 const MORE = 200;
+const LARGE = 200;
 const MANY = 10_000;
 const QUICK_MANY = 1000;
 const LOAD_PROCESSES = 2;
@@ -27,9 +29,10 @@ export async function measureMemory(workspace, { isQuick }) {
   const faults = [];
   const few = [];
   for (let i = 0; i < (isQuick ? 1 : 3); i++) few.push(await measureFewClients(workspace, faults));
+  const large = await measureLargeCatalog(workspace, faults);
   const many = await measureManyClients(workspace, { wanted: isQuick ? QUICK_MANY : MANY, faults });
   const flood = await measureFlood(workspace, { bytes: isQuick ? QUICK_FLOOD : GIB, faults });
-  return theme({ few, many, flood, faults });
+  return theme({ few, large, many, flood, faults });
 }
 
 /** Orders it, and notes what went wrong. */
@@ -51,6 +54,44 @@ async function measureFewClients(workspace, faults) {
   await clients.end(workspace);
   await workspace.end(daemon.child);
   return { idleRssMib: mib(before.rss), idlePssMib: mib(before.pss), pssKibPerClient: (after.pss - before.pss) / MORE };
+}
+
+/** What is known of a server's tools from an earlier run, as most often: the server does not run. */
+async function measureLargeCatalog(workspace, faults) {
+  const servers = { large: { ...ECHO_CONFIG, env: { TOOLS: String(LARGE) } } };
+  const settings = { discovery: { cache: { enabled: true } } };
+  const meta = { 'mcp-bridge/view': 'discover' };
+  const teaching = await startDaemon(workspace, { servers, settings });
+  const learner = await askingClient(teaching, meta);
+  await search(learner, 'echo');
+  learner.close();
+  await workspace.end(teaching.child);
+  const daemon = await startDaemon(workspace, { servers, settings });
+  const clients = new Worker(workspace, 'idle-clients.mjs');
+  await orderOf(clients, { open: FEW, path: daemon.path, meta }, faults);
+  await delay(SETTLE_MS);
+  const beforeMib = mib(memoryKib(daemon.pid).rss);
+  const client = await askingClient(daemon, meta);
+  const found = await search(client, 'number seven');
+  await delay(SETTLE_MS);
+  const afterMib = mib(memoryKib(daemon.pid).rss);
+  client.close();
+  await clients.end(workspace);
+  await workspace.end(daemon.child);
+  if (found === 0) faults.push(`the search over ${LARGE} tools has found none`);
+  return { beforeMib, afterMib, found };
+}
+
+async function askingClient({ path }, meta) {
+  const client = new RawClient({ unix: path }, new Tally());
+  await client.initialize(meta);
+  return client;
+}
+
+/** How many tools it has found. */
+async function search(client, query) {
+  const { content } = await client.request('tools/call', { name: 'search_tools', arguments: { query } });
+  return JSON.parse(content[0].text).results.length;
 }
 
 /** As many as wanted, or as there are descriptors for. */
@@ -99,7 +140,7 @@ async function measureFlood(workspace, { bytes, faults }) {
   };
 }
 
-function theme({ few, many, flood, faults }) {
+function theme({ few, large, many, flood, faults }) {
   const typical = (key) => median(few.map((one) => one[key]));
   return {
     title: 'Memory of the daemon',
@@ -108,6 +149,8 @@ function theme({ few, many, flood, faults }) {
     rows: [
       [`idle, ${FEW} clients and one server, RSS`, typical('idleRssMib'), 'MiB'],
       [`idle, ${FEW} clients and one server, PSS`, typical('idlePssMib'), 'MiB'],
+      [`idle, ${FEW} clients and a catalog of ${LARGE} tools, view discover, RSS`, large.beforeMib, 'MiB'],
+      [`the same after one search, which has found ${large.found} tools, RSS`, large.afterMib, 'MiB'],
       [`each client more, from ${FEW} to ${FEW + MORE}, PSS`, typical('pssKibPerClient'), 'KiB'],
       [`${many.clients} clients, all pinged and all answered, RSS`, many.rssMib, 'MiB'],
       [`${many.clients} clients, the most it ever was, RSS`, many.peakRssMib, 'MiB'],
@@ -119,11 +162,12 @@ function theme({ few, many, flood, faults }) {
     ],
     targets: [
       atMost(`idle with ${FEW} clients and one server, RSS`, typical('idleRssMib'), 50, 'MiB'),
+      atMost(`idle with a catalog of ${LARGE} tools, RSS`, large.beforeMib, 50, 'MiB'),
       atMost('each client more, PSS', typical('pssKibPerClient'), 64, 'KiB'),
       atMost(`${many.clients} idle clients, RSS`, many.rssMib, 150, 'MiB'),
       atMost('rise of RSS at the peak of the flood', flood.peakMib - flood.beforeMib, 64, 'MiB'),
     ],
     faults,
-    raw: { few, many, flood },
+    raw: { few, large, many, flood },
   };
 }

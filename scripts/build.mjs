@@ -15,6 +15,16 @@ const common = {
 };
 const commonJs = { ...common, format: 'cjs', define: { ...common.define, 'import.meta.filename': '__filename' } };
 
+/** Discovery is loaded from a file of its own, in a process of its own. */
+const ownDiscovery = {
+  name: 'own-discovery',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\/discovery\/finding\.ts$/ }, () => ({ path: 'finding', namespace: 'required' }));
+    onResolve({ filter: /^\.\/finding\.cjs$/ }, () => ({ path: './finding.cjs', external: true }));
+    onLoad({ filter: /.*/, namespace: 'required' }, () => ({ contents: `module.exports = require('./finding.cjs')` }));
+  },
+};
+
 /** Leaves the dynamic imports of these out of a bundle: they are files of their own. */
 const elsewhere = {
   name: 'elsewhere',
@@ -31,7 +41,14 @@ const elsewhere = {
 rmSync('dist', { recursive: true, force: true });
 await Promise.all([
   build({ ...commonJs, entryPoints: ['src/cli/main.ts'], outfile: 'dist/mcp-bridge.cjs', plugins: [elsewhere] }),
-  build({ ...commonJs, entryPoints: ['src/daemon/start.ts'], outfile: 'dist/daemon.cjs' }),
+  build({ ...commonJs, entryPoints: ['src/daemon/start.ts'], outfile: 'dist/daemon.cjs', plugins: [ownDiscovery] }),
+  build({
+    ...commonJs,
+    entryPoints: ['src/daemon/finder-program.ts'],
+    outfile: 'dist/finder.cjs',
+    plugins: [ownDiscovery],
+  }),
+  build({ ...commonJs, entryPoints: ['src/discovery/finding.ts'], outfile: 'dist/finding.cjs' }),
   build({
     ...common,
     format: 'esm',

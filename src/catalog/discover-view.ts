@@ -172,6 +172,7 @@ export class DiscoverView implements View {
         read.raw(frame.b, Field.id),
         toolError(badArguments('execute_tool', execution.faults), { server: '', tool: '' }),
       );
+    this.#session.asking?.aim(execution);
     const target = this.#targets.get(execution.key);
     const { ready } = this.#context.check;
     if (target !== undefined && isCurrent(target) && ready === undefined)

@@ -18,6 +18,7 @@ export async function serve(args: readonly string[], host: CliHost): Promise<num
     version: host.version,
     program: host.program,
     exampleServer: join(dirname(host.program), 'example-server.js'),
+    finderProgram: join(dirname(host.program), 'finder.cjs'),
   });
   return DONE;
 }

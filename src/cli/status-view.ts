@@ -17,7 +17,9 @@ export function statusText(report: StatusReport): string {
     `${i.restarts}`,
   ]);
   const shown = table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows);
-  const notes = [...faultsOf(report), ...notesOn(instances)].map((note) => `! ${printable(note)}\n`);
+  const notes = [...faultsOf(report), ...auditNotes(report), ...notesOn(instances)].map(
+    (note) => `! ${printable(note)}\n`,
+  );
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n\n${shown}${notes.join('')}`;
 }
 
@@ -31,6 +33,15 @@ function faultsOf({ configFile, configFaults, definitionFaults }: StatusReport):
     configFile === null || fault.includes(configFile) ? fault : `${configFile}: ${fault}`,
   );
   return [...new Set([...inConfig, ...definitionFaults])];
+}
+
+function auditNotes({ audit }: StatusReport): string[] {
+  if (audit === null) return [];
+  const { file, failure, refuses, lost } = audit;
+  return [
+    ...(failure === null ? [] : [`calls ${refuses ? 'are refused: they ' : ''}cannot be recorded: ${failure}`]),
+    ...(lost === 0 ? [] : [`the audit log ${file} lacks ${lost} calls`]),
+  ];
 }
 
 /** One for each server: whoever fails says nothing either. */

@@ -7,6 +7,7 @@ import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
 import { membersOf } from '../util/json-value.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
+import { type AuditSettings, auditSettingsOf, NO_AUDIT } from './audit-settings.ts';
 import { Reader } from './reader.ts';
 import { serverOf } from './server-schema.ts';
 import { toolRulesOf } from './tool-rules.ts';
@@ -23,6 +24,7 @@ export interface Config {
   readonly discovery: DiscoverySettings;
   /** What becomes of tools that have changed; undefined for what goes without saying. */
   readonly onToolChange: ToolChangePolicy | undefined;
+  readonly audit: AuditSettings;
 }
 
 /** Which servers of other programs' files are offered. */
@@ -52,9 +54,10 @@ export const EMPTY_CONFIG: Config = {
   cache: { isKept: true, ttlMs: HOUR_S * 1000 },
   discovery: { isEnabled: true, precedence: 'scope', toolRules: [], policy: {} },
   onToolChange: undefined,
+  audit: NO_AUDIT,
 };
 
-const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness'];
+const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness', 'audit'];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
 export function validate(file: unknown, resolvePath: (path: string) => string): Validated {
@@ -77,6 +80,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     cache: cacheOf(reader, root.discovery),
     discovery: discoveryOf(reader, root),
     onToolChange: onToolChangeOf(reader, root.policy),
+    audit: auditSettingsOf(reader, root.audit, resolvePath),
   };
   return { config, faults: reader.faults };
 }

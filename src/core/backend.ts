@@ -115,6 +115,7 @@ export class Backend implements SlotOwner {
       ...parts,
       backend: this,
       gate,
+      audit: context.audit,
       maxDepth: context.limits.maxDepth,
       trustsHints: definition.trustHints,
       isSafe: (name) => this.#isSafe(name),

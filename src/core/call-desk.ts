@@ -4,6 +4,7 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
 import { type CallRole, type MethodRole, methodOf } from './era/era-2025.ts';
 import { NEEDS_NO_LANE } from './lane.ts';
@@ -18,6 +19,7 @@ export interface CallDeskPorts {
   readonly slots: SlotTable;
   readonly tasks: Tasks;
   readonly gate: () => ToolGate;
+  readonly audit: AuditTrail | undefined;
   readonly maxDepth: number;
   /** Whether the server is believed that a tool does no harm twice. */
   readonly trustsHints: boolean;
@@ -66,14 +68,18 @@ export class CallDesk {
 
   /** The one function that decides whether a call may be made, whatever view it comes from. */
   #refuses(slot: Slot, frame: Frame, read: Envelope): boolean {
-    const { slots } = this.#ports;
+    const { slots, backend, audit } = this.#ports;
+    slot.record?.reached(backend.server, slot.nameText);
     const gate = this.#ports.gate();
-    if (gate.isOpen) return false;
-    const isNamed = slot.nameText !== '' || read.has(Field.name);
-    const tool = isNamed ? toolIn(nameOf(slot, frame, read)) : undefined;
-    const refusal = tool === undefined ? noName(this.#ports.backend.server) : gate.refusalOf(tool);
+    const refusal = (gate.isOpen ? undefined : this.#refusalAt(gate, slot, frame, read)) ?? audit?.refusal;
     if (refusal !== undefined) slots.fail(slot, refusal);
     return refusal !== undefined;
+  }
+
+  #refusalAt(gate: ToolGate, slot: Slot, frame: Frame, read: Envelope): BridgeError | undefined {
+    const isNamed = slot.nameText !== '' || read.has(Field.name);
+    const tool = isNamed ? toolIn(nameOf(slot, frame, read)) : undefined;
+    return tool === undefined ? noName(this.#ports.backend.server) : gate.refusalOf(tool);
   }
 
   /** One that has waited elsewhere: what it is called, and what follows from its answer, is our business now. */

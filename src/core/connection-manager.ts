@@ -153,7 +153,10 @@ export class ConnectionManager {
     session.held = undefined;
     // What waits goes first, or it would be sent in the place of what is given up.
     const slots = [...session.slots.values()].sort((a, b) => Number(a.downId !== 0) - Number(b.downId !== 0));
-    for (const slot of slots) slot.owner.abandon(slot);
+    for (const slot of slots) {
+      slot.record?.settle('client-gone');
+      slot.owner.abandon(slot);
+    }
     // Also on instances that it does not use any more.
     for (const backend of new Set(session.tasks.values())) backend.tasks.abandon(session);
     session.view?.leave();
@@ -247,7 +250,10 @@ export class ConnectionManager {
   async close(): Promise<void> {
     for (const session of this.#sessions) {
       this.#router.abandon(session);
-      for (const slot of session.slots.values()) session.answerError(slot.idText, SHUTTING_DOWN);
+      for (const slot of session.slots.values()) {
+        slot.record?.refused(SHUTTING_DOWN);
+        session.answerError(slot.idText, SHUTTING_DOWN);
+      }
       this.#leave(session, TICK_MS);
     }
     if (this.#sessions.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));

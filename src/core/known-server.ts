@@ -38,7 +38,7 @@ export class Face {
     this.#capabilities = undefined;
   }
 
-  /** Whether the server says that it has this: `tools`, `logging`, … */
+  /** Whether the server says that it has this: `tools`, `logging` and others */
   declares(capability: string): boolean {
     this.#capabilities ??= new Set(Object.keys(capabilitiesOf(this.hello)));
     return this.#capabilities.has(capability);

@@ -44,11 +44,13 @@ export class PendingRequests implements SlotOwner {
 
   /** `write` writes its one answer. */
   answer(slot: Slot, write: () => void): void {
+    slot.record?.settle('ok');
     write();
     this.#session.close(slot);
   }
 
   refuse(slot: Slot, error: string): void {
+    slot.record?.refused(error);
     this.answer(slot, () => this.#session.answerError(slot.idText, error));
   }
 

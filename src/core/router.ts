@@ -4,6 +4,7 @@ import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { OPEN_ARRAY } from '../wire/json-grammar.ts';
 import type { RequestId } from '../wire/request-id.ts';
+import { type AuditTrail, CallRecord } from './audit-trail.ts';
 import type { ConnectionManager } from './connection-manager.ts';
 import { isCall, type Method, methodOf, unbatch } from './era/era-2025.ts';
 import { BAD_ID, BAD_TOKEN, refusalOf } from './frame-refusal.ts';
@@ -15,6 +16,8 @@ import type { Session } from './session.ts';
 export type ControlHandler = (request: Buffer, answer: (json: string) => void) => void;
 
 export interface RouterContext extends HandshakeContext {
+  /** Undefined if no calls are recorded. */
+  readonly audit?: AuditTrail | undefined;
   readonly control: ControlHandler;
 }
 
@@ -133,27 +136,46 @@ export class Router {
   #onCancelled(session: Session, b: Buffer, start: number, end: number): void {
     const id = envelope.id(b, Field.requestId);
     const slot = id === undefined ? undefined : session.slots.get(id);
-    if (slot === undefined) this.#context.counters.strayCancels++;
-    else slot.owner.cancel(slot, { b, start, end }, envelope);
+    if (slot === undefined) {
+      this.#context.counters.strayCancels++;
+      return;
+    }
+    slot.record?.settle('cancelled');
+    slot.owner.cancel(slot, { b, start, end }, envelope);
   }
 
   // --- requests ---
 
-  #onRequest(session: Session, bytes: Buffer, start: number, end: number): void {
-    const id = envelope.id(bytes, Field.id);
+  #onRequest(session: Session, b: Buffer, start: number, end: number): void {
+    const method = methodOf(b, envelope);
+    const frame = { b, start, end };
+    const { audit } = this.#context;
+    if (audit === undefined || method.role !== 'call') return this.#takeRequest(session, method, frame);
+    // What is held comes again; and no tool is called by those who control the daemon.
+    if (session.held !== undefined || session.role === 'control') return this.#takeRequest(session, method, frame);
+    session.asking = new CallRecord(audit, session, frame, envelope);
+    try {
+      this.#takeRequest(session, method, frame);
+    } finally {
+      session.asking?.end(); // refused, or it would have a slot by now
+      session.asking = undefined;
+    }
+  }
+
+  #takeRequest(session: Session, method: Method, frame: Frame): void {
+    const { b, start, end } = frame;
+    const id = envelope.id(b, Field.id);
     if (id === undefined) return this.#refuse(session, 'null', { code: INVALID_REQUEST, message: BAD_ID });
     this.#context.counters.requests++;
-    const method = methodOf(bytes, envelope);
-    if (this.#refusesFields(session, method, bytes)) return;
-    if (method.role === 'ping') return session.answer(envelope.raw(bytes, Field.id), '{}');
+    if (this.#refusesFields(session, method, b)) return;
+    if (method.role === 'ping') return session.answer(envelope.raw(b, Field.id), '{}');
     if (isCall(method) && session.isServed && session.view !== undefined) {
       session.becomeReady();
-      if (this.#connections.isDraining) return session.answerError(envelope.raw(bytes, Field.id), SHUTTING_DOWN);
-      return session.view.submit({ id, role: method.role, frame: { b: bytes, start, end } }, envelope);
+      if (this.#connections.isDraining) return session.answerError(envelope.raw(b, Field.id), SHUTTING_DOWN);
+      return session.view.submit({ id, role: method.role, frame }, envelope);
     }
-    if (session.held !== undefined)
-      return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);
-    this.#onRareRequest(session, method, { id, idText: envelope.raw(bytes, Field.id), b: bytes, start, end });
+    if (session.held !== undefined) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
+    this.#onRareRequest(session, method, { id, idText: envelope.raw(b, Field.id), b, start, end });
   }
 
   /** Fields that the router reads must mean one thing, and a token must be one that it can give back. */

@@ -12,6 +12,7 @@ import { OPEN_ARRAY } from '../wire/json-grammar.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
 import type { CallBacks } from './call-backs.ts';
 import type { Counters } from './counters.ts';
@@ -35,6 +36,8 @@ export interface BackendContext {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly logger: Logger;
+  /** Undefined if no calls are recorded. */
+  readonly audit?: AuditTrail | undefined;
   /** Cuts a client off that does not take what is meant for it. */
   readonly cutOff: (session: Session, reason: string) => void;
 }
@@ -77,7 +80,8 @@ export class ServerMessages implements FrameSink {
   }
 
   frame(b: Buffer, start: number, end: number): void {
-    const { limits, counters } = this.#context;
+    const { limits, counters, audit } = this.#context;
+    envelope.readsResult = audit !== undefined;
     const isSound = envelope.scan(b, start, end, limits.maxDepth);
     // A server that leaves out "jsonrpc" can still be understood; its clients may be as tolerant.
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
@@ -153,6 +157,7 @@ export class ServerMessages implements FrameSink {
       envelope.scan(b, start, end, this.#context.limits.maxDepth);
     }
     const { session } = slot;
+    slot.record?.answered(b, envelope);
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), slot.idText);
     splice.send(session.link.outbox, b, start, end);
     this.#context.counters.responses++;

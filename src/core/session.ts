@@ -7,6 +7,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import type { RequestId } from '../wire/request-id.ts';
+import type { CallRecord } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
 import { ClientRoots } from './client-roots.ts';
 import type { Counters } from './counters.ts';
@@ -70,6 +71,8 @@ export class Session {
 
   /** Its unanswered requests, sent and waiting. */
   readonly slots = new Map<RequestId, Slot>();
+  /** What is recorded of a call that is being taken in, until that has a slot. */
+  asking: CallRecord | undefined;
   /** How many of them were sent. */
   sentCount = 0;
   /** Bytes of those that wait for their turn. */
@@ -159,6 +162,7 @@ export class Session {
   close(slot: Slot): void {
     const wasOpen = this.slots.delete(slot.id);
     invariant(wasOpen, 'a slot is closed once');
+    slot.record?.end();
     const mayHaveWaited = this.sentCount >= this.#mostInFlight || slot.downId === 0;
     if (slot.downId !== 0) this.sentCount--;
     if (mayHaveWaited && this.waitingBytes > 0) this.#pumpOthers(slot.owner);
@@ -184,6 +188,7 @@ export class Session {
 
   /** `error` is JSON. */
   answerError(idText: string, error: string): void {
+    this.asking?.refused(error);
     this.link.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"error":`);
     this.link.outbox.utf8(`${error}}`);
     this.link.outbox.endFrame();

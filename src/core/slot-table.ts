@@ -254,6 +254,7 @@ export class SlotTable {
   /** The slot's one answer is an error. The session closes it last, because it may leave with its last answer. */
   fail(slot: Slot, error: BridgeError): void {
     slot.onEnd?.(false);
+    slot.record?.failed(error);
     slot.session.answerError(slot.idText, slot.errorOf?.(error) ?? rpcErrorOf(error));
     slot.session.close(slot);
   }

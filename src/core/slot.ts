@@ -5,6 +5,7 @@ import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
+import type { CallRecord } from './audit-trail.ts';
 import type { CallRole } from './era/era-2025.ts';
 import type { Session } from './session.ts';
 
@@ -57,6 +58,8 @@ export class Slot {
   isBound = false;
   /** It is answered when a task ends, however long that takes. */
   waitsForTask = false;
+  /** What is recorded of it, if anything: of calls. */
+  record: CallRecord | undefined;
   wasAskedBack = false;
   /** Told how it ended; rare. */
   onEnd: ((hasResult: boolean) => void) | undefined;

@@ -99,7 +99,11 @@ export function openSlot(
   const idText = read.raw(frame.b, Field.id);
   const tokenText = read.has(Field.metaProgressToken) ? read.raw(frame.b, Field.metaProgressToken) : '';
   const slot = new Slot(session, owner, id, idText, tokenText);
-  if (session.open(slot)) return slot;
+  if (session.open(slot)) {
+    slot.record = session.asking;
+    session.asking = undefined;
+    return slot;
+  }
   const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
   session.answerError(idText, rpcErrorOf(refusal));
   return undefined;

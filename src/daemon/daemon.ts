@@ -20,6 +20,7 @@ import type { ClientReport, ReloadReport, StatusReport } from '../wire/control-r
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
+import { AuditLog } from './audit-log.ts';
 import { Definitions, type FoundServers } from './definitions.ts';
 import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
@@ -39,6 +40,8 @@ export interface DaemonOptions {
   readonly catalogDir: string | undefined;
   /** Where it is kept what their tools looked like; undefined to keep nothing. */
   readonly seenToolsDir: string | undefined;
+  /** Where calls are recorded, if the config does not say. */
+  readonly auditFile: string;
   readonly logger: Logger;
   readonly version: string;
   readonly pid: number;
@@ -66,6 +69,7 @@ export class Daemon {
   readonly #following: PacedTask;
   readonly #gates = new ToolGates();
   readonly #forDiscover = { finder: new ToolFinder(), check: new ArgumentCheck() };
+  readonly #audit: AuditLog | undefined;
   readonly #pool: ServerPool;
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
@@ -84,11 +88,13 @@ export class Daemon {
     });
     this.#following = new PacedTask({ clock: systemClock, run: () => this.#reloadChanged() });
     options.finder.watch(() => this.#following.ask());
+    this.#audit = this.#makeAudit();
     this.#pool = this.#makePool();
     this.#connections = new ConnectionManager({
       limits,
       counters: this.#counters,
       logger,
+      audit: this.#audit,
       servers: this.#pool,
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
       control: (request, answer) => void this.#control(request, answer),
@@ -101,6 +107,7 @@ export class Daemon {
   /** Becomes the daemon of its path, and accepts. */
   async listen(): Promise<void> {
     const { socketPath, pid, version } = this.#options;
+    await this.#audit?.open();
     const listener = await Listener.open(socketPath, (socket) => this.accept(socket));
     listener.describe({ pid, version });
     systemClock.every(TOUCH_PERIOD_MS, () => this.#lookAfter(() => listener.touch()));
@@ -137,6 +144,7 @@ export class Daemon {
     this.#options.finder.close();
     this.#following.close();
     await this.#pool.stop();
+    await this.#audit?.close();
     this.#guard.close();
     this.#listener?.release();
   }
@@ -146,7 +154,7 @@ export class Daemon {
     const { finder } = this.#options;
     await finder.refresh(everything);
     const report = await this.#definitions.reload();
-    finder.settle();
+    finder.settle(this.#definitions.dirs);
     this.#follow(report);
     this.#pool.refresh();
     return report;
@@ -222,6 +230,7 @@ export class Daemon {
       configFile: finder.config.file ?? null,
       configFaults: finder.configFaults,
       definitionFaults: this.#definitions.faults,
+      audit: this.#audit?.report() ?? null,
     };
   }
 
@@ -235,6 +244,13 @@ export class Daemon {
       connectedAt: session.connectedAt.toISOString(),
       inFlight: session.slots.size,
     }));
+  }
+
+  #makeAudit(): AuditLog | undefined {
+    const { config, auditFile, logger } = this.#options;
+    if (!config.audit.isKept) return undefined;
+    const path = config.audit.file ?? auditFile;
+    return new AuditLog({ settings: config.audit, path, clock: systemClock, date: Date.now, logger });
   }
 
   #makePool(): ServerPool {
@@ -257,6 +273,7 @@ export class Daemon {
         limits,
         counters,
         logger,
+        audit: this.#audit,
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
       },
       instanceContext: {

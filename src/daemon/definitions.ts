@@ -56,6 +56,11 @@ export class Definitions {
     for (const { servers } of this.#found.values()) yield* servers.values();
   }
 
+  /** The directories for which it is known what there is. */
+  get dirs(): readonly string[] {
+    return [...this.#found.keys()];
+  }
+
   get faults(): readonly string[] {
     return [...new Set([...this.#found.values()].flatMap(({ faults }) => faults))];
   }

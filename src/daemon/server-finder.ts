@@ -1,17 +1,23 @@
-// Finds out which servers there are for a directory: reads the config and what was approved, has discovery look through
-// the files of all clients, and watches all of them. What cannot be read any more counts as it was read last.
+// Finds out which servers there are for a directory: reads the config, has a process of its own look through the files
+// of all clients (finder-process), and watches all of them. What cannot be read any more counts as it was read last.
 
 import type { LoadedConfig } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
-import type { OwnProcess, SourceMemory } from '../discovery/own-discovery.ts';
+import type { FindAnswer, Finding, FindRequest } from '../discovery/finding.ts';
+import type { OwnProcess } from '../discovery/own-discovery.ts';
 import { PathWatcher } from '../local/path-watcher.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import { plainOf } from '../util/plain-json.ts';
 import type { FoundServers } from './definitions.ts';
+import { FinderProcess } from './finder-process.ts';
 
 export interface ServerFinderOptions {
   readonly process: OwnProcess;
+  /** The file that looks for servers, and the version of both of us. */
+  readonly program: string;
+  readonly version: string;
   readonly config: LoadedConfig;
   /** Reads it again. */
   readonly loadConfig: () => Promise<LoadedConfig>;
@@ -30,9 +36,6 @@ const MOST_QUIET_MS = 2_000;
 /** What a daemon keeps for its life. */
 const LASTING = ['socketPath', 'limits', 'liveness', 'cache'] as const;
 
-type Discovering = typeof import('../discovery/own-discovery.ts');
-type Approvals = Pick<Map<string, 'approved' | 'rejected'>, 'get'>;
-
 function differ(a: LoadedConfig, b: LoadedConfig, section: (typeof LASTING)[number]): boolean {
   return JSON.stringify(a.config[section]) !== JSON.stringify(b.config[section]);
 }
@@ -40,18 +43,18 @@ function differ(a: LoadedConfig, b: LoadedConfig, section: (typeof LASTING)[numb
 export class ServerFinder {
   readonly #options: ServerFinderOptions;
   readonly #watcher: PathWatcher;
+  readonly #finder: FinderProcess;
   #config: LoadedConfig;
-  #approvals: Approvals = new Map();
-  #approvalsAreRead = false;
-  /** Why what was read last is not what is there. */
-  readonly #faults = { config: '', approvals: '' };
-  #memory: SourceMemory | undefined;
+  /** Why what was read of it last is not what is there. */
+  #configFault: string | undefined;
+  /** Looks, in this process, at what stands in the config and at nothing of others. */
+  #ownFinding: Promise<Finding> | undefined;
   /** What was found in each directory the last time. */
   readonly #last = new Map<string, FoundServers['servers']>();
   #changed: () => void = () => undefined;
   #unwatched: string | undefined;
-  /** The bridge's own, there or not. */
-  readonly #ownFiles = new Set<string>();
+  /** After a death, it is looked once more; not after the next one, unless something has changed in between. */
+  #retry: 'possible' | 'asked' | 'done' = 'possible';
 
   constructor(options: ServerFinderOptions) {
     this.#options = options;
@@ -63,6 +66,18 @@ export class ServerFinder {
       mostQuietMs: MOST_QUIET_MS,
       clock: options.clock,
     });
+    this.#finder = new FinderProcess({
+      ...{ program: options.program, version: options.version, environment: options.process.environment },
+      watch: (paths) => this.#watchAll(paths),
+      settled: (paths) => this.#watcher.watch([...this.#options.configFiles, ...paths]),
+      died: () => this.#onDied(),
+      ...{ clock: options.clock, logger: options.logger },
+    });
+  }
+
+  /** Before the first client comes: it shall wait for nothing that can be done now. */
+  prepare(): void {
+    if (this.#config.config.discovery.isEnabled) this.#finder.prepare();
   }
 
   /** Calls back when anything that servers were looked for in may be different. */
@@ -75,10 +90,9 @@ export class ServerFinder {
   }
 
   get configFaults(): readonly string[] {
-    const { config } = this.#faults;
     const late = LASTING.filter((section) => differ(this.#config, this.#options.config, section));
     return [
-      ...(config === '' ? [] : [config]),
+      ...(this.#configFault === undefined ? [] : [this.#configFault]),
       ...this.#config.faults,
       ...late.map((section) => `${section} has changed, which counts once the daemon has been stopped and started`),
     ];
@@ -86,50 +100,89 @@ export class ServerFinder {
 
   /** Reads the settings again; with `everything`, the next look at all other files is one too. */
   async refresh(everything: boolean): Promise<void> {
-    if (everything || this.#unwatched !== undefined) this.#memory?.changedAll();
-    this.#approvalsAreRead = false;
+    const isAll = everything || this.#unwatched !== undefined;
+    this.#retry = this.#retry === 'asked' ? 'done' : 'possible';
+    this.#finder.tell({ what: 'refresh', everything: isAll });
+    (await this.#ownFinding)?.refresh(isAll);
     try {
       this.#config = await this.#options.loadConfig();
-      this.#faults.config = '';
+      this.#configFault = undefined;
     } catch (error) {
-      this.#faults.config = this.#stillCounts(error);
+      this.#configFault = this.#stillCounts(error);
     }
   }
 
+  /** Never rejects. */
   async find(dir: string): Promise<FoundServers> {
-    const { config, file } = this.#config;
-    const { process, example } = this.#options;
     await new Promise(setImmediate); // what was read before is not waited for
+    this.#watchAll(this.#options.configFiles);
+    const { discovery } = this.#config.config;
+    if (!discovery.isEnabled) return this.#foundOwn(dir, []);
     try {
-      const discovering = await import('../discovery/own-discovery.ts');
-      const approvals = this.#readApprovals(discovering);
-      const memory = this.#memory ?? this.#newMemory(discovering);
-      const found = await discovering.discoverHere(process, { cwd: dir, config: this.#config, approvals, memory });
-      const servers = discovering.servedServers(found.servers, config);
-      if (servers.size === 0 && file === undefined) servers.set(example.name, example);
-      const errors = found.diagnostics.filter(({ level }) => level === 'error').map(({ message }) => message);
-      this.#last.set(dir, servers);
-      return { servers, faults: [...this.#ownFaults(), ...errors] };
+      const found = this.#served(await this.#finder.find(this.#requestFor(dir, false)));
+      this.#last.set(dir, found.servers);
+      return found;
     } catch (error) {
-      this.#options.logger.error('servers could not be looked for', { dir, error: messageOf(error) });
-      const own = new Map(config.servers.map((definition) => [definition.name, definition]));
-      const servers = this.#last.get(dir) ?? own;
-      return { servers, faults: [`Servers could not be looked for: ${messageOf(error)}`] };
+      const fault = `Servers could not be looked for: ${messageOf(error)}. What was found before still counts.`;
+      const servers = this.#last.get(dir);
+      return servers === undefined ? this.#foundOwn(dir, [fault]) : { servers, faults: [...this.#ownFaults(), fault] };
     }
+  }
+
+  /** Those of the config, for which no other process is needed; policy holds for them all the same. */
+  async #foundOwn(dir: string, faults: readonly string[]): Promise<FoundServers> {
+    const { servers } = this.#config.config;
+    if (servers.length === 0) return this.#served({ servers, faults });
+    try {
+      const answer = await (await this.#theOwnFinding()).find(this.#requestFor(dir, true));
+      return this.#served({ ...answer, faults: [...faults, ...answer.faults] });
+    } catch (error) {
+      this.#options.logger.error('the servers of the config could not be looked at', { dir, error: messageOf(error) });
+      return this.#served({ servers, faults: [...faults, `Policy could not be looked at: ${messageOf(error)}`] });
+    }
+  }
+
+  #theOwnFinding(): Promise<Finding> {
+    this.#ownFinding ??= import('../discovery/finding.ts').then(
+      ({ Finding, KeptSources }) => new Finding({ asked: (path) => this.#watcher.add(path), kept: new KeptSources() }),
+    );
+    return this.#ownFinding;
+  }
+
+  #requestFor(dir: string, isOwnOnly: boolean): FindRequest {
+    const { file, servers, config } = this.#config;
+    // A config that is a program may hold what no other process can be told.
+    const plain = { file, servers: plainOf(servers), config: { servers: config.servers, discovery: config.discovery } };
+    return { dir, own: this.#options.process, config: plain, isOwnOnly };
+  }
+
+  #served({ servers, faults }: FindAnswer): FoundServers {
+    const byName = new Map(servers.map((definition) => [definition.name, definition]));
+    const { example } = this.#options;
+    if (byName.size === 0 && this.#config.file === undefined) byName.set(example.name, example);
+    return { servers: byName, faults: [...this.#ownFaults(), ...faults] };
   }
 
   /** Nobody works in this directory any more. */
   leave(dir: string): void {
-    this.#memory?.leave(dir);
+    this.#finder.tell({ what: 'leave', dir });
+    void this.#ownFinding?.then((finding) => finding.leave(dir));
     this.#last.delete(dir);
   }
 
   close(): void {
+    this.#finder.close();
     this.#watcher.close();
   }
 
   #ownFaults(): string[] {
-    return [this.#faults.approvals, this.#unwatched ?? ''].filter((fault) => fault !== '');
+    return this.#unwatched === undefined ? [] : [this.#unwatched];
+  }
+
+  #onDied(): void {
+    if (this.#retry !== 'possible') return;
+    this.#retry = 'asked';
+    this.#changed();
   }
 
   #stillCounts(error: unknown): string {
@@ -139,45 +192,22 @@ export class ServerFinder {
     return fault;
   }
 
-  #readApprovals(discovering: Discovering): Approvals {
-    if (this.#approvalsAreRead) return this.#approvals;
-    this.#approvalsAreRead = true;
-    const { environment, homedir } = this.#options.process;
-    const file = new discovering.ApprovalFile(environment, homedir);
-    this.#watch(file.path);
-    try {
-      this.#approvals = file.read();
-      this.#faults.approvals = '';
-    } catch (error) {
-      this.#faults.approvals = this.#stillCounts(error);
-    }
-    return this.#approvals;
-  }
-
   // --- watching ---
 
-  #newMemory(discovering: Discovering): SourceMemory {
-    for (const file of this.#options.configFiles) this.#watch(file);
-    this.#memory = new discovering.SourceMemory({
-      asked: (path) => this.#watcher.add(path),
-      mostDirectories: Number.POSITIVE_INFINITY, // they leave one by one
-    });
-    return this.#memory;
-  }
-
   #onChanged(paths: ReadonlySet<string>): void {
-    for (const path of paths) this.#memory?.changed(path);
+    this.#finder.tell({ what: 'changed', paths: [...paths] });
+    void this.#ownFinding?.then((finding) => finding.changed(paths));
     this.#changed();
   }
 
-  #watch(file: string): void {
-    this.#ownFiles.add(file);
-    this.#watcher.add(file);
+  #watchAll(paths: Iterable<string>): void {
+    for (const path of paths) this.#watcher.add(path);
   }
 
-  /** What no look at the files has asked for any more needs no watching. */
-  settle(): void {
-    this.#watcher.watch([...this.#ownFiles, ...(this.#memory?.watched() ?? [])]);
+  /** What no look at the files in these directories has asked for needs no watching any more. */
+  settle(dirs: readonly string[]): void {
+    // What this process has looked at itself stays watched: it does so for want of another one, and that is rare.
+    if (this.#ownFinding === undefined) this.#finder.tell({ what: 'settle', dirs });
   }
 
   #onUnwatched(dir: string, error: Error): void {

@@ -26,6 +26,8 @@ export interface ServeOptions {
   /** The file that runs `mcp-bridge`, and that of the example server. */
   readonly program: string;
   readonly exampleServer: string;
+  /** The file that looks for servers. */
+  readonly finderProgram: string;
 }
 
 /** Descriptors that clients may not take: for servers, files, and the one more that says no. */
@@ -54,30 +56,34 @@ export async function serve(options: ServeOptions): Promise<void> {
     cwd: process.cwd(),
   });
   const stopRequested = deferred<string>();
+  const finder = new ServerFinder({
+    process: {
+      platform: process.platform,
+      environment: process.env,
+      homedir: homedir(),
+      program: options.program,
+      socketPath: path,
+    },
+    program: options.finderProgram,
+    version: options.version,
+    config: loaded,
+    loadConfig: () => loadConfig(place),
+    configFiles: configFilesOf(place),
+    clock: systemClock,
+    example: exampleDefinition(options.exampleServer),
+    logger,
+  });
   const daemon = new Daemon({
     socketPath: path,
     config: loaded.config,
     limits: withinDescriptors(loaded.config.limits, logger),
-    finder: new ServerFinder({
-      process: {
-        platform: process.platform,
-        environment: process.env,
-        homedir: homedir(),
-        program: options.program,
-        socketPath: path,
-      },
-      config: loaded,
-      loadConfig: () => loadConfig(place),
-      configFiles: configFilesOf(place),
-      clock: systemClock,
-      example: exampleDefinition(options.exampleServer),
-      logger,
-    }),
+    finder,
     homedir: homedir(),
     environment: process.env,
     cwd: process.cwd(),
     catalogDir: loaded.config.cache.isKept ? catalogDir(process.env.XDG_CACHE_HOME) : undefined,
     seenToolsDir: join(stateDir(process.env), 'seen-tools'),
+    auditFile: join(stateDir(process.env), 'audit.jsonl'),
     logger,
     version: options.version,
     pid: process.pid,
@@ -85,6 +91,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   });
   const signalled = untilSignal();
   await daemon.listen();
+  finder.prepare();
   process.stderr.write(`mcp-bridge: listening on ${path}\n`);
   logger.info('listening', { path, pid: process.pid, config: loaded.file });
   const reason = await Promise.race([stopRequested.promise, signalled]);

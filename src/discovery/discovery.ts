@@ -40,6 +40,8 @@ export interface DiscoveryOptions {
   readonly policy?: OwnPolicy;
   /** The bridge's config that was read already, or none. Others of its kind are then what a project brings. */
   readonly ownConfig?: OwnConfig;
+  /** Looks at nobody else's definitions: the bridge's own stand under everybody's policy all the same. */
+  readonly isOwnOnly?: boolean;
   /** Values for the inputs and secrets that definitions ask for. */
   readonly input?: (id: string) => string | undefined;
   /** Definitions that stand in no file: of flags, of a config that is a program, or of hosted connectors. */
@@ -104,19 +106,7 @@ interface Found {
 async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options: DiscoveryOptions): Promise<Found> {
   const { reader, machine, report } = gathering;
   const managed = managedLocations(machine);
-  const override = overrideOf(machine);
-  tellRelative(gathering, override);
-  const locations =
-    override === undefined
-      ? [
-          ...locationsBeside(options.ownConfig, machine),
-          ...(await pluginLocations(reader, machine, settings)),
-          ...agentPluginLocations(machine, options.agentPlugins ?? []),
-        ]
-      : [
-          ...managed,
-          ...(await Promise.all(override.locations.map((location) => namedByOverride(location, gathering)))),
-        ];
+  const locations = options.isOwnOnly === true ? [] : await locationsFor(gathering, settings, options);
   const found = await gather(locations, gathering);
   const trusted = await trustCodexProjects(found, gathering);
   const given = givenEntries([...ownServers(options.ownConfig), ...(options.given ?? [])], {
@@ -125,6 +115,26 @@ async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options
     isProject: gathering.isProject,
   });
   return { entries: mergeLayers([...trusted, ...given]), exclusiveFile: await exclusiveAmong(managed, reader) };
+}
+
+async function locationsFor(
+  gathering: Gathering,
+  settings: ClaudeSettings,
+  options: DiscoveryOptions,
+): Promise<Location[]> {
+  const { reader, machine } = gathering;
+  const override = overrideOf(machine);
+  tellRelative(gathering, override);
+  if (override === undefined)
+    return [
+      ...locationsBeside(options.ownConfig, machine),
+      ...(await pluginLocations(reader, machine, settings)),
+      ...agentPluginLocations(machine, options.agentPlugins ?? []),
+    ];
+  return [
+    ...managedLocations(machine),
+    ...(await Promise.all(override.locations.map((location) => namedByOverride(location, gathering)))),
+  ];
 }
 
 function ownServers(ownConfig: OwnConfig | undefined): GivenServers[] {

@@ -2,6 +2,7 @@
 // under its config, and with what was approved.
 
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import type { Approvals } from './approval.ts';
 import { type Discovery, discoverServers } from './discovery.ts';
 import type { DiscoveryHost } from './host.ts';
@@ -11,8 +12,6 @@ import { nodeDiscoveryHost } from './node-host.ts';
 import type { SourceMemory } from './source-memory.ts';
 
 export { ApprovalFile } from './approval-file.ts';
-export { servedServers } from './served-servers.ts';
-export { SourceMemory } from './source-memory.ts';
 
 /** What is asked of a process. */
 export interface OwnProcess {
@@ -24,24 +23,31 @@ export interface OwnProcess {
   readonly socketPath: string;
 }
 
+/** What of a config it takes. */
+export type ConfigForDiscovery = Pick<LoadedConfig, 'file' | 'servers'> & {
+  readonly config: Pick<Config, 'servers' | 'discovery'>;
+};
+
 export interface OwnDiscoveryOptions {
   /** Whose project is looked at; the home directory is none. */
   readonly cwd: string;
-  readonly config: LoadedConfig;
+  readonly config: ConfigForDiscovery;
   readonly approvals: Approvals;
+  readonly isOwnOnly?: boolean;
   /** What was read before, of a process that discovers more than once. */
   readonly memory?: SourceMemory;
 }
 
 export function discoverHere(
   own: OwnProcess,
-  { cwd, config, approvals, memory }: OwnDiscoveryOptions,
+  { cwd, config, approvals, memory, isOwnOnly = false }: OwnDiscoveryOptions,
 ): Promise<Discovery> {
   const { precedence, policy } = config.config.discovery;
   return discoverServers(hostOf(own, cwd), {
     precedence,
     policy,
     approvals,
+    isOwnOnly,
     // Who remembers is told when a file that was half written is whole.
     ...(memory === undefined ? { pause } : { memory }),
     ownConfig: { file: config.file, servers: config.servers },

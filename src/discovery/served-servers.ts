@@ -10,7 +10,10 @@ import { isOfProject, isOwn } from './naming.ts';
 /** States in which a definition of the bridge's own config is not served; what else is wrong with it, the config says. */
 const REFUSED = new Set(['blocked-by-policy', 'self']);
 
-export function servedServers(servers: readonly DiscoveredServer[], config: Config): Map<string, ServerDefinition> {
+export function servedServers(
+  servers: readonly DiscoveredServer[],
+  config: Pick<Config, 'servers' | 'discovery'>,
+): Map<string, ServerDefinition> {
   const own = new Set(servers.filter(isOwn));
   const refused = new Set([...own].filter(({ state }) => REFUSED.has(state)).map(({ name }) => name));
   const served = new Map(config.servers.map((definition) => [definition.name, definition]));

@@ -2,29 +2,36 @@
 // watches nothing: whoever does says what changed. What it does not hear of, it believes to be as it was.
 
 import { posix, win32 } from 'node:path';
-import { type Aspect, type Aspects, type Observation, type Observe, Place } from './source-place.ts';
+import { type Aspect, type Aspects, type Looking, type Observation, Place, type SourceKeeper } from './source-place.ts';
 
 export interface SourceMemoryOptions {
-  /** Hears of each path before it is read for the first time: who watches it from then on misses nothing. */
-  readonly asked?: (path: string) => void;
+  /**
+   * Hears of each path before it is read for the first time: who watches it from then on misses nothing. It is waited
+   * for, if it takes time.
+   */
+  readonly asked?: (path: string) => Promise<void> | void;
   /** Of how many working directories the last discovery counts; the one that was longest ago goes first. */
   readonly mostDirectories?: number;
+  /** Keeps what to fall back on for longer than this memory lives. */
+  readonly keeper?: SourceKeeper;
 }
 
 const MOST_DIRECTORIES = 256;
 
 /** Of the files of one machine and one user; discoveries in any number of working directories share it. */
 export class SourceMemory {
-  readonly #asked: (path: string) => void;
+  readonly #asked: NonNullable<SourceMemoryOptions['asked']>;
   readonly #mostDirectories: number;
+  readonly #keeper: SourceKeeper | undefined;
   readonly #places = new Map<string, Place>();
   /** The last discovery in each working directory. */
   readonly #last = new Map<string, SourceVisit>();
   #running = 0;
 
-  constructor({ asked = () => undefined, mostDirectories = MOST_DIRECTORIES }: SourceMemoryOptions = {}) {
+  constructor({ asked = () => undefined, mostDirectories = MOST_DIRECTORIES, keeper }: SourceMemoryOptions = {}) {
     this.#asked = asked;
     this.#mostDirectories = mostDirectories;
+    this.#keeper = keeper;
   }
 
   /**
@@ -51,6 +58,11 @@ export class SourceMemory {
    */
   watched(): ReadonlySet<string> {
     return new Set(this.#places.keys());
+  }
+
+  /** Whether there was a discovery in this working directory that counts. */
+  knows(cwd: string): boolean {
+    return this.#last.has(cwd);
   }
 
   /** Nobody works in this directory any more. */
@@ -87,17 +99,17 @@ export class SourceMemory {
 
   #claim(path: string): Place {
     const known = this.#places.get(path);
-    const place = known ?? new Place();
+    const place = known ?? new Place(path, this.#keeper, this.#asked(path) ?? undefined);
     place.claims++;
-    if (known !== undefined) return place;
-    this.#places.set(path, place);
-    this.#asked(path);
+    if (known === undefined) this.#places.set(path, place);
     return place;
   }
 
   #release(path: string): void {
     const place = this.#places.get(path);
-    if (place !== undefined && --place.claims === 0) this.#places.delete(path);
+    if (place === undefined || --place.claims > 0) return;
+    this.#places.delete(path);
+    this.#keeper?.forget(path);
   }
 }
 
@@ -112,14 +124,14 @@ export class SourceVisit {
     this.#release = release;
   }
 
-  /** What is known of the path, or what `observe` finds out if nothing is. */
+  /** What is known of the path, or what `looking` finds out if nothing is. */
   async recall<Name extends Aspect>(
     aspect: Name,
     path: string,
-    observe: Observe<Aspects[Name]>,
+    looking: Looking<Aspects[Name]>,
   ): Promise<Observation<Aspects[Name]>> {
     const place = this.#placeAt(path);
-    const seen = await place.noteOf(aspect).recall(observe);
+    const seen = await place.noteOf(aspect).recall(looking);
     if (aspect === 'realpath') place.realpath = seen.value as Aspects['realpath'];
     if (place.realpath !== undefined) this.#placeAt(place.realpath);
     return seen;

@@ -122,7 +122,12 @@ export class SourceReader {
     const known = this.#readings.get(path);
     if (known !== undefined) return known;
     const most = isOfProject ? MOST_PROJECT_BYTES : MOST_CONFIG_BYTES;
-    const reading = this.#recall(syntax, path, () => this.#readFile({ path, syntax, most }));
+    const reading = this.#recall(
+      syntax,
+      path,
+      () => this.#readFile({ path, syntax, most }),
+      (origin) => readingOf(origin as Origin, path, syntax),
+    );
     this.#readings.set(path, reading);
     return reading;
   }
@@ -157,8 +162,9 @@ export class SourceReader {
     aspect: Name,
     path: string,
     observe: () => Promise<Observation<Aspects[Name]>>,
+    revive = (origin: unknown): Promise<Aspects[Name]> => Promise.resolve(origin as Aspects[Name]),
   ): Promise<Aspects[Name]> {
-    const { value, diagnostics } = await this.#visit.recall(aspect, path, observe);
+    const { value, diagnostics } = await this.#visit.recall(aspect, path, { observe, revive });
     for (const found of diagnostics) this.#report(found);
     return value;
   }
@@ -170,8 +176,13 @@ export class SourceReader {
       const bytes = await this.#bytesOf(path, most);
       if (bytes === undefined) return { value: { kind: 'absent' }, diagnostics, isGood: false };
       const realpath = await this.realpath(path);
-      const document = await this.#documentIn(textOf(bytes, path, report, most), { path, syntax, most }, report);
-      return { value: { kind: 'document', realpath, document }, diagnostics, isGood: true };
+      const { text, document } = await this.#documentIn(
+        textOf(bytes, path, report, most),
+        { path, syntax, most },
+        report,
+      );
+      const origin: Origin = { text, realpath };
+      return { value: { kind: 'document', realpath, document }, diagnostics, isGood: true, origin };
     } catch (error) {
       const unusable = { kind: 'unusable', path } as const;
       const fault = faultOf(path, error);
@@ -182,14 +193,14 @@ export class SourceReader {
     }
   }
 
-  async #documentIn(text: string, place: Asked, report: Report): Promise<Document> {
+  async #documentIn(text: string, place: Asked, report: Report): Promise<{ text: string; document: Document }> {
     await this.#turn();
     try {
-      return await documentOf({ text, ...place }, report);
+      return { text, document: await documentOf({ text, ...place }, report) };
     } catch (error) {
       const later = await this.#textLater(place, text);
       if (later === undefined) throw error;
-      return documentOf({ text: later, ...place }, report);
+      return { text: later, document: await documentOf({ text: later, ...place }, report) };
     }
   }
 
@@ -216,6 +227,17 @@ export class SourceReader {
       throw refusal(path, error, most);
     }
   }
+}
+
+/** What a document was made of, and what made it good. */
+interface Origin {
+  readonly text: string;
+  readonly realpath: string;
+}
+
+async function readingOf({ text, realpath }: Origin, path: string, syntax: Syntax): Promise<Reading> {
+  const document = await documentOf({ text, path, syntax }, () => undefined);
+  return { kind: 'document', realpath, document };
 }
 
 function plain<Value>(value: Value): Observation<Value> {

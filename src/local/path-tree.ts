@@ -3,7 +3,7 @@
 
 import type { FSWatcher } from 'node:fs';
 import { platform } from 'node:os';
-import { join, parse, resolve, sep } from 'node:path';
+import { parse, resolve, sep } from 'node:path';
 
 /** One name in one directory; or a root, which is in none. */
 export class PathNode {
@@ -53,7 +53,7 @@ export class PathNode {
   madeChild(name: string): PathNode {
     const known = this.childNamed(name);
     if (known !== undefined) return known;
-    const child = new PathNode(join(this.path, name), this);
+    const child = new PathNode(this.path.endsWith(sep) ? this.path + name : this.path + sep + name, this);
     this.children.set(keyOf(name), child);
     return child;
   }
@@ -68,8 +68,8 @@ export class PathTree {
 
   /** The nodes on the way to this path, from the root on; those that are missing are made. */
   wayTo(given: string): readonly [PathNode, ...PathNode[]] {
-    const path = resolve(given);
-    const { root } = parse(path);
+    const path = PLAIN.test(given) ? given : resolve(given);
+    const root = path.startsWith('/') ? '/' : parse(path).root;
     const first = this.#roots.get(root) ?? new PathNode(root, undefined);
     this.#roots.set(root, first);
     const way: [PathNode, ...PathNode[]] = [first];
@@ -92,6 +92,9 @@ export class PathTree {
     return taken;
   }
 }
+
+/** What `resolve` would leave as it is, but for an end; it looks at each letter of each of hundreds of paths. */
+const PLAIN = sep === '/' ? /^(?=\/)(?!.*\/(?:\.{0,2}\/|\.{1,2}$))/s : /^(?!)/;
 
 /** Elsewhere than on Linux a name may be spelled in several ways. */
 const keyOf: (name: string) => string =

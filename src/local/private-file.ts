@@ -10,6 +10,8 @@ import { ownUid, statOf } from './owned-path.ts';
 import { syncDir, tryingFile, writeAll } from './whole-write.ts';
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW;
+const APPEND =
+  constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | (constants.O_NONBLOCK ?? 0);
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** Undefined if there is none. */
@@ -52,6 +54,21 @@ export function ensurePrivateTree(dir: string): void {
   tryingFile(`Cannot make the directory ${dir}`, () => makeTree(dir, 0o700));
   const stat = statOf(dir);
   refuseUnless(stat?.isDirectory() === true && isPrivate(stat), dir);
+}
+
+/** A file to append to, made with its directory if need be. Its directory need not be this user's alone. */
+export function openPrivateLog(path: string): number {
+  const failure = `Cannot write ${path}`;
+  tryingFile(failure, () => makeTree(dirname(path), 0o700));
+  isOurs(path); // first, because opening a pipe or a device may do something to it
+  const fd = tryingFile(failure, () => openSync(path, APPEND, 0o600));
+  try {
+    refuseUnless(isPrivateFile(fstatSync(fd)), path);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 /** Whether it is there; throws if it is not this user's alone. */

@@ -35,11 +35,16 @@ export function tryingFile<Result>(failure: string, task: () => Result, hint?: s
   try {
     return task();
   } catch (error) {
-    if (error instanceof BridgeError) throw error;
-    const code = systemCode(error) ?? 'unknown error';
-    throw new BridgeError('FILE_UNUSABLE', `${failure}: ${REASONS[code] ?? code}`, {
-      cause: error,
-      ...(hint === undefined ? {} : { hint }),
-    });
+    throw fileFailure(failure, error, hint);
   }
+}
+
+/** What has been thrown, in words. */
+export function fileFailure(failure: string, thrown: unknown, hint?: string): BridgeError {
+  if (thrown instanceof BridgeError) return thrown;
+  const code = systemCode(thrown) ?? 'unknown error';
+  return new BridgeError('FILE_UNUSABLE', `${failure}: ${REASONS[code] ?? code}`, {
+    cause: thrown,
+    ...(hint === undefined ? {} : { hint }),
+  });
 }

@@ -2,6 +2,7 @@
 // and never hold environment values, headers or stack traces.
 
 export type BridgeErrorCode =
+  | 'AUDIT_FAILED'
   | 'AUTH_FAILED'
   | 'BELOW_A_BRIDGE'
   | 'CALL_TIMED_OUT'

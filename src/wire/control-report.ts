@@ -13,6 +13,17 @@ export interface InstanceReport {
   readonly lastError: string | null;
 }
 
+export interface AuditReport {
+  readonly file: string;
+  /** Since the daemon has started: what was written, and what never will be. */
+  readonly lines: number;
+  readonly lost: number;
+  /** Why nothing can be written at present. */
+  readonly failure: string | null;
+  /** Whether calls are refused for that. */
+  readonly refuses: boolean;
+}
+
 export interface StatusReport {
   readonly pid: number;
   readonly version: string;
@@ -25,6 +36,8 @@ export interface StatusReport {
   readonly configFaults: readonly string[];
   /** What is wrong with the files that servers are looked for in. */
   readonly definitionFaults: readonly string[];
+  /** Null if calls are not recorded. */
+  readonly audit: AuditReport | null;
 }
 
 export interface ClientReport {

@@ -22,7 +22,7 @@ import {
 import type { Span } from './json-members.ts';
 import { type RequestId, readRequestId } from './request-id.ts';
 
-/** The members that are read, each with its place: at the top, in `params`, or in `params._meta`. */
+/** The members that are read, each with its place: at the top, in `params`, `params._meta` or `result`. */
 export const Field = {
   jsonrpc: 1,
   id: 2,
@@ -38,9 +38,11 @@ export const Field = {
   metaProgressToken: 12,
   task: 13,
   taskId: 14,
+  arguments: 15,
+  isError: 16,
 } as const;
 export type Field = (typeof Field)[keyof typeof Field];
-const FIELD_COUNT = 15;
+const FIELD_COUNT = 17;
 
 export type FrameKind = 'request' | 'notification' | 'response';
 
@@ -78,8 +80,10 @@ const PARAMS: KeyTable = [
   spell(Field.progressToken, 'progressToken'),
   spell(Field.task, 'task'),
   spell(Field.taskId, 'taskId'),
+  spell(Field.arguments, 'arguments'),
 ];
 const META: KeyTable = [spell(Field.metaProgressToken, 'progressToken')];
+const RESULT: KeyTable = [spell(Field.isError, 'isError')];
 
 const TOP_BITS = bitsOf(TOP.map((key) => key.field));
 
@@ -93,6 +97,8 @@ export class Envelope {
   fault: FrameFault | undefined;
   /** Fields that some reader may take for another: bit 1 << field. */
   ambiguous = 0;
+  /** Whether it is of interest what a result says at its top. */
+  readsResult = false;
   readonly #from = new Int32Array(FIELD_COUNT);
   readonly #to = new Int32Array(FIELD_COUNT);
 
@@ -174,6 +180,7 @@ export class Envelope {
     if (byteAt(b, p) === OPEN_OBJECT) {
       if (field === Field.params) return this.#object(b, p, PARAMS, depth + 1, maxDepth);
       if (field === Field.meta) return this.#object(b, p, META, depth + 1, maxDepth);
+      if (field === Field.result && this.readsResult) return this.#object(b, p, RESULT, depth + 1, maxDepth);
     }
     return skipValue(b, p, depth, maxDepth);
   }

@@ -93,6 +93,11 @@ export class Outbox {
     return this.#sink.writableLength;
   }
 
+  /** All bytes since the link began. */
+  get appendedBytes(): number {
+    return this.#appendedBytes;
+  }
+
   /** Bytes that the peer has taken since the link began. */
   get takenBytes(): number {
     return this.#appendedBytes - this.queuedBytes;

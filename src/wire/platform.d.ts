@@ -4,6 +4,7 @@ declare global {
   interface Buffer {
     latin1Slice(start: number, end: number): string;
     latin1Write(text: string, offset: number): number;
+    utf8Write(text: string, offset: number): number;
   }
 
   /** The part that is used; the whole would come with the types of a browser. */

@@ -9,8 +9,9 @@ const codeOf = (name: string): string => readFileSync(join(ROOT, 'dist', name), 
 
 test.each([
   ['mcp-bridge.cjs', ['fs-native-extensions']],
-  // Those behind the first two are loaded with the first file in YAML, rule for tools, or arguments to be checked.
-  ['daemon.cjs', ['fs-native-extensions', 'json-rpc-2.0', 'yaml', 'ajv', 'picomatch']],
+  // Those behind the first two are loaded with the first rule for tools, or arguments to be checked.
+  ['daemon.cjs', ['fs-native-extensions', 'json-rpc-2.0', 'ajv', 'picomatch']],
+  ['finder.cjs', []],
 ])('%s requires no package but %j', (name, allowed) => {
   const required = [...codeOf(name).matchAll(/\brequire\d*\(["'`]([^."'`][^"'`]*)["'`]\)/g)].map(
     ([, path]) => path ?? '',
@@ -18,4 +19,11 @@ test.each([
   const packages = required.filter((path) => !path.startsWith('node:')).map((path) => path.split('/')[0]);
   expect(allowed).toEqual(expect.arrayContaining([...new Set(packages)]));
   expect(required.filter((path) => /^node:(http|https|tls)$/.test(path))).toEqual([]);
+});
+
+test('the daemon has nothing of discovery in it, and no letter for which all of it would take two bytes each', () => {
+  const code = codeOf('daemon.cjs');
+  expect(code).not.toMatch(/src\/discovery|smol-toml|parseAllDocuments|parseTree/);
+  expect([...code].filter((letter) => letter > '\u00ff')).toEqual([]);
+  expect(codeOf('finding.cjs')).toMatch(/src\/discovery/);
 });

@@ -2,12 +2,14 @@
 // and through `connect`. The servers behind it are real processes every time.
 
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { NO_CONFIG } from '../../src/config/load.ts';
 import { validate } from '../../src/config/schema.ts';
 import { Daemon } from '../../src/daemon/daemon.ts';
 import { jsonLogger } from '../../src/local/log-sink.ts';
 import { RawClient } from './raw-client.ts';
+import { temporaryDir } from './temporary-dir.ts';
 import { PROGRAM, TestDaemon, type TestStatus, withView } from './test-daemon.ts';
 
 export interface Bridge {
@@ -41,6 +43,7 @@ const inMemory: OpenBridge = (file) => {
     cwd: process.cwd(),
     catalogDir: undefined,
     seenToolsDir: undefined,
+    auditFile: join(temporaryDir(), 'audit.jsonl'),
     logger: jsonLogger('silent', () => undefined),
     version: '0.0.0-test',
     pid: process.pid,

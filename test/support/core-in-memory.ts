@@ -4,6 +4,7 @@
 import { ArgumentCheck } from '../../src/catalog/argument-check.ts';
 import { DiscoverView } from '../../src/catalog/discover-view.ts';
 import { ToolFinder } from '../../src/catalog/tool-finder.ts';
+import type { AuditTrail } from '../../src/core/audit-trail.ts';
 import type { Backend } from '../../src/core/backend.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
@@ -431,6 +432,8 @@ export interface CoreOptions {
   /** How long what servers say holds while they do not run. */
   readonly ttlMs?: number;
   readonly control?: ControlHandler;
+  /** Who is told of each call. */
+  readonly audit?: AuditTrail;
 }
 
 const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -454,6 +457,7 @@ export class CoreInMemory {
       limits,
       counters,
       logger: silent,
+      audit: options.audit,
       cutOff: (session: Session, reason: string) => this.manager.cutOff(session, reason),
     };
     const names = options.servers ?? ['memory'];
@@ -466,6 +470,7 @@ export class CoreInMemory {
       limits,
       counters,
       logger: silent,
+      audit: options.audit,
       servers: {
         prepare: () => undefined,
         names: () => [...this.#servers.keys()],

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { statusText } from '../../../src/cli/status-view.ts';
 import type { StatusReport } from '../../../src/client/control-client.ts';
+import type { AuditReport } from '../../../src/wire/control-report.ts';
 
 const RUNS = { pid: 7, state: 'ready', sessions: 1, restarts: 0, calls: 2, leftOut: false, lastError: null };
 const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0 };
 
 function shown(more: Partial<StatusReport>): string[] {
   const report = { pid: 1, version: '1.2.3', socketPath: '/tmp/b.sock', uptimeMs: 61_000, clients: 3, counters: {} };
-  const nothing = { instances: [], configFile: '/c.json', configFaults: [], definitionFaults: [] };
+  const nothing = { instances: [], configFile: '/c.json', configFaults: [], definitionFaults: [], audit: null };
   return statusText({ ...report, ...nothing, ...more })
     .trimEnd()
     .split('\n');
@@ -57,5 +58,19 @@ test('what is wrong in the config names the file, once', () => {
     '! /c.json: mcpServers.a needs a command',
     '! /c.json:3:1: a comma is missing',
     '! /d.json is empty',
+  ]);
+});
+
+test('what is wrong with the audit log is told, and how much of it is missing', () => {
+  const audit: AuditReport = { file: '/s/audit.jsonl', lines: 9, lost: 0, failure: null, refuses: false };
+  const notes = (more: Partial<AuditReport>): string[] =>
+    shown({ audit: { ...audit, ...more } }).filter((line) => line[0] === '!');
+  expect(notes({})).toEqual([]);
+  expect(notes({ failure: 'the disk is full', lost: 2 })).toEqual([
+    '! calls cannot be recorded: the disk is full',
+    '! the audit log /s/audit.jsonl lacks 2 calls',
+  ]);
+  expect(notes({ failure: 'the disk is full', refuses: true })).toEqual([
+    '! calls are refused: they cannot be recorded: the disk is full',
   ]);
 });

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'jsonc-parser';
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { validate } from '../../../src/config/schema.ts';
 import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
 import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
@@ -33,8 +34,18 @@ describe('the JSON Schema', () => {
     );
   });
 
+  test('has all of audit with the defaults', () => {
+    const { isKept, keepsArguments, file, ...others } = DEFAULT_AUDIT;
+    const defaults = { ...others, enabled: isKept, arguments: keepsArguments, file };
+    const properties = schema.properties.audit?.properties ?? {};
+    expect(Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, value.default]))).toEqual(
+      defaults,
+    );
+    for (const onFailure of properties.onFailure?.enum ?? []) expect(faultsOf({ audit: { onFailure } })).toEqual([]);
+  });
+
   test('draws the same borders', () => {
-    for (const section of ['limits', 'liveness']) {
+    for (const section of ['limits', 'liveness', 'audit']) {
       for (const [key, { minimum, maximum }] of Object.entries(schema.properties[section]?.properties ?? {})) {
         if (minimum !== undefined) {
           expect(faultsOf({ [section]: { [key]: minimum } })).toEqual([]);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { EMPTY_CONFIG, type Validated, validate } from '../../../src/config/schema.ts';
 import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 
@@ -31,7 +32,11 @@ describe('a config file', () => {
         },
         b: { command: 'node' },
       },
-      discovery: { enabled: false, precedence: 'first-wins', cache: { ttl: 60, enabled: false } },
+      discovery: {
+        enabled: false,
+        precedence: 'first-wins',
+        cache: { ttl: 60, enabled: false },
+      },
       policy: { deniedMcpServers: [{ serverName: 'x' }] },
       limits: { maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
@@ -74,6 +79,7 @@ describe('a config file', () => {
           tools: NO_FILTER,
         },
       ],
+      audit: EMPTY_CONFIG.audit,
       cache: { isKept: false, ttlMs: 60_000 },
       discovery: {
         isEnabled: false,
@@ -253,5 +259,47 @@ describe('rules for tools', () => {
     const { config, faults } = rulesIn(toolRules);
     expect(faults).toContain(fault);
     expect(config.discovery.toolRules).toEqual([]);
+  });
+});
+
+describe('what is recorded of calls', () => {
+  test('is of nothing without a section, and of all calls with an empty one', () => {
+    expect([validate({}, String).config.audit.isKept, auditIn({}).config.audit]).toEqual([false, DEFAULT_AUDIT]);
+  });
+
+  const auditIn = (audit: unknown) => validate({ audit }, (path) => `/dir/${path}`);
+
+  test('is as the file says', () => {
+    const { config, faults } = auditIn({
+      enabled: false,
+      file: 'log',
+      maxBytes: 100_000,
+      keep: 1,
+      arguments: true,
+      onFailure: 'refuse',
+    });
+    expect(faults).toEqual([]);
+    expect(config.audit).toEqual({
+      isKept: false,
+      file: '/dir/log',
+      maxBytes: 100_000,
+      keep: 1,
+      keepsArguments: true,
+      onFailure: 'refuse',
+    });
+  });
+
+  test.each([
+    [{ enabled: 'no' }, 'audit.enabled must be true or false'],
+    [{ file: '' }, 'audit.file must be a string that is not empty'],
+    [{ maxBytes: 1000 }, 'audit.maxBytes must be a whole number from 65536 up'],
+    [{ keep: 0 }, 'audit.keep must be a whole number from 1 to 1000'],
+    [{ arguments: 'hash' }, 'audit.arguments must be true or false'],
+    [{ onFailure: 'stop' }, 'audit.onFailure is one of continue, refuse'],
+    [{ other: 1 }, 'audit.other is not known'],
+  ])('and as usual where %j makes no sense', (audit, fault) => {
+    const { config, faults } = auditIn(audit);
+    expect(faults).toEqual([fault]);
+    expect(config.audit).toEqual(DEFAULT_AUDIT);
   });
 });

@@ -33,8 +33,10 @@ const PARAMS: Words = {
   _meta: Field.meta,
   requestId: Field.requestId,
   progressToken: Field.progressToken,
+  arguments: Field.arguments,
 };
 const META: Words = { progressToken: Field.metaProgressToken };
+const RESULT: Words = { isError: Field.isError };
 
 interface Reading {
   readonly fault: FrameFault | undefined;
@@ -61,6 +63,7 @@ function slowReading(text: string): Reading {
         if (!member.text.startsWith('{')) continue;
         if (field === Field.params) read(membersOf(member.text), PARAMS);
         if (field === Field.meta) read(membersOf(member.text), META);
+        if (field === Field.result) read(membersOf(member.text), RESULT);
       }
     }
   };
@@ -78,6 +81,7 @@ function slowReading(text: string): Reading {
 }
 
 const shared = new Envelope();
+shared.readsResult = true;
 
 /** Scans with one envelope for all, as a link does, so that what an earlier frame has left would show. */
 function scan(frame: Buffer | string, where?: Place): { accepted: boolean; read: (field: Field) => unknown } {
@@ -282,6 +286,7 @@ describe('a key that is read', () => {
   const places: readonly (readonly [string, Words, (members: string) => string])[] = [
     ['at the top', TOP, (members) => `{${members}}`],
     ['in params', PARAMS, (members) => `{"jsonrpc":"2.0","id":1,"method":"m","params":{${members}}}`],
+    ['in result', RESULT, (members) => `{"jsonrpc":"2.0","id":1,"result":{${members}}}`],
     ['in params._meta', META, (members) => `{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{${members}}}}`],
   ];
 

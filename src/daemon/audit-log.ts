@@ -1,0 +1,183 @@
+// The record of calls as lines of JSON: what of each call is written down, and in which words.
+
+import { hash } from 'node:crypto';
+import type { AuditSettings } from '../config/audit-settings.ts';
+import type { AuditTrail, CallRecord } from '../core/audit-trail.ts';
+import type { Session } from '../core/session.ts';
+import { LineLog } from '../local/line-log.ts';
+import { RotatedFile } from '../local/rotated-file.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import type { AuditReport } from '../wire/control-report.ts';
+import { lineSafe } from './line-safe.ts';
+
+export interface AuditLogOptions {
+  readonly settings: Omit<AuditSettings, 'isKept'>;
+  readonly path: string;
+  readonly clock: Clock;
+  /** The time of day, in milliseconds. */
+  readonly date: () => number;
+  readonly logger: Logger;
+}
+
+/** Of longer arguments only the beginning is hashed: all of 64 KiB would cost a third more than the call itself. */
+const MOST_HASHED = 16 * 1024;
+/** Tools by their names, for each client; then they are forgotten and noted anew. */
+const MOST_HEADS = 200;
+const LONGEST_NAME = 256;
+/** How long the two clocks are believed to go together: somebody may set the one. */
+const SAME_CLOCK_MS = 50;
+
+interface Head {
+  readonly server: string;
+  readonly view: string;
+  readonly text: string;
+}
+
+export class AuditLog implements AuditTrail {
+  readonly #options: AuditLogOptions;
+  readonly #lines: LineLog;
+  readonly #refusal: BridgeError | undefined;
+  /** What lines of a client say of it and of its tools, and the number by which its connection is told from others. */
+  readonly #heads = new WeakMap<Session, Map<string, Head>>();
+  readonly #numbers = new WeakMap<Session, number>();
+  #sessions = 0;
+  #comparedMs = Number.NEGATIVE_INFINITY;
+  #dateOffsetMs = 0;
+  #second = -1;
+  #secondText = '';
+
+  constructor(options: AuditLogOptions) {
+    const { settings, path, clock } = options;
+    this.#options = options;
+    this.#refusal = settings.onFailure === 'refuse' ? refusalFor(path) : undefined;
+    this.#lines = new LineLog({
+      file: new RotatedFile({ path, maxBytes: settings.maxBytes, keep: settings.keep }),
+      clock,
+      lossLine: (lost) => `{"time":"${this.#timeAt(clock.now(), clock.now())}","lost":${lost}}\n`,
+      changed: (failure) => this.#changed(failure),
+    });
+  }
+
+  #changed(failure: string | undefined): void {
+    const { logger, path } = this.#options;
+    if (failure === undefined) logger.info('the audit log can be written again', { path });
+    else logger.error('the audit log cannot be written', { path, failure });
+  }
+
+  /** Where calls depend on it, it is known from the beginning whether it can be written. */
+  async open(): Promise<void> {
+    if (this.#refusal !== undefined) await this.#lines.write();
+  }
+
+  get refusal(): BridgeError | undefined {
+    return this.#refusal !== undefined && this.#lines.failure !== undefined ? this.#refusal : undefined;
+  }
+
+  now(): number {
+    return this.#options.clock.now();
+  }
+
+  argumentsText(b: Buffer, from: number, to: number): string {
+    if (this.#options.settings.keepsArguments) return b.toString('utf8', from, to);
+    return hash('sha256', b.subarray(from, Math.min(to, from + MOST_HASHED)), 'hex');
+  }
+
+  record(call: CallRecord): void {
+    const { askedMs, outcome = 'error', code, requestBytes, answerBytes } = call;
+    const now = this.now();
+    const tenths = Math.round((now - askedMs) * 10);
+    const duration = `${Math.trunc(tenths / 10)}.${tenths % 10}`;
+    const why = code === '' ? '' : `,"code":${JSON.stringify(code)}`;
+    this.#lines.append(
+      `{"time":"${this.#timeAt(askedMs, now)}",${this.#headOf(call)},"outcome":"${outcome}"${why},"durationMs":${duration},` +
+        `"requestBytes":${requestBytes},"answerBytes":${answerBytes}${this.#argumentsOf(call)}}\n`,
+    );
+  }
+
+  #argumentsOf({ argumentsBytes, argumentsText }: CallRecord): string {
+    if (argumentsText === '') return '';
+    const kept = this.#options.settings.keepsArguments
+      ? `"arguments":${lineSafe(argumentsText)}`
+      : `"argumentsSha256":"${argumentsText}"`;
+    return `,"argumentsBytes":${argumentsBytes},${kept}`;
+  }
+
+  /** Who has called what, and how. */
+  #headOf({ session, server, toolText }: CallRecord): string {
+    const heads = this.#headsOf(session);
+    const view = session.view?.name ?? '';
+    const known = heads.get(toolText);
+    if (known !== undefined && known.server === server && known.view === view) return known.text;
+    const text = this.#newHead(session, view, server, toolText);
+    if (toolText.length > LONGEST_NAME) return text;
+    if (heads.size >= MOST_HEADS) heads.clear();
+    heads.set(toolText, { server, view, text });
+    return text;
+  }
+
+  #headsOf(session: Session): Map<string, Head> {
+    const known = this.#heads.get(session);
+    if (known !== undefined) return known;
+    const heads = new Map<string, Head>();
+    this.#heads.set(session, heads);
+    return heads;
+  }
+
+  #newHead(session: Session, view: string, server: string, toolText: string): string {
+    const number = this.#numbers.get(session) ?? ++this.#sessions;
+    this.#numbers.set(session, number);
+    const tool = toolText === '' ? '' : decoded(toolText);
+    return [
+      `"client":${written(session.clientId)}`,
+      `"connection":${number}`,
+      `"view":${written(view)}`,
+      `"server":${written(server)}`,
+      `"tool":${written(tool)}`,
+    ].join(',');
+  }
+
+  /** The time of day at a moment of the clock that never jumps. */
+  #timeAt(ms: number, now: number): string {
+    if (now - this.#comparedMs > SAME_CLOCK_MS) {
+      this.#comparedMs = now;
+      this.#dateOffsetMs = this.#options.date() - now;
+    }
+    const date = Math.round(ms + this.#dateOffsetMs);
+    const second = Math.floor(date / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#secondText = new Date(second * 1000).toISOString().slice(0, 20);
+    }
+    return `${this.#secondText}${String(1000 + (date - second * 1000)).slice(1)}Z`;
+  }
+
+  report(): AuditReport {
+    const { written: lines, lost, failure = null } = this.#lines;
+    return { file: this.#options.path, lines, lost, failure, refuses: this.refusal !== undefined };
+  }
+
+  close(): Promise<void> {
+    return this.#lines.close();
+  }
+}
+
+function refusalFor(path: string): BridgeError {
+  return new BridgeError('AUDIT_FAILED', 'Calls are recorded here, and this one could not be', {
+    hint: `Whoever runs the bridge must see to ${path}; mcp-bridge status says what is wrong with it.`,
+  });
+}
+
+/** A name as the client has spelled it; what is no string stands as it is. */
+function decoded(text: string): string {
+  const json = Buffer.from(text, 'latin1').toString();
+  const value: unknown = JSON.parse(json);
+  return typeof value === 'string' ? value : json;
+}
+
+/** As JSON; what is not known is null. */
+function written(text: string): string {
+  if (text === '') return 'null';
+  return lineSafe(JSON.stringify(text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME)}…` : text));
+}

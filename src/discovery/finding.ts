@@ -1,0 +1,117 @@
+// What a daemon asks of discovery, again and again: which servers there are for a directory. It remembers what it has
+// read; what was approved is read with it, and counts as it was read last while it cannot be read.
+
+import type { ServerDefinition } from '../core/server-definition.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import type { Approval, Approvals } from './approval.ts';
+import { ApprovalFile } from './approval-file.ts';
+import type { KeptSources } from './kept-sources.ts';
+import { type ConfigForDiscovery, discoverHere, type OwnProcess } from './own-discovery.ts';
+import { servedServers } from './served-servers.ts';
+import { SourceMemory } from './source-memory.ts';
+
+export { KeptSources } from './kept-sources.ts';
+
+/** All that an answer depends on, but for files. It is carried as JSON. */
+export interface FindRequest {
+  readonly dir: string;
+  readonly own: OwnProcess;
+  readonly config: ConfigForDiscovery;
+  /** Nobody else's definitions are looked at. */
+  readonly isOwnOnly: boolean;
+}
+
+export interface FindAnswer {
+  /** What is served, in its order. */
+  readonly servers: readonly ServerDefinition[];
+  /** What is wrong with files and entries, for people. */
+  readonly faults: readonly string[];
+}
+
+export interface FindingOptions {
+  /** Hears of each path before it is read for the first time, and is waited for. */
+  readonly asked: (path: string) => Promise<void> | void;
+  readonly kept: KeptSources;
+}
+
+const APPROVALS = 'approvals';
+
+interface ReadApprovals {
+  readonly approvals: Approvals;
+  readonly fault: string | undefined;
+}
+
+export class Finding {
+  readonly #asked: FindingOptions['asked'];
+  readonly #kept: KeptSources;
+  readonly #memory: SourceMemory;
+  #approvals: Promise<ReadApprovals> | undefined;
+  #approvalFile: string | undefined;
+
+  constructor({ asked, kept }: FindingOptions) {
+    this.#asked = asked;
+    this.#kept = kept;
+    // Directories leave one by one.
+    this.#memory = new SourceMemory({ asked, keeper: kept, mostDirectories: Number.POSITIVE_INFINITY });
+  }
+
+  async find({ dir, own, config, isOwnOnly }: FindRequest): Promise<FindAnswer> {
+    const { approvals, fault } = isOwnOnly ? NOTHING_APPROVED : await this.#readApprovals(own);
+    const found = await discoverHere(own, { cwd: dir, config, approvals, memory: this.#memory, isOwnOnly });
+    const errors = found.diagnostics.filter(({ level }) => level === 'error').map(({ message }) => message);
+    return {
+      servers: [...servedServers(found.servers, config.config).values()],
+      faults: [...(fault === undefined ? [] : [fault]), ...errors],
+    };
+  }
+
+  /** Something else may stand at these paths now. */
+  changed(paths: Iterable<string>): void {
+    for (const path of paths) this.#memory.changed(path);
+  }
+
+  /** What was approved is read again; with `everything`, all other files are too. */
+  refresh(everything: boolean): void {
+    this.#approvals = undefined;
+    if (everything) this.#memory.changedAll();
+  }
+
+  /** Nobody works in this directory any more. */
+  leave(dir: string): void {
+    this.#memory.leave(dir);
+  }
+
+  /** All paths that count, if these are the directories that do; undefined while one of them has not been looked at. */
+  watched(dirs: readonly string[]): string[] | undefined {
+    if (!dirs.every((dir) => this.#memory.knows(dir))) return undefined;
+    const paths = this.#memory.watched();
+    this.#kept.forgetAllBut(paths);
+    return [...(this.#approvalFile === undefined ? [] : [this.#approvalFile]), ...paths];
+  }
+
+  #readApprovals(own: OwnProcess): Promise<ReadApprovals> {
+    this.#approvals ??= this.#approvalsOf(own);
+    return this.#approvals;
+  }
+
+  async #approvalsOf({ environment, homedir }: OwnProcess): Promise<ReadApprovals> {
+    const file = new ApprovalFile(environment, homedir);
+    this.#approvalFile = file.path;
+    await this.#asked(file.path);
+    try {
+      const decisions = file.read().decisions.map(({ hash, decision }) => [hash, decision] as const);
+      this.#kept.keepAs(APPROVALS, decisions);
+      return { approvals: new Map(decisions), fault: undefined };
+    } catch (error) {
+      const kept = (this.#kept.keptAs(APPROVALS) ?? []) as readonly (readonly [string, Approval])[];
+      return { approvals: new Map(kept), fault: stillCounts(error) };
+    }
+  }
+}
+
+const NOTHING_APPROVED: ReadApprovals = { approvals: new Map(), fault: undefined };
+
+function stillCounts(error: unknown): string {
+  const hint = error instanceof BridgeError && error.hint !== undefined ? ` ${error.hint}` : '';
+  return `${messageOf(error)}.${hint} What was read of it before still counts.`;
+}

@@ -1,0 +1,65 @@
+// What files said while they were good, packed to be carried from one process that discovers to the next: only what has
+// changed since it was last carried is. Somebody else holds it in between, and understands nothing of it.
+
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { Aspect, SourceKeeper } from './source-place.ts';
+
+/** By a key of ours; null for what is kept no more. */
+export type KeptChange = readonly [key: string, packed: string | null];
+
+const ASPECTS: readonly Aspect[] = ['json', 'toml', 'yaml', 'names', 'text'];
+
+export class KeptSources implements SourceKeeper {
+  readonly #packed: Map<string, string>;
+  readonly #changes = new Map<string, string | null>();
+
+  constructor(packed: Iterable<readonly [key: string, packed: string]> = []) {
+    this.#packed = new Map(packed);
+  }
+
+  keep(aspect: Aspect, path: string, origin: unknown): void {
+    this.keepAs(keyOf(aspect, path), origin);
+  }
+
+  keepAs(key: string, origin: unknown): void {
+    const packed = origin === undefined ? undefined : deflateRawSync(JSON.stringify(origin)).toString('base64');
+    if (packed === this.#packed.get(key)) return;
+    if (packed === undefined) this.#packed.delete(key);
+    else this.#packed.set(key, packed);
+    this.#changes.set(key, packed ?? null);
+  }
+
+  kept(aspect: Aspect, path: string): unknown {
+    return this.keptAs(keyOf(aspect, path));
+  }
+
+  keptAs(key: string): unknown {
+    const packed = this.#packed.get(key);
+    return packed === undefined ? undefined : JSON.parse(inflateRawSync(Buffer.from(packed, 'base64')).toString());
+  }
+
+  forget(path: string): void {
+    for (const aspect of ASPECTS) this.keep(aspect, path, undefined);
+  }
+
+  /** Nobody asks for what stands anywhere else. */
+  forgetAllBut(paths: ReadonlySet<string>): void {
+    const wanted = new Set([...paths].flatMap((path) => ASPECTS.map((aspect) => keyOf(aspect, path))));
+    for (const key of this.#packed.keys()) if (isOfPath(key) && !wanted.has(key)) this.keepAs(key, undefined);
+  }
+
+  /** What is different since this was last called. */
+  takeChanges(): KeptChange[] {
+    const changes = [...this.#changes];
+    this.#changes.clear();
+    return changes;
+  }
+}
+
+function keyOf(aspect: Aspect, path: string): string {
+  return `${aspect} ${path}`;
+}
+
+function isOfPath(key: string): boolean {
+  return key.includes(' ');
+}

@@ -1,0 +1,131 @@
+// Lines that are gathered and written together, so that who says one neither waits for the disk nor pays for a system call.
+// What cannot be written is kept for a while, tried again, and counted when it is lost.
+
+import { messageOf } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import { LineBuffer } from './line-buffer.ts';
+import type { Batch, RotatedFile } from './rotated-file.ts';
+
+export interface LineLogOptions {
+  readonly file: Pick<RotatedFile, 'append' | 'close'>;
+  readonly clock: Pick<Clock, 'after'>;
+  /** The line that says how many are missing before it. */
+  readonly lossLine: (lost: number) => string;
+  /** It cannot be written any more, and why; or it can again. */
+  readonly changed: (failure: string | undefined) => void;
+}
+
+/** What is lost at most if the process is killed. */
+const GATHER_MS = 50;
+/** From here on nothing more is waited for. */
+const ENOUGH = 256 * 1024;
+const RETRY_MS = 1000;
+/** Bytes that are held while a slow disk is written to, and while nothing can be written. */
+const MOST_HELD = 32 * 1024 * 1024;
+const MOST_HELD_FAILING = 1024 * 1024;
+
+const TOO_SLOW = 'it is written more slowly than lines come';
+
+export class LineLog {
+  readonly #options: LineLogOptions;
+  readonly #gathered = new LineBuffer();
+  /** What is being written, or could not be. */
+  #batch: Batch | undefined;
+  #batchLines = 0;
+  #writing: Promise<void> | undefined;
+  #isClosing = false;
+  #timer: Timer | undefined;
+  #lostInARow = 0;
+  #failure: string | undefined;
+  /** Lines that are in the file, and such as never will be. */
+  written = 0;
+  lost = 0;
+
+  constructor(options: LineLogOptions) {
+    this.#options = options;
+  }
+
+  /** Why it cannot be written at present. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** With its newline. */
+  append(line: string): void {
+    const most = this.#failure === undefined ? MOST_HELD : MOST_HELD_FAILING;
+    if (this.#gathered.bytes + line.length > most && this.#gathered.lines > 0) return this.#lose();
+    this.#gathered.add(line);
+    if (this.#writing !== undefined) return; // it goes on with this one
+    if (this.#timer === undefined) this.#writeIn(GATHER_MS);
+    if (this.#gathered.bytes >= ENOUGH && this.#failure === undefined) void this.write();
+  }
+
+  #lose(): void {
+    this.lost++;
+    this.#lostInARow++;
+    this.#fail(TOO_SLOW);
+  }
+
+  #writeIn(ms: number): void {
+    this.#timer = this.#options.clock.after(ms, () => {
+      this.#timer = undefined;
+      void this.write();
+    });
+  }
+
+  /** Writes what is gathered; without any, sees whether that could be done. */
+  write(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      do {
+        this.#batch ??= this.#takeGathered();
+        await this.#options.file.append(this.#batch);
+        this.written += this.#batchLines;
+        this.#gathered.giveBack(this.#batch.bytes);
+        this.#batch = undefined;
+        this.#succeed();
+      } while (this.#gathered.bytes >= ENOUGH || (this.#isClosing && this.#gathered.lines > 0));
+      if (this.#gathered.lines > 0) this.#writeIn(GATHER_MS);
+    } catch (error) {
+      this.#fail(messageOf(error));
+      if (!this.#isClosing) this.#writeIn(RETRY_MS);
+    }
+  }
+
+  #takeGathered(): Batch {
+    this.#batchLines = this.#gathered.lines;
+    return { bytes: this.#gathered.take(), done: 0 };
+  }
+
+  #fail(failure: string): void {
+    if (this.#failure === undefined) this.#options.changed(failure);
+    this.#failure ??= failure;
+  }
+
+  #succeed(): void {
+    if (this.#failure === undefined) return;
+    this.#failure = undefined;
+    this.#options.changed(undefined);
+    if (this.#lostInARow === 0) return;
+    // Those that were gathered meanwhile came before those that were lost.
+    this.#gathered.add(this.#options.lossLine(this.#lostInARow));
+    this.#lostInARow = 0;
+  }
+
+  /** Writes what can be written, once; what cannot is lost. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#writing;
+    if (this.#gathered.lines > 0 || this.#batch !== undefined) await this.write();
+    this.#timer?.cancel();
+    this.#options.file.close();
+  }
+}

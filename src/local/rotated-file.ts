@@ -1,0 +1,124 @@
+// A file of lines that only grows, for this user alone, until it is put aside: FILE, FILE.1 (the last one before), FILE.2, …
+// Whoever is killed at whatever step loses no line that was written, and at most breaks the last one, behind which a new one
+// begins. Several processes may write to it.
+
+import { closeSync, fstatSync, readSync, write, writeSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { BridgeError } from '../util/bridge-error.ts';
+import { LockFile } from './lock-file.ts';
+import { isForeign, statOf } from './owned-path.ts';
+import { openPrivateLog } from './private-file.ts';
+import { fileFailure } from './whole-write.ts';
+
+export interface RotatedFileOptions {
+  readonly path: string;
+  /** It is put aside rather than grow beyond this. */
+  readonly maxBytes: number;
+  /** How many that were put aside are kept. */
+  readonly keep: number;
+}
+
+/** Whole lines on their way into the file. */
+export interface Batch {
+  readonly bytes: Buffer;
+  /** How many of them are in it. */
+  done: number;
+}
+
+const NEWLINE = 0x0a;
+const writeSome = promisify(write);
+const lastByte = Buffer.alloc(1);
+
+export class RotatedFile {
+  readonly #options: RotatedFileOptions;
+  #fd: number | undefined;
+  #ino = 0;
+  /** Where our last write has ended; what is behind it somebody else has written. */
+  #end = -1;
+
+  constructor(options: RotatedFileOptions) {
+    this.#options = options;
+  }
+
+  get path(): string {
+    return this.#options.path;
+  }
+
+  /** Writes what of the batch is not in the file yet. Fails with a BridgeError; then it may be called again with it. */
+  async append(batch: Batch): Promise<void> {
+    try {
+      const fd = await this.#prepare(batch);
+      while (batch.done < batch.bytes.length) {
+        const { bytesWritten } = await writeSome(fd, batch.bytes, batch.done);
+        batch.done += bytesWritten;
+        this.#end += bytesWritten;
+      }
+    } catch (error) {
+      throw fileFailure(`Cannot write ${this.path}`, error);
+    }
+  }
+
+  /** The open file, at whose end the rest of the batch may be written. */
+  async #prepare(batch: Batch): Promise<number> {
+    let { fd, size } = this.#current();
+    const isWithinLine = batch.done > 0 && size === this.#end;
+    if (!isWithinLine) {
+      // What was begun of a line is broken, or in another file.
+      batch.done = batch.bytes.subarray(0, batch.done).lastIndexOf(NEWLINE) + 1;
+      const toCome = batch.bytes.length - batch.done;
+      if (size > 0 && size + toCome > this.#options.maxBytes && toCome > 0 && (await this.#putAside()))
+        ({ fd, size } = this.#current());
+      if (size !== this.#end && size > 0) size += endLine(fd, size);
+    }
+    this.#end = size;
+    return fd;
+  }
+
+  /** What has the name now: somebody else may have put it aside, or removed it. */
+  #current(): { fd: number; size: number } {
+    const stat = statOf(this.path);
+    if (this.#fd !== undefined && stat?.ino === this.#ino) return { fd: this.#fd, size: stat.size };
+    this.close();
+    const fd = openPrivateLog(this.path);
+    const { ino, size } = fstatSync(fd);
+    this.#fd = fd;
+    this.#ino = ino;
+    return { fd, size };
+  }
+
+  /** Whether it was put aside; not while somebody else does it. The disk takes its time to forget the oldest. */
+  async #putAside(): Promise<boolean> {
+    const { path, keep } = this.#options;
+    const lock = LockFile.take(`${path}.lock`);
+    if (lock === undefined) return false;
+    try {
+      if (statOf(path)?.ino !== this.#ino) return true;
+      // The oldest is given up only if there is no gap before it, as there is behind one who was killed here.
+      let last = 1;
+      while (last < keep && statOf(`${path}.${last}`) !== undefined) last++;
+      for (let n = last; n > 1; n--) await renameOwn(`${path}.${n - 1}`, `${path}.${n}`);
+      await renameOwn(path, `${path}.1`);
+      return true;
+    } finally {
+      lock.release();
+    }
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+    this.#end = -1;
+  }
+}
+
+/** Ends a line that a process has left broken; how many bytes that took. */
+function endLine(fd: number, size: number): number {
+  const count = readSync(fd, lastByte, 0, 1, size - 1);
+  return count === 0 || lastByte[0] === NEWLINE ? 0 : writeSync(fd, '\n');
+}
+
+async function renameOwn(from: string, to: string): Promise<void> {
+  if (isForeign(to)) throw new BridgeError('FILE_UNUSABLE', `${to} belongs to another user`, { hint: 'Look at it.' });
+  await rename(from, to);
+}

@@ -1,0 +1,155 @@
+// A daemon whose process that looks for servers is killed, cannot be started, or is not needed: what is served stays.
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { textOf } from '../support/raw-client.ts';
+import { fixtureServer, isAlive, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
+
+const CURSOR = '.cursor/mcp.json';
+
+function write(dir: string, name: string, content: string | object): void {
+  mkdirSync(dirname(join(dir, name)), { recursive: true });
+  writeFileSync(join(dir, name), typeof content === 'string' ? content : JSON.stringify(content));
+}
+
+function servers(...names: string[]): object {
+  return { mcpServers: Object.fromEntries(names.map((name) => [name, fixtureServer({ NAME: name })])) };
+}
+
+/** Of the processes that looked for servers, the last one first. */
+function finderPids({ log }: TestDaemon): number[] {
+  return [...log.matchAll(/"a process that looks for servers","pid":(\d+)/g)].map(([, pid]) => Number(pid)).reverse();
+}
+
+const looks = ({ log }: TestDaemon): number => log.match(/"servers are looked for"/g)?.length ?? 0;
+
+const servedBy = async (daemon: TestDaemon): Promise<string[]> =>
+  (await daemon.status()).instances.map(({ server }) => server);
+const serves = (daemon: TestDaemon, ...names: string[]) =>
+  daemon.until(({ instances }) => names.every((name) => instances.some(({ server }) => server === name)));
+
+async function startedIn(dir: string, content: object): Promise<TestDaemon> {
+  write(dir, CURSOR, content);
+  return TestDaemon.start(undefined, { dir });
+}
+
+test('one that is killed in the middle of it is told once and replaced, and what is served stays', async () => {
+  const dir = tempDir();
+  const daemon = await startedIn(dir, servers('one'));
+  const client = await daemon.client({ 'mcp-bridge/view': 'server:one' });
+  expect(textOf(await client.callTool(1, 'echo', { text: 'before' }))).toBe('before');
+  const [first = 0] = finderPids(daemon);
+  const before = looks(daemon);
+  process.kill(first, 'SIGSTOP');
+  write(dir, CURSOR, servers('one', 'two'));
+  const reloading = daemon
+    .client({ 'mcp-bridge/role': 'control' })
+    .then((control) => control.request(1, 'bridge/reload'));
+  while (looks(daemon) === before) await new Promise((resolve) => setTimeout(resolve, 5));
+  process.kill(first, 'SIGKILL');
+  const { result } = await reloading;
+  expect(result).toMatchObject({
+    removed: [],
+    faults: [expect.stringMatching(/ended by SIGKILL\. .*still counts\.$/)],
+  });
+  expect(textOf(await client.callTool(2, 'echo', { text: 'after' }))).toBe('after');
+  await serves(daemon, 'one', 'two');
+  expect(daemon.log.match(/the process that looks for servers has died at it/g)).toHaveLength(1);
+  expect((await daemon.status()).definitionFaults).toEqual([]);
+  client.destroy();
+  await daemon.stop();
+});
+
+test('one that dies each time is tried once more, and not for ever', async () => {
+  const dir = tempDir();
+  // What is preloaded ends whoever looks for servers as soon as it is asked for something.
+  write(
+    dir,
+    'deadly.cjs',
+    "if (process.argv[1].endsWith('finder.cjs')) process.stdin.once('data', () => process.exit(7));",
+  );
+  write(dir, CURSOR, servers('one'));
+  const env = { NODE_OPTIONS: `--require ${join(dir, 'deadly.cjs')}` };
+  const config = { mcpServers: { own: fixtureServer() } };
+  const daemon = await TestDaemon.start(config, { dir, env });
+  expect(await servedBy(daemon)).toEqual(['own']);
+  const deaths = (): number => daemon.log.match(/has died at it","how":"has ended with code 7"/g)?.length ?? 0;
+  while (deaths() < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(await servedBy(daemon)).toEqual(['own']);
+  write(dir, 'config.json', { ...config, $schema: 'another text' });
+  while (deaths() < 4) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(await servedBy(daemon)).toEqual(['own']);
+  expect(deaths()).toBe(4);
+  expect(daemon.log.match(/Servers could not be looked for/g)).toHaveLength(1);
+  await daemon.stop();
+});
+
+test('one that is killed between two looks is not missed', async () => {
+  const dir = tempDir();
+  const daemon = await startedIn(dir, servers('one'));
+  expect(await servedBy(daemon)).toEqual(['one']);
+  const [first = 0] = finderPids(daemon);
+  process.kill(first, 'SIGKILL');
+  await untilGone(first);
+  write(dir, CURSOR, servers('one', 'two'));
+  await serves(daemon, 'one', 'two');
+  expect(finderPids(daemon)).toHaveLength(2);
+  await daemon.stop();
+});
+
+test.each(['SIGKILL', 'SIGTERM'] as const)(
+  'it ends with a daemon that gets %s, also in the middle of it',
+  async (signal) => {
+    const daemon = await startedIn(tempDir(), servers('one'));
+    await servedBy(daemon);
+    const [pid = 0] = finderPids(daemon);
+    expect(isAlive(pid)).toBe(true);
+    daemon.kill(signal);
+    await daemon.exited;
+    await untilGone(pid);
+    await daemon.stop();
+  },
+);
+
+test('where it cannot be started, the config’s own servers are served, and it is tried again at the next change', async () => {
+  const dir = tempDir();
+  write(dir, CURSOR, servers('found'));
+  // No program starts with a variable of that size: as where there is no memory for one.
+  const config = (size: number): string =>
+    `process.env.TOO_LARGE = 'x'.repeat(${size});\n` +
+    `const policy = { deniedMcpServers: [{ serverName: 'denied' }] };\n` +
+    `export default { ...${JSON.stringify(servers('own', 'denied'))}, policy };\n`;
+  write(dir, 'config.mjs', config(200_000));
+  const daemon = await TestDaemon.start(undefined, { dir, args: ['--config', join(dir, 'config.mjs')] });
+  expect(await servedBy(daemon)).toEqual(['own']);
+  expect((await daemon.status()).definitionFaults).toEqual([expect.stringContaining('cannot be started: E2BIG')]);
+  expect(daemon.log.match(/cannot be started: E2BIG/g)).toHaveLength(1);
+  write(dir, 'config.mjs', config(0));
+  await serves(daemon, 'own', 'found');
+  expect((await daemon.status()).definitionFaults).toEqual([]);
+  await daemon.stop();
+});
+
+test('none is started where discovery is switched off, and policy holds all the same', async () => {
+  const dir = tempDir();
+  write(dir, CURSOR, servers('found'));
+  const config = {
+    ...servers('own', 'denied'),
+    discovery: { enabled: false },
+    policy: { deniedMcpServers: [{ serverName: 'denied' }] },
+  };
+  const daemon = await TestDaemon.start(config, { dir });
+  expect(await servedBy(daemon)).toEqual(['own']);
+  write(dir, 'config.json', { ...config, ...servers('own', 'other', 'denied') });
+  await serves(daemon, 'own', 'other');
+  expect(await servedBy(daemon)).toEqual(['own', 'other']);
+  expect([finderPids(daemon), childrenOf(daemon.pid)]).toEqual([[], []]);
+  await daemon.stop();
+});
+
+function childrenOf(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' ').filter(Boolean),
+  );
+}

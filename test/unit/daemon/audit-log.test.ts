@@ -1,0 +1,97 @@
+// The lines that a record of calls consists of.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
+import { AuditLog } from '../../../src/daemon/audit-log.ts';
+import { lineSafe } from '../../../src/daemon/line-safe.ts';
+import { CoreInMemory } from '../../support/core-in-memory.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
+
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+function audited() {
+  const path = join(temporaryDir(), 'audit.jsonl');
+  const clock = new FakeClock();
+  const day = { ms: Date.UTC(2026, 10, 18, 17, 59, 59, 999) };
+  const date = (): number => day.ms + clock.now();
+  const log = new AuditLog({ settings: DEFAULT_AUDIT, path, clock, date, logger: silent });
+  const core = new CoreInMemory({ audit: log });
+  const lines = async (): Promise<Record<string, unknown>[]> => {
+    await log.close();
+    return readFileSync(path, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  };
+  return { core, clock, day, lines };
+}
+
+test('a line says when the call came in, and how long it took', async () => {
+  const { core, clock, day, lines } = audited();
+  const client = await core.ready();
+  client.call(1);
+  client.call(2);
+  await core.settle();
+  const [first, second] = core.server().requests;
+  core.server().answer(first);
+  clock.advance(1234);
+  day.ms += 3_600_000; // somebody sets the clock
+  client.call(3);
+  core.server().answer(second);
+  await core.settle();
+  core.server().answer(core.server().requests.at(-1));
+  expect((await lines()).map(({ time, durationMs }) => [time, durationMs])).toEqual([
+    ['2026-11-18T17:59:59.999Z', 0],
+    ['2026-11-18T18:59:59.999Z', 1234],
+    ['2026-11-18T19:00:01.233Z', 0],
+  ]);
+});
+
+test('connections under one id are told apart, and names that are long are cut', async () => {
+  const { core, lines } = audited();
+  const meta = { _meta: { 'mcp-bridge/clientId': 'me', 'mcp-bridge/view': 'discover' } };
+  for (let n = 0; n < 2; n++) {
+    const client = await core.ready(meta);
+    for (let id = 1; id <= 250; id++)
+      client.say({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: `${'n'.repeat(id * 2)}` } });
+    await core.settle();
+    client.link.destroy();
+    await core.settle();
+  }
+  const all = await lines();
+  expect(all.map(({ client, connection }) => `${client as string} ${connection as number}`)).toEqual([
+    ...Array<string>(250).fill('me 1'),
+    ...Array<string>(250).fill('me 2'),
+  ]);
+  expect(all.slice(0, 250).map(({ tool }) => tool)).toEqual(
+    Array.from({ length: 250 }, (_, i) => (i < 128 ? 'n'.repeat(i * 2 + 2) : `${'n'.repeat(256)}…`)),
+  );
+});
+
+describe('a text that may be shown on a terminal', () => {
+  test('has the same value, and nothing in it that moves the cursor', () => {
+    const texts = fc.string({
+      unit: fc.oneof(
+        fc.string({ unit: 'binary' }),
+        fc.constantFrom('\u202e', '\u009b', '\u007f', '\ud800', '\u{e0001}', '\\', '"'),
+      ),
+    });
+    fc.assert(
+      fc.property(
+        fc.jsonValue({ noUnicodeString: false }),
+        texts,
+        fc.constantFrom(undefined, '\t', 2),
+        (value, text, space) => {
+          const json = JSON.stringify({ value, [text]: text }, undefined, space);
+          const safe = lineSafe(json);
+          expect(JSON.parse(safe)).toEqual(JSON.parse(json));
+          expect(safe).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+        },
+      ),
+    );
+  });
+});
