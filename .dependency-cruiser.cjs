@@ -4,6 +4,7 @@ const mayUse = {
   wire: ['util'],
   core: ['util', 'wire'],
   local: ['util', 'wire'],
+  registry: ['util', 'local'],
   config: ['util', 'wire', 'core', 'local'],
   auth: ['util', 'core', 'local'],
   discovery: ['util', 'wire', 'core', 'local', 'config'],
@@ -11,9 +12,9 @@ const mayUse = {
   downstream: ['util', 'wire', 'core', 'local', 'auth'],
   client: ['util', 'wire', 'local', 'config'],
   shim: ['util', 'client'],
-  cli: ['util', 'client', 'config', 'local', 'auth', 'discovery', 'editing', 'shim'],
+  cli: ['util', 'client', 'config', 'local', 'registry', 'auth', 'discovery', 'editing', 'shim'],
   catalog: ['util', 'wire', 'core', 'local'],
-  daemon: ['util', 'wire', 'core', 'local', 'config', 'discovery', 'downstream', 'catalog'],
+  daemon: ['util', 'wire', 'core', 'local', 'config', 'registry', 'discovery', 'downstream', 'catalog'],
 };
 
 const layers = Object.entries(mayUse).map(([room, allowed]) => ({

@@ -59,6 +59,7 @@ await Promise.all([
       'start-daemon': 'src/client/start-daemon.ts',
       'example-server': 'src/daemon/example-server.ts',
       discovery: 'src/discovery/index.ts',
+      registry: 'src/registry/index.ts',
     },
   }),
 ]);

@@ -9,8 +9,12 @@ const TIMEOUT_MS = 60_000;
 const POLL_MS = 25;
 
 /** The directory must be there. The lock stands beside the file. */
-export async function inTurn<Result>(path: string, task: () => Result | Promise<Result>): Promise<Result> {
-  const lock = await taken(path);
+export async function inTurn<Result>(
+  path: string,
+  task: () => Result | Promise<Result>,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Result> {
+  const lock = await taken(path, timeoutMs);
   try {
     return await task();
   } finally {
@@ -18,8 +22,8 @@ export async function inTurn<Result>(path: string, task: () => Result | Promise<
   }
 }
 
-async function taken(path: string): Promise<LockFile> {
-  const deadline = performance.now() + TIMEOUT_MS;
+async function taken(path: string, timeoutMs: number): Promise<LockFile> {
+  const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {
     const lock = LockFile.take(`${path}.lock`);
     if (lock !== undefined) return lock;

@@ -1,0 +1,77 @@
+// One entry of a registry of running servers, as whoever reads it understands it. Any program may have written it.
+
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import type { ProcessIdentity } from './process-identity.ts';
+
+export interface RegisteredServer {
+  readonly name: string;
+  readonly process: ProcessIdentity;
+  /** Where it takes requests over HTTP; undefined if it does not. */
+  readonly url: string | undefined;
+  /** The path of a socket that it listens on. */
+  readonly socket: string | undefined;
+  readonly isOnStdio: boolean;
+  readonly cwd: string | undefined;
+  readonly startedAt: string | undefined;
+}
+
+/** Undefined for what is no entry: nobody can tell whose it is, or whether that still runs. */
+export function registeredServer(entry: unknown): RegisteredServer | undefined {
+  if (!isRecord(entry)) return undefined;
+  const process = processOf(entry);
+  const name = textOf(entry.name);
+  if (process === undefined || name === '') return undefined;
+  return {
+    name,
+    process,
+    url: urlOf(entry.http),
+    socket: textOf(entry.socket) || undefined,
+    isOnStdio: entry.stdio_active === true,
+    cwd: textOf(entry.cwd) || undefined,
+    startedAt: textOf(entry.started_at) || undefined,
+  };
+}
+
+/** Undefined if it does not say. */
+export function processOf(entry: unknown): ProcessIdentity | undefined {
+  const { pid, bootId, processStartTime, pidNamespace } = membersOf(entry);
+  if (!isPid(pid)) return undefined;
+  return {
+    pid,
+    bootId: textOf(bootId) || undefined,
+    processStartTime: typeof processStartTime === 'number' ? processStartTime : undefined,
+    pidNamespace: textOf(pidNamespace) || undefined,
+  };
+}
+
+/** Zero and what is below are groups of processes. */
+export function isPid(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value < 2 ** 31;
+}
+
+/** Servers listen on all addresses, and say so; whoever is on this machine reaches them at its own. */
+const EVERY_ADDRESS = new Set(['0.0.0.0', '[::]']);
+
+function urlOf(http: unknown): string | undefined {
+  const { enabled, host, port, url } = membersOf(http);
+  if (enabled === false || !isRecord(http)) return undefined;
+  const written = textOf(url) || fromParts(textOf(host), port);
+  if (written === undefined || !URL.canParse(written)) return written;
+  const parsed = new URL(written);
+  if (!EVERY_ADDRESS.has(parsed.hostname)) return written;
+  parsed.hostname = 'localhost';
+  return parsed.href;
+}
+
+function fromParts(host: string, port: unknown): string | undefined {
+  if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
+  const name = host === '' ? 'localhost' : host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}
+
+/** Whether a URL leads to this machine, whatever the names on the network are. */
+export function isLoopback(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const host = new URL(url).hostname.replace(/\.$/, '');
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}

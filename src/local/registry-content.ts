@@ -1,0 +1,57 @@
+// What a registry of running servers says, as text and as entries by their ids. Members that nobody here knows are kept.
+
+import { isRecord, textOf } from '../util/json-value.ts';
+import { livenessOf } from './process-identity.ts';
+import { processOf } from './registered-server.ts';
+
+const VERSION = '1.0';
+
+export interface RegistryContent {
+  readonly servers: ReadonlyMap<string, unknown>;
+  /** What else the file says. */
+  readonly others: Readonly<Record<string, unknown>>;
+}
+
+export type RegistryText =
+  | { readonly kind: 'content'; readonly content: RegistryContent }
+  | { readonly kind: 'broken'; readonly problem: string }
+  /** A newer program has written it, and may mean something else by what looks the same. */
+  | { readonly kind: 'future'; readonly version: string };
+
+export const NO_SERVERS: RegistryContent = { servers: new Map(), others: { version: VERSION } };
+
+export function parseRegistry(text: string): RegistryText {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { kind: 'broken', problem: 'is not JSON' };
+  }
+  if (!isRecord(value)) return { kind: 'broken', problem: 'is no object' };
+  const { servers = {}, ...others } = value;
+  const version = others.version ?? VERSION;
+  if (!/^1(?:\.\d+)*$/.test(typeof version === 'number' ? `${version}` : textOf(version)))
+    return { kind: 'future', version: JSON.stringify(version) };
+  if (!isRecord(servers)) return { kind: 'broken', problem: 'has servers that are no object' };
+  return { kind: 'content', content: { servers: new Map(Object.entries(servers)), others: { version, ...others } } };
+}
+
+export function registryText({ servers, others }: RegistryContent): string {
+  const { version, ...rest } = others;
+  return `${JSON.stringify({ version, servers: Object.fromEntries(servers), ...rest }, undefined, 2)}\n`;
+}
+
+/** Those whose processes run here. */
+export function livingIn({ servers }: RegistryContent): Map<string, unknown> {
+  return new Map([...servers].filter(([, entry]) => stateOf(entry) === 'alive'));
+}
+
+/** Without those whose processes have ended. Of others nobody can say that. */
+export function withoutGone(servers: ReadonlyMap<string, unknown>): Map<string, unknown> {
+  return new Map([...servers].filter(([, entry]) => stateOf(entry) !== 'gone'));
+}
+
+function stateOf(entry: unknown) {
+  const process = processOf(entry);
+  return process === undefined ? undefined : livenessOf(process);
+}

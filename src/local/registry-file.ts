@@ -1,0 +1,207 @@
+// A file in which running servers are listed, as several programs change it, not all of them ours: read, and replaced
+// whole, in turns. What belongs to somebody else, is a link, or comes from the future is never touched; what is broken is
+// put aside.
+
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { open, rename, rm, stat as statFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
+import { inTurn } from './lock-turn.ts';
+import { ownUid, statOf } from './owned-path.ts';
+import {
+  livingIn,
+  NO_SERVERS,
+  parseRegistry,
+  type RegistryContent,
+  registryText,
+  withoutGone,
+} from './registry-content.ts';
+import { tryingFile } from './whole-write.ts';
+
+/** Nobody runs so many servers. */
+const MOST_BYTES = 1024 * 1024;
+/** A program that writes in place may be halfway through. */
+const HALF_WRITTEN_MS = 100;
+/** How often somebody without the lock may come in between. */
+const MOST_TRIES = 10;
+const LOCK_TIMEOUT_MS = 10_000;
+
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+export interface RegistryReading {
+  /** The entries of processes that run, by their ids. */
+  readonly servers: ReadonlyMap<string, unknown>;
+  /** Why there is nothing, where there should be something. */
+  readonly warning: string | undefined;
+}
+
+/** What was found, and what tells that it is still the same. */
+interface Found {
+  readonly text: string;
+  readonly mark: string;
+}
+
+const ABSENT: Found = { text: '', mark: 'absent' };
+
+export class RegistryFile {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Changes nothing, also where entries are stale. */
+  async read(): Promise<RegistryReading> {
+    try {
+      const parsed = parsedIn(await this.#wholeText());
+      if (parsed.kind === 'content') return { servers: livingIn(parsed.content), warning: undefined };
+      return { servers: new Map(), warning: sentenceOf(this.path, parsed) };
+    } catch (error) {
+      if (!(error instanceof BridgeError)) throw error;
+      return { servers: new Map(), warning: error.message };
+    }
+  }
+
+  /** Gives the entries to `edit`, without those of processes that have ended. Resolves to what there is to say about it. */
+  async change(edit: (servers: Map<string, unknown>) => void): Promise<string[]> {
+    try {
+      this.#ensureDir();
+      return await inTurn(this.path, () => this.#changeInTurn(edit), LOCK_TIMEOUT_MS);
+    } catch (error) {
+      if (error instanceof BridgeError && error.code === 'REGISTRY_UNUSABLE') throw error;
+      // Those who lock and look at files speak of sockets and config files.
+      if (error instanceof BridgeError || systemCode(error) !== undefined) throw unusable(messageOf(error));
+      throw error;
+    }
+  }
+
+  async #changeInTurn(edit: (servers: Map<string, unknown>) => void): Promise<string[]> {
+    const warnings: string[] = [];
+    for (let n = 0; n < MOST_TRIES; n++) {
+      const found = await this.#wholeText();
+      const content = this.#contentOf(found, warnings);
+      const servers = withoutGone(content.servers);
+      edit(servers);
+      if (await this.#replace(found, registryText({ ...content, servers }))) return warnings;
+    }
+    throw unusable(`${this.path} is changed all the time by a program that does not take its lock`);
+  }
+
+  #contentOf(found: Found, warnings: string[]): RegistryContent {
+    const parsed = parsedIn(found);
+    if (parsed.kind === 'content') return parsed.content;
+    if (parsed.kind === 'future') throw unusable(sentenceOf(this.path, parsed), 'Update mcp-bridge.');
+    const aside = `${this.path}.broken-${new Date().toISOString().replace(/[:.]/g, '-')}`;
+    tryingFile(`Cannot put ${this.path} aside`, () => renameSync(this.path, aside));
+    warnings.push(`${sentenceOf(this.path, parsed)} It has been put aside as ${basename(aside)}`);
+    return NO_SERVERS;
+  }
+
+  /** Says no if it is not what was read any more: not everybody takes the lock. */
+  async #replace(found: Found, text: string): Promise<boolean> {
+    const temporary = `${this.path}.tmp`;
+    try {
+      await rm(temporary, { force: true }); // of one who was killed in the middle
+      const file = await open(temporary, CREATE, 0o600);
+      try {
+        await file.writeFile(text);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      const now = this.#find()?.mark ?? ABSENT.mark;
+      const isSame = now === found.mark || now === ABSENT.mark;
+      if (isSame) await rename(temporary, this.path);
+      else await rm(temporary, { force: true });
+      return isSame;
+    } catch (error) {
+      if (error instanceof BridgeError) throw error;
+      throw unusable(`Cannot write ${this.path}: ${systemCode(error) ?? 'unknown error'}`);
+    }
+  }
+
+  async #wholeText(): Promise<Found> {
+    for (let isLast = false; ; isLast = true) {
+      const found = this.#find() ?? ABSENT;
+      const isBroken = found !== ABSENT && (found.text === '' || parsedIn(found).kind === 'broken');
+      if (!isBroken || isLast) return found;
+      await new Promise((resolve) => setTimeout(resolve, HALF_WRITTEN_MS));
+    }
+  }
+
+  /** Undefined if there is none. */
+  #find(): Found | undefined {
+    if (statOf(this.path) === undefined) return undefined;
+    try {
+      const fd = openSync(this.path, READ);
+      try {
+        const { ino, size, mtimeNs } = fstatSync(fd, { bigint: true });
+        this.#refuseForeign(fd);
+        return { text: readFileSync(fd, 'utf8'), mark: `${ino}:${size}:${mtimeNs}` };
+      } finally {
+        closeSync(fd);
+      }
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return undefined;
+      if (systemCode(error) === 'ELOOP') throw unusable(`${this.path} is a link`, LOOK_AT_IT);
+      if (error instanceof BridgeError) throw error;
+      throw unusable(`Cannot read ${this.path}: ${systemCode(error) ?? 'unknown error'}`);
+    }
+  }
+
+  #refuseForeign(fd: number): void {
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) throw unusable(`${this.path} is no regular file`, LOOK_AT_IT);
+    if (stat.uid !== ownUid()) throw unusable(`${this.path} belongs to another user`, LOOK_AT_IT);
+    if ((stat.mode & 0o002) !== 0) throw unusable(`Everybody may write ${this.path}`, `chmod 600 ${this.path}`);
+    if (stat.size > MOST_BYTES) throw unusable(`${this.path} is larger than 1 MB`, LOOK_AT_IT);
+  }
+
+  /** It is for this user alone, and no part of what a project shares. */
+  #ensureDir(): void {
+    const dir = dirname(this.path);
+    if (statOf(dir) === undefined) {
+      try {
+        mkdirSync(dir, { recursive: true, mode: 0o700 });
+        if (basename(dir) === PROJECT_DIR) writeFileSync(join(dir, '.gitignore'), '*\n', { flag: 'wx', mode: 0o600 });
+      } catch (error) {
+        // Another one may have made it meanwhile.
+        if (systemCode(error) !== 'EEXIST')
+          throw unusable(`Cannot make the directory ${dir}: ${systemCode(error) ?? 'unknown error'}`);
+      }
+    }
+    const stat = statOf(dir);
+    if (stat?.isDirectory() !== true || stat.uid !== ownUid())
+      throw unusable(`${dir} is no directory of this user's, or is a link`, LOOK_AT_IT);
+    if ((stat.mode & 0o002) !== 0) throw unusable(`Everybody may write to ${dir}`, `chmod go-w ${dir}`);
+  }
+}
+
+export const PROJECT_DIR = '.mcp-bridge';
+const LOOK_AT_IT = 'Look at it, and remove it.';
+
+function parsedIn({ text }: Found) {
+  if (text.trim() === '') return { kind: 'content', content: NO_SERVERS } as const;
+  return parseRegistry(text);
+}
+
+function sentenceOf(path: string, parsed: Exclude<ReturnType<typeof parsedIn>, { kind: 'content' }>): string {
+  if (parsed.kind === 'broken') return `${path} ${parsed.problem}.`;
+  return `${path} has version ${parsed.version}, which a newer program has written. Nothing of it is used, and it is left as it is`;
+}
+
+function unusable(message: string, hint?: string): BridgeError {
+  return new BridgeError('REGISTRY_UNUSABLE', message, hint === undefined ? {} : { hint });
+}
+
+/** Whether somebody may have changed it since: a word that is another one then. */
+export async function changeMark(path: string): Promise<string> {
+  try {
+    const { ino, size, mtimeNs } = await statFile(path, { bigint: true });
+    return `${ino}:${size}:${mtimeNs}`;
+  } catch (error) {
+    if (systemCode(error) === undefined) throw error;
+    return ABSENT.mark;
+  }
+}

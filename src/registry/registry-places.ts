@@ -1,0 +1,42 @@
+// Where registries of running servers are: of this program, and of others that keep theirs in the same form.
+
+import { join } from 'node:path';
+import { PROJECT_DIR } from '../local/registry-file.ts';
+import { stateDir } from '../local/state-dir.ts';
+
+const FILE = 'mcp_servers.json';
+
+/** Whose it is: a project's file belongs to whoever wrote the project, as far as others can tell. */
+export type RegistryScope = 'project' | 'user' | 'named';
+
+export interface RegistryPlace {
+  readonly scope: RegistryScope;
+  readonly file: string;
+}
+
+export interface RegistrySurroundings {
+  readonly cwd: string;
+  readonly homedir: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+export function projectRegistry(cwd: string): string {
+  return join(cwd, PROJECT_DIR, FILE);
+}
+
+export function userRegistry({ environment, homedir }: Omit<RegistrySurroundings, 'cwd'>): string {
+  return join(stateDir(environment, homedir), FILE);
+}
+
+/** All that are known in a directory. */
+export function knownRegistries(surroundings: RegistrySurroundings, named: readonly string[] = []): RegistryPlace[] {
+  const { cwd } = surroundings;
+  const places: RegistryPlace[] = [
+    { scope: 'project', file: projectRegistry(cwd) },
+    { scope: 'project', file: join(cwd, '.nisaba', FILE) },
+    { scope: 'user', file: userRegistry(surroundings) },
+    ...named.map((file) => ({ scope: 'named', file }) as const),
+  ];
+  const seen = new Set<string>();
+  return places.filter(({ file }) => !seen.has(file) && seen.add(file));
+}
