@@ -32,6 +32,8 @@ interface DiscoverySettings {
   readonly isEnabled: boolean;
   readonly precedence: 'scope' | 'first-wins';
   readonly toolRules: readonly ToolRule[];
+  /** More registries of running servers, and whether servers of any may be on other machines. */
+  readonly registries: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
   /** As they are written: whoever decides by the lists understands them. */
   readonly policy: { readonly allowedMcpServers?: unknown; readonly deniedMcpServers?: unknown };
 }
@@ -44,6 +46,8 @@ export interface Validated {
   readonly faults: readonly string[];
 }
 
+const NO_REGISTRIES = { files: [], mayBeRemote: false };
+
 export const EMPTY_CONFIG: Config = {
   socketPath: undefined,
   clientId: undefined,
@@ -52,7 +56,7 @@ export const EMPTY_CONFIG: Config = {
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
   cache: { isKept: true, ttlMs: HOUR_S * 1000 },
-  discovery: { isEnabled: true, precedence: 'scope', toolRules: [], policy: {} },
+  discovery: { isEnabled: true, precedence: 'scope', toolRules: [], registries: NO_REGISTRIES, policy: {} },
   onToolChange: undefined,
   audit: NO_AUDIT,
 };
@@ -78,7 +82,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     limits: limitsOf(reader, root.limits),
     liveness: livenessOf(reader, root.liveness),
     cache: cacheOf(reader, root.discovery),
-    discovery: discoveryOf(reader, root),
+    discovery: discoveryOf(reader, root, resolvePath),
     onToolChange: onToolChangeOf(reader, root.policy),
     audit: auditSettingsOf(reader, root.audit, resolvePath),
   };
@@ -127,18 +131,28 @@ function cacheOf(reader: Reader, value: unknown): Config['cache'] {
   };
 }
 
-function discoveryOf(reader: Reader, root: Record<string, unknown>): DiscoverySettings {
+function discoveryOf(
+  reader: Reader,
+  root: Record<string, unknown>,
+  resolvePath: (path: string) => string,
+): DiscoverySettings {
   const discovery = reader.section(root.discovery, 'discovery');
-  reader.keys(discovery, 'discovery', ['cache', 'enabled', 'precedence', 'toolRules']);
+  reader.keys(discovery, 'discovery', ['cache', 'enabled', 'precedence', 'registries', 'registryHosts', 'toolRules']);
   const { precedence = 'scope' } = discovery;
   const isKnown = precedence === 'scope' || precedence === 'first-wins';
   if (!isKnown) reader.fault('discovery.precedence', 'is one of scope, first-wins');
+  const { registryHosts: hosts = 'loopback' } = discovery;
+  if (hosts !== 'loopback' && hosts !== 'any') reader.fault('discovery.registryHosts', 'is one of loopback, any');
   const policy = reader.section(root.policy, 'policy');
   reader.keys(policy, 'policy', POLICY_KEYS);
   return {
     isEnabled: reader.flag(discovery.enabled, 'discovery.enabled', true),
     precedence: isKnown ? precedence : 'scope',
     toolRules: toolRulesOf(reader, discovery.toolRules, 'discovery.toolRules'),
+    registries: {
+      files: pathsOf(reader, discovery.registries, 'discovery.registries').map(resolvePath),
+      mayBeRemote: hosts === 'any',
+    },
     policy,
   };
 }
@@ -151,6 +165,12 @@ function onToolChangeOf(reader: Reader, value: unknown): ToolChangePolicy | unde
     return onToolChange;
   reader.fault('policy.onToolChange', 'is one of allow, warn, block');
   return undefined;
+}
+
+/** What is no text has been said, and is left out. */
+function pathsOf(reader: Reader, value: unknown, place: string): string[] {
+  const given: readonly unknown[] = reader.texts(value, place);
+  return given.filter((path) => typeof path === 'string' && path !== '') as string[];
 }
 
 function livenessOf(reader: Reader, value: unknown): LivenessSettings {

@@ -30,6 +30,8 @@ import { ToolGates } from './tool-gates.ts';
 
 export interface DaemonOptions {
   readonly socketPath: string;
+  /** The descriptor of that socket, where somebody has bound it already. */
+  readonly activatedFd?: number | undefined;
   readonly config: Config;
   readonly limits: Limits;
   readonly finder: FinderPorts;
@@ -106,9 +108,9 @@ export class Daemon {
 
   /** Becomes the daemon of its path, and accepts. */
   async listen(): Promise<void> {
-    const { socketPath, pid, version } = this.#options;
+    const { socketPath, activatedFd, pid, version } = this.#options;
     await this.#audit?.open();
-    const listener = await Listener.open(socketPath, (socket) => this.accept(socket));
+    const listener = await Listener.open(socketPath, (socket) => this.accept(socket), activatedFd);
     listener.describe({ pid, version });
     systemClock.every(TOUCH_PERIOD_MS, () => this.#lookAfter(() => listener.touch()));
     systemClock.every(HEAL_PERIOD_MS, () => this.#lookAfter(() => this.#heal(listener)));

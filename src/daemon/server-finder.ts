@@ -6,12 +6,14 @@ import type { StdioServer } from '../core/server-definition.ts';
 import type { FindAnswer, Finding, FindRequest } from '../discovery/finding.ts';
 import type { OwnProcess } from '../discovery/own-discovery.ts';
 import { PathWatcher } from '../local/path-watcher.ts';
+import { livenessOf } from '../local/process-identity.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { plainOf } from '../util/plain-json.ts';
 import type { FoundServers } from './definitions.ts';
 import { FinderProcess } from './finder-process.ts';
+import { ProcessWatch } from './process-watch.ts';
 
 export interface ServerFinderOptions {
   readonly process: OwnProcess;
@@ -44,6 +46,7 @@ export class ServerFinder {
   readonly #options: ServerFinderOptions;
   readonly #watcher: PathWatcher;
   readonly #finder: FinderProcess;
+  readonly #processes: ProcessWatch;
   #config: LoadedConfig;
   /** Why what was read of it last is not what is there. */
   #configFault: string | undefined;
@@ -65,6 +68,11 @@ export class ServerFinder {
       quietMs: QUIET_MS,
       mostQuietMs: MOST_QUIET_MS,
       clock: options.clock,
+    });
+    this.#processes = new ProcessWatch({
+      clock: options.clock,
+      isAlive: (process) => livenessOf(process) === 'alive',
+      ended: () => this.#changed(),
     });
     this.#finder = new FinderProcess({
       ...{ program: options.program, version: options.version, environment: options.process.environment },
@@ -117,9 +125,14 @@ export class ServerFinder {
     await new Promise(setImmediate); // what was read before is not waited for
     this.#watchAll(this.#options.configFiles);
     const { discovery } = this.#config.config;
-    if (!discovery.isEnabled) return this.#foundOwn(dir, []);
+    if (!discovery.isEnabled) {
+      this.#processes.watch(dir, []);
+      return this.#foundOwn(dir, []);
+    }
     try {
-      const found = this.#served(await this.#finder.find(this.#requestFor(dir, false)));
+      const answer = await this.#finder.find(this.#requestFor(dir, false));
+      this.#processes.watch(dir, answer.processes);
+      const found = this.#served(answer);
       this.#last.set(dir, found.servers);
       return found;
     } catch (error) {
@@ -156,7 +169,7 @@ export class ServerFinder {
     return { dir, own: this.#options.process, config: plain, isOwnOnly };
   }
 
-  #served({ servers, faults }: FindAnswer): FoundServers {
+  #served({ servers, faults }: Pick<FindAnswer, 'servers' | 'faults'>): FoundServers {
     const byName = new Map(servers.map((definition) => [definition.name, definition]));
     const { example } = this.#options;
     if (byName.size === 0 && this.#config.file === undefined) byName.set(example.name, example);
@@ -167,11 +180,13 @@ export class ServerFinder {
   leave(dir: string): void {
     this.#finder.tell({ what: 'leave', dir });
     void this.#ownFinding?.then((finding) => finding.leave(dir));
+    this.#processes.watch(dir, []);
     this.#last.delete(dir);
   }
 
   close(): void {
     this.#finder.close();
+    this.#processes.close();
     this.#watcher.close();
   }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type ConfigPlace, configFilesOf, loadConfig } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
 import { NO_FILTER } from '../core/tool-gate.ts';
+import { takeActivatedFd } from '../local/activated-socket.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { jsonLogger, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
@@ -15,6 +16,7 @@ import { deferred } from '../util/deferred.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import { Daemon } from './daemon.ts';
+import { SelfRegistration } from './self-registration.ts';
 import { ServerFinder } from './server-finder.ts';
 
 export interface ServeOptions {
@@ -55,6 +57,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     config: loaded.config.socketPath,
     cwd: process.cwd(),
   });
+  const activatedFd = takeActivatedFd(process.env, process.pid);
   const stopRequested = deferred<string>();
   const finder = new ServerFinder({
     process: {
@@ -75,6 +78,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   });
   const daemon = new Daemon({
     socketPath: path,
+    activatedFd,
     config: loaded.config,
     limits: withinDescriptors(loaded.config.limits, logger),
     finder,
@@ -94,9 +98,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   finder.prepare();
   process.stderr.write(`mcp-bridge: listening on ${path}\n`);
   logger.info('listening', { path, pid: process.pid, config: loaded.file });
+  const registration = new SelfRegistration({
+    ...{ socketPath: path, version: options.version, pid: process.pid, cwd: process.cwd(), homedir: homedir() },
+    ...{ environment: process.env, clock: systemClock, logger },
+  });
   const reason = await Promise.race([stopRequested.promise, signalled]);
   logger.info('stopping', { reason });
+  const unregistered = registration.end();
   await daemon.stop();
+  await unregistered;
   logger.info('stopped');
   sink?.close();
 }

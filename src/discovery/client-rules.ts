@@ -72,6 +72,7 @@ const RULES: Readonly<Record<string, Partial<ClientRules>>> = {
   crush: { dialect: 'crush', timeoutUnit: 's' },
   librechat: { untypedUrl: 'sse' },
   'agent-plugin': { dialect: 'agent-plugin' },
+  registry: { isListedPerFile: true },
 };
 
 const COMPLETE = new Map(Object.entries(RULES).map(([client, rules]) => [client, { ...DEFAULT, ...rules }]));

@@ -76,11 +76,12 @@ function missingIn({ transport, url = '' }: Launch, { missing, executes }: Varia
 
 type Tell = (code: DiagnosticCode, message: string, about?: About) => void;
 
-function namedVerdict({ name }: PlacedEntry, rules: ClientRules, verdict: Verdict, tell: Tell): Verdict {
+function namedVerdict({ name, refusal }: PlacedEntry, rules: ClientRules, verdict: Verdict, tell: Tell): Verdict {
   if (rules.reserved.includes(name)) {
     tell('reserved-name', 'has a name that its client keeps for itself. Give it another.');
     return { kind: 'invalid', reason: 'its name is reserved' };
   }
+  if (refusal !== undefined) return { kind: 'unsupported', reason: refusal };
   const fault =
     rules.names?.test(name) === false
       ? { kind: 'invalid' as const, reason: 'its client takes letters, digits, "-" and "_" in names only' }

@@ -1,6 +1,7 @@
 // Finds the definitions of MCP servers in the files of every client that is known, and says of each what becomes of it
 // and why. Starts nothing, writes nothing, and takes all it knows from the host that it is given.
 
+import type { ProcessIdentity } from '../local/process-identity.ts';
 import { type Approvals, decideApproval } from './approval.ts';
 import { pluginLocations } from './claude-plugins.ts';
 import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
@@ -21,6 +22,7 @@ import {
   managedLocations,
   type Override,
   overrideOf,
+  registryLocations,
 } from './locations.ts';
 import { machineOf } from './machine.ts';
 import { named } from './naming.ts';
@@ -48,6 +50,8 @@ export interface DiscoveryOptions {
   readonly given?: readonly GivenServers[];
   /** The directories of Agent Plugins, each with its plugin.json and mcp.json. */
   readonly agentPlugins?: readonly string[];
+  /** More registries of running servers, and whether those of any may be on other machines. */
+  readonly registries?: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
   /** With it, a broken file is read once more a moment later. */
   readonly pause?: Pause;
   /** What earlier discoveries have read: with it, only what has changed since is read again. */
@@ -67,6 +71,8 @@ export interface Discovery {
   readonly groups: readonly Group[];
   /** Which different servers have the same name. */
   readonly conflicts: readonly Conflict[];
+  /** Those that running servers live in: when one of them ends, so does its server. */
+  readonly processes: readonly ProcessIdentity[];
   /** What `explainPolicy` decides by. */
   readonly policies: Policies;
 }
@@ -95,7 +101,8 @@ async function discoverIn(visit: SourceVisit, host: DiscoveryHost, options: Disc
   const known = await withoutSelf(drafts, host, gathering);
   const decided = decide(known, { settings, policies, options });
   const { drafts: grouped, groups, conflicts } = groupDuplicates(decided, report);
-  return { servers: named(grouped), diagnostics: inOrder(diagnostics), groups, conflicts, policies };
+  const processes = entries.flatMap(({ process }) => process ?? []);
+  return { servers: named(grouped), diagnostics: inOrder(diagnostics), groups, conflicts, processes, policies };
 }
 
 interface Found {
@@ -107,7 +114,11 @@ async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options
   const { reader, machine, report } = gathering;
   const managed = managedLocations(machine);
   const locations = options.isOwnOnly === true ? [] : await locationsFor(gathering, settings, options);
-  const found = await gather(locations, gathering);
+  const mayBeRemote = options.registries?.mayBeRemote ?? false;
+  const found = await gather(
+    locations.map((location) => (location.format === 'registry' ? { ...location, mayBeRemote } : location)),
+    gathering,
+  );
   const trusted = await trustCodexProjects(found, gathering);
   const given = givenEntries([...ownServers(options.ownConfig), ...(options.given ?? [])], {
     machine,
@@ -130,6 +141,7 @@ async function locationsFor(
       ...locationsBeside(options.ownConfig, machine),
       ...(await pluginLocations(reader, machine, settings)),
       ...agentPluginLocations(machine, options.agentPlugins ?? []),
+      ...registryLocations(options.registries?.files ?? []),
     ];
   return [
     ...managedLocations(machine),
@@ -196,14 +208,13 @@ async function withoutSelf(
   { self }: DiscoveryHost,
   { reader, machine }: Gathering,
 ): Promise<Draft[]> {
-  const asked = drafts.filter(({ state }) => LIVE.has(state)).flatMap((draft) => ownPathsOf(draft, machine));
+  const isMeant = ({ state, url = '' }: Draft): boolean => LIVE.has(state) || url.startsWith('unix:');
+  const asked = drafts.filter(isMeant).flatMap((draft) => ownPathsOf(draft, machine));
   const paths = [...new Set([...asked, ...self.bins.filter((bin) => machine.path.isAbsolute(bin))])];
   const real = await Promise.all(paths.map(async (path) => [path, await reader.realpath(path)] as const));
   const reference = new SelfReference(self, machine, new Map(real));
   return drafts.map((draft) =>
-    LIVE.has(draft.state) && reference.includes(draft)
-      ? withState(draft, 'self', 'it leads back to this bridge')
-      : draft,
+    isMeant(draft) && reference.includes(draft) ? withState(draft, 'self', 'it leads back to this bridge') : draft,
   );
 }
 

@@ -2,6 +2,7 @@
 // read; what was approved is read with it, and counts as it was read last while it cannot be read.
 
 import type { ServerDefinition } from '../core/server-definition.ts';
+import type { ProcessIdentity } from '../local/process-identity.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Approval, Approvals } from './approval.ts';
 import { ApprovalFile } from './approval-file.ts';
@@ -26,6 +27,8 @@ export interface FindAnswer {
   readonly servers: readonly ServerDefinition[];
   /** What is wrong with files and entries, for people. */
   readonly faults: readonly string[];
+  /** Those that servers live in which run already. */
+  readonly processes: readonly ProcessIdentity[];
 }
 
 export interface FindingOptions {
@@ -62,6 +65,7 @@ export class Finding {
     return {
       servers: [...servedServers(found.servers, config.config).values()],
       faults: [...(fault === undefined ? [] : [fault]), ...errors],
+      processes: found.processes,
     };
   }
 

@@ -35,7 +35,8 @@ export async function gather(locations: readonly Location[], gathering: Gatherin
   // What is the user's too is the user's, whoever else reads it.
   const ofUser = new Set(found.filter(({ location }) => location.project === undefined).map(({ path }) => path));
   const readings = await Promise.all(found.map((file) => readingOf(file, reader, !ofUser.has(file.path))));
-  const files = await Promise.all(current(found, readings, report).map((file) => withCompanion(file, gathering)));
+  const usable = await withoutForeign(current(found, readings, report), gathering);
+  const files = await Promise.all(usable.map((file) => withCompanion(file, gathering)));
   const owners = ownersOf(files, gathering.machine);
   const all = files.flatMap((file) => {
     const sharers = owners.get(file);
@@ -89,6 +90,20 @@ function current(found: readonly FoundFile[], readings: readonly Reading[], repo
     }
     if (reading.kind !== 'document') return [];
     return [{ ...file, realpath: reading.realpath, document: reading.document, isStale: winner !== undefined }];
+  });
+}
+
+/** A user's registry is written by many programs, and contacted without approval: it must be that user's alone. */
+async function withoutForeign(files: readonly Current[], { reader, report }: Gathering): Promise<Current[]> {
+  const needsPrivacy = ({ location }: Current): boolean =>
+    location.format === 'registry' && location.project === undefined;
+  const isUsable = await Promise.all(files.map((file) => !needsPrivacy(file) || reader.isPrivate(file.path)));
+  return files.filter(({ path }, i) => {
+    if (isUsable[i] !== true) {
+      const message = `${path} belongs to another user, or others may write it. Nothing of it is used: chmod 600 it, if it is yours.`;
+      report(diagnostic('not-private', message, { path }));
+    }
+    return isUsable[i] === true;
   });
 }
 

@@ -1,6 +1,8 @@
 // What discovery is given of the machine: everything it knows comes through here, so it gives the answers of any
 // platform on any other. Nothing in this room may reach past it.
 
+import type { ProcessIdentity } from '../local/process-identity.ts';
+
 export type Platform = 'linux' | 'darwin' | 'win32';
 
 export interface HostFiles {
@@ -12,6 +14,8 @@ export interface HostFiles {
   /** The names in a directory; none when it is not there. */
   list(dir: string): Promise<readonly string[]>;
   realpath(path: string): Promise<string>;
+  /** Whether nobody but this user and root can have written it. Without an answer, it is taken for that. */
+  isPrivate?(path: string): Promise<boolean>;
 }
 
 /** What the bridge itself is called and listens on, so that it does not become a server of its own. */
@@ -29,4 +33,6 @@ export interface DiscoveryHost {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly files: HostFiles;
   readonly self: OwnIdentity;
+  /** Whether a process runs here. Without an answer none does, and no running server is found. */
+  isAlive?(process: ProcessIdentity): boolean;
 }

@@ -9,6 +9,7 @@ import { EDITOR_PLACES } from './places/editor-places.ts';
 import { FIRST_PLACES } from './places/first-places.ts';
 import { LAYERED_PLACES } from './places/layered-places.ts';
 import type { Place } from './places/place.ts';
+import { REGISTRY, REGISTRY_PLACES } from './places/registry-places.ts';
 
 export interface Location {
   readonly client: string;
@@ -21,6 +22,8 @@ export interface Location {
   /** The project's directory that it belongs to. */
   readonly project: string | undefined;
   readonly instead: string | undefined;
+  /** Of a registry: whether its servers may be on other machines. */
+  readonly mayBeRemote?: boolean;
   /** What it says, where that is no file. */
   readonly text?: string;
   /** The plugin that brings it. */
@@ -35,7 +38,14 @@ export interface Plugin {
   readonly isOff: boolean;
 }
 
-const ALL_PLACES = [...FIRST_PLACES, ...CLAUDE_PLACES, ...EDITOR_PLACES, ...LAYERED_PLACES, ...AGENT_PLACES];
+const ALL_PLACES = [
+  ...FIRST_PLACES,
+  ...CLAUDE_PLACES,
+  ...EDITOR_PLACES,
+  ...LAYERED_PLACES,
+  ...AGENT_PLACES,
+  ...REGISTRY_PLACES,
+];
 const INLINE = 'OPENCODE_CONFIG_CONTENT';
 
 /** All of them, those that come first in the order of precedence first. */
@@ -114,6 +124,19 @@ export function agentPluginLocations({ path, cwd }: Machine, dirs: readonly stri
     scope: 'plugin',
     format: 'agent-plugin',
     path: path.resolve(cwd, dir, 'mcp.json'),
+    pattern: [],
+    project: undefined,
+    instead: undefined,
+  }));
+}
+
+/** Registries that the bridge's own config names: whoever wrote that has looked at them. */
+export function registryLocations(files: readonly string[]): Location[] {
+  return files.map((path) => ({
+    client: REGISTRY,
+    scope: 'user',
+    format: 'registry',
+    path,
     pattern: [],
     project: undefined,
     instead: undefined,

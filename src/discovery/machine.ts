@@ -2,6 +2,7 @@
 // belongs to.
 
 import { type PlatformPath, posix, win32 } from 'node:path';
+import type { ProcessIdentity } from '../local/process-identity.ts';
 import type { DiscoveryHost, Platform } from './host.ts';
 
 export interface Machine {
@@ -14,6 +15,7 @@ export interface Machine {
   /** Whether the working directory is a project at all: a home directory is none. */
   readonly hasProject: boolean;
   env(name: string): string | undefined;
+  isAlive(process: ProcessIdentity): boolean;
 }
 
 const FURTHEST = 64;
@@ -42,7 +44,8 @@ export function machineAt(host: Omit<DiscoveryHost, 'files' | 'self'>, root: str
   const cwd = path.resolve(host.cwd);
   const home = path.resolve(host.homedir);
   const hasProject = cwd !== home && path.dirname(cwd) !== cwd;
-  return { platform: host.platform, path, home, cwd, root, hasProject, env: lookupIn(host) };
+  const isAlive = (process: ProcessIdentity): boolean => host.isAlive?.(process) ?? false;
+  return { platform: host.platform, path, home, cwd, root, hasProject, env: lookupIn(host), isAlive };
 }
 
 /** The directories from the working directory up to the project's root, nearest first. */

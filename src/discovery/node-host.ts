@@ -1,6 +1,8 @@
 // The machine that we run on, for discovery. Only regular files are read, and none that is larger than any config.
 
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { ownUid } from '../local/owned-path.ts';
+import { livenessOf } from '../local/process-identity.ts';
 import { readRegular } from '../local/regular-file.ts';
 import { systemCode } from '../util/bridge-error.ts';
 import type { DiscoveryHost, HostFiles, OwnIdentity, Platform } from './host.ts';
@@ -14,7 +16,12 @@ export interface NodeProcess {
 }
 
 export function nodeDiscoveryHost(process: NodeProcess): DiscoveryHost {
-  return { ...process, platform: platformOf(process.platform), files: NODE_FILES };
+  return {
+    ...process,
+    platform: platformOf(process.platform),
+    files: NODE_FILES,
+    isAlive: (identity) => livenessOf(identity) === 'alive',
+  };
 }
 
 /** Whatever is neither keeps its files as Linux does. */
@@ -26,6 +33,10 @@ const NODE_FILES: HostFiles = {
   read: unlessAbsent(readRegular, undefined),
   list: unlessAbsent((dir: string) => readdir(dir), []),
   realpath: (path) => realpath(path),
+  isPrivate: unlessAbsent(async (path: string) => {
+    const { uid, mode } = await stat(path);
+    return (uid === ownUid() || uid === 0) && (mode & 0o022) === 0;
+  }, true),
 };
 
 function unlessAbsent<Asked extends unknown[], Found, Otherwise>(

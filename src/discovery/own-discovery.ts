@@ -42,10 +42,11 @@ export function discoverHere(
   own: OwnProcess,
   { cwd, config, approvals, memory, isOwnOnly = false }: OwnDiscoveryOptions,
 ): Promise<Discovery> {
-  const { precedence, policy } = config.config.discovery;
+  const { precedence, policy, registries } = config.config.discovery;
   return discoverServers(hostOf(own, cwd), {
     precedence,
     policy,
+    registries,
     approvals,
     isOwnOnly,
     // Who remembers is told when a file that was half written is whole.

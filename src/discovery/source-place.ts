@@ -14,6 +14,7 @@ export interface Aspects {
   readonly text: string | undefined;
   readonly realpath: string;
   readonly presence: boolean;
+  readonly privacy: boolean;
 }
 
 export type Aspect = keyof Aspects;

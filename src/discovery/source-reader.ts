@@ -113,6 +113,15 @@ export class SourceReader {
     });
   }
 
+  /** Whether nobody else can have written it. What cannot be looked at is nobody's. */
+  isPrivate(path: string): Promise<boolean> {
+    const { files } = this.#host;
+    return this.#recall('privacy', path, async () => {
+      await this.realpath(path);
+      return plain(await (files.isPrivate?.(path) ?? Promise.resolve(true)).catch(() => false));
+    });
+  }
+
   realpath(path: string): Promise<string> {
     return this.#recall('realpath', path, async () => plain(await this.#host.files.realpath(path).catch(() => path)));
   }

@@ -4,12 +4,13 @@
 import { type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { ApprovalFile, discoverHere, type OwnProcess } from '../discovery/own-discovery.ts';
+import { REGISTRY } from '../discovery/places/registry-places.ts';
 import { socketPath } from '../local/socket-path.ts';
 import type { EditingHost } from './editing-host.ts';
 import type { OwnConfig } from './own-config.ts';
 
 export interface FoundServers {
-  /** Other programs', as if the bridge had none of its own. */
+  /** Other programs', as if the bridge had none of its own; without those that run already, which need no definition. */
   readonly others: readonly DiscoveredServer[];
   /** Those of the bridge's own config. */
   readonly own: readonly DiscoveredServer[];
@@ -26,7 +27,7 @@ export async function foundServers(own: OwnConfig, cwd: string, host: EditingHos
     await discoverHere(process, { cwd, config, approvals }),
   ];
   const isOwn = ({ client, scope }: DiscoveredServer): boolean => client === 'bridge' && scope === 'dynamic';
-  return { others: alone.servers, own: all.servers.filter(isOwn) };
+  return { others: alone.servers.filter(({ client }) => client !== REGISTRY), own: all.servers.filter(isOwn) };
 }
 
 /** As the daemon would load it; one that is not there yet says nothing. */

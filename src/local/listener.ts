@@ -5,6 +5,7 @@ import { lstatSync, lutimesSync, renameSync, unlinkSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { checkActivated } from './activated-socket.ts';
 import { LockFile, notedPid } from './lock-file.ts';
 import { statOf } from './owned-path.ts';
 import { inspectSocket, lockPathOf } from './socket-path.ts';
@@ -12,28 +13,39 @@ import { inspectSocket, lockPathOf } from './socket-path.ts';
 /** With Node's default of 511, hundreds of 10,000 clients that come at once are turned away. */
 const BACKLOG = 4096;
 
+interface Opened {
+  readonly path: string;
+  readonly lock: LockFile;
+  readonly server: Server;
+  readonly onSocket: (socket: Socket) => void;
+  readonly isHandedOn: boolean;
+}
+
 export class Listener {
   readonly path: string;
   readonly #lock: LockFile;
   readonly #onSocket: (socket: Socket) => void;
   #server: Server;
   #inode: number;
+  /** Whoever has bound it keeps it for the next daemon. */
+  #isHandedOn: boolean;
 
-  private constructor(path: string, lock: LockFile, server: Server, onSocket: (socket: Socket) => void) {
+  private constructor({ path, lock, server, onSocket, isHandedOn }: Opened) {
     this.path = path;
+    this.#isHandedOn = isHandedOn;
     this.#lock = lock;
     this.#server = server;
     this.#onSocket = onSocket;
     this.#inode = lstatSync(path).ino;
   }
 
-  /** Becomes the daemon of this path; fails if there is one. */
-  static async open(path: string, onSocket: (socket: Socket) => void): Promise<Listener> {
+  /** Becomes the daemon of this path; fails if there is one. `activatedFd`: it is bound already. */
+  static async open(path: string, onSocket: (socket: Socket) => void, activatedFd?: number): Promise<Listener> {
     const lock = LockFile.take(lockPathOf(path));
     if (lock === undefined) throw alreadyRunning(path);
     try {
-      inspectSocket(path);
-      return new Listener(path, lock, await bind(path, onSocket), onSocket);
+      const server = await (activatedFd === undefined ? bind(path, onSocket) : adopt(activatedFd, path, onSocket));
+      return new Listener({ path, lock, server, onSocket, isHandedOn: activatedFd !== undefined });
     } catch (error) {
       lock.release();
       throw error;
@@ -58,12 +70,13 @@ export class Listener {
     this.#server.close();
     this.#server = server;
     this.#inode = lstatSync(this.path).ino;
+    this.#isHandedOn = false;
     return true;
   }
 
   /** Takes no new connections, and removes the socket if it is still this daemon's. The lock stays. */
   stopAccepting(): void {
-    if (this.#isOurs()) unlinkSync(this.path);
+    if (!this.#isHandedOn && this.#isOurs()) unlinkSync(this.path);
     this.#server.close();
   }
 
@@ -81,6 +94,7 @@ export class Listener {
  * server closes, libuv removes the name that it bound, and not what has come to the path since.
  */
 async function bind(path: string, onSocket: (socket: Socket) => void): Promise<Server> {
+  inspectSocket(path);
   const server = createServer({ allowHalfOpen: true }, onSocket);
   const temporary = join(dirname(path), `.m${randomBytes(3).toString('hex')}`);
   const umask = process.umask(0o177);
@@ -103,6 +117,18 @@ async function bind(path: string, onSocket: (socket: Socket) => void): Promise<S
   } finally {
     process.umask(umask);
   }
+}
+
+/** Takes over a socket that somebody else has bound. What has come to it already is accepted too. */
+async function adopt(fd: number, path: string, onSocket: (socket: Socket) => void): Promise<Server> {
+  checkActivated(fd, path);
+  const server = createServer({ allowHalfOpen: true }, onSocket);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ fd, backlog: BACKLOG }, resolve);
+  });
+  server.on('error', () => undefined);
+  return server;
 }
 
 function alreadyRunning(path: string): BridgeError {

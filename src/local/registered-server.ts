@@ -8,12 +8,16 @@ export interface RegisteredServer {
   readonly process: ProcessIdentity;
   /** Where it takes requests over HTTP; undefined if it does not. */
   readonly url: string | undefined;
+  /** How it is reached there; undefined if it does not say, or says something else. */
+  readonly transport: 'http' | 'sse' | undefined;
   /** The path of a socket that it listens on. */
   readonly socket: string | undefined;
   readonly isOnStdio: boolean;
   readonly cwd: string | undefined;
   readonly startedAt: string | undefined;
 }
+
+const TRANSPORTS = ['http', 'sse'] as const;
 
 /** Undefined for what is no entry: nobody can tell whose it is, or whether that still runs. */
 export function registeredServer(entry: unknown): RegisteredServer | undefined {
@@ -25,6 +29,7 @@ export function registeredServer(entry: unknown): RegisteredServer | undefined {
     name,
     process,
     url: urlOf(entry.http),
+    transport: TRANSPORTS.find((transport) => transport === membersOf(entry.http).transport),
     socket: textOf(entry.socket) || undefined,
     isOnStdio: entry.stdio_active === true,
     cwd: textOf(entry.cwd) || undefined,
@@ -65,8 +70,8 @@ function urlOf(http: unknown): string | undefined {
 
 function fromParts(host: string, port: unknown): string | undefined {
   if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
-  const name = host === '' ? 'localhost' : host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-  return `http://${name}:${port}`;
+  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  return `http://${name === '' || EVERY_ADDRESS.has(name) ? 'localhost' : name}:${port}`;
 }
 
 /** Whether a URL leads to this machine, whatever the names on the network are. */

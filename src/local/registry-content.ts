@@ -27,6 +27,10 @@ export function parseRegistry(text: string): RegistryText {
   } catch {
     return { kind: 'broken', problem: 'is not JSON' };
   }
+  return parseRegistryValue(value);
+}
+
+export function parseRegistryValue(value: unknown): RegistryText {
   if (!isRecord(value)) return { kind: 'broken', problem: 'is no object' };
   const { servers = {}, ...others } = value;
   const version = others.version ?? VERSION;

@@ -21,13 +21,15 @@ export interface MemoryMachine {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly self?: OwnIdentity;
+  /** The processes that run. */
+  readonly pids?: readonly number[];
   readonly files: Readonly<Record<string, MemoryFile>>;
 }
 
 const NOBODY: OwnIdentity = { bins: [], packages: [], endpoints: [] };
 const MOST_LINKS = 20;
 
-export function memoryHost({ files, env = {}, self = NOBODY, ...machine }: MemoryMachine): DiscoveryHost {
+export function memoryHost({ files, env = {}, self = NOBODY, pids = [], ...machine }: MemoryMachine): DiscoveryHost {
   const path = machine.platform === 'win32' ? win32 : posix;
   const byPath = new Map(Object.entries(files).map(([name, file]) => [path.normalize(name), file]));
   const follow = (name: string): string => {
@@ -45,7 +47,9 @@ export function memoryHost({ files, env = {}, self = NOBODY, ...machine }: Memor
     ...machine,
     env,
     self,
+    isAlive: ({ pid }) => pids.includes(pid),
     files: {
+      isPrivate: async (name) => byPath.get(follow(name))?.mode !== '666',
       read: async (name) => {
         const real = follow(name);
         const file = byPath.get(real);

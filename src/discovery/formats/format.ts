@@ -1,6 +1,7 @@
 // What the readers of formats have in common: each takes a parsed file and gives the entries in it, as they are
 // written. A reader opens no file, fills in no variable, and throws nothing.
 
+import type { ProcessIdentity } from '../../local/process-identity.ts';
 import { diagnostic, type Report } from '../diagnostic.ts';
 import type { Syntax } from '../document.ts';
 import type { Location } from '../locations.ts';
@@ -29,6 +30,7 @@ export type FormatName =
   | 'mcp-servers'
   | 'opencode'
   | 'project-mcp-json'
+  | 'registry'
   | 'servers'
   | 'settings'
   | 'toml'
@@ -48,6 +50,10 @@ export interface Entry {
   readonly isOff?: boolean;
   /** Variables that only this entry knows; one that stands for a list becomes several arguments. */
   readonly variables?: ReadonlyMap<string, string | readonly string[]>;
+  /** Why it is not used, whatever it says. */
+  readonly refusal?: string;
+  /** The process that it lives in. */
+  readonly process?: ProcessIdentity;
   /** The directory that it runs in if it names none. */
   readonly dir?: string;
 }
@@ -119,7 +125,7 @@ function refuseContainer({ path, report }: ParsedFile, keys: readonly string[]):
 const CONTROL = /\p{Cc}|[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
 /** A name that shows as something else than it is, or that objects treat in a special way, is nobody's. */
-function isUsableName({ path, report }: ParsedFile, name: string, pointer: string): boolean {
+export function isUsableName({ path, report }: ParsedFile, name: string, pointer: string): boolean {
   if (name !== '' && name !== '__proto__' && !CONTROL.test(name)) return true;
   const problem = name === '' ? 'has no name' : 'has a name that cannot be used';
   report(diagnostic('invalid-entry', `${path}: the entry at ${JSON.stringify(pointer)} ${problem}.`, { path }));

@@ -6,6 +6,7 @@ import type { Format, FormatName } from './format.ts';
 import { DESKTOP_EXTENSION, GEMINI_EXTENSION } from './manifest-formats.ts';
 import * as maps from './map-formats.ts';
 import { AGENT_PLUGIN, CLAUDE_PLUGIN } from './plugin-format.ts';
+import { REGISTRY } from './registry-format.ts';
 
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
   'agent-plugin': AGENT_PLUGIN,
@@ -29,6 +30,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
   'mcp-servers': maps.MCP_SERVERS,
   opencode: maps.OPENCODE,
   'project-mcp-json': PROJECT_MCP_JSON,
+  registry: REGISTRY,
   servers: maps.SERVERS,
   settings: maps.SETTINGS,
   toml: maps.TOML,

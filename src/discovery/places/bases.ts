@@ -30,7 +30,15 @@ export function basesOf(machine: Machine): ReadonlyMap<string, Base> {
 type Dirs = Record<string, readonly (string | undefined)[]>;
 
 const RELOCATING = [
-  ...['XDG_CONFIG_HOME', 'CLAUDE_CONFIG_DIR', 'CLINE_DATA_DIR', 'CLINE_DIR', 'CLINE_MCP_SETTINGS_PATH', 'CODEX_HOME'],
+  ...[
+    'XDG_CONFIG_HOME',
+    'XDG_STATE_HOME',
+    'CLAUDE_CONFIG_DIR',
+    'CLINE_DATA_DIR',
+    'CLINE_DIR',
+    'CLINE_MCP_SETTINGS_PATH',
+    'CODEX_HOME',
+  ],
   ...['COPILOT_HOME', 'CRUSH_GLOBAL_CONFIG', 'GEMINI_CLI_HOME', 'GOOSE_PATH_ROOT', 'MCP_CATALOG_PATH'],
   ...['OPENCODE_CONFIG', 'OPENCODE_CONFIG_DIR'],
 ];
@@ -58,6 +66,7 @@ function userDirs(machine: Machine): Dirs {
     '~': [home],
     /** XDG's directory, which some clients use on all platforms. */
     XC: [config],
+    XS: [absoluteIn(machine, 'XDG_STATE_HOME') ?? path.join(home, '.local', 'state')],
     AS: [support],
     AD: [roaming],
     LAD: [local],

@@ -36,7 +36,8 @@ test('every client that has a place has a row above', () => {
   const clients = (['linux', 'darwin', 'win32'] as const).flatMap((platform) => {
     const home = platform === 'win32' ? 'C:\\Users\\u' : '/home/u';
     const machine = machineAt({ platform, homedir: home, cwd: home, env: {} }, home);
-    return locationsOf(machine).map(({ client }) => client);
+    // What is in a registry is there only while its process runs: registries.test.ts.
+    return locationsOf(machine).flatMap(({ client }) => (client === 'registry' ? [] : client));
   });
   expect([...new Set(clients)].sort()).toEqual([...new Set(ROWS.map(({ client }) => client))].sort());
 });

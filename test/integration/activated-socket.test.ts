@@ -1,0 +1,142 @@
+// A daemon that is handed its socket by whoever has bound it, as systemd does.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import { RawClient } from '../support/raw-client.ts';
+import { temporaryDir } from '../support/temporary-dir.ts';
+import { fixtureServer, PROGRAM, ROOT, runCommand, untilGone, withView } from '../support/test-daemon.ts';
+
+const CONFIG = { mcpServers: { fixture: fixtureServer() } };
+
+interface Activator {
+  readonly path: string;
+  readonly child: ChildProcess;
+  /** Its next word: `runs PID`, or `ended`. */
+  says(): Promise<string>;
+}
+
+async function activator(more: readonly string[] = []): Promise<Activator> {
+  const dir = temporaryDir();
+  const path = join(dir, 'b.sock');
+  writeFileSync(join(dir, 'config.json'), JSON.stringify(withView(CONFIG)));
+  const daemon = [process.execPath, PROGRAM, 'serve', '--config', join(dir, 'config.json')];
+  const args = [join(ROOT, 'test/fixtures/activator.py'), path, ...daemon, ...more];
+  const child = spawn('python3', more.length > 0 ? args : [...args, '--mcp-bridge-socket', path], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, HOME: dir },
+    cwd: dir,
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const says = async (): Promise<string> => String((await lines.next()).value);
+  expect(await says()).toBe('bound');
+  return { path, child, says };
+}
+
+async function runningPid({ says }: Activator): Promise<number> {
+  const [word, pid] = (await says()).split(' ');
+  expect(word).toBe('runs');
+  return Number(pid);
+}
+
+const inodeAt = (path: string): number => statSync(path).ino;
+
+test('clients that come before the daemon runs, and after it has ended, are served', async () => {
+  const activated = await activator();
+  const inode = inodeAt(activated.path);
+  const clients = await Promise.all(Array.from({ length: 5 }, () => RawClient.connect(activated.path)));
+  const pid = await runningPid(activated);
+  for (const client of clients) {
+    await client.initialize();
+    expect((await client.callTool(1, 'echo', { text: 'x' })).error).toBeUndefined();
+  }
+  const stopped = await runCommand(['stop', '--mcp-bridge-socket', activated.path]);
+  expect([stopped.code, stopped.stderr]).toEqual([0, '']);
+  expect(await activated.says()).toBe('ended');
+  expect(inodeAt(activated.path)).toBe(inode);
+  const later = await RawClient.connect(activated.path);
+  const next = await runningPid(activated);
+  expect(next).not.toBe(pid);
+  await later.initialize();
+  process.kill(next, 'SIGTERM');
+  await untilGone(next);
+});
+
+test('a daemon that is killed leaves the socket to the next one', async () => {
+  const activated = await activator();
+  const first = await RawClient.connect(activated.path);
+  const pid = await runningPid(activated);
+  await first.initialize();
+  process.kill(pid, 'SIGKILL');
+  expect(await activated.says()).toBe('ended');
+  const second = await RawClient.connect(activated.path);
+  const next = await runningPid(activated);
+  await second.initialize();
+  process.kill(next, 'SIGTERM');
+  await untilGone(next);
+});
+
+test('servers get neither the socket nor the variables', async () => {
+  const activated = await activator();
+  const client = await RawClient.connect(activated.path);
+  const pid = await runningPid(activated);
+  await client.initialize();
+  await client.callTool(1, 'echo', { text: 'x' });
+  const fds = (of: number): string[] => readdirSync(`/proc/${of}/fd`).map((fd) => readlinkSync(`/proc/${of}/fd/${fd}`));
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+  expect(children.length).toBeGreaterThan(0);
+  const listening = readlinkSync(`/proc/${pid}/fd/3`);
+  expect(listening).toMatch(/^socket:/);
+  for (const child of children) {
+    expect(fds(child)).not.toContain(listening);
+    expect(readFileSync(`/proc/${child}/environ`, 'utf8')).not.toContain('LISTEN_');
+  }
+  process.kill(pid, 'SIGTERM');
+  await untilGone(pid);
+});
+
+test('a socket at another path than the one that is meant is refused', async () => {
+  const activated = await activator(['--mcp-bridge-socket', '/tmp/mcp-bridge-elsewhere.sock']);
+  const errors: string[] = [];
+  activated.child.stderr?.setEncoding('utf8').on('data', (text: string) => errors.push(text));
+  const client = await RawClient.connect(activated.path);
+  await runningPid(activated);
+  expect(await activated.says()).toBe('ended');
+  activated.child.kill('SIGKILL');
+  client.destroy();
+  expect(errors.join('')).toContain('is not at /tmp/mcp-bridge-elsewhere.sock');
+  expect(existsSync('/tmp/mcp-bridge-elsewhere.sock')).toBe(false);
+});
+
+/** Runs `serve` with this as descriptor 3, and the variables that say so. */
+function served(fd: number, path: string, variables = 'LISTEN_PID=$$ LISTEN_FDS=1'): Promise<string> {
+  const script = `${variables} exec "$0" "$@"`;
+  const args = ['-c', script, process.execPath, PROGRAM, 'serve', '--mcp-bridge-socket', path];
+  const child = spawn('/bin/sh', args, { stdio: ['ignore', 'ignore', 'pipe', fd] });
+  return new Promise((resolve) => {
+    let text = '';
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      if (chunk.includes('listening on')) child.kill('SIGTERM');
+    });
+    child.once('close', () => resolve(text));
+  });
+}
+
+test('what is no listening socket is refused, and what is meant for another process is not looked at', async () => {
+  const dir = temporaryDir();
+  const path = join(dir, 'b.sock');
+  const file = openSync('/dev/null', 'r');
+  expect(await served(file, path)).toContain('Descriptor 3 was handed to the daemon, and is no socket');
+  expect(await served(file, path, 'LISTEN_PID=$$ LISTEN_FDS=2')).toContain('2 sockets were handed to the daemon');
+  expect(await served(file, path, 'LISTEN_PID=1 LISTEN_FDS=1')).toContain(`listening on ${path}`);
+  const other = createServer().listen(join(dir, 'other.sock'));
+  onTestFinished(() => void other.close());
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { fd } = (other as unknown as { _handle: { fd: number } })._handle;
+  expect(await served(fd, path)).toContain(`is not at ${path}`);
+});
