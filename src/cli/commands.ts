@@ -10,6 +10,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { APPROVE, AUTH, CONNECT, DISCOVER, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
 import type { PolicyValues } from './policy.ts';
+import { withRunningVerbs } from './running-verbs.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
 import { checkVerb, usageError } from './usage.ts';
 
@@ -32,7 +33,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
   const [own, line] = end < 0 ? [args, undefined] : [args.slice(0, end), args.slice(end + 1)];
   checkVerb(own);
   const parser = withToolVerbs(withDiscoveringVerbs(yargs(withoutDash(own)), does), does, line);
-  const all = withDaemonVerbs(withEditingVerbs(parser, does, line), does);
+  const all = withDaemonVerbs(withRunningVerbs(withEditingVerbs(parser, does, line), does), does);
   await all
     .scriptName('mcp-bridge')
     .usage('$0 VERB\n\nLets many MCP clients on this host share MCP servers through one socket.')

@@ -59,6 +59,12 @@ export async function stop(values: WhereValues, host: CliHost): Promise<number> 
   return DONE;
 }
 
+/** The pid of the daemon that has this path, if there is one. */
+export async function daemonPid(path: string, host: CliHost): Promise<number | undefined> {
+  const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+  return running?.pid ?? stoppingPid(path);
+}
+
 export async function status(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
   const report = await ask<StatusReport>(values, host, 'bridge/status');
   if (values.json === true) return printJson(report, host);

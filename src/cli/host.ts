@@ -13,6 +13,9 @@ export interface CliHost {
   readonly node: string;
   readonly program: string;
   readonly version: string;
+  readonly pid: number;
   /** Calls `listener` when the person presses Ctrl-C, instead of ending; gives back what ends that. */
   onInterrupt(listener: () => void): () => void;
+  /** Calls `listener` once, when anybody tells this process to end, instead of ending. */
+  onEnd(listener: () => void): void;
 }

@@ -38,9 +38,13 @@ const host: CliHost = {
   node: process.execPath,
   program: import.meta.filename,
   version: MCP_BRIDGE_VERSION,
+  pid: process.pid,
   onInterrupt(listener) {
     process.once('SIGINT', listener);
     return () => process.off('SIGINT', listener);
+  },
+  onEnd(listener) {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, listener);
   },
 };
 

@@ -42,7 +42,10 @@ const TOOL_VERB = {
   json: { type: 'boolean', describe: 'Print JSON, for scripts' },
 } as const satisfies Options;
 
-export const SERVERS = TOOL_VERB;
+export const SERVERS = {
+  ...TOOL_VERB,
+  running: { type: 'boolean', describe: 'Show the servers that run and say so in a registry; asks no daemon' },
+} as const satisfies Options;
 
 export const REFRESH = TOOL_VERB;
 
@@ -136,6 +139,18 @@ export const IMPORT = {
 } as const satisfies Options;
 
 export const UNINSTALL = { 'dry-run': DRY_RUN, 'no-client-cli': NO_CLIENT_CLI } as const satisfies Options;
+
+export const ANNOUNCE = {
+  url: { type: 'string', describe: 'Where it takes requests over HTTP' },
+  pid: { type: 'string', describe: 'The process that it ends with; else this command, which then stays' },
+  project: { type: 'boolean', describe: 'In the registry of the project in this directory, not in your own' },
+} as const satisfies Options;
+
+export const SERVICE = {
+  ...WHERE,
+  'dry-run': DRY_RUN,
+  force: { type: 'boolean', describe: 'Also replace or remove what has been changed by hand' },
+} as const satisfies Options;
 
 export const INSTALL = {
   'mcp-bridge-socket': { type: 'string', describe: 'The socket that the client is to use; else MCP_BRIDGE_SOCKET' },

@@ -7,7 +7,12 @@ import { table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { ask, printJson, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
 
-export async function servers(values: ToolVerbValues, host: CliHost): Promise<number> {
+export interface ServersValues extends ToolVerbValues {
+  readonly running?: boolean | undefined;
+}
+
+export async function servers(values: ServersValues, host: CliHost): Promise<number> {
+  if (values.running === true) return (await import('./running-servers.ts')).listRunning(values, host);
   const answer = await withTools(values, host, (client) => ask(client, 'list_mcp_servers'));
   if (values.json === true) {
     printJson(answer, host);

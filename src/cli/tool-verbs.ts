@@ -7,7 +7,7 @@ import type { DescribeValues } from './describe.ts';
 import { CALL, DESCRIBE, REFRESH, SEARCH, SERVERS, TOOLS } from './options.ts';
 import type { RefreshValues } from './refresh.ts';
 import type { SearchValues } from './search.ts';
-import type { ToolVerbValues } from './tool-session.ts';
+import type { ServersValues } from './servers.ts';
 import type { ToolsValues } from './tools.ts';
 
 const SERVER = { type: 'string', describe: 'The server' } as const;
@@ -34,7 +34,7 @@ export function withToolVerbs(parser: Argv, does: Does, line: readonly string[] 
       'servers',
       'Show the servers that the bridge offers',
       (y) => y.options(SERVERS),
-      does(async (values: ToolVerbValues, host) => (await import('./servers.ts')).servers(values, host)),
+      does(async (values: ServersValues, host) => (await import('./servers.ts')).servers(values, host)),
     )
     .command(
       'tools [server] [tools..]',

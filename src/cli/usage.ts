@@ -20,6 +20,8 @@ export const VERBS: Readonly<Record<string, string>> = {
   import: '',
   install: '',
   uninstall: 'CLIENT',
+  announce: 'NAME --url URL',
+  service: 'install|uninstall|status',
   auth: 'NAME',
   status: '',
   clients: '',
@@ -34,6 +36,7 @@ const NEEDED: Readonly<Record<string, string>> = {
   NAME: 'a server',
   CLIENT: 'a client',
   SERVER: 'a server and one of its tools',
+  'install|uninstall|status': 'what to do',
 };
 
 const GLOBAL = /^(?:--help|-h|--version)$/;

@@ -42,6 +42,7 @@ export function fakeHost(
       program: '/nowhere/mcp-bridge',
       version: '0',
       node: process.execPath,
+      pid: process.pid,
     },
     environment: { HOME: home, MCP_BRIDGE_SOCKET: `${home}/b.sock`, ...env },
     said: text(stdout),
@@ -51,5 +52,6 @@ export function fakeHost(
       interrupted.once('interrupt', listener);
       return () => interrupted.off('interrupt', listener);
     },
+    onEnd: (listener) => void interrupted.once('interrupt', listener),
   };
 }

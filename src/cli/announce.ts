@@ -1,0 +1,75 @@
+// `mcp-bridge announce`: registers a server that cannot do so itself, for as long as this command runs, or the process
+// that is named.
+
+import { livenessOf } from '../local/process-identity.ts';
+import { isPid } from '../local/registered-server.ts';
+import { KeptRegistration } from '../registry/kept-registration.ts';
+import { type Outcome, register } from '../registry/registration.ts';
+import { projectRegistry, userRegistry } from '../registry/registry-places.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { systemClock } from '../util/clock.ts';
+import { DONE } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { printable } from './table.ts';
+
+export interface AnnounceValues {
+  readonly name: string;
+  readonly url?: string | undefined;
+  readonly pid?: string | undefined;
+  readonly project?: boolean | undefined;
+}
+
+export async function announce(values: AnnounceValues, host: CliHost): Promise<number> {
+  const { name, url, project } = values;
+  if (url === undefined)
+    throw new BridgeError('USAGE', 'Say where the server is', {
+      hint: `Such as: mcp-bridge announce ${name} --url http://localhost:3000/mcp`,
+    });
+  const file = project === true ? projectRegistry(host.cwd) : userRegistry(host);
+  const { pid, cwd } = host;
+  const info = { name, url, pid: values.pid === undefined ? pid : livingPid(values.pid), startedAt: new Date() };
+  const outcome = await register(info, { file, own: { pid, cwd }, isStrict: true });
+  tell(outcome, host);
+  if (values.pid !== undefined) {
+    host.stdout.write(`${printable(outcome.id)} is in ${printable(file)} until process ${info.pid} ends\n`);
+    return DONE;
+  }
+  const kept = new KeptRegistration({
+    info,
+    change: { file, own: { pid, cwd }, isStrict: false },
+    clock: systemClock,
+    warn: (warning) => host.stderr.write(`mcp-bridge: ${printable(warning)}\n`),
+  });
+  const ended = untilEnded(host);
+  await kept.start();
+  host.stdout.write(`${printable(outcome.id)} is in ${printable(file)} until this command ends (Ctrl-C)\n`);
+  await ended;
+  await kept.end();
+  return DONE;
+}
+
+function livingPid(text: string): number {
+  const pid = /^\d+$/.test(text) ? Number(text) : 0;
+  if (!isPid(pid)) throw new BridgeError('USAGE', `${text} is no pid`, { hint: 'It is the number of a process.' });
+  if (livenessOf({ pid }) === 'alive') return pid;
+  throw new BridgeError('PROCESS_NOT_FOUND', `There is no process ${pid}`, {
+    hint: 'Start the server first; without --pid, this command stands for it while it runs.',
+  });
+}
+
+function tell({ warnings }: Outcome, { stderr }: CliHost): void {
+  for (const warning of warnings) stderr.write(`mcp-bridge: ${printable(warning)}\n`);
+}
+
+const LONG_MS = 2 ** 30;
+
+/** Signals alone keep no process running. */
+function untilEnded(host: CliHost): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setInterval(() => undefined, LONG_MS);
+    host.onEnd(() => {
+      clearInterval(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,51 @@
+// `mcp-bridge servers --running`: the servers whose processes run, by all registries that are known here. It asks no
+// daemon.
+
+import { maskedUrl } from '../discovery/masked-text.ts';
+import { knownRegistries } from '../registry/registry-places.ts';
+import { type RunningServer, runningServers } from '../registry/running-servers.ts';
+import { DONE } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
+import { locate, type WhereValues } from './locate.ts';
+import { printable, table } from './table.ts';
+import { tilde, widthOf } from './terminal.ts';
+
+export interface RunningValues extends WhereValues {
+  readonly json?: boolean | undefined;
+}
+
+export async function listRunning(values: RunningValues, host: CliHost): Promise<number> {
+  const { loaded, configError } = await locate(values, host);
+  const { registries } = loaded.config.discovery;
+  const { servers, warnings } = await runningServers(knownRegistries(host, registries.files));
+  const told = [...(configError === undefined ? [] : [configError.message]), ...warnings];
+  if (values.json === true) {
+    host.stdout.write(jsonText({ servers: servers.map(shown), warnings: told }));
+    return DONE;
+  }
+  const rows = servers.map((server) => [
+    server.name,
+    `${server.pid}`,
+    whereOf(server),
+    tilde(server.cwd ?? '', host),
+    server.startedAt ?? '',
+    tilde(server.file, host),
+  ]);
+  const head = ['NAME', 'PID', 'WHERE', 'DIRECTORY', 'STARTED', 'REGISTRY'];
+  host.stdout.write(
+    rows.length === 0 ? 'No server is registered that runs\n' : table(head, rows, { width: widthOf(host) }),
+  );
+  for (const warning of told) host.stdout.write(`! ${printable(warning)}\n`);
+  return DONE;
+}
+
+function whereOf({ url, socket, isOnStdio }: RunningServer): string {
+  return url === undefined ? (socket ?? (isOnStdio ? 'stdio' : '')) : maskedUrl(url);
+}
+
+function shown({ entry: _, url, ...server }: RunningServer) {
+  const { socket, cwd, startedAt } = server;
+  const orNull = { socket: socket ?? null, cwd: cwd ?? null, startedAt: startedAt ?? null };
+  return { ...server, url: url === undefined ? null : maskedUrl(url), ...orNull };
+}

@@ -1,0 +1,25 @@
+// The verbs about what runs on this machine besides the daemon, as yargs knows them. Each is loaded when it is called.
+
+import type { Argv } from 'yargs';
+import type { AnnounceValues } from './announce.ts';
+import type { Does } from './commands.ts';
+import { ANNOUNCE, SERVICE } from './options.ts';
+import type { ServiceValues } from './service/service.ts';
+
+const ACTIONS = ['install', 'uninstall', 'status'] as const;
+
+export function withRunningVerbs(parser: Argv, does: Does): Argv {
+  return parser
+    .command(
+      'announce <name>',
+      'Register a server that runs and cannot do so itself, for everyone to find',
+      (y) => y.positional('name', { type: 'string', describe: 'What it is called' }).options(ANNOUNCE),
+      does(async (values: AnnounceValues, host) => (await import('./announce.ts')).announce(values, host)),
+    )
+    .command(
+      'service <action>',
+      'Let systemd or launchd keep the daemon, or see whether it does',
+      (y) => y.positional('action', { choices: ACTIONS, describe: 'What to do' }).options(SERVICE),
+      does(async (values: ServiceValues, host) => (await import('./service/service.ts')).service(values, host)),
+    );
+}
