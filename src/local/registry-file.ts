@@ -2,11 +2,12 @@
 // whole, in turns. What belongs to somebody else, is a link, or comes from the future is never touched; what is broken is
 // put aside.
 
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { open, rename, rm, stat as statFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { inTurn } from './lock-turn.ts';
+import { makeTree } from './make-tree.ts';
 import { ownUid, statOf } from './owned-path.ts';
 import {
   livingIn,
@@ -163,7 +164,7 @@ export class RegistryFile {
     const dir = dirname(this.path);
     if (statOf(dir) === undefined) {
       try {
-        mkdirSync(dir, { recursive: true, mode: 0o700 });
+        makeTree(dir, 0o700);
         if (basename(dir) === PROJECT_DIR) writeFileSync(join(dir, '.gitignore'), '*\n', { flag: 'wx', mode: 0o600 });
       } catch (error) {
         // Another one may have made it meanwhile.

@@ -64,7 +64,7 @@ function launchd({ homedir, uid }: ServiceMachine): ServiceManager {
   };
 }
 
-export interface ToldResult {
+interface ToldResult {
   readonly isDone: boolean;
   readonly said: string;
 }

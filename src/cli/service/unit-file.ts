@@ -2,8 +2,9 @@
 // person's, and what bears no mark is none of ours.
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeTree } from '../../local/make-tree.ts';
 import { tryingFile } from '../../local/whole-write.ts';
 import { systemCode } from '../../util/bridge-error.ts';
 
@@ -38,7 +39,7 @@ export function stateOf(text: string | undefined): UnitState {
 
 export function writeUnit(path: string, text: string): void {
   tryingFile(`Cannot write ${path}`, () => {
-    mkdirSync(dirname(path), { recursive: true });
+    makeTree(dirname(path), 0o755);
     writeFileSync(`${path}.new`, text, { mode: 0o600 });
     renameSync(`${path}.new`, path);
   });
