@@ -1,8 +1,12 @@
 // `mcp-bridge servers --running`: the servers whose processes run, by all registries that are known here. It asks no
 // daemon.
 
+import { platform } from 'node:os';
+import type { Located } from '../client/locate.ts';
 import { maskedUrl } from '../discovery/masked-text.ts';
-import { knownRegistries } from '../registry/registry-places.ts';
+import { placesHere } from '../discovery/own-discovery.ts';
+import { REGISTRY } from '../discovery/places/registry-places.ts';
+import { knownRegistries, type RegistryPlace } from '../registry/registry-places.ts';
 import { type RunningServer, runningServers } from '../registry/running-servers.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -16,9 +20,9 @@ export interface RunningValues extends WhereValues {
 }
 
 export async function listRunning(values: RunningValues, host: CliHost): Promise<number> {
-  const { loaded, configError } = await locate(values, host);
-  const { registries } = loaded.config.discovery;
-  const { servers, warnings } = await runningServers(knownRegistries(host, registries.files));
+  const located = await locate(values, host);
+  const { configError } = located;
+  const { servers, warnings } = await runningServers(await placesOf(located, host));
   const told = [...(configError === undefined ? [] : [configError.message]), ...warnings];
   if (values.json === true) {
     host.stdout.write(jsonText({ servers: servers.map(shown), warnings: told }));
@@ -38,6 +42,15 @@ export async function listRunning(values: RunningValues, host: CliHost): Promise
   );
   for (const warning of told) host.stdout.write(`! ${printable(warning)}\n`);
   return DONE;
+}
+
+/** As discovery looks for them: also in the directory of the repository around this one. */
+async function placesOf({ path: socketPath, loaded }: Located, host: CliHost): Promise<RegistryPlace[]> {
+  const { environment, homedir, program, cwd } = host;
+  const known = knownRegistries(host, loaded.config.discovery.registries.files);
+  const places = await placesHere({ platform: platform(), environment, homedir, program, socketPath }, cwd);
+  const around = places.filter(({ client, path }) => client === REGISTRY && !known.some(({ file }) => file === path));
+  return [...known, ...around.map(({ path: file }) => ({ scope: 'project', file }) as const)];
 }
 
 function whereOf({ url, socket, isOnStdio }: RunningServer): string {

@@ -78,7 +78,7 @@ function httpOf({ url, host, port }: ServerInfo): Record<string, unknown> {
   };
 }
 
-export function checkedUrl(text: string): URL {
+function checkedUrl(text: string): URL {
   if (!URL.canParse(text)) throw refusal(`${text} is no URL`, 'It looks like this: http://localhost:3000/mcp');
   const url = new URL(text);
   if (SCHEMES.includes(url.protocol)) return url;

@@ -141,6 +141,15 @@ test('what a project registers is contacted once somebody has approved it', asyn
   await daemon.stop();
 });
 
+test('a registry of the repository around the directory is listed too', async () => {
+  const home = new Home();
+  mkdirSync(join(home.project, '.git'));
+  mkdirSync(join(home.project, 'src'));
+  const { id } = await registerServer({ name: 'here', socket: '/run/here.sock' }, { cwd: home.project });
+  const { stdout } = await home.run(['servers', '--running', '--json'], join(home.project, 'src'));
+  expect(JSON.parse(stdout)).toMatchObject({ servers: [{ id, scope: 'project', socket: '/run/here.sock' }] });
+});
+
 test('a registry that the config names is followed', async () => {
   const home = new Home();
   const file = join(home.dir, 'elsewhere/mcp_servers.json');
