@@ -10,7 +10,7 @@ const pause = () => delay(Math.random() * Number(mostMs));
 for (;;) {
   const { id, warnings, isDone } = await registerServer({ name: 'churn', port: 40_000 }, { file });
   if (!isDone || warnings.length > 0) await say(`warn ${warnings.join(' ')}`);
-  await say(`in ${id}`);
+  if (isDone) await say(`in ${id}`);
   await pause();
   await say(`out ${id}`);
   const left = await unregisterServer(id, { file });

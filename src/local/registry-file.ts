@@ -25,7 +25,7 @@ const MOST_BYTES = 1024 * 1024;
 const HALF_WRITTEN_MS = 100;
 /** How often somebody without the lock may come in between. */
 const MOST_TRIES = 10;
-const LOCK_TIMEOUT_MS = 10_000;
+const LOCK_TIMEOUT_MS = 30_000;
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -106,8 +106,8 @@ export class RegistryFile {
       await rm(temporary, { force: true }); // of one who was killed in the middle
       const file = await open(temporary, CREATE, 0o600);
       try {
+        // Not flushed: after a loss of power nobody in it runs any more, and others wait for the lock meanwhile.
         await file.writeFile(text);
-        await file.sync();
       } finally {
         await file.close();
       }
