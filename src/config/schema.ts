@@ -7,7 +7,8 @@ import type { ToolRule } from '../core/tool-gate.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { type AuditSettings, auditSettingsOf, NO_AUDIT } from './audit-settings.ts';
-import { Reader } from './reader.ts';
+import { type Finding, Reader } from './reader.ts';
+import { type SynonymGroups, synonymsOf } from './search-words.ts';
 import { serverOf } from './server-schema.ts';
 import { toolRulesOf } from './tool-rules.ts';
 
@@ -29,6 +30,8 @@ interface DiscoverySettings {
   readonly isEnabled: boolean;
   readonly precedence: 'scope' | 'first-wins';
   readonly toolRules: readonly ToolRule[];
+  /** Groups of words that may stand for each other in a search. */
+  readonly synonyms: SynonymGroups;
   /** As they are written: whoever decides by the lists understands them. */
   readonly policy: { readonly allowedMcpServers?: unknown; readonly deniedMcpServers?: unknown };
 }
@@ -39,6 +42,8 @@ export interface Validated {
   readonly config: Config;
   /** One line each, beginning with the place, such as `mcpServers.weather.args[1]`. */
   readonly faults: readonly string[];
+  /** The same, for who looks for the places in the text. */
+  readonly findings: readonly Finding[];
 }
 
 export const EMPTY_CONFIG: Config = {
@@ -49,7 +54,7 @@ export const EMPTY_CONFIG: Config = {
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
   cache: { isKept: true, ttlMs: HOUR_S * 1000 },
-  discovery: { isEnabled: true, precedence: 'scope', toolRules: [], policy: {} },
+  discovery: { isEnabled: true, precedence: 'scope', toolRules: [], synonyms: [], policy: {} },
   audit: NO_AUDIT,
 };
 
@@ -69,7 +74,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
   const config: Config = {
     socketPath: socketPath === undefined ? undefined : resolvePath(socketPath),
     clientId: reader.text(client.id, 'client.id'),
-    view: reader.text(client.view, 'client.view'),
+    view: viewOf(reader, client.view),
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
     limits: limitsOf(reader, root.limits),
     liveness: livenessOf(reader, root.liveness),
@@ -77,7 +82,15 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     discovery: discoveryOf(reader, root),
     audit: auditSettingsOf(reader, root.audit, resolvePath),
   };
-  return { config, faults: reader.faults };
+  return { config, faults: reader.faults, findings: reader.findings };
+}
+
+/** Whether there is such a server is seen when somebody asks for it. */
+function viewOf(reader: Reader, value: unknown): string | undefined {
+  const view = reader.text(value, 'client.view');
+  if (view === undefined || /^(?:discover|all|server:.+)$/s.test(view)) return view;
+  reader.fault('client.view', 'is discover, all, or server:NAME');
+  return undefined;
 }
 
 function limitsOf(reader: Reader, value: unknown): Limits {
@@ -124,7 +137,7 @@ function cacheOf(reader: Reader, value: unknown): Config['cache'] {
 
 function discoveryOf(reader: Reader, root: Record<string, unknown>): DiscoverySettings {
   const discovery = reader.section(root.discovery, 'discovery');
-  reader.keys(discovery, 'discovery', ['cache', 'enabled', 'precedence', 'toolRules']);
+  reader.keys(discovery, 'discovery', ['cache', 'enabled', 'precedence', 'search', 'toolRules']);
   const { precedence = 'scope' } = discovery;
   const isKnown = precedence === 'scope' || precedence === 'first-wins';
   if (!isKnown) reader.fault('discovery.precedence', 'is one of scope, first-wins');
@@ -134,6 +147,7 @@ function discoveryOf(reader: Reader, root: Record<string, unknown>): DiscoverySe
     isEnabled: reader.flag(discovery.enabled, 'discovery.enabled', true),
     precedence: isKnown ? precedence : 'scope',
     toolRules: toolRulesOf(reader, discovery.toolRules, 'discovery.toolRules'),
+    synonyms: synonymsOf(reader, discovery.search, 'discovery.search'),
     policy,
   };
 }
