@@ -62,7 +62,5 @@ function compilerFor(file: string): Compiler {
 function hintFor(error: unknown, file: string): { readonly hint?: string } {
   if (extname(file) === '.ts' && messageOf(error) === NO_TYPESCRIPT)
     return { hint: 'Use Node 22.18 or newer, install the package typescript beside the file, or write it as .mjs.' };
-  if (extname(file) === '.js' && error instanceof SyntaxError && /\b(?:export|import)\b/.test(error.message))
-    return { hint: 'Node takes a .js file for CommonJS here: name it .mjs.' };
   return {};
 }
