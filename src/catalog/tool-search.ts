@@ -78,8 +78,10 @@ export class ToolSearch {
   }
 
   /** The best first; of two that fit as well, by the names of server and tool. */
-  search(query: string, { server, limit = USUAL_LIMIT, accepts = () => true }: SearchOptions = {}): FoundTool[] {
-    const best = new BestTools(Math.min(MOST_RESULTS, Math.max(1, Math.floor(limit) || USUAL_LIMIT)), accepts);
+  search(query: string, { server, limit, accepts = () => true }: SearchOptions = {}): FoundTool[] {
+    const asked =
+      limit === undefined ? undefined : Math.min(MOST_RESULTS, Math.max(1, Math.floor(limit) || USUAL_LIMIT));
+    const best = new BestTools(USUAL_LIMIT, asked, accepts);
     const wanted = query.slice(0, LONGEST_NAME).trim();
     this.#ranking ??= new ToolRanking(this.#vocabulary, this.#servers.values());
     this.#ranking.rank(this.#reader.read(query), server);
