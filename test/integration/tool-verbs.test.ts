@@ -124,7 +124,9 @@ describe('what is not there', () => {
         stdout: '',
         stderr: 'mcp-bridge: Server odd has no tool "qqq". mcp-bridge search finds tools by what they do.\n',
       });
-    expect((await run('call', 'odd', 'typed', '--args', '{}')).stderr).toMatch(/mcp-bridge describe has its schema\.\n$/);
+    expect((await run('call', 'odd', 'typed', '--args', '{}')).stderr).toMatch(
+      /mcp-bridge describe has its schema\.\n$/,
+    );
   });
 });
 
