@@ -15,7 +15,7 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ArgumentCheck } from './argument-check.ts';
-import { type Execution, executionIn } from './execution.ts';
+import { type Execution, ExecutionReader } from './execution.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 import { argumentFaults, META_TOOL_LIST, META_TOOLS, type MetaTool } from './meta-tools.ts';
 import type { ToolFinder } from './tool-finder.ts';
@@ -48,6 +48,7 @@ export class DiscoverView implements View {
   readonly #session: Session;
   readonly #all: JoinedView;
   readonly #context: DiscoverContext;
+  readonly #executions = new ExecutionReader();
   /** By the server and the tool as the client spells them. */
   readonly #targets = new Map<string, Target>();
 
@@ -85,6 +86,8 @@ export class DiscoverView implements View {
     if (args === undefined || faults.length > 0)
       return this.#session.answerError(read.raw(b, Field.id), rpcErrorOf(badArguments(name, faults)));
     const slot = this.#all.pending.open(request, read);
+    // Who asks for a schema will run the tool.
+    if (name === 'get_tool_details') void this.#context.check.ready;
     if (slot !== undefined) this.#look(name, args, slot);
   }
 
@@ -167,7 +170,7 @@ export class DiscoverView implements View {
 
   #execute(request: ClientRequest, read: Envelope): void {
     const { frame } = request;
-    const execution = executionIn(frame, read);
+    const execution = this.#executions.read(frame, read);
     if ('faults' in execution)
       return this.#session.answerError(
         read.raw(frame.b, Field.id),
