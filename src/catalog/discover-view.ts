@@ -16,10 +16,11 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ArgumentCheck } from './argument-check.ts';
 import { type Execution, ExecutionReader } from './execution.ts';
-import { type KnownTool, toolsIn } from './known-tools.ts';
+import type { KnownTool } from './known-tools.ts';
 import { argumentFaults, META_TOOL_LIST, META_TOOLS, type MetaTool } from './meta-tools.ts';
 import type { ToolFinder } from './tool-finder.ts';
-import { noSuchServer, noSuchTool, quoted, toolError, type Wanted } from './tool-refusal.ts';
+import { detailsOf, permittedTool, serverSummary, toolsListed } from './tool-lookup.ts';
+import { noSuchServer, quoted, toolError, type Wanted } from './tool-refusal.ts';
 
 export interface DiscoverContext {
   readonly finder: ToolFinder;
@@ -137,7 +138,7 @@ export class DiscoverView implements View {
   async #foundOf(name: MetaTool, args: Readonly<Record<string, unknown>>, joined: JoinedLeg): Promise<object> {
     if (name === 'search_tools') return this.#searched(args, [joined]);
     if (name === 'list_tools') return toolsListed(joined, args.includeDisabled === true);
-    return this.#detailsOf(textOf(args.tool), joined);
+    return detailsOf(textOf(args.tool), joined);
   }
 
   async #searched(args: Readonly<Record<string, unknown>>, legs: readonly JoinedLeg[]): Promise<object> {
@@ -157,13 +158,6 @@ export class DiscoverView implements View {
         tags: server.gate.tagsOf(tool.name),
       })),
     };
-  }
-
-  #detailsOf(name: string, joined: JoinedLeg): object {
-    const { server } = joined.leg;
-    const { description, inputSchema, outputSchema, annotations } = permittedTool(name, joined).definition;
-    const tags = server.gate.tagsOf(name);
-    return { server: server.name, tool: name, description, inputSchema, outputSchema, annotations, tags };
   }
 
   // --- what is run ---
@@ -282,44 +276,4 @@ function errorFor({ joined, tool }: Target): (error: BridgeError) => string {
 /** A result of a tool: one text, which is JSON. */
 function textResult(value: unknown): string {
   return JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] });
-}
-
-function serverSummary({ leg }: JoinedLeg): object {
-  const { name, description, gate } = leg.server;
-  const pages = leg.pagesOf('tools');
-  const tools = pages === undefined ? undefined : [...toolsIn(pages).keys()];
-  const enabled = tools?.filter((tool) => gate.refusalOf(tool) === undefined);
-  return {
-    name,
-    description,
-    toolCount: tools?.length ?? null,
-    enabledCount: enabled?.length ?? null,
-    status: statusOf(leg.backend),
-  };
-}
-
-function statusOf(backend: JoinedLeg['leg']['backend']): string {
-  if (backend?.isOpen === true) return 'connected';
-  return backend?.hasFailed === true ? 'failed' : 'idle';
-}
-
-function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): object {
-  const { name: server, gate } = leg.server;
-  const tools = [...toolsIn(leg.pagesOf('tools') ?? []).values()].map(({ name, summary }) => {
-    const enabled = gate.refusalOf(name) === undefined;
-    return { name, summary, enabled, tags: gate.tagsOf(name) };
-  });
-  return { server, tools: tools.filter(({ enabled }) => enabled || includeDisabled) };
-}
-
-/** Throws unless the server has it, and it may be called. */
-function permittedTool(name: string, { leg }: JoinedLeg): KnownTool {
-  const { name: server, gate } = leg.server;
-  const tools = toolsIn(leg.pagesOf('tools') ?? []);
-  const tool = tools.get(name);
-  const permitted = (): string[] => [...tools.keys()].filter((other) => gate.refusalOf(other) === undefined);
-  if (tool === undefined) throw noSuchTool({ server, tool: name }, permitted());
-  const refusal = gate.refusalOf(name);
-  if (refusal !== undefined) throw refusal;
-  return tool;
 }
