@@ -9,6 +9,7 @@ import type { ListPage } from '../core/known-server.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import type { ClientRequest, Slot } from '../core/slot.ts';
+import type { ToolGate } from '../core/tool-gate.ts';
 import { type Greeting, openSlot, type ServerDirectory, type View } from '../core/view.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
@@ -18,8 +19,8 @@ import type { ArgumentCheck } from './argument-check.ts';
 import { type Execution, ExecutionReader } from './execution.ts';
 import type { KnownTool } from './known-tools.ts';
 import { argumentFaults, META_TOOL_LIST, META_TOOLS, type MetaTool } from './meta-tools.ts';
+import { foundTool, permittedTool, serverSummary, toolDetails, toolsListed } from './tool-answers.ts';
 import type { ToolFinder } from './tool-finder.ts';
-import { detailsOf, permittedTool, serverSummary, toolsListed } from './tool-lookup.ts';
 import { noSuchServer, quoted, toolError, type Wanted } from './tool-refusal.ts';
 
 export interface DiscoverContext {
@@ -27,10 +28,11 @@ export interface DiscoverContext {
   readonly check: ArgumentCheck;
 }
 
-/** A tool to run, for as long as its server's list is this one. */
+/** A tool to run, for as long as its server's list is this one, and what may be used of it. */
 interface Target {
   readonly joined: JoinedLeg;
   readonly pages: readonly ListPage[];
+  readonly gate: ToolGate;
   readonly tool: KnownTool;
 }
 
@@ -116,7 +118,7 @@ export class DiscoverView implements View {
     const server = textOf(args.server);
     const joined = this.#joinedFor(slot, { server, tool: textOf(args.tool) });
     if (joined === undefined) return;
-    pending.later(slot, lists.learn(joined, 'tools'), async () => say(await this.#foundOf(name, args, joined)));
+    pending.later(slot, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
   }
 
   /** The server that a request is about; undefined if there is none, which is answered. What fails later names it too. */
@@ -130,6 +132,17 @@ export class DiscoverView implements View {
     return undefined;
   }
 
+  /** Of a server that cannot be started, what it has listed before does; nobody waits for one that has failed already. */
+  async #listed(joined: JoinedLeg): Promise<void> {
+    const { leg } = joined;
+    const isKnown = (): boolean => leg.lastPagesOf('tools') !== undefined;
+    const isEnough = leg.server.isDown && isKnown();
+    const learnt = this.#all.lists.learn(joined, 'tools').catch((error: unknown) => {
+      if (!isEnough && !isKnown()) throw error;
+    });
+    if (!isEnough) await learnt;
+  }
+
   async #found(name: MetaTool, args: Readonly<Record<string, unknown>>): Promise<object> {
     if (name === 'list_mcp_servers') return { servers: this.#all.lists.legs.map(serverSummary) };
     return this.#searched(args, this.#all.lists.legs);
@@ -138,26 +151,18 @@ export class DiscoverView implements View {
   async #foundOf(name: MetaTool, args: Readonly<Record<string, unknown>>, joined: JoinedLeg): Promise<object> {
     if (name === 'search_tools') return this.#searched(args, [joined]);
     if (name === 'list_tools') return toolsListed(joined, args.includeDisabled === true);
-    return detailsOf(textOf(args.tool), joined);
+    return toolDetails(permittedTool(textOf(args.tool), joined), joined);
   }
 
   async #searched(args: Readonly<Record<string, unknown>>, legs: readonly JoinedLeg[]): Promise<object> {
     const results = await this.#context.finder.find(textOf(args.query), {
       servers: legs.flatMap(({ leg }) => {
-        const pages = leg.pagesOf('tools');
+        const pages = leg.lastPagesOf('tools');
         return pages === undefined ? [] : [{ server: leg.server, pages }];
       }),
       limit: typeof args.limit === 'number' ? args.limit : undefined,
     });
-    return {
-      results: results.map(({ server, tool, relevance }) => ({
-        server: server.name,
-        tool: tool.name,
-        summary: tool.summary,
-        relevance: Math.round(relevance * 100) / 100,
-        tags: server.gate.tagsOf(tool.name),
-      })),
-    };
+    return { results: results.map(foundTool) };
   }
 
   // --- what is run ---
@@ -173,7 +178,7 @@ export class DiscoverView implements View {
     this.#session.asking?.aim(execution);
     const target = this.#targets.get(execution.key);
     const { ready } = this.#context.check;
-    if (target !== undefined && target.joined.leg.pagesOf('tools') === target.pages && ready === undefined)
+    if (target !== undefined && isCurrent(target) && ready === undefined)
       return this.#run(target, execution, request, read);
     this.#executeAnew(execution, request, read);
   }
@@ -205,7 +210,8 @@ export class DiscoverView implements View {
     pending.later(slot, known, () => {
       // Whether it may be called comes before its arguments.
       const tool = permittedTool(execution.tool, joined);
-      const target = { joined, pages: joined.leg.pagesOf('tools') ?? [], tool };
+      const { leg } = joined;
+      const target = { joined, pages: leg.pagesOf('tools') ?? [], gate: leg.server.gate, tool };
       const fault = this.#context.check.faultIn(target.tool, request.frame.b, execution.inner);
       if (fault !== undefined) throw wrongArguments(target, fault);
       if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
@@ -249,6 +255,10 @@ export class DiscoverView implements View {
   leave(): void {
     this.#all.leave();
   }
+}
+
+function isCurrent({ joined: { leg }, pages, gate }: Target): boolean {
+  return leg.pagesOf('tools') === pages && leg.server.gate === gate;
 }
 
 function argumentsIn({ frame }: ClientRequest, read: Envelope): Readonly<Record<string, unknown>> | undefined {

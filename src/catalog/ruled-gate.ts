@@ -41,6 +41,10 @@ export class RuledGate implements ToolGate {
     return this.#judge(tool).tags;
   }
 
+  isChanged(): boolean {
+    return false;
+  }
+
   #judge(tool: string): Judgement {
     const known = this.#judged.get(tool);
     if (known !== undefined) return known;

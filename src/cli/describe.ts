@@ -32,6 +32,8 @@ function description(details: Details): string {
   const parameters = parametersOf(inputSchema);
   const blocks = [
     `${printable(tool)}, of ${printable(server)}\n`,
+    details.changed === true ? `It has changed: mcp-bridge tools ${printable(server)} --changed\n` : '',
+    details.status === 'failed' ? 'Its server cannot be started at present.\n' : '',
     paragraphs(textOf(details.description)),
     annotationLine(membersOf(details.annotations)),
     words.length === 0 ? '' : `Tags: ${printable(words.join(', '))}\n`,

@@ -44,9 +44,14 @@ const TOOL_VERB = {
 
 export const SERVERS = TOOL_VERB;
 
+export const REFRESH = TOOL_VERB;
+
 export const TOOLS = {
   ...TOOL_VERB,
   all: { type: 'boolean', describe: 'Show disabled tools too' },
+  changed: { type: 'boolean', describe: 'Show what has changed since tools were first seen or accepted' },
+  accept: { type: 'boolean', describe: 'Look at that, and agree to it' },
+  yes: { type: 'boolean', describe: 'Ask nothing' },
 } as const satisfies Options;
 
 export const SEARCH = {

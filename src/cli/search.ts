@@ -5,7 +5,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
-import { ask, printJson, recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+import { ask, noteOf, printJson, recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
 
 export interface SearchValues extends ToolVerbValues {
   readonly words?: readonly string[] | undefined;
@@ -29,13 +29,21 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
     printJson(answer, host);
     return DONE;
   }
-  const rows = recordsIn(answer.results).map(({ server, tool, relevance, summary }) => [
-    textOf(server),
-    textOf(tool),
-    typeof relevance === 'number' ? relevance.toFixed(2) : '',
-    textOf(summary),
-  ]);
-  const text = table(['SERVER', 'TOOL', 'RELEVANCE', 'SUMMARY'], rows, { width: widthOf(host) });
+  const results = recordsIn(answer.results);
+  const hasNotes = results.some((result) => noteOf(result) !== '');
+  const rows = results.map((result) => {
+    const { server, tool, relevance, summary } = result;
+    return [
+      textOf(server),
+      textOf(tool),
+      typeof relevance === 'number' ? relevance.toFixed(2) : '',
+      ...(hasNotes ? [noteOf(result)] : []),
+      textOf(summary),
+    ];
+  });
+  const text = table(['SERVER', 'TOOL', 'RELEVANCE', ...(hasNotes ? ['NOTE'] : []), 'SUMMARY'], rows, {
+    width: widthOf(host),
+  });
   host.stdout.write(rows.length === 0 ? `No tool was found for: ${printable(query)}\n` : text);
   return DONE;
 }

@@ -72,6 +72,11 @@ export function recordsIn(value: unknown): readonly Readonly<Record<string, unkn
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
+/** What is to be known of a tool before it is used: it has changed, or its server cannot be started at present. */
+export function noteOf({ changed, status }: Readonly<Record<string, unknown>>): string {
+  return [changed === true ? 'changed' : '', status === 'failed' ? 'server failed' : ''].filter(Boolean).join(', ');
+}
+
 export function printJson(value: unknown, host: CliHost): void {
   host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }

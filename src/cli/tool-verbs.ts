@@ -4,7 +4,8 @@ import type { Argv } from 'yargs';
 import type { CallValues } from './call.ts';
 import type { Does } from './commands.ts';
 import type { DescribeValues } from './describe.ts';
-import { CALL, DESCRIBE, SEARCH, SERVERS, TOOLS } from './options.ts';
+import { CALL, DESCRIBE, REFRESH, SEARCH, SERVERS, TOOLS } from './options.ts';
+import type { RefreshValues } from './refresh.ts';
 import type { SearchValues } from './search.ts';
 import type { ToolVerbValues } from './tool-session.ts';
 import type { ToolsValues } from './tools.ts';
@@ -12,6 +13,8 @@ import type { ToolsValues } from './tools.ts';
 const SERVER = { type: 'string', describe: 'The server' } as const;
 const TOOL = { type: 'string', describe: 'The tool', demandOption: true } as const;
 const WORDS = { type: 'string', array: true, describe: 'What you want to do' } as const;
+const NAMES = { type: 'string', array: true, describe: 'The servers' } as const;
+const TOOL_NAMES = { type: 'string', array: true, describe: 'With --changed or --accept: only these' } as const;
 const ARGUMENTS = {
   type: 'string',
   array: true,
@@ -34,9 +37,9 @@ export function withToolVerbs(parser: Argv, does: Does, line: readonly string[] 
       does(async (values: ToolVerbValues, host) => (await import('./servers.ts')).servers(values, host)),
     )
     .command(
-      'tools [server]',
-      'Show the tools of a server, or of all',
-      (y) => y.positional('server', SERVER).options(TOOLS),
+      'tools [server] [tools..]',
+      'Show the tools of a server, or of all; and which of them have changed',
+      (y) => y.positional('server', SERVER).positional('tools', TOOL_NAMES).options(TOOLS),
       does(async (values: ToolsValues, host) => (await import('./tools.ts')).tools(values, host)),
     )
     .command(
@@ -67,5 +70,11 @@ export function withToolVerbs(parser: Argv, does: Does, line: readonly string[] 
       does(async ({ arguments: pairs = [], ...values }: CallValues, host) =>
         (await import('./call.ts')).call({ ...values, arguments: [...pairs, ...line] }, host),
       ),
+    )
+    .command(
+      'refresh [servers..]',
+      'Have servers say anew what they have; all of them, if none is named',
+      (y) => y.positional('servers', NAMES).options(REFRESH),
+      does(async (values: RefreshValues, host) => (await import('./refresh.ts')).refresh(values, host)),
     );
 }

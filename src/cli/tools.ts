@@ -3,16 +3,18 @@
 import type { ToolClient } from '../client/tool-client.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
+import type { ChangedToolsValues } from './changed-tools.ts';
 import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { NO_SERVER } from './servers.ts';
 import { table } from './table.ts';
 import { widthOf } from './terminal.ts';
-import { ask, printJson, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
+import { ask, noteOf, printJson, recordsIn, withTools, wrongUsage } from './tool-session.ts';
 
-export interface ToolsValues extends ToolVerbValues {
-  readonly server?: string | undefined;
+export interface ToolsValues extends ChangedToolsValues {
   readonly all?: boolean | undefined;
+  readonly changed?: boolean | undefined;
+  readonly accept?: boolean | undefined;
 }
 
 type Listed = Readonly<Record<string, unknown>>;
@@ -26,6 +28,9 @@ const AT_ONCE = 16;
 
 export async function tools(values: ToolsValues, host: CliHost): Promise<number> {
   const { server } = values;
+  if (values.accept === true) return (await import('./changed-tools.ts')).acceptChanged(values, host);
+  if (values.changed === true) return (await import('./changed-tools.ts')).showChanged(values, host);
+  if ((values.tools ?? []).length > 0) throw wrongUsage('tools', 'Tools are named with --changed or --accept');
   if (server === undefined) return toolsOfAll(values, host);
   const listed = await withTools(values, host, (client) => listOf(client, server, values));
   if (values.json === true) printJson(listed, host);
@@ -79,14 +84,17 @@ function asJson(answer: Listed | Failed): object {
 }
 
 function tableOf(lists: readonly Listed[], { all }: ToolsValues, host: CliHost): string {
-  const rows = lists.flatMap(({ server, tools }) =>
-    recordsIn(tools).map(({ name, summary, enabled }) => [
-      textOf(server),
-      textOf(name),
-      ...(all === true ? [enabled === false ? 'no' : 'yes'] : []),
-      textOf(summary),
-    ]),
+  const listed = lists.flatMap(({ server, status, tools }) =>
+    recordsIn(tools).map((tool) => ({ ...tool, server, note: noteOf({ ...tool, status }) })),
   );
-  const head = ['SERVER', 'TOOL', ...(all === true ? ['ENABLED'] : []), 'SUMMARY'];
+  const hasNotes = listed.some(({ note }) => note !== '');
+  const rows = listed.map(({ server, name, note, enabled, summary }: Listed) => [
+    textOf(server),
+    textOf(name),
+    ...(all === true ? [enabled === false ? 'no' : 'yes'] : []),
+    ...(hasNotes ? [textOf(note)] : []),
+    textOf(summary),
+  ]);
+  const head = ['SERVER', 'TOOL', ...(all === true ? ['ENABLED'] : []), ...(hasNotes ? ['NOTE'] : []), 'SUMMARY'];
   return table(head, rows, { width: widthOf(host) });
 }

@@ -16,6 +16,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   search: '',
   describe: 'SERVER TOOL',
   call: 'SERVER TOOL',
+  refresh: '',
   add: 'NAME -- COMMAND…',
   remove: 'NAME',
   import: '',

@@ -6,7 +6,19 @@ import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
 
-export type { ClientReport, ReloadReport, StatusReport, StopReport } from '../wire/control-report.ts';
+export type {
+  AcceptReport,
+  ChangedServer,
+  ChangedTool,
+  ChangesReport,
+  ClientReport,
+  RefreshReport,
+  ReloadReport,
+  ServerRefresh,
+  ShownDefinition,
+  StatusReport,
+  StopReport,
+} from '../wire/control-report.ts';
 
 /** How long the daemon may take for an answer that it has at hand. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -32,8 +44,9 @@ export class ControlClient {
     socket.on('close', () => this.#rpc.rejectAllPendingRequests('the daemon closed the connection'));
   }
 
-  static async open(path: string, version: string): Promise<ControlClient> {
-    const client = new ControlClient(path, await openBridgeSocket(path));
+  /** `open` is how to get to the daemon, if not by its socket alone. */
+  static async open(path: string, version: string, open = openBridgeSocket): Promise<ControlClient> {
+    const client = new ControlClient(path, await open(path));
     await client.call('initialize', {
       protocolVersion: '2025-11-25',
       capabilities: {},
@@ -43,9 +56,9 @@ export class ControlClient {
     return client;
   }
 
-  async call<Result>(method: string, params: object = {}): Promise<Result> {
+  async call<Result>(method: string, params: object = {}, timeoutMs = ANSWER_TIMEOUT_MS): Promise<Result> {
     try {
-      return (await this.#rpc.timeout(ANSWER_TIMEOUT_MS).request(method, params)) as Result;
+      return (await this.#rpc.timeout(timeoutMs).request(method, params)) as Result;
     } catch (error) {
       throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${this.#path} did not answer: ${messageOf(error)}`, {
         cause: error,

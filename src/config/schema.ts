@@ -3,7 +3,8 @@
 
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
-import type { ToolRule } from '../core/tool-gate.ts';
+import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
+import { membersOf } from '../util/json-value.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { type AuditSettings, auditSettingsOf, NO_AUDIT } from './audit-settings.ts';
@@ -22,6 +23,8 @@ export interface Config {
   /** Whether what servers say is kept from one run to the next, and how long it holds. */
   readonly cache: { readonly isKept: boolean; readonly ttlMs: number };
   readonly discovery: DiscoverySettings;
+  /** What becomes of tools that have changed; undefined for what goes without saying. */
+  readonly onToolChange: ToolChangePolicy | undefined;
   readonly audit: AuditSettings;
 }
 
@@ -55,6 +58,7 @@ export const EMPTY_CONFIG: Config = {
   liveness: DEFAULT_LIVENESS,
   cache: { isKept: true, ttlMs: HOUR_S * 1000 },
   discovery: { isEnabled: true, precedence: 'scope', toolRules: [], synonyms: [], policy: {} },
+  onToolChange: undefined,
   audit: NO_AUDIT,
 };
 
@@ -80,6 +84,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     liveness: livenessOf(reader, root.liveness),
     cache: cacheOf(reader, root.discovery),
     discovery: discoveryOf(reader, root),
+    onToolChange: onToolChangeOf(reader, root.policy),
     audit: auditSettingsOf(reader, root.audit, resolvePath),
   };
   return { config, faults: reader.faults, findings: reader.findings };
@@ -142,7 +147,7 @@ function discoveryOf(reader: Reader, root: Record<string, unknown>): DiscoverySe
   const isKnown = precedence === 'scope' || precedence === 'first-wins';
   if (!isKnown) reader.fault('discovery.precedence', 'is one of scope, first-wins');
   const policy = reader.section(root.policy, 'policy');
-  reader.keys(policy, 'policy', POLICY_LISTS);
+  reader.keys(policy, 'policy', POLICY_KEYS);
   return {
     isEnabled: reader.flag(discovery.enabled, 'discovery.enabled', true),
     precedence: isKnown ? precedence : 'scope',
@@ -152,7 +157,15 @@ function discoveryOf(reader: Reader, root: Record<string, unknown>): DiscoverySe
   };
 }
 
-const POLICY_LISTS = ['allowedMcpServers', 'deniedMcpServers'];
+const POLICY_KEYS = ['allowedMcpServers', 'deniedMcpServers', 'onToolChange'];
+
+function onToolChangeOf(reader: Reader, value: unknown): ToolChangePolicy | undefined {
+  const { onToolChange } = membersOf(value);
+  if (onToolChange === undefined || onToolChange === 'allow' || onToolChange === 'warn' || onToolChange === 'block')
+    return onToolChange;
+  reader.fault('policy.onToolChange', 'is one of allow, warn, block');
+  return undefined;
+}
 
 function livenessOf(reader: Reader, value: unknown): LivenessSettings {
   const fields = reader.section(value, 'liveness');

@@ -9,7 +9,7 @@ import { Splice } from '../wire/splice.ts';
 import { CallBacks } from './call-backs.ts';
 import { CallDesk } from './call-desk.ts';
 import { extend, isOverdue } from './deadline.ts';
-import { type ListKind, ROOTS_CHANGED_NOTICE } from './era/era-2025.ts';
+import { LIST_KINDS, type ListKind, ROOTS_CHANGED_NOTICE } from './era/era-2025.ts';
 import type { Offers } from './era/hello.ts';
 import { type Face, type KnownServer, type ListPage, samePages } from './known-server.ts';
 import { ListReader } from './list-reader.ts';
@@ -333,7 +333,7 @@ export class Backend implements SlotOwner {
     this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.mayAskBack;
     this.#slots.opened(upstream.outbox, this.wishes.state.wishes());
-    this.#readLists(['tools', 'prompts', 'resources', 'templates']);
+    this.#readLists(LIST_KINDS);
   }
 
   /** What it lists itself, since it runs. */
@@ -344,6 +344,17 @@ export class Backend implements SlotOwner {
   /** Asks it again for a list that it could not give before. */
   readAgain(kind: ListKind): void {
     if (!this.#lists.has(kind)) this.#readLists([kind]);
+  }
+
+  /** Has an instance that runs list everything once more; resolves when it has, or has gone. */
+  async readAllAgain(): Promise<void> {
+    this.#readLists(LIST_KINDS);
+    await this.whenListed();
+  }
+
+  /** Resolves when none of its lists is being read. */
+  async whenListed(): Promise<void> {
+    await Promise.all(LIST_KINDS.map((kind) => this.lists.whenRead(kind)));
   }
 
   #readLists(kinds: readonly ListKind[]): void {

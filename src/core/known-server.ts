@@ -94,6 +94,16 @@ export interface KnowledgeContext {
   readonly ttlMs: number;
   /** Something was learnt that is worth keeping. */
   readonly changed: () => void;
+  /** Somebody was told, or is to be told, that the server's tools are these. */
+  readonly toolsListed?: (pages: readonly ListPage[], how: ToolListing) => void;
+}
+
+/** What a list of tools says of those that are not in it. */
+export interface ToolListing {
+  /** Whether it is all of the list. */
+  readonly isWhole: boolean;
+  /** Whether no other instance runs, which may list others. */
+  readonly isOnly: boolean;
 }
 
 export class KnownServer {
@@ -149,9 +159,20 @@ export class KnownServer {
 
   /** What a client that offers this would see, if that is known. */
   faceFor(offers: Offers): Face | undefined {
-    const current = this.faces.filter((face) => this.#holds(face));
+    return this.#faceAmong(
+      this.faces.filter((face) => this.#holds(face)),
+      offers,
+    );
+  }
+
+  /** The same, however long ago that was. */
+  lastFaceFor(offers: Offers): Face | undefined {
+    return this.faceFor(offers) ?? this.#faceAmong(this.faces, offers);
+  }
+
+  #faceAmong(faces: readonly Face[], offers: Offers): Face | undefined {
     return (
-      current.find((face) => sameOffers(face.offers, offers)) ?? current.find((face) => this.suits(face.offers, offers))
+      faces.find((face) => sameOffers(face.offers, offers)) ?? faces.find((face) => this.suits(face.offers, offers))
     );
   }
 
@@ -195,7 +216,17 @@ export class KnownServer {
     face.learnedMs = this.#context.date();
     const isNew = before === undefined || !samePages(before, pages);
     if (isNew) this.changed();
+    if (kind === 'tools') this.#context.toolsListed?.(pages, { isWhole: true, isOnly: this.#live <= 1 });
     return isNew;
+  }
+
+  /** A client is about to be told this by the server itself. */
+  toolsPassed(page: ListPage): void {
+    this.#context.toolsListed?.([page], { isWhole: false, isOnly: false });
+  }
+
+  get #live(): number {
+    return this.faces.reduce((sum, { live }) => sum + live, 0);
   }
 
   /** Clients may offer what they like; what nobody uses any more makes room. */
@@ -218,6 +249,12 @@ export class KnownServer {
     return place === undefined ? undefined : face.lists.get(place);
   }
 
+  /** The newest list of its tools, whatever it was offered. */
+  get lastTools(): readonly ListPage[] | undefined {
+    const newest = [...this.faces].sort((a, b) => b.learnedMs - a.learnedMs);
+    return newest.find(({ lists }) => lists.has('tools'))?.lists.get('tools');
+  }
+
   /** What a server has for one client's roots, or for one client alone, is not another's to see. */
   #placeOf(kind: ListKind, { rootsKey, owner }: ListKey): string | undefined {
     if (!OF_ROOTS.includes(kind)) return kind;
@@ -227,7 +264,8 @@ export class KnownServer {
   }
 
   #holds(face: Face): boolean {
-    return face.live > 0 || this.#context.date() - face.learnedMs < this.#context.ttlMs;
+    // A clock that was set back makes nothing hold for ever.
+    return face.live > 0 || Math.abs(this.#context.date() - face.learnedMs) < this.#context.ttlMs;
   }
 }
 

@@ -50,6 +50,14 @@ export class Leg {
     return this.backend?.pagesOf(kind) ?? server.known.pagesFor(face, kind, server.keyFor(session));
   }
 
+  /** The same, and of a server that cannot be started also what it has listed long ago. */
+  lastPagesOf(kind: ListKind): readonly ListPage[] | undefined {
+    const { session, server } = this;
+    const pages = this.pagesOf(kind);
+    const face = pages === undefined && server.isDown ? server.known.lastFaceFor(session.offers) : undefined;
+    return face === undefined ? pages : server.known.pagesFor(face, kind, server.keyFor(session));
+  }
+
   /** The instance that the client uses. It need not run, unless it must be started at once. */
   bind(mustStart = false): Backend {
     if (this.#refusal !== undefined) throw this.#refusal;

@@ -19,6 +19,7 @@ function rpcCodeOf(code: BridgeErrorCode): number {
     case 'RESOURCE_NOT_FOUND':
       return NO_SUCH_RESOURCE;
     case 'TOOL_ARGUMENTS_INVALID':
+    case 'TOOL_CHANGED':
     case 'TOOL_DISABLED':
     case 'VIEW_UNKNOWN':
       return INVALID_PARAMS;

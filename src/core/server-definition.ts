@@ -17,6 +17,8 @@ interface AnyServer {
   readonly trustHints: boolean;
   /** How long it may run with no client; undefined for the default. */
   readonly idleMs: number | undefined;
+  /** Whether a project has brought it; else it is the user's own. */
+  readonly isOfProject?: boolean;
 }
 
 /** A program that speaks on its stdin and stdout. */

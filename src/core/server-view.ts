@@ -68,8 +68,7 @@ export class ServerView implements View {
     if (slot === undefined) return;
     const [kind] = methodOf(request.frame.b, read).lists;
     if (role === 'list' && kind !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#given.add(kind));
-    if (role === 'list' && this.#isRestricted(request, read))
-      slot.onAnswer = (answer, said) => this.#permitted(answer, said);
+    if (role === 'list' && kind === 'tools') slot.onAnswer = (answer, said) => this.#permitted(answer, said);
     backend.submit(slot, request, read);
   }
 
@@ -101,13 +100,14 @@ export class ServerView implements View {
     return true;
   }
 
-  /** Whether it asks for tools, of which it may not call all. */
-  #isRestricted({ frame }: ClientRequest, read: Envelope): boolean {
-    return methodOf(frame.b, read).lists[0] === 'tools' && !this.#leg.server.gate.isOpen;
-  }
-
+  /** A server may tell a client what it has not told the bridge: what may not be called is decided by both. */
   #permitted(answer: Frame, read: Envelope): Frame {
-    return read.has(Field.result) ? withPermittedTools(answer, read.from(Field.result), this.#leg.server.gate) : answer;
+    if (!read.has(Field.result)) return answer;
+    const { server, backend } = this.#leg;
+    const result = answer.b.subarray(read.from(Field.result), read.to(Field.result));
+    const isRead = backend?.pagesOf('tools')?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
+    if (!isRead) server.known.toolsPassed({ cursor: undefined, result });
+    return server.gate.isOpen ? answer : withPermittedTools(answer, read.from(Field.result), server.gate);
   }
 
   /** What the client has seen of a server that did not run was not so any more. */

@@ -74,6 +74,19 @@ export class Server {
     return { offers: session.offers, rootsKey, owner };
   }
 
+  /** An instance for the bridge itself: one that runs, else one for whoever comes with no capabilities. */
+  ownBackend(): Backend {
+    for (const backend of this.backends) if (backend.isOpen) return backend;
+    const rootsKey = this.known.asksForRoots ? NO_ROOTS_KEY : undefined;
+    return this.#backendWith({ offers: {}, rootsKey, owner: undefined }, undefined);
+  }
+
+  /** Whether it could not be started the last time, and does not run. */
+  get isDown(): boolean {
+    const backends = [...this.backends];
+    return backends.some(({ hasFailed }) => hasFailed) && !backends.some(({ isOpen }) => isOpen);
+  }
+
   #backendWith(wanted: InstanceKey, current: Backend | undefined): Backend {
     if (current !== undefined && this.#fits(current, wanted)) return current;
     for (const backend of this.backends) if (this.#fits(backend, wanted)) return backend;

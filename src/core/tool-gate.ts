@@ -8,6 +8,8 @@ export interface ToolGate {
   readonly isOpen: boolean;
   /** Why a tool may not be called; undefined if it may. */
   refusalOf(tool: string): BridgeError | undefined;
+  /** Whether it is another one than it was when somebody has last agreed to it. */
+  isChanged(tool: string): boolean;
   /** Words by which it is found. */
   tagsOf(tool: string): readonly string[];
 }
@@ -32,4 +34,12 @@ export const NO_FILTER: ToolFilter = { allow: undefined, deny: [] };
 
 const NO_TAGS: readonly string[] = [];
 
-export const OPEN_GATE: ToolGate = { isOpen: true, refusalOf: () => undefined, tagsOf: () => NO_TAGS };
+export const OPEN_GATE: ToolGate = {
+  isOpen: true,
+  refusalOf: () => undefined,
+  isChanged: () => false,
+  tagsOf: () => NO_TAGS,
+};
+
+/** What becomes of tools that are others than they were: nothing, a mark, or that nobody may call them. */
+export type ToolChangePolicy = 'allow' | 'warn' | 'block';

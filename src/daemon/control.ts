@@ -1,8 +1,15 @@
-// The methods of the role `control`: what `status`, `clients`, `reload` and `stop` ask the daemon.
+// The methods of the role `control`: what the verbs ask the daemon that are no clients.
 
 import { JSONRPCServer } from 'json-rpc-2.0';
+import { systemClock } from '../util/clock.ts';
+import { isRecord, textOf } from '../util/json-value.ts';
 import type { StopReport } from '../wire/control-report.ts';
 import type { Daemon } from './daemon.ts';
+import { refresh } from './refresh.ts';
+import type { ServersHere } from './servers-here.ts';
+import { accept, changesIn } from './tool-changes.ts';
+
+type Params = Readonly<Record<string, unknown>>;
 
 /** Answers one request's bytes with a response as JSON; a notification gets none. */
 export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<string | undefined> {
@@ -10,6 +17,16 @@ export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<str
   methods.addMethod('bridge/status', () => daemon.status());
   methods.addMethod('bridge/connections', () => daemon.clients());
   methods.addMethod('bridge/reload', () => daemon.reload());
+  const here = (params: Params): Promise<ServersHere> => daemon.serversFor(textOf(params.cwd) || undefined);
+  const withServers = (name: string, answer: (here: ServersHere, params: Params) => unknown): void =>
+    methods.addMethod(name, async (given: unknown) => {
+      const params = isRecord(given) ? given : {};
+      return answer(await here(params), params);
+    });
+  const options = { clock: systemClock, timeoutMs: daemon.limits.callTimeoutMs };
+  withServers('bridge/refresh', (servers, params) => refresh(servers, params.servers, options));
+  withServers('bridge/changes', (servers, { server }) => changesIn(servers, server));
+  withServers('bridge/accept', (servers, { server, tools }) => accept(servers, server, tools));
   methods.addMethod('bridge/stop', (): StopReport => {
     setImmediate(() => daemon.requestStop()); // once the answer is on its way
     return { pid: daemon.pid, openCalls: daemon.clients().reduce((sum, { inFlight }) => sum + inFlight, 0) };

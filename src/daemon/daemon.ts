@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { ArgumentCheck } from '../catalog/argument-check.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { DiscoverView } from '../catalog/discover-view.ts';
+import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { ToolFinder } from '../catalog/tool-finder.ts';
 import type { Config } from '../config/schema.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
@@ -24,6 +25,7 @@ import { Definitions, type FoundServers } from './definitions.ts';
 import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
 import { ServerPool } from './server-pool.ts';
+import { ServersHere } from './servers-here.ts';
 import { ToolGates } from './tool-gates.ts';
 
 export interface DaemonOptions {
@@ -36,6 +38,8 @@ export interface DaemonOptions {
   readonly cwd: string;
   /** Where what servers say is kept; undefined to keep nothing. */
   readonly catalogDir: string | undefined;
+  /** Where it is kept what their tools looked like; undefined to keep nothing. */
+  readonly seenToolsDir: string | undefined;
   /** Where calls are recorded, if the config does not say. */
   readonly auditFile: string;
   readonly logger: Logger;
@@ -162,8 +166,9 @@ export class Daemon {
   /** What of its servers' tools may be used is known with them. */
   async #find(dir: string): Promise<FoundServers> {
     const found = await this.#options.finder.find(dir);
-    const { toolRules } = this.#options.finder.config.config.discovery;
-    if (await this.#gates.prepare(toolRules, found.servers.values())) this.#pool.renewGates();
+    const { discovery, onToolChange } = this.#options.finder.config.config;
+    const settings = { toolRules: discovery.toolRules, onToolChange };
+    if (await this.#gates.prepare(settings, found.servers.values())) this.#pool.renewGates();
     this.#tellFaults([...this.#definitions.faults, ...found.faults]);
     return found;
   }
@@ -193,6 +198,16 @@ export class Daemon {
     } catch (error) {
       this.#options.logger.error('servers could not be looked for anew', { error: messageOf(error) });
     }
+  }
+
+  /** The servers that there are for clients that work in `cwd`. */
+  async serversFor(cwd: string | undefined): Promise<ServersHere> {
+    await this.#definitions.prepare(cwd);
+    return new ServersHere(this.#pool, cwd);
+  }
+
+  get limits(): Limits {
+    return this.#options.limits;
   }
 
   get pid(): number {
@@ -248,9 +263,15 @@ export class Daemon {
     return new ServerPool({
       definitions: this.#definitions,
       defaultView: () => finder.config.config.view,
-      gateOf: (definition) => this.#gates.gateOf(definition),
+      gates: this.#gates,
       origin: () => originOf(finder),
       catalog: new Catalog({ dir: catalogDir, ttlMs: config.cache.ttlMs, date: Date.now, clock, logger }),
+      seenTools: new SeenToolsStore({
+        dir: this.#options.seenToolsDir,
+        clock,
+        logger,
+        changed: (seen, names) => this.#pool.toolsChanged(seen, names),
+      }),
       backendContext: {
         limits,
         counters,

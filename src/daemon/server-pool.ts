@@ -3,36 +3,48 @@
 // when it has done what it was asked.
 
 import type { Catalog } from '../catalog/catalog.ts';
+import type { SeenTools } from '../catalog/seen-tools.ts';
+import type { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import type { Backend } from '../core/backend.ts';
 import { Server } from '../core/server.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import type { BackendContext } from '../core/server-messages.ts';
-import type { ToolGate } from '../core/tool-gate.ts';
+import type { ToolChangePolicy } from '../core/tool-gate.ts';
 import type { ServerDirectory } from '../core/view.ts';
 import { Instance, type InstanceContext } from '../downstream/instance.ts';
 import { inProject } from '../downstream/project.ts';
 import type { Timer } from '../util/clock.ts';
 import type { InstanceReport } from '../wire/control-report.ts';
 import { type Definitions, identityOf } from './definitions.ts';
+import type { ToolGates } from './tool-gates.ts';
 
 export interface ServerPoolOptions {
   readonly definitions: Pick<Definitions, 'prepare' | 'of' | 'all'>;
   readonly defaultView: () => string | undefined;
   readonly origin: () => string;
   readonly catalog: Catalog;
-  /** Which of its tools may be used. */
-  readonly gateOf: (definition: ServerDefinition) => ToolGate;
+  readonly seenTools: SeenToolsStore;
+  /** Which of their tools may be used. */
+  readonly gates: Pick<ToolGates, 'gateOf' | 'policyFor'>;
   readonly backendContext: BackendContext;
   readonly instanceContext: InstanceContext;
 }
 
 /** Servers of one name, before those that nobody uses any more are forgotten. */
 const MOST_NAMESAKES = 64;
+/** Names in one line of the log. */
+const MOST_TOLD = 20;
 /** How often those are looked at that are to end. */
 const LOOK_MS = 100;
 
+export interface SeenToolsOf {
+  readonly seen: SeenTools;
+  readonly policy: ToolChangePolicy;
+}
+
 interface PooledServer {
   readonly server: Server;
+  readonly seen: SeenTools;
   readonly definition: ServerDefinition;
   /** What it was defined by, before it was for a directory. */
   readonly source: string;
@@ -69,6 +81,21 @@ export class ServerPool implements ServerDirectory {
   }
 
   find(name: string, cwd: string | undefined): Server | undefined {
+    return this.#find(name, cwd)?.server;
+  }
+
+  /** What was seen of a server's tools, and what becomes of those that have changed. */
+  seenOf(name: string, cwd: string | undefined): SeenToolsOf | undefined {
+    const pooled = this.#find(name, cwd);
+    return pooled && { seen: pooled.seen, policy: this.#options.gates.policyFor(pooled.definition) };
+  }
+
+  /** Whether all could be written down that was seen. */
+  keepSeen(): boolean {
+    return this.#options.seenTools.flush();
+  }
+
+  #find(name: string, cwd: string | undefined): PooledServer | undefined {
     const definition = this.#options.definitions.of(cwd).get(name);
     if (definition === undefined) return undefined;
     const own = inProject(definition, cwd);
@@ -76,25 +103,46 @@ export class ServerPool implements ServerDirectory {
     const namesakes = this.#servers.get(name) ?? new Map<string, PooledServer>();
     this.#servers.set(name, namesakes);
     const known = namesakes.get(identity);
-    if (known !== undefined) return known.server;
+    if (known !== undefined) return known;
     if (namesakes.size >= MOST_NAMESAKES) this.#letGo(namesakes, ({ server }) => server.isUnused);
-    const server = this.#make(own);
-    namesakes.set(identity, { server, definition, source: identityOf(definition) });
-    return server;
+    const seen = this.#options.seenTools.of(own);
+    const pooled = { server: this.#make(own, seen), seen, definition, source: identityOf(definition) };
+    namesakes.set(identity, pooled);
+    return pooled;
   }
 
   *servers(): Iterable<Server> {
-    for (const namesakes of this.#servers.values()) for (const { server } of namesakes.values()) yield server;
+    for (const { server } of this.#pooled()) yield server;
     yield* this.#leaving;
   }
 
   /** There are other rules now for what may be used of them. */
   renewGates(): void {
-    for (const namesakes of this.#servers.values())
-      for (const { server, definition } of namesakes.values()) {
-        server.gate = this.#options.gateOf(definition);
-        for (const leg of server.legs.values()) leg.listChanged('tools');
-      }
+    for (const pooled of this.#pooled()) this.#renewGate(pooled);
+  }
+
+  /** What somebody has agreed to is not what there is, or is again; `names` are those of which this is new. */
+  toolsChanged(seen: SeenTools, names: readonly string[]): void {
+    const { gates, backendContext } = this.#options;
+    let isTold = names.length === 0;
+    for (const pooled of this.#pooled()) {
+      if (pooled.seen !== seen) continue;
+      this.#renewGate(pooled);
+      const policy = gates.policyFor(pooled.definition);
+      if (isTold || policy === 'allow') continue;
+      isTold = true;
+      const tools = names.slice(0, MOST_TOLD).join(', ');
+      backendContext.logger.warn('tools are others than they were', { server: seen.server, tools, policy });
+    }
+  }
+
+  #renewGate({ server, seen, definition }: PooledServer): void {
+    server.gate = this.#options.gates.gateOf(definition, seen.changed);
+    for (const leg of server.legs.values()) leg.listChanged('tools');
+  }
+
+  *#pooled(): Iterable<PooledServer> {
+    for (const namesakes of this.#servers.values()) yield* namesakes.values();
   }
 
   // --- those that end ---
@@ -125,11 +173,13 @@ export class ServerPool implements ServerDirectory {
     this.#timer = this.#options.instanceContext.clock.after(LOOK_MS, () => this.#endLeaving());
   }
 
-  #make(definition: ServerDefinition): Server {
+  #make(definition: ServerDefinition, seen: SeenTools): Server {
     const server: Server = new Server({
       definition,
-      known: this.#options.catalog.knownOf(definition),
-      gate: this.#options.gateOf(definition),
+      known: this.#options.catalog.knownOf(definition, {
+        toolsListed: (pages, how) => seen.learn(pages, how),
+      }),
+      gate: this.#options.gates.gateOf(definition, seen.changed),
       context: this.#options.backendContext,
       makeInstance: (backend) => this.#makeInstance(definition, backend, () => server.stopped(backend)),
     });
@@ -188,6 +238,7 @@ export class ServerPool implements ServerDirectory {
     this.#timer?.cancel();
     await Promise.all([...this.#living].map((instance) => instance.stop()));
     this.#options.catalog.flush();
+    this.#options.seenTools.flush();
   }
 }
 

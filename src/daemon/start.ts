@@ -82,6 +82,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     environment: process.env,
     cwd: process.cwd(),
     catalogDir: loaded.config.cache.isKept ? catalogDir(process.env.XDG_CACHE_HOME) : undefined,
+    seenToolsDir: join(stateDir(process.env), 'seen-tools'),
     auditFile: join(stateDir(process.env), 'audit.jsonl'),
     logger,
     version: options.version,

@@ -29,7 +29,15 @@ export function servedServers(
 
 function definitionOf(server: DiscoveredServer): ServerDefinition {
   const { id: name, description, timeoutMs, startupTimeoutMs: startTimeoutMs } = server;
-  const common = { name, description, timeoutMs, startTimeoutMs, tools: server.tools, ...SHARED };
+  const common = {
+    name,
+    description,
+    timeoutMs,
+    startTimeoutMs,
+    tools: server.tools,
+    isOfProject: isOfProject(server),
+    ...SHARED,
+  };
   const { transport, command = '', args, env, cwd, url = '', headers, headersHelper } = server;
   if (transport === 'stdio' || transport === 'unknown')
     return { ...common, transport: 'stdio', command, args, env, cwd, dir: undefined };

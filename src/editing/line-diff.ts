@@ -5,7 +5,7 @@ const CONTEXT = 3;
 /** Beyond it the middle is shown as a whole that goes and one that comes. */
 const MOST_CELLS = 4_000_000;
 
-interface Line {
+export interface Line {
   readonly sign: ' ' | '-' | '+';
   readonly text: string;
 }
@@ -16,7 +16,7 @@ export function lineDiff(before: string, after: string): string {
   while (start < from.length && start < to.length && from[start] === to[start]) start++;
   let end = 0;
   while (end < Math.min(from.length, to.length) - start && from.at(-1 - end) === to.at(-1 - end)) end++;
-  const middle = between(from.slice(start, from.length - end), to.slice(start, to.length - end));
+  const middle = sequenceDiff(from.slice(start, from.length - end), to.slice(start, to.length - end));
   const same = (texts: readonly string[]): Line[] => texts.map((text) => ({ sign: ' ', text }));
   return hunksOf([...same(from.slice(0, start)), ...middle, ...same(from.slice(from.length - end))]);
 }
@@ -28,7 +28,7 @@ function linesOf(text: string): string[] {
 }
 
 /** By the longest common subsequence. */
-function between(from: readonly string[], to: readonly string[]): Line[] {
+export function sequenceDiff(from: readonly string[], to: readonly string[]): Line[] {
   const minus = (text: string): Line => ({ sign: '-', text });
   const plus = (text: string): Line => ({ sign: '+', text });
   if (from.length * to.length > MOST_CELLS) return [...from.map(minus), ...to.map(plus)];

@@ -33,6 +33,7 @@ export type BridgeErrorCode =
   | 'SOCKET_PATH_TOO_LONG'
   | 'SOCKET_UNUSABLE'
   | 'TOOL_ARGUMENTS_INVALID'
+  | 'TOOL_CHANGED'
   | 'TOOL_DISABLED'
   | 'TOOL_NOT_FOUND'
   | 'USAGE'

@@ -59,6 +59,66 @@ export interface ReloadReport {
   readonly faults: readonly string[];
 }
 
+interface Failure {
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** What a server has; null where it has not said so. */
+export interface ServerRefresh {
+  readonly server: string;
+  readonly tools: number | null;
+  readonly prompts: number | null;
+  readonly resources: number | null;
+  readonly templates: number | null;
+  /** Against what was known before; names. */
+  readonly newTools: readonly string[];
+  readonly goneTools: readonly string[];
+  readonly changedTools: readonly string[];
+  /** Why nothing is known of it. */
+  readonly error: Failure | null;
+}
+
+export interface RefreshReport {
+  readonly servers: readonly ServerRefresh[];
+}
+
+export interface ShownDefinition {
+  readonly hash: string;
+  /** Null if it was too long to keep. */
+  readonly definition: unknown;
+}
+
+export interface ChangedTool {
+  readonly tool: string;
+  readonly state: 'new' | 'changed';
+  /** What was first seen, or accepted; null for a new one, and where nobody knows any more. */
+  readonly before: ShownDefinition | null;
+  readonly now: ShownDefinition;
+}
+
+export interface ChangedServer {
+  readonly server: string;
+  /** What becomes of changed tools. */
+  readonly policy: 'allow' | 'warn' | 'block';
+  readonly tools: readonly ChangedTool[];
+}
+
+export interface ChangesReport {
+  readonly servers: readonly ChangedServer[];
+  /** That there is no such server. */
+  readonly unknown: Failure | null;
+}
+
+export interface AcceptReport {
+  readonly accepted: readonly string[];
+  /** Those that are not what was shown any more. */
+  readonly others: readonly string[];
+  readonly unknown: Failure | null;
+  /** Whether it could be written down. */
+  readonly isKept: boolean;
+}
+
 /** Of a daemon that was told to stop. */
 export interface StopReport {
   readonly pid: number;

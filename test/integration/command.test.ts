@@ -48,6 +48,7 @@ describe('start, status, clients, stop', () => {
       'configFile',
       'configFaults',
       'definitionFaults',
+      'audit',
     ]);
     expect(status).toMatchObject({ socketPath: path, clients: 1 });
     expect(status.instances).toEqual([

@@ -35,7 +35,7 @@ async function restarted(dir: string, config: object): Promise<TestDaemon> {
 /** What the daemon has kept. */
 const filesOf = (dir: string): string[] =>
   readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\/[0-9a-f]{32}\.json$/.test(file))
+    .filter((file) => /catalog\/[0-9a-f]{32}\.json$/.test(file))
     .map((file) => join(dir, file));
 
 const namesIn = ({ result }: Message): string[] =>

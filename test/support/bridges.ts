@@ -42,6 +42,7 @@ const inMemory: OpenBridge = (file) => {
     environment: process.env,
     cwd: process.cwd(),
     catalogDir: undefined,
+    seenToolsDir: undefined,
     auditFile: join(temporaryDir(), 'audit.jsonl'),
     logger: jsonLogger('silent', () => undefined),
     version: '0.0.0-test',

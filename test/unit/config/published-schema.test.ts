@@ -59,6 +59,18 @@ describe('the JSON Schema', () => {
     }
   });
 
+  test('knows what may become of tools that change', () => {
+    const known = schema.properties.policy?.properties?.onToolChange?.enum ?? [];
+    expect(known).toEqual(['allow', 'warn', 'block']);
+    for (const onToolChange of known)
+      expect(validate({ policy: { onToolChange } }, (path) => path)).toMatchObject({
+        config: { onToolChange },
+        faults: [],
+      });
+    const { config, faults } = validate({ policy: { onToolChange: 'ask' } }, (path) => path);
+    expect([config.onToolChange, faults]).toEqual([undefined, ['policy.onToolChange is one of allow, warn, block']]);
+  });
+
   test('knows the sections that the code knows', () => {
     const sections = Object.fromEntries(
       Object.keys(schema.properties).map((key) => [key, key === '$schema' ? '' : {}]),

@@ -55,6 +55,7 @@ const WITHOUT_OFF: ToolGate = {
   isOpen: false,
   refusalOf: (tool) => (tool === 'off' ? new BridgeError('TOOL_DISABLED', 'It is switched off') : undefined),
   tagsOf: () => [],
+  isChanged: () => false,
 };
 
 const inputSchema = { type: 'object', properties: { payload: { type: 'string' } } };

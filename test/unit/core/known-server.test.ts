@@ -43,6 +43,45 @@ describe('what is known of a server', () => {
     expect(world.known.faceFor({})).toBeUndefined();
   });
 
+  test('does not hold for ever because the clock was set back', () => {
+    const world = new World();
+    world.nowMs = 90 * TTL_MS;
+    world.seen({});
+    world.nowMs = 5 * TTL_MS;
+    expect(world.known.faceFor({})).toBeUndefined();
+  });
+
+  test('is remembered beyond its time, for those who ask for what was last', () => {
+    const world = new World();
+    const [old, young] = [world.seen({ sampling: {} }), world.seen({})];
+    world.known.learnList(old, 'tools', pages({ name: 'old' }), ANYBODY);
+    world.nowMs = 10;
+    world.known.learnList(young, 'tools', pages({ name: 'young' }), ANYBODY);
+    world.nowMs = 5 * TTL_MS;
+    expect([world.known.faceFor({}), world.known.lastFaceFor({})]).toEqual([undefined, young]);
+    expect(world.known.lastFaceFor({ sampling: {} })).toBe(old);
+    expect(world.known.lastFaceFor({ elicitation: {} })).toBeUndefined();
+    expect(world.known.lastTools).toBe(young.lists.get('tools'));
+  });
+
+  test('lets hear of each list of tools, and whether another instance may list others', () => {
+    const heard: object[] = [];
+    const toolsListed = (listed: readonly ListPage[], how: object): void => void heard.push([listed, how]);
+    const known = new KnownServer({ date: () => 0, ttlMs: TTL_MS, changed: () => undefined, toolsListed });
+    const face = known.opened({}, HELLO);
+    const tools = pages({ name: 'a' });
+    known.learnList(face, 'prompts', tools, ANYBODY);
+    known.learnList(face, 'tools', tools, ANYBODY);
+    known.opened({ sampling: {} }, HELLO);
+    known.learnList(face, 'tools', tools, ANYBODY);
+    for (const page of tools) known.toolsPassed(page);
+    expect(heard).toEqual([
+      [tools, { isWhole: true, isOnly: true }],
+      [tools, { isWhole: true, isOnly: false }],
+      [tools, { isWhole: false, isOnly: false }],
+    ]);
+  });
+
   test('holds while one of several instances runs', () => {
     const world = new World();
     const face = world.known.opened({}, HELLO);

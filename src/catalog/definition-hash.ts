@@ -1,0 +1,33 @@
+// What a definition of a server is known by in files. Its values may be secrets; a hash of them all shows none.
+
+import { createHash } from 'node:crypto';
+import type { ServerDefinition } from '../core/server-definition.ts';
+
+/** Of all that decides what a server is: another command, URL or variable begins with nothing. */
+export function hashOfDefinition(definition: ServerDefinition): string {
+  if (definition.transport !== 'stdio') {
+    const { transport, url, headers, headersHelper, oauth } = definition;
+    return hashOf([transport, url, sorted(headers), headersHelper, oauth]);
+  }
+  const { transport, command, args, env, cwd, dir } = definition;
+  return hashOf([transport, command, args, sorted(env), cwd ?? dir]);
+}
+
+/**
+ * Of what runs or answers, and the name that it goes by. Variables and headers are left out: a token that is renewed must
+ * not have everything accepted that the server has changed meanwhile.
+ */
+export function hashOfIdentity(definition: ServerDefinition): string {
+  const { name } = definition;
+  if (definition.transport !== 'stdio') return hashOf([name, definition.url]);
+  const { command, args, cwd, dir } = definition;
+  return hashOf([name, command, args, cwd ?? dir]);
+}
+
+function hashOf(decisive: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(decisive)).digest('hex').slice(0, 32);
+}
+
+function sorted(map: Readonly<Record<string, string>>): [string, string][] {
+  return Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+}

@@ -1,0 +1,72 @@
+// What was seen of the tools of all servers, one file for each, in the directory for what must not be lost: it is no cache,
+// and does not depend on whether there is one.
+
+import { join } from 'node:path';
+import type { ServerDefinition } from '../core/server-definition.ts';
+import { readPrivate } from '../local/private-file.ts';
+import { messageOf } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import { hashOfIdentity } from './definition-hash.ts';
+import { LOST, type SeenBefore, SeenTools, type SeenToolsPorts } from './seen-tools.ts';
+import { decodeSeen, encodeSeen } from './seen-tools-file.ts';
+import { SettledWrites } from './settled-writes.ts';
+
+export interface SeenToolsStoreOptions {
+  /** Undefined to keep nothing. */
+  readonly dir: string | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly changed: SeenToolsPorts['changed'];
+}
+
+export class SeenToolsStore {
+  readonly #options: SeenToolsStoreOptions;
+  /** Several servers may be defined by the same; one that nobody has any more is read again. */
+  readonly #known = new Map<string, WeakRef<SeenTools>>();
+  readonly #writes: SettledWrites;
+
+  constructor(options: SeenToolsStoreOptions) {
+    this.#options = options;
+    const { clock, logger } = options;
+    const failed = (file: string, reason: string): void =>
+      logger.warn('what was seen of tools cannot be kept', { file, reason });
+    this.#writes = new SettledWrites({ clock, failed });
+  }
+
+  of(definition: ServerDefinition): SeenTools {
+    const { dir, changed } = this.#options;
+    const { name } = definition;
+    const hash = hashOfIdentity(definition);
+    const known = this.#known.get(hash)?.deref();
+    if (known !== undefined) return known;
+    const path = dir === undefined ? undefined : join(dir, `${hash}.json`);
+    const save = (seen: SeenTools): void => {
+      if (path !== undefined) this.#writes.add(path, () => encodeSeen(name, seen.before));
+    };
+    const seen = new SeenTools(name, { save, changed }, path === undefined ? undefined : this.#read(path, name));
+    this.#known.set(hash, new WeakRef(seen));
+    return seen;
+  }
+
+  #read(path: string, server: string): SeenBefore | undefined {
+    try {
+      const content = readPrivate(path);
+      if (content === undefined) return undefined;
+      const before = decodeSeen(content);
+      return before ?? this.#lost(path, server, 'it is not in the form that is expected');
+    } catch (error) {
+      return this.#lost(path, server, messageOf(error));
+    }
+  }
+
+  #lost(file: string, server: string, reason: string): SeenBefore {
+    this.#options.logger.warn('nobody knows any more what tools were: all count as changed', { server, file, reason });
+    return LOST;
+  }
+
+  /** Writes what is due; whether that went well. */
+  flush(): boolean {
+    return this.#writes.flush();
+  }
+}

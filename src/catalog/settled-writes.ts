@@ -1,0 +1,48 @@
+// Files that are written a moment after there is something to write: much is learnt at once, and written once.
+
+import { dirname } from 'node:path';
+import { ensurePrivateTree, writePrivate } from '../local/private-file.ts';
+import { messageOf } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+
+export interface SettledWritesOptions {
+  readonly clock: Clock;
+  readonly failed: (path: string, reason: string) => void;
+}
+
+const SETTLE_MS = 250;
+
+export class SettledWrites {
+  readonly #options: SettledWritesOptions;
+  readonly #due = new Map<string, () => string>();
+  #timer: Timer | undefined;
+
+  constructor(options: SettledWritesOptions) {
+    this.#options = options;
+  }
+
+  /** `content` is asked for when it is written. */
+  add(path: string, content: () => string): void {
+    this.#due.set(path, content);
+    this.#timer ??= this.#options.clock.after(SETTLE_MS, () => this.flush());
+  }
+
+  /** Writes what is due; whether that went well. */
+  flush(): boolean {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const due = [...this.#due];
+    this.#due.clear();
+    let isWritten = true;
+    for (const [path, content] of due) {
+      try {
+        ensurePrivateTree(dirname(path));
+        writePrivate(path, content());
+      } catch (error) {
+        this.#options.failed(path, messageOf(error));
+        isWritten = false;
+      }
+    }
+    return isWritten;
+  }
+}

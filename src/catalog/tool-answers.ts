@@ -1,0 +1,90 @@
+// What the tools that find others say of servers and tools. What goes without saying is left out: an agent pays for each
+// word.
+
+import type { JoinedLeg } from '../core/joined-lists.ts';
+import type { Leg } from '../core/leg.ts';
+import type { Server } from '../core/server.ts';
+import { type KnownTool, toolsIn } from './known-tools.ts';
+import type { FoundTool } from './tool-finder.ts';
+import { noSuchTool } from './tool-refusal.ts';
+
+export function serverSummary({ leg }: JoinedLeg): object {
+  const { name, description, gate } = leg.server;
+  const pages = leg.lastPagesOf('tools');
+  const tools = pages === undefined ? undefined : [...toolsIn(pages).keys()];
+  const enabled = tools?.filter((tool) => gate.refusalOf(tool) === undefined);
+  return {
+    name,
+    description,
+    toolCount: tools?.length ?? null,
+    enabledCount: enabled?.length ?? null,
+    status: statusOf(leg),
+  };
+}
+
+function statusOf({ backend, server }: Leg): string {
+  if (backend?.isOpen === true) return 'connected';
+  return server.isDown ? 'failed' : 'idle';
+}
+
+export function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): object {
+  const { server } = leg;
+  const { gate } = server;
+  const tools = [...toolsIn(leg.lastPagesOf('tools') ?? []).values()].flatMap(({ name, summary }) => {
+    const refusal = gate.refusalOf(name);
+    if (refusal !== undefined && (!includeDisabled || refusal.code === 'TOOL_CHANGED')) return [];
+    return [{ name, summary, enabled: refusal === undefined, tags: gate.tagsOf(name), ...changeOf(name, server) }];
+  });
+  return { server: server.name, ...failureOf(server), tools };
+}
+
+export function foundTool({ server, tool, relevance }: FoundTool): object {
+  const { name, summary } = tool;
+  return {
+    server: server.name,
+    tool: name,
+    summary,
+    relevance: Math.round(relevance * 100) / 100,
+    tags: server.gate.tagsOf(name),
+    ...changeOf(name, server),
+    ...failureOf(server),
+  };
+}
+
+export function toolDetails({ name, definition }: KnownTool, { leg }: JoinedLeg): object {
+  const { server } = leg;
+  const { description, inputSchema, outputSchema, annotations } = definition;
+  return {
+    server: server.name,
+    tool: name,
+    description,
+    inputSchema,
+    outputSchema,
+    annotations,
+    tags: server.gate.tagsOf(name),
+    ...changeOf(name, server),
+    ...failureOf(server),
+  };
+}
+
+/** Throws unless the server has it, and it may be called. */
+export function permittedTool(name: string, { leg }: JoinedLeg): KnownTool {
+  const { name: server, gate } = leg.server;
+  const tools = toolsIn(leg.lastPagesOf('tools') ?? []);
+  const tool = tools.get(name);
+  const permitted = (): string[] => [...tools.keys()].filter((other) => gate.refusalOf(other) === undefined);
+  if (tool === undefined) throw noSuchTool({ server, tool: name }, permitted());
+  const refusal = gate.refusalOf(name);
+  if (refusal !== undefined) throw refusal;
+  return tool;
+}
+
+/** It is not what somebody has agreed to. */
+function changeOf(tool: string, { gate }: Server): object {
+  return gate.isChanged(tool) ? { changed: true } : {};
+}
+
+/** It cannot be started at present, and this is what it has said before. */
+function failureOf({ isDown }: Server): object {
+  return isDown ? { status: 'failed' } : {};
+}

@@ -1,0 +1,130 @@
+// `mcp-bridge tools --changed` and `--accept`: what tools were and what they are, and a person who agrees to it.
+
+import type {
+  AcceptReport,
+  ChangedServer,
+  ChangedTool,
+  ChangesReport,
+  ControlClient,
+  ShownDefinition,
+} from '../client/control-client.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { nearest } from '../util/nearest.ts';
+import { withControl } from './control-session.ts';
+import { definitionDifference } from './definition-difference.ts';
+import { DONE } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
+import { printable } from './table.ts';
+import { confirm, hasPerson } from './terminal.ts';
+import { type ToolVerbValues, wrongUsage } from './tool-session.ts';
+
+export interface ChangedToolsValues extends ToolVerbValues {
+  readonly server?: string | undefined;
+  readonly tools?: readonly string[] | undefined;
+  readonly yes?: boolean | undefined;
+}
+
+export function showChanged(values: ChangedToolsValues, host: CliHost): Promise<number> {
+  return withControl(values, host, async (client) => {
+    const servers = (await changesOf(client, values, host)).map((server) => only(server, values.tools));
+    const shown = servers.filter(({ tools }) => tools.length > 0);
+    if (values.json === true) host.stdout.write(jsonText({ servers: shown }));
+    else host.stdout.write(shown.length === 0 ? NOTHING : shown.map((server) => view(server)).join('\n') + ADVICE);
+    return DONE;
+  });
+}
+
+const NOTHING = 'No tool has changed or come since it was first seen or accepted.\n';
+const ADVICE = '\nTo agree to it: mcp-bridge tools SERVER [TOOL…] --accept\n';
+
+export function acceptChanged(values: ChangedToolsValues, host: CliHost): Promise<number> {
+  const { server: name } = values;
+  if (name === undefined) throw wrongUsage('tools', 'Name the server whose tools you accept');
+  if (values.json === true) throw wrongUsage('tools', '--json does not go with --accept');
+  return withControl(values, host, async (client) => {
+    const [changed] = await changesOf(client, values, host);
+    const wanted = changed && chosen(changed, values.tools ?? []);
+    if (wanted === undefined || wanted.tools.length === 0) {
+      host.stdout.write(`${printable(name)}: nothing waits to be accepted.\n`);
+      return DONE;
+    }
+    host.stdout.write(`${view(wanted)}\n`);
+    await agree(wanted, values, host);
+    const tools = Object.fromEntries(wanted.tools.map(({ tool, now }) => [tool, now.hash]));
+    tell(wanted, await client.call<AcceptReport>('bridge/accept', { cwd: host.cwd, server: name, tools }), host);
+    return DONE;
+  });
+}
+
+async function changesOf(
+  client: ControlClient,
+  { server }: ChangedToolsValues,
+  host: CliHost,
+): Promise<readonly ChangedServer[]> {
+  const params = { cwd: host.cwd, ...(server !== undefined && { server }) };
+  const { servers, unknown } = await client.call<ChangesReport>('bridge/changes', params);
+  if (unknown !== null) throw new BridgeError('SERVER_NOT_FOUND', unknown.message, { hint: unknown.hint });
+  return servers;
+}
+
+const only = (server: ChangedServer, names: readonly string[] = []): ChangedServer =>
+  names.length === 0 ? server : { ...server, tools: server.tools.filter(({ tool }) => names.includes(tool)) };
+
+function chosen(server: ChangedServer, names: readonly string[]): ChangedServer {
+  const known = server.tools.map(({ tool }) => tool);
+  const strange = names.find((name) => !known.includes(name));
+  if (strange === undefined) return only(server, names);
+  const similar = nearest(strange, known);
+  const hint = similar.length === 0 ? 'mcp-bridge tools --changed shows which there are.' : undefined;
+  throw new BridgeError('TOOL_NOT_FOUND', `${server.server} has no tool ${JSON.stringify(strange)} that has changed`, {
+    hint: hint ?? `Did you mean ${similar.join(', ')}?`,
+  });
+}
+
+/** It is what was shown that is agreed to: of a tool that has changed meanwhile the daemon says so. */
+function tell({ server }: ChangedServer, { accepted, others, isKept }: AcceptReport, host: CliHost): void {
+  if (accepted.length > 0) host.stdout.write(`${printable(`Accepted, of ${server}: ${accepted.join(', ')}`)}\n`);
+  if (!isKept)
+    throw new BridgeError('FILE_UNUSABLE', 'It could not be written down, and counts until the daemon ends', {
+      hint: 'Its log says why.',
+    });
+  if (others.length > 0)
+    throw new BridgeError('REQUEST_REFUSED', `Not accepted, because changed meanwhile: ${others.join(', ')}`, {
+      hint: `See: mcp-bridge tools ${server} --changed`,
+    });
+}
+
+async function agree({ tools }: ChangedServer, { yes }: ChangedToolsValues, host: CliHost): Promise<void> {
+  if (yes === true) return;
+  if (!hasPerson(host))
+    throw new BridgeError('REQUEST_REFUSED', 'Nothing was accepted: there is no terminal to ask on', {
+      hint: 'Having looked at it, add --yes.',
+    });
+  if (await confirm(tools.length === 1 ? 'Accept it?' : `Accept these ${tools.length}?`, host)) return;
+  throw new BridgeError('REQUEST_REFUSED', 'Nothing was accepted');
+}
+
+// --- how it looks ---
+
+function view({ server, policy, tools }: ChangedServer): string {
+  return tools.map((tool) => `${[headOf(server, policy, tool), ...bodyOf(tool)].map(printable).join('\n')}\n`).join('');
+}
+
+function headOf(server: string, policy: ChangedServer['policy'], { tool, state }: ChangedTool): string {
+  if (state === 'new') return `${server}: ${tool} is new`;
+  return `${server}: ${tool} has changed${policy === 'block' ? ', and is blocked' : ''}`;
+}
+
+function bodyOf({ state, before, now }: ChangedTool): string[] {
+  const lines = (): string[] => {
+    if (now.definition === null) return ['What it is now is too long to be kept.'];
+    if (state === 'new') return definitionDifference({}, now.definition);
+    if (before === null) return ['What it was is not known any more. It is:', ...whole(now)];
+    if (before.definition === null) return ['What it was was too long to be kept. It is:', ...whole(now)];
+    return definitionDifference(before.definition, now.definition);
+  };
+  return lines().map((line) => `  ${line}`);
+}
+
+const whole = ({ definition }: ShownDefinition): string[] => definitionDifference({}, definition);

@@ -1,0 +1,25 @@
+// What the verbs have in common that ask the daemon itself about the servers of this directory, and start it if none runs.
+
+import { ControlClient } from '../client/control-client.ts';
+import { refuseBelowBridge } from '../local/bridge-depth.ts';
+import { lineFor } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { locate } from './locate.ts';
+import { openOrStart } from './open-bridge.ts';
+import type { ToolVerbValues } from './tool-session.ts';
+
+export async function withControl<Result>(
+  values: ToolVerbValues,
+  host: CliHost,
+  use: (client: ControlClient) => Promise<Result>,
+): Promise<Result> {
+  refuseBelowBridge(host.environment);
+  const located = await locate(values, host);
+  if (located.configError !== undefined) host.stderr.write(lineFor(located.configError));
+  const client = await ControlClient.open(located.path, host.version, () => openOrStart(located, values, host));
+  try {
+    return await use(client);
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,91 @@
+// The difference of two definitions of a tool, for people: place by place, texts by lines and words. All of what has come
+// is shown, however long: what would hide at the end of it is what they look for. It is escaped by whoever prints it.
+
+import { type Line, sequenceDiff } from '../editing/line-diff.ts';
+import { isRecord } from '../util/json-value.ts';
+
+/** Lines without their ends, indented below what they are about. */
+export function definitionDifference(before: unknown, now: unknown): string[] {
+  return differences('', before, now).flatMap(shown);
+}
+
+interface Difference {
+  readonly place: string;
+  /** Undefined where there is none. */
+  readonly before: unknown;
+  readonly now: unknown;
+}
+
+function differences(place: string, before: unknown, now: unknown): Difference[] {
+  const [old, young] = [partsOf(before), partsOf(now)];
+  if (old !== undefined && young !== undefined && Array.isArray(before) === Array.isArray(now)) {
+    const keys = [...new Set([...old.keys(), ...young.keys()])];
+    return keys.flatMap((key) => differences(placeOf(place, key), old.get(key), young.get(key)));
+  }
+  return JSON.stringify(before) === JSON.stringify(now) ? [] : [{ place, before, now }];
+}
+
+function partsOf(value: unknown): ReadonlyMap<string | number, unknown> | undefined {
+  if (Array.isArray(value)) return new Map(value.entries());
+  return isRecord(value) ? new Map(Object.entries(value)) : undefined;
+}
+
+function placeOf(place: string, key: string | number): string {
+  if (typeof key === 'number') return `${place}[${key}]`;
+  if (!/^[\w$-]+$/.test(key)) return `${place}[${JSON.stringify(key)}]`;
+  return place === '' ? key : `${place}.${key}`;
+}
+
+function shown({ place, before, now }: Difference): string[] {
+  const texts = typeof before === 'string' && typeof now === 'string';
+  if (texts) return [`${place}:`, ...textDifference(before, now).map((line) => `  ${line}`)];
+  const gone = before === undefined ? [] : linesOf(before).map((line) => `  - ${line}`);
+  const come = now === undefined ? [] : linesOf(now).map((line) => `  + ${line}`);
+  return [`${place}:`, ...gone, ...come];
+}
+
+function linesOf(value: unknown): string[] {
+  return typeof value === 'string' ? value.split('\n') : [JSON.stringify(value)];
+}
+
+function textDifference(before: string, now: string): string[] {
+  const lines = sequenceDiff(before.split('\n'), now.split('\n'));
+  return lines.flatMap((line, i) => {
+    const next = lines[i + 1];
+    // A line that takes the place of another one is shown in words.
+    const isPair = line.sign === '-' && next?.sign === '+' && lines[i + 2]?.sign !== '+' && lines[i - 1]?.sign !== '-';
+    if (isPair) return wordDifference(line.text, next.text);
+    const isSecond = line.sign === '+' && lines[i - 1]?.sign === '-' && lines[i - 2]?.sign !== '-';
+    if (isSecond && lines[i + 1]?.sign !== '+') return [];
+    return line.sign === ' ' ? contextOf(lines, i) : [`${line.sign} ${line.text}`];
+  });
+}
+
+/** Lines that are the same help to find those that are not, if they are next to them. */
+function contextOf(lines: readonly Line[], i: number): string[] {
+  const isNear = [lines[i - 1], lines[i + 1]].some((line) => line !== undefined && line.sign !== ' ');
+  return isNear ? [`  ${lines[i]?.text ?? ''}`] : [];
+}
+
+function wordDifference(before: string, now: string): string[] {
+  const words = sequenceDiff(wordsIn(before), wordsIn(now));
+  if (!words.some(({ sign }) => sign === ' ')) return [`- ${before}`, `+ ${now}`];
+  const side = (sign: '-' | '+'): string => {
+    const [open, close] = sign === '-' ? ['[-', '-]'] : ['{+', '+}'];
+    let text = '';
+    let isInside = false;
+    for (const word of words) {
+      if (word.sign !== ' ' && word.sign !== sign) continue;
+      if ((word.sign === sign) !== isInside) text += isInside ? close : open;
+      isInside = word.sign === sign;
+      text += word.text;
+    }
+    return `${sign} ${text}${isInside ? close : ''}`;
+  };
+  return [side('-'), side('+')];
+}
+
+/** With the spaces behind them. */
+function wordsIn(line: string): string[] {
+  return line.match(/\s*\S+|\s+$/g) ?? [];
+}

@@ -1,0 +1,56 @@
+// `mcp-bridge refresh`: has servers say anew what they have, and shows what is different.
+
+import type { RefreshReport, ServerRefresh } from '../client/control-client.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { withControl } from './control-session.ts';
+import { DONE, FAILED, lineFor } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
+import { NO_SERVER } from './servers.ts';
+import { printable, table } from './table.ts';
+import { widthOf } from './terminal.ts';
+import type { ToolVerbValues } from './tool-session.ts';
+
+export interface RefreshValues extends ToolVerbValues {
+  readonly servers?: readonly string[] | undefined;
+}
+
+/** The daemon has a limit for each server; this is for as many of them as there may be. */
+const TIMEOUT_MS = 30 * 60_000;
+
+export async function refresh(values: RefreshValues, host: CliHost): Promise<number> {
+  const { servers: wanted = [] } = values;
+  const params = { cwd: host.cwd, servers: wanted };
+  const { servers } = await withControl(values, host, (client) =>
+    client.call<RefreshReport>('bridge/refresh', params, TIMEOUT_MS),
+  );
+  const failed = servers.filter(({ error }) => error !== null);
+  if (values.json === true) host.stdout.write(jsonText({ servers }));
+  else show(servers, host);
+  return failed.length > 0 && failed.length === servers.length ? FAILED : DONE;
+}
+
+function show(servers: readonly ServerRefresh[], host: CliHost): void {
+  const answered = servers.filter(({ error }) => error === null);
+  const rows = answered.map(({ server, tools, prompts, resources, templates }) => [
+    server,
+    ...[tools, prompts, resources, templates].map((count) => (count === null ? '?' : `${count}`)),
+  ]);
+  const head = ['SERVER', 'TOOLS', 'PROMPTS', 'RESOURCES', 'TEMPLATES'];
+  if (servers.length === 0) host.stdout.write(NO_SERVER);
+  if (rows.length > 0) host.stdout.write(table(head, rows, { width: widthOf(host) }));
+  for (const line of answered.flatMap(changes)) host.stdout.write(`${printable(line)}\n`);
+  for (const { server, error } of servers) {
+    if (error === null) continue;
+    const { message, hint } = error;
+    host.stderr.write(lineFor(new BridgeError('SERVER_START_FAILED', message, { server, ...(hint && { hint }) })));
+  }
+}
+
+function changes({ server, newTools, goneTools, changedTools }: ServerRefresh): string[] {
+  return [
+    ...newTools.map((tool) => `+ ${server}: ${tool}`),
+    ...changedTools.map((tool) => `~ ${server}: ${tool}`),
+    ...goneTools.map((tool) => `- ${server}: ${tool}`),
+  ];
+}

@@ -1,0 +1,32 @@
+// The servers that there are for those who work in one directory, as the control methods see them.
+
+import type { Server } from '../core/server.ts';
+import type { SeenToolsOf, ServerPool } from './server-pool.ts';
+
+type Pool = Pick<ServerPool, 'names' | 'find' | 'seenOf' | 'keepSeen'>;
+
+export class ServersHere {
+  readonly names: readonly string[];
+  readonly #pool: Pool;
+  readonly #cwd: string | undefined;
+
+  /** What there is in `cwd` has been found out. */
+  constructor(pool: Pool, cwd: string | undefined) {
+    this.names = pool.names(cwd);
+    this.#pool = pool;
+    this.#cwd = cwd;
+  }
+
+  find(name: string): Server | undefined {
+    return this.#pool.find(name, this.#cwd);
+  }
+
+  seenOf(name: string): SeenToolsOf | undefined {
+    return this.#pool.seenOf(name, this.#cwd);
+  }
+
+  /** Writes down what was seen of tools; whether it could be. */
+  keepSeen(): boolean {
+    return this.#pool.keepSeen();
+  }
+}

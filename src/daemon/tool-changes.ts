@@ -1,0 +1,64 @@
+// `bridge/changes` and `bridge/accept`: which tools are others than when they were first seen, and that somebody agrees to
+// what they are now.
+
+import type { SeenDefinition, SeenTool } from '../catalog/seen-tools.ts';
+import { isRecord, textOf } from '../util/json-value.ts';
+import { nearest } from '../util/nearest.ts';
+import type {
+  AcceptReport,
+  ChangedServer,
+  ChangedTool,
+  ChangesReport,
+  ShownDefinition,
+} from '../wire/control-report.ts';
+import type { SeenToolsOf } from './server-pool.ts';
+import type { ServersHere } from './servers-here.ts';
+
+export function changesIn(here: ServersHere, server: unknown): ChangesReport {
+  const name = textOf(server);
+  if (name !== '' && !here.names.includes(name)) return { servers: [], unknown: unknownServer(name, here) };
+  const servers = here.names.filter((other) => name === '' || other === name);
+  return { servers: servers.flatMap((one) => changesOf(one, here.seenOf(one))), unknown: null };
+}
+
+function changesOf(server: string, of: SeenToolsOf | undefined): ChangedServer[] {
+  const tools = [...(of?.seen.tools ?? [])].flatMap(([name, tool]) => changeOf(name, tool) ?? []);
+  return of === undefined || tools.length === 0 ? [] : [{ server, policy: of.policy, tools }];
+}
+
+function changeOf(tool: string, { accepted, current, isNew }: SeenTool): ChangedTool | undefined {
+  const now = current ?? accepted;
+  if (now === undefined || (current === undefined && !isNew)) return undefined;
+  if (current === undefined) return { tool, state: 'new', before: null, now: shown(now) };
+  return { tool, state: 'changed', before: accepted === undefined ? null : shown(accepted), now: shown(current) };
+}
+
+function shown({ hash, text }: SeenDefinition): ShownDefinition {
+  return { hash, definition: text === undefined ? null : (parsed(text) ?? text) };
+}
+
+/** Of a name that the server has listed twice there are two definitions. */
+function parsed(text: string): unknown {
+  const texts = text.split('\n');
+  const definitions = texts.map((one) => JSON.parse(one) as unknown);
+  return definitions.length === 1 ? definitions[0] : definitions;
+}
+
+/** `tools` has the hash of each as it was shown. */
+export function accept(here: ServersHere, server: unknown, tools: unknown): AcceptReport {
+  const name = textOf(server);
+  const seen = here.names.includes(name) ? here.seenOf(name)?.seen : undefined;
+  if (seen === undefined) return { accepted: [], others: [], unknown: unknownServer(name, here), isKept: true };
+  const hashes = new Map(Object.entries(isRecord(tools) ? tools : {}).map(([tool, hash]) => [tool, textOf(hash)]));
+  const others = seen.accept(hashes);
+  const accepted = [...hashes.keys()].filter((tool) => !others.includes(tool));
+  return { accepted, others, unknown: null, isKept: here.keepSeen() };
+}
+
+export function unknownServer(name: string, { names }: ServersHere): { message: string; hint: string } {
+  const similar = nearest(name, names);
+  return {
+    message: `There is no server ${JSON.stringify(name.slice(0, 128))}`,
+    hint: similar.length === 0 ? 'mcp-bridge servers shows which there are.' : `Did you mean ${similar.join(', ')}?`,
+  };
+}
