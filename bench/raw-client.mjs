@@ -71,11 +71,12 @@ export class RawClient {
   }
 
   /**
-   * Calls `echo`, or the `tool` that it is here, with a text of its own and checks the answer. done(outcome) follows in
-   * any case: 'right', 'wrong', 'refused' by an answer that says so, or 'lost' with the connection or the response.
+   * Calls `echo`, or the `tool` that it is here, with a text of its own and checks the answer: a name, or { server, tool }
+   * for one that is run by `execute_tool`. done(outcome) follows in any case: 'right', 'wrong', 'refused' by an answer that
+   * says so, or 'lost' with the connection or the response.
    */
   echo(text, done, tool = 'echo') {
-    this.#send('tools/call', `{"name":"${tool}","arguments":{"text":${text.json}}}`, (message, fault) => {
+    this.#send('tools/call', callOf(tool, `{"text":${text.json}}`), (message, fault) => {
       done(this.#judge(text, message, fault));
     });
   }
@@ -134,4 +135,10 @@ export class RawClient {
     this.#pending.clear();
     for (const onAnswer of unanswered) onAnswer(undefined, this.#lostTo);
   }
+}
+
+function callOf(tool, args) {
+  if (typeof tool === 'string') return `{"name":"${tool}","arguments":${args}}`;
+  const inner = `{"server":"${tool.server}","tool":"${tool.tool}","arguments":${args}}`;
+  return `{"name":"execute_tool","arguments":${inner}}`;
 }

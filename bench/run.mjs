@@ -8,6 +8,7 @@ import { measureEightByEight } from './eight-by-eight.mjs';
 import { measureJoinedList } from './joined-list.mjs';
 import { measureLatency } from './latency.mjs';
 import { measureMemory } from './memory.mjs';
+import { measureMetaTools } from './meta-tools.mjs';
 import { printTheme } from './report.mjs';
 import { measureStartup } from './startup.mjs';
 import { verdictOf } from './target.mjs';
@@ -21,6 +22,7 @@ const THEMES = {
   memory: measureMemory,
   eight: measureEightByEight,
   lists: measureJoinedList,
+  discover: measureMetaTools,
 };
 /** Takes as long as all else does in a quick run. */
 const NOT_QUICK = ['eight'];

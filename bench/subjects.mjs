@@ -5,6 +5,8 @@ import { program } from './workspace.mjs';
 
 export const VIEW = { 'mcp-bridge/view': 'server:echo' };
 const VIEW_OF_ALL = { 'mcp-bridge/view': 'all' };
+const VIEW_DISCOVER = { 'mcp-bridge/view': 'discover' };
+const EXECUTED = { server: 'echo', tool: 'echo' };
 const ECHO = [process.execPath, program('echo-server.mjs')];
 export const ECHO_CONFIG = { command: ECHO[0], args: ECHO.slice(1) };
 
@@ -46,6 +48,7 @@ export async function startSubjects(workspace, prefix = []) {
     limit: await startOnSocket(workspace, prefix, 'limit-mux.mjs'),
     socket: { target: { unix: daemon.path }, watch: [daemon.pid], meta: VIEW },
     all: { target: { unix: daemon.path }, watch: [daemon.pid], meta: VIEW_OF_ALL, tool: 'echo__echo' },
+    execute: { target: { unix: daemon.path }, watch: [daemon.pid], meta: VIEW_DISCOVER, tool: EXECUTED },
     connect: {
       target: { command: connectCommand(workspace, daemon.path) },
       watch: [daemon.pid],
@@ -60,5 +63,6 @@ export const SUBJECT_TITLES = {
   limit: 'limit-mux',
   socket: 'bridge, socket',
   all: 'bridge, view all',
+  execute: 'bridge, execute_tool',
   connect: 'bridge, connect',
 };

@@ -8,7 +8,7 @@ import { Worker } from './worker.mjs';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const DEADLINE_MS = 30_000;
-const SHARED = ['limit', 'socket', 'all'];
+const SHARED = ['limit', 'socket', 'all', 'execute'];
 const ALL = ['direct', 'relay', ...SHARED, 'connect'];
 
 // `direct`, `relay` and `connect` have a process for each client, so they stop at 8. 256 clients with 1 MiB each would
@@ -116,18 +116,17 @@ function rowOf(series, { cell, subject, results }) {
 function targetsOf(series) {
   const toLimit = (cell, key) => ratio(series, { cell, subject: 'socket', key, to: 'limit' });
   const cpu = (cell, limit) => atMost(`CPU a call, bridge / limit-mux, ${cell}`, toLimit(cell, 'cpuUsPerCall'), limit);
-  const all = (cell) => {
-    const key = 'cpuUsPerCall';
-    return atMost(
-      `CPU a call, view all / server:NAME, ${cell}`,
-      ratio(series, { cell, subject: 'all', key, to: 'socket' }),
-      1.3,
-    );
+  const toSocket = (what, subject, cell, limit) => {
+    const figure = ratio(series, { cell, subject, key: 'cpuUsPerCall', to: 'socket' });
+    return atMost(`CPU a call, ${what} / server:NAME, ${cell}`, figure, limit);
   };
+  const all = (cell) => toSocket('view all', 'all', cell, 1.3);
+  const execute = (cell, limit) => toSocket('execute_tool', 'execute', cell, limit);
   const calls = (cell) => atLeast(`calls/s, bridge / limit-mux, ${cell}`, toLimit(cell, 'callsPerSecond'), 0.8);
   return [
     ...[cpu('100 B 8×16', 1.5), cpu('64 KiB 8×4', 1.25), cpu('1 MiB 8×2', 1.25)],
     ...[calls('100 B 8×16'), calls('64 KiB 8×4'), calls('1 MiB 8×2')],
     ...[all('100 B 8×16'), all('64 KiB 8×4')],
+    ...[execute('100 B 8×16', 1.5), execute('1 MiB 8×2', 1.3)],
   ];
 }

@@ -7,16 +7,21 @@ export interface FoundTool {
   readonly relevance: number;
 }
 
-/** What is less than this part of the best one is no answer. */
-const LEAST_OF_BEST = 0.5;
+/** What is less than this part of the best one is no answer; behind the first few, if nobody said how many, neither is this. */
+const LEAST_OF_BEST = 0.7;
+const LEAST_OF_MORE = 0.9;
+const FEW = 5;
 
 export class BestTools {
   readonly #limit: number;
+  readonly #few: number;
   readonly #accepts: (server: string, tool: string) => boolean;
   readonly #found: FoundTool[] = [];
 
-  constructor(limit: number, accepts: (server: string, tool: string) => boolean) {
-    this.#limit = limit;
+  /** `asked`: how many somebody wants, who has said so. */
+  constructor(usual: number, asked: number | undefined, accepts: (server: string, tool: string) => boolean) {
+    this.#limit = asked ?? usual;
+    this.#few = asked ?? FEW;
     this.#accepts = accepts;
   }
 
@@ -33,8 +38,10 @@ export class BestTools {
   }
 
   get found(): FoundTool[] {
-    const least = (this.#found[0]?.relevance ?? 0) * LEAST_OF_BEST;
-    return this.#found.filter(({ relevance }) => relevance >= least);
+    const best = this.#found[0]?.relevance ?? 0;
+    return this.#found.filter(
+      ({ relevance }, i) => relevance >= best * (i < this.#few ? LEAST_OF_BEST : LEAST_OF_MORE),
+    );
   }
 }
 

@@ -16,12 +16,12 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ArgumentCheck } from './argument-check.ts';
-import { type Execution, executionIn } from './execution.ts';
-import { type KnownTool, toolsIn } from './known-tools.ts';
+import { type Execution, ExecutionReader } from './execution.ts';
+import type { KnownTool } from './known-tools.ts';
 import { argumentFaults, META_TOOL_LIST, META_TOOLS, type MetaTool } from './meta-tools.ts';
-import { foundTool, serverSummary, toolDetails, toolsListed } from './tool-answers.ts';
+import { foundTool, permittedTool, serverSummary, toolDetails, toolsListed } from './tool-answers.ts';
 import type { ToolFinder } from './tool-finder.ts';
-import { noSuchServer, noSuchTool, quoted, toolError, type Wanted } from './tool-refusal.ts';
+import { noSuchServer, quoted, toolError, type Wanted } from './tool-refusal.ts';
 
 export interface DiscoverContext {
   readonly finder: ToolFinder;
@@ -51,6 +51,7 @@ export class DiscoverView implements View {
   readonly #session: Session;
   readonly #all: JoinedView;
   readonly #context: DiscoverContext;
+  readonly #executions = new ExecutionReader();
   /** By the server and the tool as the client spells them. */
   readonly #targets = new Map<string, Target>();
 
@@ -88,6 +89,8 @@ export class DiscoverView implements View {
     if (args === undefined || faults.length > 0)
       return this.#session.answerError(read.raw(b, Field.id), rpcErrorOf(badArguments(name, faults)));
     const slot = this.#all.pending.open(request, read);
+    // Who asks for a schema will run the tool.
+    if (name === 'get_tool_details') void this.#context.check.ready;
     if (slot !== undefined) this.#look(name, args, slot);
   }
 
@@ -166,7 +169,7 @@ export class DiscoverView implements View {
 
   #execute(request: ClientRequest, read: Envelope): void {
     const { frame } = request;
-    const execution = executionIn(frame, read);
+    const execution = this.#executions.read(frame, read);
     if ('faults' in execution)
       return this.#session.answerError(
         read.raw(frame.b, Field.id),
@@ -283,16 +286,4 @@ function errorFor({ joined, tool }: Target): (error: BridgeError) => string {
 /** A result of a tool: one text, which is JSON. */
 function textResult(value: unknown): string {
   return JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] });
-}
-
-/** Throws unless the server has it, and it may be called. */
-function permittedTool(name: string, { leg }: JoinedLeg): KnownTool {
-  const { name: server, gate } = leg.server;
-  const tools = toolsIn(leg.lastPagesOf('tools') ?? []);
-  const tool = tools.get(name);
-  const permitted = (): string[] => [...tools.keys()].filter((other) => gate.refusalOf(other) === undefined);
-  if (tool === undefined) throw noSuchTool({ server, tool: name }, permitted());
-  const refusal = gate.refusalOf(name);
-  if (refusal !== undefined) throw refusal;
-  return tool;
 }

@@ -1,9 +1,13 @@
-// What a call of `execute_tool` asks for, and where in its bytes: nothing is decoded but two names.
+// What a call of `execute_tool` asks for, and where in its bytes: nothing is decoded but two names. A client that runs one
+// tool again and again says the same up to the tool's arguments, and of that nothing is read twice:
+//
+//   "params":{"name":"execute_tool","arguments":{"server":"s","tool":"t","arguments":{ … }}}
+//            |----------------------- the same as last time -----------------------|       || and nothing else
 
 import type { Cut } from '../core/slot.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { byteAt, OPEN_OBJECT, QUOTE } from '../wire/json-grammar.ts';
+import { byteAt, CLOSE_OBJECT, DEEPEST, OPEN_OBJECT, QUOTE, skipSpace, skipValue } from '../wire/json-grammar.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 
 export interface Execution {
@@ -16,7 +20,56 @@ export interface Execution {
   readonly cut: Cut;
 }
 
-export function executionIn({ b, start }: Frame, read: Envelope): Execution | { readonly faults: readonly string[] } {
+/** A longer beginning is not remembered. */
+const LONGEST_BEGINNING = 1024;
+const NOTHING = Buffer.alloc(0);
+
+/** Reads those of one client. */
+export class ExecutionReader {
+  /** From `params` to the tool's arguments. */
+  #beginning = NOTHING;
+  #last: Execution | undefined;
+  /** Where the value of `params.arguments` begins, from the beginning of `params`. */
+  #outerAt = 0;
+
+  read(frame: Frame, read: Envelope): Execution | { readonly faults: readonly string[] } {
+    const params = read.from(Field.params);
+    const again = this.#last === undefined ? undefined : this.#again(frame, params, this.#last);
+    if (again !== undefined) return again;
+    const execution = executionIn(frame, read);
+    if (!('faults' in execution)) this.#remember(frame, params, execution);
+    return execution;
+  }
+
+  #again({ b, start, end }: Frame, params: number, { server, tool, key }: Execution): Execution | undefined {
+    const from = params + this.#beginning.length;
+    if (from >= end || this.#beginning.compare(b, params, from) !== 0) return undefined;
+    if (byteAt(b, from) !== OPEN_OBJECT) return undefined;
+    const to = skipValue(b, from, 1, DEEPEST);
+    const close = to < 0 ? end : skipSpace(b, to);
+    // What comes behind the arguments may say something else.
+    if (byteAt(b, close) !== CLOSE_OBJECT || byteAt(b, skipSpace(b, close + 1)) !== CLOSE_OBJECT) return undefined;
+    const cut = {
+      from: params + this.#outerAt - start,
+      innerFrom: from - start,
+      innerTo: to - start,
+      to: close + 1 - start,
+    };
+    return { server, tool, key, inner: { from, to }, cut };
+  }
+
+  #remember(frame: Frame, params: number, execution: Execution): void {
+    const { b, start } = frame;
+    const { inner, cut } = execution;
+    if (inner.from - params > LONGEST_BEGINNING) return;
+    this.#beginning = Buffer.from(b.subarray(params, inner.from));
+    this.#outerAt = cut.from + start - params;
+    // What stood behind the arguments may have said who is meant.
+    this.#last = this.#again(frame, params, execution) === undefined ? undefined : execution;
+  }
+}
+
+function executionIn({ b, start }: Frame, read: Envelope): Execution | { readonly faults: readonly string[] } {
   const outer = findMembers(b, read.from(Field.params), ['arguments'])?.spans.get('arguments');
   const found = outer && findMembers(b, outer.from, ['server', 'tool', 'arguments']);
   if (outer === undefined || found === undefined)

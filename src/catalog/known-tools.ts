@@ -35,7 +35,7 @@ export class KnownTool {
 }
 
 /** An agent looks at many of them at once. */
-const LONGEST_SUMMARY = 120;
+const LONGEST_SUMMARY = 80;
 
 const known = new WeakMap<readonly ListPage[], ReadonlyMap<string, KnownTool>>();
 

@@ -23,7 +23,8 @@ export interface Question {
   readonly action: number;
 }
 
-type Synonyms = Readonly<Record<string, readonly string[]>>;
+/** Words, or a few of them, that may stand for each other. */
+export type SynonymGroups = readonly (readonly string[])[];
 
 const LONGEST_QUESTION = 1000;
 const MOST_WORDS = 24;
@@ -37,9 +38,11 @@ export class QuestionReader {
   /** By a word, or by the words of a phrase with spaces between them. */
   readonly #others = new Map<string, Set<string>>();
 
-  constructor(more: Synonyms = {}) {
-    for (const table of [SYNONYMS, more])
-      for (const [word, others] of Object.entries(table)) for (const other of others) this.#relate(word, other);
+  /** `more`: besides those that are built in. */
+  constructor(more: SynonymGroups = []) {
+    for (const [word, others] of Object.entries(SYNONYMS)) for (const other of others) this.#relate(word, other);
+    for (const group of more)
+      for (const [i, word] of group.entries()) for (const other of group.slice(i + 1)) this.#relate(word, other);
   }
 
   read(text: string): Question {

@@ -6,6 +6,7 @@ import type { Leg } from '../core/leg.ts';
 import type { Server } from '../core/server.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 import type { FoundTool } from './tool-finder.ts';
+import { noSuchTool } from './tool-refusal.ts';
 
 export function serverSummary({ leg }: JoinedLeg): object {
   const { name, description, gate } = leg.server;
@@ -64,6 +65,18 @@ export function toolDetails({ name, definition }: KnownTool, { leg }: JoinedLeg)
     ...changeOf(name, server),
     ...failureOf(server),
   };
+}
+
+/** Throws unless the server has it, and it may be called. */
+export function permittedTool(name: string, { leg }: JoinedLeg): KnownTool {
+  const { name: server, gate } = leg.server;
+  const tools = toolsIn(leg.lastPagesOf('tools') ?? []);
+  const tool = tools.get(name);
+  const permitted = (): string[] => [...tools.keys()].filter((other) => gate.refusalOf(other) === undefined);
+  if (tool === undefined) throw noSuchTool({ server, tool: name }, permitted());
+  const refusal = gate.refusalOf(name);
+  if (refusal !== undefined) throw refusal;
+  return tool;
 }
 
 /** It is not what somebody has agreed to. */

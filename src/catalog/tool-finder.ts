@@ -6,6 +6,7 @@ import type { Server } from '../core/server.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import { membersOf } from '../util/json-value.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
+import type { SynonymGroups } from './question.ts';
 import type { ToolSearch } from './tool-search.ts';
 
 export interface SearchedServer {
@@ -38,10 +39,20 @@ export class ToolFinder {
   /** Lists that nobody has any more leave the index. */
   readonly #gone = new FinalizationRegistry<string>((key) => void this.#search?.then((search) => search.remove(key)));
   #nextKey = 1;
+  /** As the config has them now. */
+  readonly #synonyms: () => SynonymGroups;
+  #understood: SynonymGroups = [];
+
+  constructor(synonyms: () => SynonymGroups = () => []) {
+    this.#synonyms = synonyms;
+  }
 
   async find(query: string, { servers, limit }: FindOptions): Promise<FoundTool[]> {
     this.#search ??= import('./tool-search.ts').then(({ ToolSearch }) => new ToolSearch());
     const search = await this.#search;
+    const synonyms = this.#synonyms();
+    if (synonyms !== this.#understood) search.understand(synonyms);
+    this.#understood = synonyms;
     const byKey = new Map<string, SearchedServer>();
     for (const searched of servers) {
       const list = this.#listed(searched, search);

@@ -2,15 +2,15 @@
 // never what a tool is described with. Loaded with the first search.
 
 import { BestTools, type FoundTool } from './best-tools.ts';
-import { QuestionReader } from './question.ts';
+import { QuestionReader, type SynonymGroups } from './question.ts';
 import { indexTools, type SearchableServer, type SearchableTool, type ServerTools } from './server-tools.ts';
 import { ToolRanking } from './tool-ranking.ts';
 import { TurnPace } from './turn-pace.ts';
 import { Vocabulary } from './vocabulary.ts';
 
 export interface ToolSearchOptions {
-  /** Words, and what may stand for them; besides those that are built in. */
-  readonly synonyms?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Words that may stand for each other, besides those that are built in. */
+  readonly synonyms?: SynonymGroups | undefined;
   /** Lets others have their turn while an index is built. */
   readonly yieldTurn?: (() => Promise<void>) | undefined;
 }
@@ -38,7 +38,7 @@ const TURN_CHARACTERS = 8192;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export class ToolSearch {
-  readonly #reader: QuestionReader;
+  #reader: QuestionReader;
   readonly #pace: TurnPace;
   readonly #vocabulary = new Vocabulary();
   readonly #servers = new Map<string, ServerTools>();
@@ -49,6 +49,11 @@ export class ToolSearch {
   constructor({ synonyms, yieldTurn }: ToolSearchOptions = {}) {
     this.#reader = new QuestionReader(synonyms);
     this.#pace = new TurnPace(TURN_CHARACTERS, yieldTurn ?? nextTurn);
+  }
+
+  /** From here on these may stand for each other, instead of those that were given before. The index stays as it is. */
+  understand(synonyms: SynonymGroups): void {
+    this.#reader = new QuestionReader(synonyms);
   }
 
   /** Puts these tools in the place of those that the server had. Until it is done, those are found. */
@@ -73,8 +78,10 @@ export class ToolSearch {
   }
 
   /** The best first; of two that fit as well, by the names of server and tool. */
-  search(query: string, { server, limit = USUAL_LIMIT, accepts = () => true }: SearchOptions = {}): FoundTool[] {
-    const best = new BestTools(Math.min(MOST_RESULTS, Math.max(1, Math.floor(limit) || USUAL_LIMIT)), accepts);
+  search(query: string, { server, limit, accepts = () => true }: SearchOptions = {}): FoundTool[] {
+    const asked =
+      limit === undefined ? undefined : Math.min(MOST_RESULTS, Math.max(1, Math.floor(limit) || USUAL_LIMIT));
+    const best = new BestTools(USUAL_LIMIT, asked, accepts);
     const wanted = query.slice(0, LONGEST_NAME).trim();
     this.#ranking ??= new ToolRanking(this.#vocabulary, this.#servers.values());
     this.#ranking.rank(this.#reader.read(query), server);

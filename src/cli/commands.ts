@@ -3,12 +3,13 @@
 import yargs, { type Argv } from 'yargs';
 import type { DecideValues } from './approve.ts';
 import type { AuthValues } from './auth.ts';
+import type { ConfigValues } from './config.ts';
 import { clients, reload, start, status, stop } from './daemon-verbs.ts';
 import type { DiscoverValues } from './discover.ts';
 import { withEditingVerbs } from './editing-verbs.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { APPROVE, AUTH, CONNECT, DISCOVER, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
+import { APPROVE, AUTH, CONFIG, CONNECT, DISCOVER, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
 import type { PolicyValues } from './policy.ts';
 import { withRunningVerbs } from './running-verbs.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
@@ -82,6 +83,23 @@ function withDiscoveringVerbs(parser: Argv, does: Does): Argv {
           does(async (values: PolicyValues, host) => (await import('./policy.ts')).explainRule(values, host)),
         )
         .demandCommand(1, 'Name what to do: mcp-bridge policy explain NAME'),
+    )
+    .command('config', 'Show which config file counts, and what is wrong with it', (y) =>
+      y
+        .command(
+          'check [file]',
+          'Say which config file counts here and why, and everything that is wrong with it',
+          (z) =>
+            z.positional('file', { type: 'string', describe: 'The file to check, wherever it is' }).options(CONFIG),
+          does(async (values: ConfigValues, host) => (await import('./config.ts')).checkConfigs(values, host)),
+        )
+        .command(
+          'path',
+          'Print the path of the config file that counts here',
+          (z) => z.options(CONFIG),
+          does(async (values: ConfigValues, host) => (await import('./config.ts')).showConfigPath(values, host)),
+        )
+        .demandCommand(1, 'Name what to do: mcp-bridge config check, or mcp-bridge config path'),
     );
 }
 

@@ -85,6 +85,8 @@ export const LISTING = {
   json: { type: 'boolean', describe: 'Print JSON, for scripts' },
 } as const satisfies Options;
 
+export const CONFIG = { config: WHERE.config, json: LISTING.json } as const satisfies Options;
+
 const PROJECT = {
   ...WHERE,
   cwd: { type: 'string', describe: 'The directory whose project is looked at, instead of this one' },

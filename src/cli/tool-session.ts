@@ -27,9 +27,24 @@ export async function withTools<Result>(
   const client = await ToolClient.open(await openOrStart(located, values, host), host);
   try {
     return await use(client);
+  } catch (error) {
+    throw forPeople(error);
   } finally {
     await client.close();
   }
+}
+
+/** The verbs by which people do what agents do with these tools. */
+const VERBS = { search_tools: 'mcp-bridge search', get_tool_details: 'mcp-bridge describe' };
+
+/** What the daemon tells an agent to use, by its name in a shell. */
+function forPeople(error: unknown): unknown {
+  if (!(error instanceof BridgeError) || error.hint === undefined) return error;
+  const { code, message, hint, cause } = error;
+  const told = Object.entries(VERBS).find(([tool]) => hint.startsWith(`${tool} `));
+  if (told === undefined) return error;
+  const [tool, verb] = told;
+  return new BridgeError(code, message, { hint: hint.replace(tool, verb), cause });
 }
 
 /** What one of the tools that find others answers. */

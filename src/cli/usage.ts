@@ -9,6 +9,8 @@ export const VERBS: Readonly<Record<string, string>> = {
   approve: '',
   reject: '',
   'policy explain': 'NAME',
+  'config check': '',
+  'config path': '',
   servers: '',
   tools: '',
   search: '',
@@ -39,20 +41,22 @@ const NEEDED: Readonly<Record<string, string>> = {
   'install|uninstall|status': 'what to do',
 };
 
+/** Verbs that are two words. */
+const GROUPS = ['policy', 'config'];
 const GLOBAL = /^(?:--help|-h|--version)$/;
 const MOST_GUESSES = 2;
 
 /** Throws unless `args` begin with a verb, or ask for help. */
 export function checkVerb(args: readonly string[]): void {
   const [first, second = ''] = args;
-  const isVerb = (word: string): boolean => Object.hasOwn(VERBS, word) || word === 'policy';
+  const isVerb = (word: string): boolean => Object.hasOwn(VERBS, word) || GROUPS.includes(word);
   if (first === undefined) throw wrongUsage('Name a verb');
   if (first.startsWith('-')) {
     // Options may stand before the verb.
     if (args.some((arg) => isVerb(arg) || GLOBAL.test(arg))) return;
     throw wrongUsage(`Unknown option ${first.split('=')[0]}`);
   }
-  if (first === 'policy' && second !== '' && !second.startsWith('-')) return checkWords(`policy ${second}`);
+  if (GROUPS.includes(first) && second !== '' && !second.startsWith('-')) return checkWords(`${first} ${second}`);
   if (!isVerb(first)) checkWords(first);
 }
 
@@ -64,7 +68,8 @@ function checkWords(words: string): void {
 
 /** What the parser says, in the words of the house. */
 export function usageError(message: string, args: readonly string[]): BridgeError {
-  const verb = args[0] === 'policy' ? 'policy explain' : (args[0] ?? '');
+  const [first = '', second = ''] = args;
+  const verb = first === 'policy' ? 'policy explain' : GROUPS.includes(first) ? `${first} ${second}` : first;
   const needs = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
   if (needs && /^(?:Not enough non-option arguments|Missing required argument)/.test(message)) {
     const what = NEEDED[needs.split(' ')[0] ?? ''] ?? 'it';

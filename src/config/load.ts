@@ -1,10 +1,9 @@
 // Finds the config file and reads it. Without one, everything has a default.
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { readRegularSync } from '../local/regular-file.ts';
-import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { membersOf } from '../util/json-value.ts';
 import { type Config, EMPTY_CONFIG, validate } from './schema.ts';
@@ -32,7 +31,6 @@ export interface LoadedConfig {
 
 type ConfigOrigin = 'none' | 'named' | 'directory' | 'user';
 
-/** A .ts file needs a Node that runs it: 22.18 or newer. */
 const DATA = ['json', 'jsonc'];
 const PROGRAMS = ['js', 'mjs', 'ts'];
 
@@ -44,18 +42,18 @@ export const NO_CONFIG: LoadedConfig = {
   servers: undefined,
 };
 
-/** All files that may be the one that counts. */
+/** All files that may be the one that counts, in their order. */
 export function configFilesOf(place: ConfigPlace): string[] {
   if (place.named !== undefined) return [resolve(place.cwd, place.named)];
   return [...directoryFiles(place), ...userFiles(place)];
 }
 
-function directoryFiles({ cwd, runsPrograms = false }: ConfigPlace): string[] {
+export function directoryFiles({ cwd, runsPrograms = false }: ConfigPlace): string[] {
   const endings = runsPrograms ? [...DATA, ...PROGRAMS] : DATA;
   return endings.map((ending) => join(cwd, `mcp-bridge.config.${ending}`));
 }
 
-function userFiles({ homedir, xdgConfigHome }: ConfigPlace): string[] {
+export function userFiles({ homedir, xdgConfigHome }: ConfigPlace): string[] {
   const dir = join(xdgConfigHome || join(homedir, '.config'), 'mcp-bridge');
   return [...DATA, ...PROGRAMS].map((ending) => join(dir, `config.${ending}`));
 }
@@ -79,16 +77,23 @@ export async function loadConfig(place: ConfigPlace): Promise<LoadedConfig> {
   const { file, origin } = findConfigFile(place);
   if (file === undefined) return NO_CONFIG;
   const content = await readConfig(file);
-  const validated = validate(content, (path) => resolve(dirname(file), expandHome(path, place.homedir)));
-  return { file, origin, servers: membersOf(content).mcpServers, ...validated };
+  const { config, faults } = validate(content, pathsIn(file, place.homedir));
+  return { file, origin, servers: membersOf(content).mcpServers, config, faults };
 }
 
-function expandHome(path: string, homedir: string): string {
-  return path === '~' || path.startsWith('~/') ? join(homedir, path.slice(1)) : path;
+/** What the paths in a config file mean. */
+export function pathsIn(file: string, homedir: string): (path: string) => string {
+  const expanded = (path: string): string =>
+    path === '~' || path.startsWith('~/') ? join(homedir, path.slice(1)) : path;
+  return (path) => resolve(dirname(file), expanded(path));
+}
+
+export function isProgram(file: string): boolean {
+  return PROGRAMS.includes(extname(file).slice(1));
 }
 
 async function readConfig(file: string): Promise<unknown> {
-  if (PROGRAMS.includes(extname(file).slice(1))) return runConfig(file);
+  if (isProgram(file)) return (await import('./config-program.ts')).runConfig(file);
   const text = readText(file);
   try {
     return JSON.parse(text);
@@ -97,7 +102,7 @@ async function readConfig(file: string): Promise<unknown> {
   }
 }
 
-function readText(file: string): string {
+export function readText(file: string): string {
   try {
     return new TextDecoder().decode(readRegularSync(file)); // without a byte order mark
   } catch (error) {
@@ -125,18 +130,4 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
   throw new BridgeError('CONFIG_INVALID', `${file}:${line}:${column}: ${sentenceOf(code) ?? code}`, {
     hint: 'Mend the file: nothing of it is used.',
   });
-}
-
-async function runConfig(file: string): Promise<unknown> {
-  try {
-    const stat = statSync(file);
-    if (!stat.isFile()) throw new Error(UNREADABLE.NOT_A_FILE);
-    // One that has changed since is another module.
-    const { href } = pathToFileURL(file);
-    const module = (await import(`${href}?${stat.mtimeMs}`)) as { default?: unknown };
-    if (module.default === undefined) throw new Error('it has no default export');
-    return module.default;
-  } catch (error) {
-    throw new BridgeError('CONFIG_INVALID', `${file} failed: ${messageOf(error)}`, { cause: error });
-  }
 }

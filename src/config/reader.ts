@@ -1,20 +1,41 @@
 // Reads values of a parsed config file, each for what it must be, and gathers the faults with their places.
 
 import { isRecord } from '../util/json-value.ts';
+import { nearest } from '../util/nearest.ts';
+
+export interface Finding {
+  /** An error is a mistake; a warning is said of what may well be meant. */
+  readonly level: 'error' | 'warning';
+  /** Such as `mcpServers.weather.args[1]`; empty for the whole file. */
+  readonly place: string;
+  readonly problem: string;
+  /** What to write instead, as a sentence. */
+  readonly hint?: string | undefined;
+}
+
+export function sentenceFor({ place, problem, hint }: Finding): string {
+  const more = hint === undefined ? '' : ` (${hint})`;
+  return `${place === '' ? 'The file' : place} ${problem}${more}`;
+}
 
 export class Reader {
-  readonly faults: string[] = [];
+  readonly findings: Finding[] = [];
   /** Those for which something has to be left out. */
   errors = 0;
 
-  fault(place: string, problem: string): void {
-    this.errors++;
-    this.note(place, problem);
+  /** In words, one line each. */
+  get faults(): readonly string[] {
+    return this.findings.map(sentenceFor);
   }
 
-  /** Says what is of no use, and harms nothing. */
-  note(place: string, problem: string): void {
-    this.faults.push(place === '' ? `The file ${problem}` : `${place} ${problem}`);
+  fault(place: string, problem: string): void {
+    this.errors++;
+    this.mistake(place, problem);
+  }
+
+  /** One for which nothing has to be left out. */
+  mistake(place: string, problem: string, hint?: string): void {
+    this.findings.push({ level: 'error', place, problem, hint });
   }
 
   /** Says which keys nobody knows, and which nobody heeds yet. */
@@ -26,8 +47,8 @@ export class Reader {
   ): void {
     for (const key of Object.keys(fields)) {
       const where = place === '' ? key : `${place}.${key}`;
-      if (unheeded.includes(key)) this.note(where, 'has no effect yet');
-      else if (!known.includes(key)) this.note(where, 'is not known');
+      if (unheeded.includes(key)) this.findings.push({ level: 'warning', place: where, problem: 'has no effect yet' });
+      else if (!known.includes(key)) this.mistake(where, 'is not known', guessFor(key, known));
     }
   }
 
@@ -80,4 +101,12 @@ export class Reader {
     this.fault(place, `must be a whole number from ${least}${range.most === undefined ? ' up' : ` to ${range.most}`}`);
     return otherwise;
   }
+}
+
+function guessFor(key: string, known: readonly string[]): string | undefined {
+  const [guess] = nearest(
+    key,
+    known.filter((name) => !name.startsWith('$')),
+  );
+  return guess === undefined ? undefined : `did you mean ${guess}?`;
 }

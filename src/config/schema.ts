@@ -8,7 +8,8 @@ import { membersOf } from '../util/json-value.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { type AuditSettings, auditSettingsOf, NO_AUDIT } from './audit-settings.ts';
-import { Reader } from './reader.ts';
+import { type Finding, Reader } from './reader.ts';
+import { type SynonymGroups, synonymsOf } from './search-words.ts';
 import { serverOf } from './server-schema.ts';
 import { toolRulesOf } from './tool-rules.ts';
 
@@ -34,6 +35,8 @@ interface DiscoverySettings {
   readonly toolRules: readonly ToolRule[];
   /** More registries of running servers, and whether servers of any may be on other machines. */
   readonly registries: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
+  /** Groups of words that may stand for each other in a search. */
+  readonly synonyms: SynonymGroups;
   /** As they are written: whoever decides by the lists understands them. */
   readonly policy: { readonly allowedMcpServers?: unknown; readonly deniedMcpServers?: unknown };
 }
@@ -44,6 +47,8 @@ export interface Validated {
   readonly config: Config;
   /** One line each, beginning with the place, such as `mcpServers.weather.args[1]`. */
   readonly faults: readonly string[];
+  /** The same, for who looks for the places in the text. */
+  readonly findings: readonly Finding[];
 }
 
 const NO_REGISTRIES = { files: [], mayBeRemote: false };
@@ -56,7 +61,14 @@ export const EMPTY_CONFIG: Config = {
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
   cache: { isKept: true, ttlMs: HOUR_S * 1000 },
-  discovery: { isEnabled: true, precedence: 'scope', toolRules: [], registries: NO_REGISTRIES, policy: {} },
+  discovery: {
+    isEnabled: true,
+    precedence: 'scope',
+    toolRules: [],
+    registries: NO_REGISTRIES,
+    synonyms: [],
+    policy: {},
+  },
   onToolChange: undefined,
   audit: NO_AUDIT,
 };
@@ -77,7 +89,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
   const config: Config = {
     socketPath: socketPath === undefined ? undefined : resolvePath(socketPath),
     clientId: reader.text(client.id, 'client.id'),
-    view: reader.text(client.view, 'client.view'),
+    view: viewOf(reader, client.view),
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
     limits: limitsOf(reader, root.limits),
     liveness: livenessOf(reader, root.liveness),
@@ -86,7 +98,15 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     onToolChange: onToolChangeOf(reader, root.policy),
     audit: auditSettingsOf(reader, root.audit, resolvePath),
   };
-  return { config, faults: reader.faults };
+  return { config, faults: reader.faults, findings: reader.findings };
+}
+
+/** Whether there is such a server is seen when somebody asks for it. */
+function viewOf(reader: Reader, value: unknown): string | undefined {
+  const view = reader.text(value, 'client.view');
+  if (view === undefined || /^(?:discover|all|server:.+)$/s.test(view)) return view;
+  reader.fault('client.view', 'is discover, all, or server:NAME');
+  return undefined;
 }
 
 function limitsOf(reader: Reader, value: unknown): Limits {
@@ -131,13 +151,15 @@ function cacheOf(reader: Reader, value: unknown): Config['cache'] {
   };
 }
 
+const DISCOVERY_KEYS = ['cache', 'enabled', 'precedence', 'registries', 'registryHosts', 'search', 'toolRules'];
+
 function discoveryOf(
   reader: Reader,
   root: Record<string, unknown>,
   resolvePath: (path: string) => string,
 ): DiscoverySettings {
   const discovery = reader.section(root.discovery, 'discovery');
-  reader.keys(discovery, 'discovery', ['cache', 'enabled', 'precedence', 'registries', 'registryHosts', 'toolRules']);
+  reader.keys(discovery, 'discovery', DISCOVERY_KEYS);
   const { precedence = 'scope' } = discovery;
   const isKnown = precedence === 'scope' || precedence === 'first-wins';
   if (!isKnown) reader.fault('discovery.precedence', 'is one of scope, first-wins');
@@ -153,6 +175,7 @@ function discoveryOf(
       files: pathsOf(reader, discovery.registries, 'discovery.registries').map(resolvePath),
       mayBeRemote: hosts === 'any',
     },
+    synonyms: synonymsOf(reader, discovery.search, 'discovery.search'),
     policy,
   };
 }

@@ -33,9 +33,11 @@ export function serverOf(
   const fields = reader.section(entry, place);
   reader.keys(fields, place, SERVER_KEYS);
   if (name === '' || /\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
+  const { description = '' } = fields;
+  if (typeof description !== 'string') reader.mistake(`${place}.description`, 'must be a string');
   const common = {
     name,
-    description: typeof fields.description === 'string' ? fields.description : '',
+    description: typeof description === 'string' ? description : '',
     timeoutMs: reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`),
     startTimeoutMs: reader.optionalCount(fields.startTimeoutMs, `${place}.startTimeoutMs`),
     idleMs: reader.optionalCount(fields.idleMs, `${place}.idleMs`),

@@ -70,7 +70,10 @@ export class Daemon {
   readonly #definitions: Definitions;
   readonly #following: PacedTask;
   readonly #gates = new ToolGates();
-  readonly #forDiscover = { finder: new ToolFinder(), check: new ArgumentCheck() };
+  readonly #forDiscover = {
+    finder: new ToolFinder(() => this.#options.finder.config.config.discovery.synonyms),
+    check: new ArgumentCheck(),
+  };
   readonly #audit: AuditLog | undefined;
   readonly #pool: ServerPool;
   readonly #connections: ConnectionManager;

@@ -39,11 +39,10 @@ export function findMembers(b: Buffer, p: number, names: readonly string[]): Mem
   while (byteAt(b, p) === QUOTE) {
     const keyEnd = skipString(b, p + 1);
     if (keyEnd < 0) return undefined;
-    const key: unknown = JSON.parse(b.toString('utf8', p, keyEnd));
+    const key = keyAt(b, p, keyEnd);
     const from = skipColon(b, keyEnd);
     const to = from < 0 ? from : skipValue(b, from, 1, DEEPEST);
     if (to < 0) return undefined;
-    if (typeof key !== 'string') return undefined;
     if (names.includes(key)) spans.set(key, { from, to });
     else others.push(key);
     p = skipSpace(b, to);
@@ -52,4 +51,12 @@ export function findMembers(b: Buffer, p: number, names: readonly string[]): Mem
   }
   if (byteAt(b, p) !== CLOSE_OBJECT) return undefined;
   return { spans, close: p, isEmpty: skipSpace(b, open + 1) === p, others };
+}
+
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** With its quotes, b[from, to). Nearly all keys are spelled as they are. */
+function keyAt(b: Buffer, from: number, to: number): string {
+  const text = b.latin1Slice(from + 1, to - 1);
+  return PLAIN.test(text) ? text : (JSON.parse(b.toString('utf8', from, to)) as string);
 }

@@ -113,6 +113,23 @@ describe('tools', () => {
   });
 });
 
+describe('what is not there', () => {
+  test('is told with the verbs that help, not with the tools of agents', async () => {
+    expect((await run('tools', 'zzz')).stderr).toBe(
+      'mcp-bridge: There is no server "zzz". mcp-bridge search finds tools by what they do.\n',
+    );
+    for (const verb of ['describe', 'call'])
+      expect(await run(verb, 'odd', 'qqq', ...(verb === 'call' ? ['--args', '{}'] : []))).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'mcp-bridge: Server odd has no tool "qqq". mcp-bridge search finds tools by what they do.\n',
+      });
+    expect((await run('call', 'odd', 'typed', '--args', '{}')).stderr).toMatch(
+      /mcp-bridge describe has its schema\.\n$/,
+    );
+  });
+});
+
 describe('search', () => {
   test('finds tools by words', async () => {
     const { code, stdout } = await run('search', 'sum', 'of', 'numbers');

@@ -26,6 +26,8 @@ export interface McpClientOptions {
   readonly meta?: object | undefined;
   /** Whether a list has what every server has to say: one that is slow comes later, and then the list has changed. */
   readonly isWhole?: (items: readonly Item[]) => boolean;
+  /** The server whose tools are run by `execute_tool`. */
+  readonly executes?: string | undefined;
 }
 
 export class McpClient {
@@ -33,17 +35,19 @@ export class McpClient {
   readonly prefix: string;
   readonly #meta: object | undefined;
   readonly #isWhole: (items: readonly Item[]) => boolean;
+  readonly #executes: string | undefined;
   /** What nobody has asked for yet. */
   readonly #inbox: Message[] = [];
   #nextId = 1;
   #hasClosed = false;
   #wake: (() => void)[] = [];
 
-  constructor(raw: RawClient, { prefix, meta, isWhole = () => true }: McpClientOptions) {
+  constructor(raw: RawClient, { prefix, meta, isWhole = () => true, executes }: McpClientOptions) {
     this.raw = raw;
     this.prefix = prefix;
     this.#meta = meta;
     this.#isWhole = isWhole;
+    this.#executes = executes;
     void this.#read();
   }
 
@@ -130,9 +134,23 @@ export class McpClient {
     });
   }
 
+  /** Of a call of the server's tool. */
+  paramsOf(tool: string, args: object = {}): object {
+    const server = this.#executes;
+    if (server === undefined) return { name: this.tool(tool), arguments: args };
+    return { name: 'execute_tool', arguments: { server, tool, arguments: args } };
+  }
+
+  /** Calls a tool of another server. */
+  callAt(server: string, tool: string, args: object = {}): Promise<Message> {
+    const executed = { name: 'execute_tool', arguments: { server, tool, arguments: args } };
+    const params = this.#executes === undefined ? { name: `${server}__${tool}`, arguments: args } : executed;
+    return this.request('tools/call', params);
+  }
+
   /** Sends a call; its id. `rest` are further params. */
   beginCall(name: string, args: object = {}, rest: object = {}): number {
-    return this.begin('tools/call', { name: this.tool(name), arguments: args, ...rest });
+    return this.begin('tools/call', { ...this.paramsOf(name, args), ...rest });
   }
 
   call(name: string, args: object = {}, rest: object = {}): Promise<Message> {
@@ -153,6 +171,7 @@ export class McpClient {
   }
 
   async #listOnce(kind: ListKind): Promise<Item[]> {
+    if (kind === 'tools' && this.#executes !== undefined) return this.#toolsListed(this.#executes);
     const { method, member } = LISTS[kind];
     const items: Item[] = [];
     let cursor: unknown;
@@ -162,6 +181,12 @@ export class McpClient {
       cursor = result?.nextCursor;
     } while (cursor !== undefined);
     return items;
+  }
+
+  async #toolsListed(server: string): Promise<Item[]> {
+    const params = { name: 'list_tools', arguments: { server } };
+    const { tools } = JSON.parse(textOf(await this.request('tools/call', params))) as { tools: { name: string }[] };
+    return tools.map(({ name, ...rest }) => ({ ...rest, name: this.tool(name) }));
   }
 
   /** Of a list that goes by names, what the server itself lists, by its own names. */

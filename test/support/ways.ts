@@ -1,6 +1,6 @@
-// The five ways in which a scenario of the protocol is run: with the server itself, so that it is proved to describe MCP
+// The six ways in which a scenario of the protocol is run: with the server itself, so that it is proved to describe MCP
 // and not the bridge; with the bridge in front of it, reached in three ways; and with it as one server among others in the
-// view `all`.
+// views `all` and `discover`, where its tools are run by `execute_tool`.
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -16,7 +16,9 @@ export type Trait =
   /** The client sees the server's own names, capabilities and answers. */
   | 'transparency'
   /** There are other servers beside it. */
-  | 'company';
+  | 'company'
+  /** Its tools are in `tools/list`. */
+  | 'listing';
 
 /** How the server is set up. */
 export interface Setup {
@@ -40,7 +42,7 @@ const FULL = join(ROOT, 'test/fixtures/servers/full.mjs');
 
 const direct: Way = {
   title: 'direct',
-  traits: ['transparency'],
+  traits: ['transparency', 'listing'],
   open({ env = {} }) {
     const exits: Promise<unknown>[] = [];
     const clients: RawClient[] = [];
@@ -79,24 +81,37 @@ async function openBridge(open: OpenBridge, config: object, options: McpClientOp
 
 const through: readonly Way[] = BRIDGES.map(([title, open]) => ({
   title,
-  traits: ['sharing', 'transparency'],
+  traits: ['sharing', 'transparency', 'listing'],
   open: (setup) => openBridge(open, { mcpServers: { fixture: fullServer(setup) } }, { prefix: '' }),
 }));
 
 /** The bridge over a socket. */
 const overSocket = BRIDGES.find(([title]) => title === 'over the socket')?.[1];
 
+/** As one server among others. */
+function amongOthers(setup: Setup, view: string, options: Omit<McpClientOptions, 'prefix' | 'meta'>): Promise<Peer> {
+  if (overSocket === undefined) throw new Error('There is no way over the socket');
+  const second = fullServer({ env: { FULL_NAME: 'second' } });
+  const mcpServers = { fixture: fullServer(setup), second, third: fixtureServer() };
+  return openBridge(overSocket, { mcpServers }, { prefix: 'fixture__', meta: { 'mcp-bridge/view': view }, ...options });
+}
+
 const inAll: Way = {
   title: 'in all',
-  traits: ['sharing', 'company'],
-  open(setup) {
-    if (overSocket === undefined) throw new Error('There is no way over the socket');
-    const second = fullServer({ env: { FULL_NAME: 'second' } });
-    const mcpServers = { fixture: fullServer(setup), second, third: fixtureServer() };
-    const meta = { 'mcp-bridge/view': 'all' };
-    return openBridge(overSocket, { mcpServers }, { prefix: 'fixture__', meta, isWhole: hasBoth });
-  },
+  traits: ['sharing', 'company', 'listing'],
+  open: (setup) => amongOthers(setup, 'all', { isWhole: hasBoth }),
 };
+
+const inDiscover: Way = {
+  title: 'in discover',
+  traits: ['sharing', 'company'],
+  open: (setup) => amongOthers(setup, 'discover', { isWhole: hasOwnOrBoth, executes: 'fixture' }),
+};
+
+/** Its list of tools is that of one server. */
+function hasOwnOrBoth(items: readonly Item[]): boolean {
+  return hasBoth(items) || (items.length > 0 && items.every(({ name }) => name?.startsWith('fixture__') === true));
+}
 
 /** What `second` has too goes by its own name once the first is known to have it. */
 function hasBoth(items: readonly Item[]): boolean {
@@ -107,4 +122,4 @@ function hasBoth(items: readonly Item[]): boolean {
   );
 }
 
-export const WAYS: readonly Way[] = [direct, ...through, inAll];
+export const WAYS: readonly Way[] = [direct, ...through, inAll, inDiscover];

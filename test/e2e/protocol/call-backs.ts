@@ -178,8 +178,7 @@ export const CALL_BACK_SCENARIOS: readonly ProtocolScenario[] = [
     needs: ['company'],
     async run(peer) {
       const client = await ready(peer, { sampling: {} });
-      const seenBySecond = async (): Promise<Seen> =>
-        JSON.parse(textOf(await client.request('tools/call', { name: 'second__seen' }))) as Seen;
+      const seenBySecond = async (): Promise<Seen> => JSON.parse(textOf(await client.callAt('second', 'seen'))) as Seen;
       await seenBySecond(); // from here on the client uses it
       const asks = { messages: [], _meta: { progressToken: 'theirs' } };
       const call = client.beginCall('ask', { method: SAMPLING, params: asks });

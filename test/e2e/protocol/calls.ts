@@ -27,7 +27,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
     async run(peer) {
       const client = await ready(peer);
       for (const id of [0, -7, 9007199254740991, '', 'a', '1', 'é漢 "\\']) {
-        client.send({ id, method: 'tools/call', params: { name: client.tool('echo'), arguments: { text: 'x' } } });
+        client.send({ id, method: 'tools/call', params: client.paramsOf('echo', { text: 'x' }) });
         expect(textOf(await client.answerTo(id))).toBe('x');
       }
     },
@@ -143,6 +143,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
       const id = client.beginCall('raw');
       const line = JSON.parse(textOf(await client.answerTo(id))) as { id: unknown };
       const held = client.beginCall('hold');
+      await seenBy(client); // so that the server has it
       client.send({ method: 'notifications/cancelled', params: { requestId: held, reason: 'no more' } });
       const { cancelled } = await seenBy(client);
       expect(cancelled).toHaveLength(1);

@@ -72,6 +72,7 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'what the server can do is declared, and lists are said to change',
     shows: ['capabilities'],
+    needs: ['listing'],
     async run(peer) {
       await (await ready(peer)).listAll('tools'); // from here on it is known
       const client = await peer.connect();
@@ -114,7 +115,7 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
       const client = await peer.connect();
       await client.initialize({}, '2025-03-26');
       const call = (id: string): object => {
-        const params = { name: client.tool('echo'), arguments: { text: id } };
+        const params = client.paramsOf('echo', { text: id });
         return { jsonrpc: '2.0', id, method: 'tools/call', params };
       };
       client.raw.send([call('a'), { jsonrpc: '2.0', method: 'notifications/x' }, call('b')]);

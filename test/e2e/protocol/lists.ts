@@ -54,6 +54,7 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a cursor that is none gets the error -32602',
     shows: ['cursor-invalid'],
+    needs: ['listing'],
     async run(peer) {
       const client = await ready(peer);
       for (const { method } of KINDS)
@@ -63,6 +64,7 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a tool is called by the name that it is listed under, however long or dotted its own is',
     shows: ['tool-names'],
+    needs: ['listing'],
     async run(peer) {
       const client = await ready(peer);
       for (const title of ['dotted', 'long']) {
@@ -75,7 +77,7 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'of several servers each tool and prompt has a name of its own that all clients take, and is found by it',
     shows: ['names-for-all'],
-    needs: ['company'],
+    needs: ['company', 'listing'],
     async run(peer) {
       const client = await ready(peer);
       for (const kind of ['tools', 'prompts'] as const) {
@@ -94,6 +96,7 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
     (listed): ProtocolScenario => ({
       title: `a change of the ${listed.kind} is told, and the list has it then`,
       shows: [listed.shows],
+      needs: listed.kind === 'tools' ? ['listing'] : [],
       async run(peer) {
         const client = await ready(peer);
         const added = listed.key === 'name' ? client.tool('newest') : 'test://newest';
@@ -109,7 +112,7 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a change is told to all who see the list, each time',
     shows: ['tools-changed', 'prompts-changed', 'resources-changed'],
-    needs: ['sharing'],
+    needs: ['sharing', 'listing'],
     async run(peer) {
       const clients = [await ready(peer), await ready(peer)];
       const [one] = clients;

@@ -57,11 +57,11 @@ export const RESOURCE_SCENARIOS: readonly ProtocolScenario[] = [
       const { result } = await client.request('resources/read', { uri });
       expect(result).toMatchObject({ contents: [{ text: 'text of second' }] });
       expect((await subscribe(client, uri)).result).toEqual({});
-      await client.request('tools/call', { name: 'second__update', arguments: { uri: 'test://text' } });
+      await client.callAt('second', 'update', { uri: 'test://text' });
       expect((await client.told(UPDATED)).params).toEqual({ uri });
       await client.call('update', { uri: 'test://text' });
       expect((await unsubscribe(client, uri)).result).toEqual({});
-      await client.request('tools/call', { name: 'second__update', arguments: { uri: 'test://text' } });
+      await client.callAt('second', 'update', { uri: 'test://text' });
       expect(client.untaken(UPDATED)).toEqual([]);
     },
   },
@@ -72,8 +72,7 @@ export const RESOURCE_SCENARIOS: readonly ProtocolScenario[] = [
     async run(peer) {
       const client = await readyToRead(peer);
       const uri = 'test://of/second';
-      const update = (): Promise<Message> =>
-        client.request('tools/call', { name: 'second__update', arguments: { uri } });
+      const update = (): Promise<Message> => client.callAt('second', 'update', { uri });
       const { result } = await client.request('resources/read', { uri });
       expect(result).toMatchObject({ contents: [{ text: 'of/second of second' }] });
       expect((await subscribe(client, uri)).result).toEqual({});

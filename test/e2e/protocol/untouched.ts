@@ -44,6 +44,7 @@ export const UNTOUCHED_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a call reaches the server with the bytes that the client gave it, but for its id and the names of the view',
     shows: ['bytes', 'unknown-fields', 'meta'],
+    needs: ['listing'],
     async run(peer) {
       const client = await ready(peer);
       const spelled = (name: string, id: unknown): string =>
@@ -72,6 +73,7 @@ export const UNTOUCHED_SCENARIOS: readonly ProtocolScenario[] = [
     (kind): ProtocolScenario => ({
       title: `an item of the ${kind} is listed with the bytes that the server gave it, but for its name in the view`,
       shows: ['bytes', 'icons', 'annotations', 'unknown-fields', 'meta'],
+      needs: kind === 'tools' ? ['listing'] : [],
       async run(peer) {
         const client = await ready(peer);
         const key = ({ tools: 'name', prompts: 'name', resources: 'uri', templates: 'uriTemplate' } as const)[kind];

@@ -13,7 +13,7 @@ async function put(search: ToolSearch, server: string, tools: readonly Tool[], d
   await search.set({ name: server, description }, tools.map(whole));
 }
 
-async function searchOver(servers: Servers, synonyms = {}): Promise<ToolSearch> {
+async function searchOver(servers: Servers, synonyms: string[][] = []): Promise<ToolSearch> {
   const search = new ToolSearch({ synonyms });
   for (const [server, tools] of Object.entries(servers)) await put(search, server, tools);
   return search;
@@ -68,7 +68,12 @@ describe('a question finds', () => {
   test('what only the config calls so', async () => {
     const question = 'blurb';
     expect(found(await searchOver(ISSUES), question)).toEqual([]);
-    const search = await searchOver(ISSUES, { comment: ['blurb'] });
+    const search = await searchOver(ISSUES, [['comment', 'blurb', 'two words']]);
+    expect(found(search, question)).toContain('github:create_issue_comment');
+    expect(found(search, 'two words')).toContain('github:create_issue_comment');
+    search.understand([]);
+    expect(found(search, question)).toEqual([]);
+    search.understand([['blurb', 'two words', 'comment']]);
     expect(found(search, question)).toContain('github:create_issue_comment');
   });
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -194,5 +194,19 @@ describe('a config file', () => {
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('no default export'),
     });
+  });
+
+  test('that is a module counts as it is now, whichever kind of module it is', async () => {
+    for (const [name, exported] of [
+      ['mcp-bridge.config.mjs', 'export default'],
+      ['mcp-bridge.config.js', 'module.exports ='],
+    ]) {
+      const place = home({ [`cwd/${name}`]: `${exported} { client: { id: 'before' } };` });
+      expect((await loadConfig(place)).config.clientId).toBe('before');
+      const file = join(place.cwd, name as string);
+      writeFileSync(file, `${exported} { client: { id: 'after' } };`);
+      utimesSync(file, 1, 1);
+      expect((await loadConfig(place)).config.clientId).toBe('after');
+    }
   });
 });

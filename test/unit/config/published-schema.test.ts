@@ -2,9 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
 import { parse } from 'jsonc-parser';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
+import { Reader } from '../../../src/config/reader.ts';
 import { validate } from '../../../src/config/schema.ts';
 import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
 import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
@@ -93,6 +96,114 @@ test('the JSON Schema knows the keys and types of a server that the code knows',
     expect(faultsOf({ mcpServers: { s: { type, ...entry } } })).toEqual([]);
   }
 });
+
+describe('the JSON Schema and the reader', () => {
+  const isOfSchema = new Ajv2020({ strict: false, unicodeRegExp: true }).compile(schema);
+  const mistakesIn = (file: unknown): string[] =>
+    validate(file, (path) => path)
+      .findings.filter(({ level }) => level === 'error')
+      .map(({ place }) => place);
+
+  test('know the same keys, everywhere', () => {
+    const keys = vi.spyOn(Reader.prototype, 'keys');
+    const rule = { toolRules: [{ pattern: ['x'] }] };
+    validate({ mcpServers: { s: { url: 'https://x' } }, discovery: rule }, (path) => path);
+    const known = new Map(
+      keys.mock.calls.map(([, place, names, unheeded = []]) => [place, [...names, ...unheeded].sort()] as const),
+    );
+    keys.mockRestore();
+    expect(known.size).toBeGreaterThanOrEqual(11);
+    for (const [place, names] of known) expect([place, propertiesAt(place)]).toEqual([place, names]);
+  });
+
+  test('accept and refuse the same files', () => {
+    const refused = [0, 0];
+    fc.assert(
+      fc.property(files(), (file) => {
+        refused[Number(isOfSchema(file))] = 1 + (refused[Number(isOfSchema(file))] ?? 0);
+        expect({ file, mistakes: mistakesIn(file), isRefused: mistakesIn(file).length > 0 }).toMatchObject({
+          isRefused: !isOfSchema(file),
+        });
+      }),
+      { numRuns: 2000 },
+    );
+    expect(Math.min(...refused)).toBeGreaterThan(200);
+  });
+});
+
+/** The names in an object of the schema, at a place as faults name it. */
+function propertiesAt(place: string): string[] {
+  interface Node {
+    readonly properties?: Readonly<Record<string, Node>>;
+    readonly additionalProperties?: Node;
+    readonly items?: Node;
+  }
+  let node: Node | undefined = schema;
+  for (const step of place === '' ? [] : place.replaceAll('[0]', '.[0]').split('.'))
+    node = step === '[0]' ? node?.items : (node?.properties?.[step] ?? node?.additionalProperties);
+  return Object.keys(node?.properties ?? {}).sort();
+}
+
+/** Files that say any of what may be said, now and then wrongly. */
+function files(): fc.Arbitrary<unknown> {
+  const mostly = (good: readonly unknown[], wrong: readonly unknown[]): fc.Arbitrary<unknown> =>
+    fc.oneof({ weight: 30, arbitrary: fc.constantFrom(...good) }, fc.constantFrom(...wrong));
+  const object = (fields: Readonly<Record<string, fc.Arbitrary<unknown>>>, needed: string[] = []) =>
+    fc.oneof(
+      { weight: 60, arbitrary: fc.record(fields, { requiredKeys: needed }) },
+      fc.record({ ...fields, unknown: fc.constant(1) }),
+      fc.constantFrom<unknown>('x', []),
+    );
+  const texts = mostly([[], ['a'], ['a', '']], [['a', 7], 'a']);
+  const text = mostly(['a', 'b'], ['', 7]);
+  const map = mostly([{}, { A: 'x' }], [{ A: 1 }, []]);
+  const flag = mostly([true, false], ['true', 0]);
+  const count = mostly([1, 300], [0, -1, 1.5, '1', 70_000]);
+  const anyText = mostly(['a', ''], [7]);
+  const common = {
+    ...{ description: anyText, timeoutMs: count, startTimeoutMs: count, idleMs: count, trustHints: flag, cwd: text },
+    sharing: mostly(['auto', 'shared', 'dedicated'], ['some', 1]),
+  };
+  const stdio = object({ ...common, command: text, args: texts, env: map }, ['command']);
+  const oauth = object({ clientId: text, clientSecret: text, scope: text, callbackPort: count }, ['clientId']);
+  const url = mostly(['https://x/y', 'http://x'], [7, '', 'ftp://x']);
+  const remote = object({ ...common, url, headers: map, headersHelper: text, oauth }, ['url']);
+  const either = object({ command: text, url });
+  const limitOf = (key: string) => (/^(?:progress|cutOff)/.test(key) ? flag : mostly([1 << 20, 4096], [4, -1, 0, '1']));
+  const limits = (defaults: object) =>
+    object(
+      Object.fromEntries(
+        Object.keys(defaults).map((key) => [key, key === 'maxDepth' ? mostly([64], [4, 5000]) : limitOf(key)]),
+      ),
+    );
+  const groups = mostly(
+    [[], [['a', 'b']], [['a b', 'c', '7']]],
+    [[['a']], [['a', '-']], ['a'], 'a', [['a', 'x'.repeat(101)]], [['a', 7]]],
+  );
+  const rule = object({ pattern: mostly([['a'], ['b', 'c*']], [[], 'a', [7]]), enabled: flag, tags: texts }, [
+    'pattern',
+  ]);
+  const server = fc.oneof({ weight: 9, arbitrary: stdio }, { weight: 9, arbitrary: remote }, either);
+  const name = fc.oneof({ weight: 30, arbitrary: fc.constantFrom('a', 'b c') }, fc.constantFrom('', 'a\nb'));
+  const discovery = {
+    ...{ enabled: flag, precedence: mostly(['scope', 'first-wins'], ['x', null]) },
+    ...{ cache: object({ enabled: flag, ttl: mostly([0, 60], [-1, '1']) }), search: object({ synonyms: groups }) },
+    ...{ registries: texts, registryHosts: mostly(['loopback', 'any'], ['none', 7]) },
+    toolRules: fc.oneof({ weight: 30, arbitrary: fc.array(rule, { maxLength: 2 }) }, fc.constant('x')),
+  };
+  const sections = {
+    mcpBridge: object({ socketPath: text, autoConnect: fc.constant(true), reconnect: fc.constant({}) }),
+    client: object({ id: text, view: mostly(['discover', 'all', 'server:x'], ['server:', 'y', 7]) }),
+    mcpServers: fc.dictionary(name, server, { maxKeys: 2 }),
+    discovery: object(discovery),
+    limits: limits(DEFAULT_LIMITS),
+    liveness: limits(DEFAULT_LIVENESS),
+  };
+  return fc.oneof(
+    ...Object.entries(sections).map(([section, value]) => fc.record({ [section]: value })),
+    object(sections),
+  );
+}
 
 test('the example has no faults', () => {
   expect(faultsOf(parse(read('mcp-bridge.config.example.jsonc')) as object)).toEqual([]);

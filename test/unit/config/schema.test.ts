@@ -3,7 +3,10 @@ import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { EMPTY_CONFIG, type Validated, validate } from '../../../src/config/schema.ts';
 import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 
-const read = (file: unknown): Validated => validate(file, (path) => `/base/${path}`);
+const read = (file: unknown): Pick<Validated, 'config' | 'faults'> => {
+  const { config, faults } = validate(file, (path) => `/base/${path}`);
+  return { config, faults };
+};
 const faultsOf = (file: unknown): readonly string[] => read(file).faults;
 const server = (fields: object): object => ({ mcpServers: { s: { command: 'c', ...fields } } });
 
@@ -88,6 +91,7 @@ describe('a config file', () => {
         precedence: 'first-wins',
         toolRules: [],
         registries: { files: ['/base/../other/mcp_servers.json'], mayBeRemote: true },
+        synonyms: [],
         policy: { deniedMcpServers: [{ serverName: 'x' }] },
       },
       limits: { ...EMPTY_CONFIG.limits, maxClients: 7 },
@@ -113,6 +117,15 @@ describe('a config file', () => {
     [{ policy: { allowed: [] } }, 'policy.allowed is not known'],
     [{ client: { id: null } }, 'client.id must'],
     [{ client: { view: {} } }, 'client.view must'],
+    [{ client: { view: 'sideways' } }, 'client.view is discover, all'],
+    [server({ description: 7 }), 'mcpServers.s.description must'],
+    [server({ comand: 'x' }), 'mcpServers.s.comand is not known (did you mean command?)'],
+    [{ discovery: { search: [] } }, 'discovery.search must'],
+    [{ discovery: { search: { synonims: [] } } }, 'discovery.search.synonims is not known (did you mean synonyms?)'],
+    [{ discovery: { search: { synonyms: {} } } }, 'discovery.search.synonyms must be a list of lists'],
+    [{ discovery: { search: { synonyms: [['one']] } } }, 'discovery.search.synonyms[0] needs 2 to 50 words'],
+    [{ discovery: { search: { synonyms: ['a'] } } }, 'discovery.search.synonyms[0] must'],
+    [{ discovery: { search: { synonyms: [['a', '--']] } } }, 'discovery.search.synonyms[0][1] must'],
     [{ mcpServers: [] }, 'mcpServers must'],
     [{ mcpServers: { s: 'x' } }, 'mcpServers.s must'],
     [{ mcpServers: { s: {} } }, 'mcpServers.s needs a command'],
@@ -137,7 +150,7 @@ describe('a config file', () => {
     [{ liveness: { maxMissedPings: 0 } }, 'liveness.maxMissedPings must'],
     [{ liveness: { cutOffSilentClients: 1 } }, 'liveness.cutOffSilentClients must'],
   ])('with a fault such as %j names its place', (file, beginning) => {
-    expect(faultsOf(file)[0]).toMatch(new RegExp(`^${beginning.replace(/[.[\]]/g, '\\$&')}`));
+    expect(faultsOf(file)[0]).toMatch(new RegExp(`^${beginning.replace(/[.[\]()?]/g, '\\$&')}`));
   });
 
   test('leaves out a server with a fault, and nothing else', () => {
@@ -231,11 +244,25 @@ describe('a server at a URL', () => {
     [{ oauth: { clientId: '' } }, 'mcpServers.s.oauth.clientId must be a string that is not empty'],
     [{ oauth: { clientSecret: 's3cret' } }, 'mcpServers.s.oauth.clientSecret needs a clientId'],
     [{ oauth: { callbackPort: 70_000 } }, 'mcpServers.s.oauth.callbackPort must be a whole number from 1 to 65535'],
-    [{ oauth: { scopes: 'x' } }, 'mcpServers.s.oauth.scopes is not known'],
+    [{ oauth: { scopes: 'x' } }, 'mcpServers.s.oauth.scopes is not known (did you mean scope?)'],
     [{ headersHelper: ['x'] }, 'mcpServers.s.headersHelper must be a string that is not empty'],
     [{ headers: { A: 1 } }, 'mcpServers.s.headers.A must be a string'],
   ])('with %j is left out, with the reason', (entry, fault) => {
     expect(remote(entry)).toEqual([fault]);
+  });
+});
+
+describe('synonyms', () => {
+  test('are taken group by group; one that is not understood is left out alone', () => {
+    const synonyms = [['ticket', 'incident'], ['one'], ['deploy', 'ship it', 'roll']];
+    const { config, faults } = read({ discovery: { search: { synonyms } } });
+    expect(config.discovery.synonyms).toEqual([synonyms[0], synonyms[2]]);
+    expect(faults).toEqual(['discovery.search.synonyms[1] needs 2 to 50 words']);
+  });
+
+  test('are no more than can be read in a moment', () => {
+    const { config, faults } = read({ discovery: { search: { synonyms: new Array(1200).fill(['a', 'b']) } } });
+    expect([config.discovery.synonyms.length, faults.length]).toEqual([1000, 1]);
   });
 });
 

@@ -1,0 +1,63 @@
+// What a config file may say, and whoever wrote it may not have meant.
+
+import { secretsInArguments, secretsInText } from '../util/given-secrets.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
+import { looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
+import type { Finding } from './reader.ts';
+
+export interface CautionOptions {
+  /** Whether others may read the file. */
+  readonly isShared: boolean;
+  readonly resolvePath: (path: string) => string;
+}
+
+export function cautionsFor(content: unknown, options: CautionOptions): Finding[] {
+  const { mcpBridge, mcpServers } = membersOf(content);
+  const { socketPath } = membersOf(mcpBridge);
+  const cautions = Object.entries(membersOf(mcpServers)).flatMap(([name, entry]) =>
+    isRecord(entry) ? serverCautions(`mcpServers.${name}`, entry, options) : [],
+  );
+  return typeof socketPath === 'string' && /^[^/~]/.test(socketPath)
+    ? [caution('mcpBridge.socketPath', 'is relative', `it means ${options.resolvePath(socketPath)}`), ...cautions]
+    : cautions;
+}
+
+function serverCautions(place: string, entry: Readonly<Record<string, unknown>>, options: CautionOptions): Finding[] {
+  const { command, cwd } = entry;
+  const isRelative = typeof command === 'string' && /^[^/~$][^/]*\//.test(command) && cwd === undefined;
+  const relative = caution(
+    `${place}.command`,
+    'is looked for in the directory that each client works in',
+    'write the whole path, or give it a cwd, which is relative to this file',
+  );
+  return [...(isRelative ? [relative] : []), ...(options.isShared ? secretCautions(place, entry) : [])];
+}
+
+function secretCautions(place: string, entry: Readonly<Record<string, unknown>>): Finding[] {
+  const { args, url, env, headers, oauth } = entry;
+  const texts = Array.isArray(args) ? args.filter((arg) => typeof arg === 'string') : [];
+  const inMap = (map: unknown, name: string, hint: string): Finding[] =>
+    Object.entries(membersOf(map)).flatMap(([key, value]) =>
+      holdsSecret(key, value) ? [caution(`${place}.${name}.${key}`, SECRET, hint)] : [],
+    );
+  return [
+    ...(secretsInArguments(texts).length > 0 ? [caution(`${place}.args`, SECRET, KEEP)] : []),
+    ...(typeof url === 'string' && secretsInText(url).length > 0 ? [caution(`${place}.url`, SECRET, KEEP)] : []),
+    ...inMap(env, 'env', KEEP),
+    ...inMap(headers, 'headers', NAME_IT),
+    ...inMap(oauth, 'oauth', NAME_IT),
+  ];
+}
+
+const SECRET = 'looks like a secret, in a file that others may read';
+const KEEP = 'keep it in your own config file, and that to yourself: chmod 600';
+const NAME_IT = `$\{NAME} stands for a variable of the environment`;
+
+function holdsSecret(key: string, value: unknown): boolean {
+  if (typeof value !== 'string' || value.includes('${') || PLAIN_WORD.test(value)) return false;
+  return looksSecret(key) || secretsInText(value).length > 0;
+}
+
+function caution(place: string, problem: string, hint: string): Finding {
+  return { level: 'warning', place, problem, hint };
+}

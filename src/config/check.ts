@@ -1,0 +1,104 @@
+// Everything that is wrong with one config file, each with where it stands in the text. Nothing that is said has a value
+// of the file in it.
+
+import type { Node, ParseError } from 'jsonc-parser';
+import { BridgeError } from '../util/bridge-error.ts';
+import { placeIn, sentenceOf } from '../util/json-fault.ts';
+import { cautionsFor } from './cautions.ts';
+import { runConfig } from './config-program.ts';
+import { isProgram, pathsIn, readText } from './load.ts';
+import type { Finding } from './reader.ts';
+import { validate } from './schema.ts';
+
+export interface PlacedFinding extends Finding {
+  /** From 1 up; undefined for the whole file, and for what a program has made. */
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+}
+
+export interface CheckOptions {
+  readonly homedir: string;
+  /** Whether others than this user may read the file. */
+  readonly isShared: boolean;
+  /** What others have to say of what is in it. */
+  readonly more: (content: unknown) => readonly Finding[];
+}
+
+const MOST_SYNTAX_FAULTS = 10;
+
+/** In the order in which they stand in the file. Rejects if it cannot be read. */
+export async function checkConfig(file: string, options: CheckOptions): Promise<readonly PlacedFinding[]> {
+  if (isProgram(file)) return findingsIn(await runConfig(file), file, options);
+  const text = readText(file);
+  const { parseTree, getNodeValue, printParseErrorCode } = await import('jsonc-parser');
+  const errors: ParseError[] = [];
+  const tree = parseTree(text, errors, { allowTrailingComma: true });
+  if (tree === undefined || errors.length > 0)
+    return errors
+      .slice(0, MOST_SYNTAX_FAULTS)
+      .map(({ error, offset }) => ({ ...syntaxFault(printParseErrorCode(error)), ...placeIn(text, offset) }));
+  const places = new Map<string, Place>();
+  const repeated = readPlaces(tree, '', places);
+  const findings = [...findingsIn(getNodeValue(tree), file, options), ...repeated];
+  return findings
+    .map((finding) => ({ finding, offset: offsetOf(finding, places) }))
+    .sort((a, b) => a.offset - b.offset)
+    .map(({ finding, offset }) => ({ ...finding, ...placeIn(text, offset) }));
+}
+
+function findingsIn(content: unknown, file: string, { homedir, isShared, more }: CheckOptions): readonly Finding[] {
+  const resolvePath = pathsIn(file, homedir);
+  const { findings } = validate(content, resolvePath);
+  return [...findings, ...more(content), ...cautionsFor(content, { isShared, resolvePath })];
+}
+
+function syntaxFault(code: string): Finding {
+  return { level: 'error', place: '', problem: sentenceOf(code) ?? code, hint: 'nothing of the file is used' };
+}
+
+/** Why a file cannot be looked at, as a finding of its own. */
+export function unreadable(error: unknown): PlacedFinding {
+  if (!(error instanceof BridgeError) || error.code !== 'CONFIG_INVALID') throw error;
+  return { level: 'error', place: '', problem: error.message, hint: error.hint };
+}
+
+// --- where it stands ---
+
+interface Place {
+  readonly key: number;
+  readonly value: number;
+}
+
+/** Notes where everything stands, under the names that findings use; returns the keys that stand twice. */
+function readPlaces(node: Node, place: string, places: Map<string, Place>): Finding[] {
+  if (place === '') places.set('', { key: node.offset, value: node.offset });
+  if (node.type === 'array')
+    return (node.children ?? []).flatMap((item, i) => {
+      places.set(`${place}[${i}]`, { key: item.offset, value: item.offset });
+      return readPlaces(item, `${place}[${i}]`, places);
+    });
+  const repeated: Finding[] = [];
+  const seen = new Set<unknown>();
+  for (const { children = [] } of node.type === 'object' ? (node.children ?? []) : []) {
+    const [key, value] = children;
+    if (key === undefined || value === undefined) continue;
+    const where = place === '' ? String(key.value) : `${place}.${key.value}`;
+    if (seen.has(key.value))
+      repeated.push({ level: 'warning', place: where, problem: 'stands here twice', hint: 'the last one counts' });
+    seen.add(key.value);
+    places.set(where, { key: key.offset, value: value.offset }); // the last of two, as it counts
+    repeated.push(...readPlaces(value, where, places));
+  }
+  return repeated;
+}
+
+const ABOUT_THE_KEY = /^(?:is not known|has no effect|stands here)/;
+
+/** Of what is not there, that of what it should be in. */
+function offsetOf({ place, problem }: Finding, places: ReadonlyMap<string, Place>): number {
+  for (let name = place; ; name = name.replace(/(?:^|\.)[^.[\]]*$|\[\d+\]$/, '')) {
+    const found = places.get(name);
+    if (found !== undefined) return name === place && ABOUT_THE_KEY.test(problem) ? found.key : found.value;
+    if (name === '') return 0;
+  }
+}

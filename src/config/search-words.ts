@@ -1,0 +1,36 @@
+// `discovery.search`: words that may stand for each other in a search, besides those that are built in.
+
+import type { Reader } from './reader.ts';
+
+export type SynonymGroups = readonly (readonly string[])[];
+
+/** Each group relates each of its words to each other one. */
+const MOST_GROUPS = 1000;
+const MOST_WORDS = 50;
+const LONGEST = 100;
+
+export function synonymsOf(reader: Reader, value: unknown, place: string): SynonymGroups {
+  const fields = reader.section(value, place);
+  reader.keys(fields, place, ['synonyms']);
+  const { synonyms = [] } = fields;
+  const where = `${place}.synonyms`;
+  if (!Array.isArray(synonyms)) {
+    reader.fault(where, 'must be a list of lists of words');
+    return [];
+  }
+  if (synonyms.length > MOST_GROUPS)
+    reader.fault(where, `has more than ${MOST_GROUPS} groups; the others are left out`);
+  return synonyms.slice(0, MOST_GROUPS).flatMap((group: unknown, i) => groupOf(reader, group, `${where}[${i}]`) ?? []);
+}
+
+/** In a list of its own. One that is not understood is left out whole. */
+function groupOf(reader: Reader, value: unknown, place: string): [readonly string[]] | undefined {
+  const before = reader.errors;
+  const words = reader.texts(value, place);
+  if (reader.errors > before) return undefined;
+  if (words.length < 2 || words.length > MOST_WORDS) reader.fault(place, `needs 2 to ${MOST_WORDS} words`);
+  for (const [i, word] of words.entries())
+    if (!/[\p{L}\p{N}]/u.test(word) || word.length > LONGEST)
+      reader.fault(`${place}[${i}]`, `must be a word, or a few, of at most ${LONGEST} characters`);
+  return reader.errors > before ? undefined : [words];
+}

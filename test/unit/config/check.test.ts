@@ -1,0 +1,121 @@
+// Everything that is wrong with a config file, each with its place in the text.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { checkConfig, unreadable } from '../../../src/config/check.ts';
+import { sentenceFor } from '../../../src/config/reader.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
+
+interface Checked {
+  readonly name?: string;
+  readonly isShared?: boolean;
+}
+
+/** One line each: `3:5 error place problem (hint)`. */
+async function linesFor(text: string, { name = 'config.json', isShared = false }: Checked = {}): Promise<string[]> {
+  const file = join(temporaryDir(), name);
+  writeFileSync(file, text);
+  const options = { homedir: '/home/me', isShared, more: () => [] };
+  const found = await checkConfig(file, options).catch((error: unknown) => [unreadable(error)]);
+  return found.map(
+    (finding) =>
+      `${'line' in finding ? `${finding.line}:${finding.column} ` : ''}${finding.level} ${sentenceFor(finding)}`,
+  );
+}
+
+describe('a config file', () => {
+  test('with nothing wrong in it has no findings', async () => {
+    expect(await linesFor('{}')).toEqual([]);
+    expect(await linesFor('// nothing\n{ "mcpServers": { "a": { "command": "node", }, }, }')).toEqual([]);
+  });
+
+  test('has each fault at its line and column, in their order, with what was probably meant', async () => {
+    const text = `{
+  "limits": { "maxCleints": 5, "maxDepth": 2 },
+  "mcpServers": {
+    "a.b": { "comand": "node" },
+    "c": { "command": "node", "args": ["x",
+      7] }
+  },
+  "mcpBridge": { "autoConnect": true }
+}`;
+    expect(await linesFor(text)).toEqual([
+      '2:15 error limits.maxCleints is not known (did you mean maxClients?)',
+      '2:44 error limits.maxDepth must be a whole number from 8 to 4096',
+      '4:12 error mcpServers.a.b needs a command, or a url',
+      '4:14 error mcpServers.a.b.comand is not known (did you mean command?)',
+      '6:7 error mcpServers.c.args[1] must be a string',
+      '8:18 warning mcpBridge.autoConnect has no effect yet',
+    ]);
+  });
+
+  test('says of what is not there where it should be', async () => {
+    expect(await linesFor('[]')).toEqual(['1:1 error The file must be an object']);
+    expect(await linesFor('{ "discovery": {\n"toolRules": [{ "enabled": true }] } }')).toEqual([
+      '2:15 error discovery.toolRules[0].pattern needs at least one pattern',
+    ]);
+  });
+
+  test('has all of its syntax faults named', async () => {
+    expect(await linesFor('{\n "a": ,\n "b" 1\n}')).toEqual([
+      expect.stringMatching(/^2:7 error The file .*\(nothing of the file is used\)$/),
+      expect.stringMatching(/^3:6 error The file a colon is expected here/),
+    ]);
+    expect(await linesFor('')).toHaveLength(1);
+  });
+
+  test('that says something twice is told which counts', async () => {
+    expect(await linesFor('{ "client": { "id": "a" },\n "client": { "id": "b", "id": "c" } }')).toEqual([
+      '2:2 warning client stands here twice (the last one counts)',
+      '2:25 warning client.id stands here twice (the last one counts)',
+    ]);
+  });
+
+  test('is warned of paths that depend on where somebody works', async () => {
+    const servers = {
+      one: { command: './run.sh' },
+      two: { command: 'bin/run', cwd: '/x' },
+      three: { command: '/bin/run' },
+      four: { command: 'npx' },
+      five: { command: '~/run' },
+    };
+    const text = JSON.stringify({ mcpBridge: { socketPath: 'b.sock' }, mcpServers: servers });
+    const lines = (await linesFor(text)).join('\n');
+    expect(lines).toMatch(/mcpBridge\.socketPath is relative \(it means \/.*\/b\.sock\)/);
+    expect(lines).toMatch(/mcpServers\.one\.command is looked for in the directory that each client works in/);
+    expect(lines.split('\n')).toHaveLength(2);
+  });
+
+  test('is warned of secrets only where others may read them, and none is ever shown', async () => {
+    const secret = 'ghp_0123456789abcdefABCDEF0123456789abcd';
+    const servers = {
+      a: { command: 'x', args: ['--token', secret], env: { API_KEY: secret, HOME: '/home/me', DEBUG: 'true' } },
+      b: { url: `https://u:${secret}@x/`, headers: { Authorization: `Bearer ${secret}`, Accept: 'x' } },
+      c: { url: 'https://x/', headers: { Authorization: `Bearer $\{TOKEN}` }, oauth: { clientSecret: secret } },
+      d: { command: 'x', args: [secret, 7], env: { API_KEY: [secret] } },
+    };
+    const text = JSON.stringify({ mcpServers: servers }, undefined, 2);
+    const shared = await linesFor(text, { isShared: true });
+    const places = shared.filter((line) => line.includes('looks like a secret')).map((line) => line.split(' ')[2]);
+    expect(places).toEqual([
+      'mcpServers.a.args',
+      'mcpServers.a.env.API_KEY',
+      'mcpServers.b.url',
+      'mcpServers.b.headers.Authorization',
+      'mcpServers.c.oauth.clientSecret',
+      'mcpServers.d.args',
+    ]);
+    expect(shared.join('\n')).not.toContain(secret);
+    expect((await linesFor(text)).filter((line) => line.includes('secret,'))).toEqual([]);
+  });
+
+  test('that is a program is run, and its faults have no line', async () => {
+    expect(await linesFor('export default { client: { id: 7 } };', { name: 'config.mjs' })).toEqual([
+      'error client.id must be a string that is not empty',
+    ]);
+    expect(await linesFor('throw new Error("on purpose");', { name: 'config.mjs' })).toEqual([
+      expect.stringMatching(/^error .*config\.mjs failed: on purpose$/),
+    ]);
+  });
+});
