@@ -126,6 +126,10 @@ function limitsOf(reader: Reader, value: unknown): Limits {
     maxLocalStarts: count('maxLocalStarts', 1),
     maxRemoteStarts: count('maxRemoteStarts', 1),
     idleMs: count('idleMs', 1),
+    resumeGraceMs: count('resumeGraceMs', 0),
+    maxParkedClients: count('maxParkedClients', 0),
+    maxParkedBytes: count('maxParkedBytes', 0),
+    maxResumeBytesPerClient: count('maxResumeBytesPerClient', 0),
     drainTimeoutMs: count('drainTimeoutMs', 0),
   };
 }

@@ -1,5 +1,6 @@
 // The composition root: wires the socket, the core and the instances together, and takes them apart again.
 
+import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { ArgumentCheck } from '../catalog/argument-check.ts';
 import { Catalog } from '../catalog/catalog.ts';
@@ -44,6 +45,8 @@ export interface DaemonOptions {
   readonly auditFile: string;
   readonly logger: Logger;
   readonly version: string;
+  /** The version and what the program was made of. */
+  readonly build: string;
   readonly pid: number;
   /** Called when a client asks the daemon to stop. */
   readonly onStopRequested: () => void;
@@ -82,7 +85,7 @@ export class Daemon {
 
   constructor(options: DaemonOptions) {
     this.#options = options;
-    const { logger, limits, config, version } = options;
+    const { logger, limits, config, version, build } = options;
     this.#definitions = new Definitions({
       find: (dir) => this.#find(dir),
       home: options.homedir,
@@ -102,6 +105,8 @@ export class Daemon {
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
       control: (request, answer) => void this.#control(request, answer),
       version,
+      build,
+      daemonId: randomBytes(8).toString('hex'),
       clock: systemClock,
       liveness: config.liveness,
     });
