@@ -10,8 +10,8 @@ import type { ConnectionManager } from './connection-manager.ts';
 import { isCall, type Method, methodOf, unbatch } from './era/era-2025.ts';
 import { BAD_ID, BAD_TOKEN, refusalOf } from './frame-refusal.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
-import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
 import type { Resumption } from './resumption.ts';
+import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
 import type { Session } from './session.ts';
 
 /** Answers what a session of the role `control` asks, frame by frame. */

@@ -14,6 +14,7 @@ import { systemClock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
+import type { LeavingReason } from '../wire/resume-notices.ts';
 import { Daemon } from './daemon.ts';
 import { ServerFinder } from './server-finder.ts';
 
@@ -23,6 +24,9 @@ export interface ServeOptions {
   readonly logLevel: LogLevel;
   readonly logFile: string | undefined;
   readonly version: string;
+  readonly build: string;
+  /** A client has started it because there was none. */
+  readonly isAutostarted: boolean;
   /** The file that runs `mcp-bridge`, and that of the example server. */
   readonly program: string;
   readonly exampleServer: string;
@@ -55,7 +59,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     config: loaded.config.socketPath,
     cwd: process.cwd(),
   });
-  const stopRequested = deferred<string>();
+  const stopRequested = deferred<LeavingReason>();
   const finder = new ServerFinder({
     process: {
       platform: process.platform,
@@ -86,17 +90,19 @@ export async function serve(options: ServeOptions): Promise<void> {
     auditFile: join(stateDir(process.env), 'audit.jsonl'),
     logger,
     version: options.version,
+    build: options.build,
+    isAutostarted: options.isAutostarted,
     pid: process.pid,
-    onStopRequested: () => stopRequested.resolve('a client asked for it'),
+    onStopRequested: (reason) => stopRequested.resolve(reason),
   });
   const signalled = untilSignal();
   await daemon.listen();
   finder.prepare();
   process.stderr.write(`mcp-bridge: listening on ${path}\n`);
   logger.info('listening', { path, pid: process.pid, config: loaded.file });
-  const reason = await Promise.race([stopRequested.promise, signalled]);
-  logger.info('stopping', { reason });
-  await daemon.stop();
+  const end = await Promise.race([stopRequested.promise, signalled]);
+  logger.info('stopping', { reason: end });
+  await daemon.stop(end === 'idle' || end === 'restart' ? end : 'stop');
   logger.info('stopped');
   sink?.close();
 }

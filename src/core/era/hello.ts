@@ -59,8 +59,7 @@ export function readHello(params: unknown): Hello | string {
   if (cwd !== undefined && (typeof cwd !== 'string' || !CWD.test(cwd)))
     return '_meta["mcp-bridge/cwd"] is an absolute path';
   const resume = resumeOf(meta['mcp-bridge/resume']);
-  if (resume === 'malformed')
-    return '_meta["mcp-bridge/resume"] is true, or {"token": TEXT, "received": BYTES}';
+  if (resume === 'malformed') return '_meta["mcp-bridge/resume"] is true, or {"token": TEXT, "received": BYTES}';
   const asked = params.protocolVersion;
   return {
     name: textOr(info.name, 'unknown'),
