@@ -13,6 +13,8 @@ export interface ByteSink {
   cork(): void;
   uncork(): void;
   readonly writableLength: number;
+  /** Whether it keeps nothing of the memory that it is given, also while bytes wait. */
+  readonly copies?: boolean;
 }
 
 const BLOCK_BYTES = 16_384;
@@ -149,7 +151,7 @@ export class Outbox {
       this.#isCorked = false;
       this.sink.uncork();
     }
-    if (this.sink.writableLength === 0) this.#giveBlockBack();
+    if (this.sink.writableLength === 0 || this.sink.copies === true) this.#giveBlockBack();
   }
 
   /** From here on everything is dropped: the link has ended. */

@@ -240,6 +240,11 @@ export class ResumableLink implements Link, ByteSink {
     return this.#carrier === undefined ? this.keptBytes : this.#carrier.outbox.sink.writableLength;
   }
 
+  /** While nobody is there, all that comes out of a block is copied: thousands may wait, and each would keep a block. */
+  get copies(): boolean {
+    return this.#carrier === undefined;
+  }
+
   write(bytes: Uint8Array): boolean {
     this.#kept?.add(bytes);
     if (this.#carrier !== undefined) return this.#carrier.outbox.sink.write(bytes);
