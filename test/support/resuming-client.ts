@@ -74,6 +74,15 @@ export class ResumingClient {
     return answer;
   }
 
+  /** With another daemon everything begins anew. */
+  follow(wire: Wire): Promise<Message> {
+    this.wire = wire;
+    this.#read = 0;
+    this.#isGreeted = false;
+    this.leaving = undefined;
+    return this.shakeHands();
+  }
+
   get token(): string {
     return String(this.meta['mcp-bridge/resumeToken']);
   }
