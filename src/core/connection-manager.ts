@@ -274,6 +274,7 @@ export class ConnectionManager {
     session.unansweredPings.add(id);
     session.link.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"ping"}`);
     session.link.outbox.endFrame();
+    this.#resumption.pinged(session);
   }
 
   // --- the end ---

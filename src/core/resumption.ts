@@ -121,6 +121,15 @@ export class Resumption implements ResumptionPorts {
     this.#options.counters.badFrames++;
   }
 
+  /** The answer to a ping says that everything before it has come: of who is silent, nothing is kept for long. */
+  pinged({ link }: Session): void {
+    if (link instanceof ResumableLink) link.asked();
+  }
+
+  answeredPing({ link }: Session): void {
+    if (link instanceof ResumableLink) link.answered();
+  }
+
   #onReceived({ link }: Session, bytes: unknown): void {
     if (!(link instanceof ResumableLink)) return;
     const isSound = typeof bytes === 'number' && Number.isSafeInteger(bytes) && link.acknowledge(bytes);

@@ -104,6 +104,7 @@ export class Router {
     if (id !== undefined && session.unansweredPings.delete(id)) {
       session.unansweredPings.clear();
       session.hasAnsweredPing = true;
+      this.#resumption.answeredPing(session);
     } else this.#context.counters.strayResponses++;
   }
 

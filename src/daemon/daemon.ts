@@ -131,33 +131,23 @@ export class Daemon {
   }
 
   #endWhenIdle(listener: Listener): void {
-    const { isAutostarted, config } = this.#options;
+    const { isAutostarted, config, onStopRequested } = this.#options;
     const { idleExitMs } = config.daemon;
     if (!isAutostarted || idleExitMs === 0) return;
     this.#idleExit = new IdleExit({
       clock: systemClock,
       idleMs: idleExitMs,
-      isInUse: () => this.#isInUse,
-      leave: () => this.#leaveUnlessUsed(listener),
+      isInUse: () => !this.#connections.isEmpty || this.#pool.isBusy,
+      retreat: () => {
+        this.#isRetreating = true;
+        return listener.retreat();
+      },
+      comeBack: () => {
+        this.#isRetreating = false;
+        this.#lookAfter(() => this.#heal(listener));
+      },
+      leave: () => onStopRequested('idle'),
     });
-  }
-
-  get #isInUse(): boolean {
-    return !this.#connections.isEmpty || this.#pool.isBusy;
-  }
-
-  /** Whoever connects from here on finds no daemon; who had connected before is served, and then it stays. */
-  async #leaveUnlessUsed(listener: Listener): Promise<boolean> {
-    if (this.#isRetreating) return true;
-    this.#isRetreating = true;
-    await listener.retreat();
-    if (!this.#isInUse) {
-      this.#options.onStopRequested('idle');
-      return true;
-    }
-    this.#isRetreating = false;
-    this.#lookAfter(async () => void (await listener.heal()));
-    return false;
   }
 
   async #heal(listener: Listener): Promise<void> {

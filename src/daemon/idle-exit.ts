@@ -8,8 +8,11 @@ export interface IdleExitOptions {
   readonly idleMs: number;
   /** Whether anybody uses it now. */
   readonly isInUse: () => boolean;
-  /** Called once; false says that somebody came at the last moment, and it begins anew. */
-  readonly leave: () => Promise<boolean>;
+  /** Nobody shall find it any more; resolves when all who had found it are here. */
+  readonly retreat: () => Promise<void>;
+  /** Somebody had: it stays, and is to be found again. */
+  readonly comeBack: () => void;
+  readonly leave: () => void;
 }
 
 const LOOK_MS = 1000;
@@ -18,7 +21,7 @@ export class IdleExit {
   readonly #options: IdleExitOptions;
   readonly #timer: Timer;
   #sinceMs: number;
-  #isLeaving = false;
+  #state: 'looking' | 'retreating' | 'over' = 'looking';
 
   constructor(options: IdleExitOptions) {
     const { clock, idleMs } = options;
@@ -33,17 +36,28 @@ export class IdleExit {
   }
 
   #look(): void {
-    const { clock, idleMs, isInUse, leave } = this.#options;
+    const { clock, idleMs, isInUse, retreat } = this.#options;
     if (isInUse()) return this.used();
-    if (this.#isLeaving || clock.now() - this.#sinceMs < idleMs) return;
-    this.#isLeaving = true;
-    void leave().then((hasLeft) => {
-      this.#isLeaving = hasLeft;
-      if (!hasLeft) this.used();
-    });
+    if (this.#state !== 'looking' || clock.now() - this.#sinceMs < idleMs) return;
+    this.#state = 'retreating';
+    void retreat().then(() => this.#decide());
   }
 
+  #decide(): void {
+    const { isInUse, comeBack, leave } = this.#options;
+    if (this.#state !== 'retreating') return;
+    if (!isInUse()) {
+      this.close();
+      return leave();
+    }
+    this.#state = 'looking';
+    this.used();
+    comeBack();
+  }
+
+  /** It ends for another reason, or has been told to. */
   close(): void {
+    this.#state = 'over';
     this.#timer.cancel();
   }
 }

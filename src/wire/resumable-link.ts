@@ -32,6 +32,8 @@ export class ResumableLink implements Link, ByteSink {
   /** What of it the other side was told, and how many frames have come since. */
   #toldBytes = 0;
   #untoldFrames = 0;
+  /** Where the oldest question stands that is not answered: whoever answers it has everything before it. */
+  #askedAt: number | undefined;
   #isPaused = false;
   #growthIsTold = true;
   #isHeard = true;
@@ -99,6 +101,19 @@ export class ResumableLink implements Link, ByteSink {
     if (bytes > kept.to) return false;
     if (bytes > kept.from) kept.release(bytes);
     return true;
+  }
+
+  /** The other side was asked something. */
+  asked(): void {
+    if (this.#askedAt !== undefined) return;
+    this.outbox.flush();
+    this.#askedAt = this.#kept?.to;
+  }
+
+  /** It has answered: so it has what was said before it was asked. */
+  answered(): void {
+    if (this.#askedAt !== undefined) this.acknowledge(this.#askedAt);
+    this.#askedAt = undefined;
   }
 
   /** Why it cannot go on behind so many bytes, if it cannot. */

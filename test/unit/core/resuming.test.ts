@@ -1,6 +1,7 @@
 // Sessions that outlive their connections: what goes on meanwhile, who may take them up again, and how they end.
 
 import { describe, expect, test } from 'vitest';
+import type { ResumableLink } from '../../../src/wire/resumable-link.ts';
 import { CoreInMemory, type Message } from '../../support/core-in-memory.ts';
 import { ResumingClient, type Wire, wireInMemory } from '../../support/resuming-client.ts';
 
@@ -131,7 +132,12 @@ describe('a client that can resume', () => {
     const strange = new ResumingClient(wire);
     expect(codeOf(await strange.shakeHands({ 'mcp-bridge/view': 'none' }))).toBe('VIEW_UNKNOWN');
     const lines: string[] = [];
-    const behind: Wire = { ...wire, get lines() { return [...wire.lines.slice(1), ...lines]; } }; // biome-ignore format: one line
+    const behind: Wire = {
+      ...wire,
+      get lines() {
+        return [...wire.lines.slice(1), ...lines];
+      },
+    };
     await client.resume(behind);
     for (const call of calls(core)) core.server().answer(call);
     await core.settle();
@@ -502,6 +508,29 @@ describe('what is between the bridge and its clients', () => {
     expect(core.counters.badFrames).toBe(2);
     client.take();
     expect((await comeBack(core, client)).error).toBeUndefined();
+  });
+});
+
+describe('a client that says nothing of what it has', () => {
+  test('says it by its answer to a ping', async () => {
+    const core = new CoreInMemory({ liveness: { pingPeriodMs: 5000 } });
+    const client = await ready(core);
+    const [session] = core.manager.clients();
+    const kept = (): number | undefined => (session?.link as ResumableLink | undefined)?.keptBytes;
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 1 } });
+    await core.pass(6000);
+    expect(kept()).toBeGreaterThan(0);
+    client.take();
+    const ping = client.messages.find(({ method }) => method === 'ping');
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 2 } });
+    await core.settle();
+    client.say({ jsonrpc: '2.0', id: ping?.id, result: {} });
+    await core.settle();
+    expect(kept()).toBe(`${client.wire.lines.at(-1)}\n`.length);
+    client.drop();
+    await comeBack(core, client);
+    await core.settle();
+    expect(client.notices('notifications/message').map(({ params }) => params?.data)).toEqual([1, 2]);
   });
 });
 
