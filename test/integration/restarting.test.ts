@@ -1,8 +1,9 @@
 // Daemons that make room for another one while clients call, and daemons that end because nobody uses them.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RawClient, textOf } from '../support/raw-client.ts';
@@ -10,6 +11,8 @@ import { ResumingClient, type Wire, wireOverSocket } from '../support/resuming-c
 import {
   fixtureServer,
   isAlive,
+  PROGRAM,
+  ROOT,
   runCommand,
   TestDaemon,
   type TestStatus,
@@ -146,6 +149,28 @@ describe('restart', () => {
     expect(result?._meta).toMatchObject({ 'mcp-bridge/build': build, 'mcp-bridge/daemon': expect.any(String) });
     client.destroy();
   });
+});
+
+test('upgrade puts a daemon of this build in the place of another one', async () => {
+  const other = join(dir, 'other');
+  cpSync(dirname(PROGRAM), join(other, 'dist'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(other, 'node_modules'));
+  const program = join(other, 'dist', basename(PROGRAM));
+  writeFileSync(program, readFileSync(program, 'utf8').replace(/(\d+\.\d+\.\d+)\+[0-9a-f]{12}/g, '$1+before'));
+  await new Promise((resolve) =>
+    execFile(process.execPath, [program, 'start'], { env: { ...process.env, ...env } }, resolve),
+  );
+  const before = await status();
+  expect(before.build).toMatch(/\+before$/);
+  const client = await ResumingClient.ready(await wireOverSocket(path));
+  const { stdout } = await run('upgrade');
+  const after = await status();
+  expect(stdout).toBe(
+    `mcp-bridge at ${path} is ${String(after.build)} now, and was ${String(before.build)} (pid ${after.pid})\n`,
+  );
+  expect(after.build).toMatch(/\+[0-9a-f]{12}$/);
+  await client.until(() => client.leaving !== undefined);
+  expect(client.leaving).toMatchObject({ reason: 'restart' });
 });
 
 describe('a daemon that a client has started', () => {

@@ -35,6 +35,10 @@ describe('a connection that drops', () => {
     await client.until(() => client.notices('notifications/progress').length === 3);
     client.drop();
     await untilParked(1);
+    const control = await daemon.client({ 'mcp-bridge/role': 'control' });
+    const { result } = await control.request(1, 'bridge/connections');
+    expect(result).toContainEqual(expect.objectContaining({ name: 'resuming', state: 'parked', inFlight: 2 }));
+    control.destroy();
     for (let n = 1; n <= 3; n++) {
       await other.callTool(n, 'notify', notify('notifications/resources/updated', { uri: 'x://1', n }));
       await other.callTool(n, 'notify', notify('notifications/message', { level: 'info', data: n }));

@@ -33,6 +33,10 @@ test('the status says who runs, and with which config', () => {
   ]);
 });
 
+test('the status says how many clients are away', () => {
+  expect(shown({ parked: 2 })[0]).toMatch(/clients: 3 \(2 of them away\)$/);
+});
+
 describe('a server that fails', () => {
   test.each(['idle', 'waiting', 'broken'])('has failed, also while it is %s', (state) => {
     const [, , , , row, note, ...rest] = shown({
