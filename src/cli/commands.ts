@@ -11,6 +11,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { APPROVE, AUTH, CONFIG, CONNECT, DISCOVER, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
 import type { PolicyValues } from './policy.ts';
+import { restart, upgrade } from './restart.ts';
 import { withRunningVerbs } from './running-verbs.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
 import { checkVerb, usageError } from './usage.ts';
@@ -121,6 +122,18 @@ function withDaemonVerbs(parser: Argv, does: Does): Argv {
       does(start),
     )
     .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(WHERE), does(stop))
+    .command(
+      'restart',
+      'End the daemon once what was asked is answered, and start another one; clients that can resume wait for it',
+      (y) => y.options({ ...WHERE, 'log-level': LOGGING['log-level'] }),
+      does(restart),
+    )
+    .command(
+      'upgrade',
+      'Restart the daemon if it is of another build than this program',
+      (y) => y.options({ ...WHERE, 'log-level': LOGGING['log-level'] }),
+      does(upgrade),
+    )
     .command('reload', 'Look for servers anew, and show what has changed', (y) => y.options(LISTING), does(reload))
     .command('serve', 'Run the daemon in the foreground', (y) => y.options(SERVE), elsewhere)
     .command(

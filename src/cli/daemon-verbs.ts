@@ -1,25 +1,13 @@
 // `start`, `stop`, `reload`, `status`, `clients`: the daemon in the background, and what it says of itself.
 
-import { existsSync } from 'node:fs';
-import {
-  type ClientReport,
-  ControlClient,
-  type ReloadReport,
-  type StatusReport,
-  type StopReport,
-} from '../client/control-client.ts';
+import { type ClientReport, ControlClient, type ReloadReport, type StatusReport } from '../client/control-client.ts';
 import { startDaemon } from '../client/start-daemon.ts';
-import { LockFile, notedPid } from '../local/lock-file.ts';
-import { lockPathOf } from '../local/socket-path.ts';
-import { BridgeError } from '../util/bridge-error.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate, placeOf, type WhereValues } from './locate.ts';
+import { askIfRunning, endDaemon } from './running-daemon.ts';
 import { statusText } from './status-view.ts';
 import { printable, table } from './table.ts';
-
-const POLL_MS = 20;
-const STOP_TIMEOUT_MS = 30_000;
 
 export async function start(
   values: WhereValues & { 'log-level'?: string | undefined },
@@ -43,26 +31,13 @@ export async function start(
 
 export async function stop(values: WhereValues, host: CliHost): Promise<number> {
   const { path } = await locateAnyway(values, host);
-  const pid = await askIfRunning(path, host, async (client) => {
-    const { pid, openCalls } = await client.call<StopReport>('bridge/stop');
-    if (openCalls > 0) host.stderr.write(`mcp-bridge: calls that are still to be answered: ${openCalls}\n`);
-    await client.untilClosed();
-    return pid;
-  });
-  const holder = pid ?? stoppingPid(path);
+  const holder = await endDaemon(path, host, 'stop');
   if (holder === undefined) {
     host.stdout.write(`No mcp-bridge runs at ${path}\n`);
     return DONE;
   }
-  await untilGone(path, holder);
   host.stdout.write(`mcp-bridge at ${path} has stopped (pid ${holder})\n`);
   return DONE;
-}
-
-/** The pid of the daemon that has this path, if there is one. */
-export async function daemonPid(path: string, host: CliHost): Promise<number | undefined> {
-  const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
-  return running?.pid ?? stoppingPid(path);
 }
 
 export async function status(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
@@ -119,51 +94,6 @@ async function ask<Result>(values: WhereValues, host: CliHost, method: string): 
   } finally {
     client.close();
   }
-}
-
-/** Undefined if there is no daemon to ask. */
-async function askIfRunning<Result>(
-  path: string,
-  host: CliHost,
-  question: (client: ControlClient) => Promise<Result>,
-): Promise<Result | undefined> {
-  let client: ControlClient;
-  try {
-    client = await ControlClient.open(path, host.version);
-  } catch (error) {
-    if (error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING') return undefined;
-    throw error;
-  }
-  try {
-    return await question(client);
-  } finally {
-    client.close();
-  }
-}
-
-/** A daemon that takes no connections any more, but still has its lock, is on its way out. */
-function stoppingPid(path: string): number | undefined {
-  return isLocked(path) ? (notedPid(lockPathOf(path)) ?? 0) : undefined;
-}
-
-/** The daemon has ended when the kernel has given its lock back, or another one has it. */
-async function untilGone(path: string, pid: number): Promise<void> {
-  const deadline = performance.now() + STOP_TIMEOUT_MS;
-  while (isLocked(path) && notedPid(lockPathOf(path)) === pid) {
-    if (performance.now() > deadline) {
-      throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} (pid ${pid}) is still stopping`, {
-        hint: 'Its log says more.',
-      });
-    }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-}
-
-function isLocked(path: string): boolean {
-  if (!existsSync(lockPathOf(path))) return false;
-  const lock = LockFile.take(lockPathOf(path));
-  lock?.release();
-  return lock === undefined;
 }
 
 function printJson(value: unknown, host: CliHost): number {

@@ -14,6 +14,8 @@ export interface CliHost {
   readonly program: string;
   readonly version: string;
   readonly pid: number;
+  /** The version and what the program was made of. */
+  readonly build: string;
   /** Calls `listener` when the person presses Ctrl-C, instead of ending; gives back what ends that. */
   onInterrupt(listener: () => void): () => void;
   /** Calls `listener` once, when anybody tells this process to end, instead of ending. */

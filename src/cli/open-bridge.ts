@@ -20,7 +20,7 @@ export async function openOrStart(
     const { startDaemon } = await import('../client/start-daemon.ts');
     const { file, origin } = loaded;
     // The daemon is for all of this user's clients: whoever wrote this directory does not configure it.
-    const serveArgs = file === undefined || origin === 'directory' ? [] : ['--config', file];
-    return (await startDaemon({ ...placeOf(host), path, serveArgs })).socket;
+    const config = file === undefined || origin === 'directory' ? [] : ['--config', file];
+    return (await startDaemon({ ...placeOf(host), path, serveArgs: ['--autostarted', ...config] })).socket;
   }
 }

@@ -16,6 +16,8 @@ export async function serve(args: readonly string[], host: CliHost): Promise<num
     logLevel: (values['log-level'] ?? 'info') as LogLevel,
     logFile: values['log-file'],
     version: host.version,
+    build: host.build,
+    isAutostarted: values.autostarted === true,
     program: host.program,
     exampleServer: join(dirname(host.program), 'example-server.js'),
     finderProgram: join(dirname(host.program), 'finder.cjs'),

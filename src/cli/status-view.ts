@@ -6,8 +6,9 @@ import { duration, printable, table } from './table.ts';
 type InstanceReport = StatusReport['instances'][number];
 
 export function statusText(report: StatusReport): string {
-  const { pid, version, socketPath, uptimeMs, clients, configFile, instances } = report;
-  const head = `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}`;
+  const { pid, version, socketPath, uptimeMs, clients, parked, configFile, instances } = report;
+  const away = parked > 0 ? ` (${parked} of them away)` : '';
+  const head = `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}${away}`;
   const rows = instances.map((i) => [
     i.server,
     hasFailed(i) ? 'failed' : i.state,

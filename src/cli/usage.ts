@@ -29,6 +29,8 @@ export const VERBS: Readonly<Record<string, string>> = {
   clients: '',
   start: '',
   stop: '',
+  restart: '',
+  upgrade: '',
   reload: '',
   serve: '',
   connect: '',

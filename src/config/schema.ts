@@ -20,6 +20,7 @@ export interface Config {
   readonly servers: readonly ServerDefinition[];
   readonly limits: Limits;
   readonly liveness: LivenessSettings;
+  readonly daemon: DaemonSettings;
   /** Whether what servers say is kept from one run to the next, and how long it holds. */
   readonly cache: { readonly isKept: boolean; readonly ttlMs: number };
   readonly discovery: DiscoverySettings;
@@ -27,6 +28,13 @@ export interface Config {
   readonly onToolChange: ToolChangePolicy | undefined;
   readonly audit: AuditSettings;
 }
+
+export interface DaemonSettings {
+  /** How long a daemon that a client has started stays without anybody who uses it; 0 for ever. */
+  readonly idleExitMs: number;
+}
+
+export const DEFAULT_DAEMON: DaemonSettings = { idleExitMs: 600_000 };
 
 /** Which servers of other programs' files are offered. */
 interface DiscoverySettings {
@@ -60,6 +68,7 @@ export const EMPTY_CONFIG: Config = {
   servers: [],
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
+  daemon: DEFAULT_DAEMON,
   cache: { isKept: true, ttlMs: HOUR_S * 1000 },
   discovery: {
     isEnabled: true,
@@ -73,7 +82,18 @@ export const EMPTY_CONFIG: Config = {
   audit: NO_AUDIT,
 };
 
-const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness', 'audit'];
+const SECTIONS = [
+  '$schema',
+  'mcpBridge',
+  'client',
+  'mcpServers',
+  'discovery',
+  'policy',
+  'limits',
+  'liveness',
+  'daemon',
+  'audit',
+];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
 export function validate(file: unknown, resolvePath: (path: string) => string): Validated {
@@ -93,6 +113,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
     limits: limitsOf(reader, root.limits),
     liveness: livenessOf(reader, root.liveness),
+    daemon: daemonOf(reader, root.daemon),
     cache: cacheOf(reader, root.discovery),
     discovery: discoveryOf(reader, root, resolvePath),
     onToolChange: onToolChangeOf(reader, root.policy),
@@ -137,6 +158,10 @@ function limitsOf(reader: Reader, value: unknown): Limits {
     maxLocalStarts: count('maxLocalStarts', 1),
     maxRemoteStarts: count('maxRemoteStarts', 1),
     idleMs: count('idleMs', 1),
+    resumeGraceMs: count('resumeGraceMs', 0),
+    maxParkedClients: count('maxParkedClients', 0),
+    maxParkedBytes: count('maxParkedBytes', 0),
+    maxResumeBytesPerClient: count('maxResumeBytesPerClient', 0),
     drainTimeoutMs: count('drainTimeoutMs', 0),
   };
 }
@@ -194,6 +219,17 @@ function onToolChangeOf(reader: Reader, value: unknown): ToolChangePolicy | unde
 function pathsOf(reader: Reader, value: unknown, place: string): string[] {
   const given: readonly unknown[] = reader.texts(value, place);
   return given.filter((path) => typeof path === 'string' && path !== '') as string[];
+}
+
+function daemonOf(reader: Reader, value: unknown): DaemonSettings {
+  const fields = reader.section(value, 'daemon');
+  reader.keys(fields, 'daemon', Object.keys(DEFAULT_DAEMON));
+  return {
+    idleExitMs: reader.count(fields.idleExitMs, 'daemon.idleExitMs', {
+      otherwise: DEFAULT_DAEMON.idleExitMs,
+      least: 0,
+    }),
+  };
 }
 
 function livenessOf(reader: Reader, value: unknown): LivenessSettings {

@@ -54,7 +54,10 @@ export class CallDesk {
       case 'call':
         if (this.#refuses(slot, frame, read)) return;
         if (this.#ports.trustsHints && this.#ports.isSafe(nameOf(slot, frame, read))) slot.again = frame;
+        else if (slot.mayBeDone) return this.#leaveUnknown(slot);
         return this.#submit(slot, role, frame, read);
+      case 'other':
+        return slot.mayBeDone ? this.#leaveUnknown(slot) : this.#submit(slot, role, frame, read);
       case 'subscribe':
         return this.wishes.subscribe(slot, frame, read);
       case 'unsubscribe':
@@ -80,6 +83,18 @@ export class CallDesk {
     const isNamed = slot.nameText !== '' || read.has(Field.name);
     const tool = isNamed ? toolIn(nameOf(slot, frame, read)) : undefined;
     return tool === undefined ? noName(this.#ports.backend.server) : gate.refusalOf(tool);
+  }
+
+  /** What may do harm twice is not done again. */
+  #leaveUnknown(slot: Slot): void {
+    const message = 'The bridge was restarted while this call was under way; whether it was done is not known';
+    this.#ports.slots.fail(
+      slot,
+      new BridgeError('OUTCOME_UNKNOWN', message, {
+        server: this.#ports.backend.server,
+        hint: 'Look at what it was to change before it is called again.',
+      }),
+    );
   }
 
   /** One that has waited elsewhere: what it is called, and what follows from its answer, is our business now. */

@@ -6,8 +6,10 @@ import { messageOf } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
-import type { Link } from '../wire/link.ts';
+import type { Carrier, LinkHandler } from '../wire/link.ts';
+import type { LeavingReason } from '../wire/resume-notices.ts';
 import { examine, type Finding, type LivenessSettings, mayClose, TICK_MS } from './liveness.ts';
+import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
 import { Session } from './session.ts';
@@ -27,6 +29,7 @@ export class ConnectionManager {
   readonly #limits: Limits;
   readonly #logger: Logger;
   readonly #router: Router;
+  readonly #resumption: Resumption;
   readonly #sessions = new Set<Session>();
   readonly #byId = new Map<string, Session>();
   readonly #tick: Timer;
@@ -40,7 +43,17 @@ export class ConnectionManager {
     this.#options = options;
     this.#limits = options.limits;
     this.#logger = options.logger;
-    this.#router = new Router(options, this);
+    this.#resumption = new Resumption({
+      ...options,
+      handlerOf: (session) => this.#handlerOf(session),
+      mayPark: () => !this.#isDraining,
+      parked: () => void this.#openCount--,
+      unparked: () => void this.#openCount++,
+      dissolved: (session) => this.#dissolve(session),
+      giveUp: (session, why) => this.#giveUp(session, why),
+      cutOff: (session, why) => this.cutOff(session, why),
+    });
+    this.#router = new Router(options, this, this.#resumption);
     this.#tick = options.clock.every(TICK_MS, () => this.#lookAfterAll());
   }
 
@@ -49,7 +62,21 @@ export class ConnectionManager {
     return [...this.#sessions].filter((session) => session.isOpen && session.role !== 'control');
   }
 
-  accept(link: Link): void {
+  /** Whether its client is away, and may come back. */
+  isParked(session: Session): boolean {
+    return this.#resumption.isParked(session);
+  }
+
+  get parkedCount(): number {
+    return this.#resumption.parkedCount;
+  }
+
+  /** Whether nobody is connected, be it for a question of the role `control`, and nobody may come back. */
+  get isEmpty(): boolean {
+    return this.#sessions.size === 0;
+  }
+
+  accept(link: Carrier): void {
     const { counters, clock } = this.#options;
     const session = new Session(link, {
       counters,
@@ -60,7 +87,13 @@ export class ConnectionManager {
     const refusal = this.#refusalNow();
     this.#sessions.add(session);
     this.#openCount++;
-    link.start({
+    link.start(this.#handlerOf(session));
+    if (refusal === undefined) counters.clientsAccepted++;
+    else this.#refuse(session, refusal);
+  }
+
+  #handlerOf(session: Session): LinkHandler {
+    return {
       frame: (b, start, end) => this.#frame(session, b, start, end),
       overflowed: () => this.#router.overflowed(session),
       badFrame: (reason) => {
@@ -69,9 +102,7 @@ export class ConnectionManager {
       ended: () => this.#onEnded(session),
       closed: () => this.#forget(session),
       drained: () => this.#onDrained(session),
-    });
-    if (refusal === undefined) counters.clientsAccepted++;
-    else this.#refuse(session, refusal);
+    };
   }
 
   /** Whatever a client may send to find a fault of ours, it ends no one's connection but its own. */
@@ -149,7 +180,7 @@ export class ConnectionManager {
   #retire(session: Session): void {
     if (session.state === 'closing') return;
     session.state = 'closing';
-    this.#openCount--;
+    if (!this.#resumption.forget(session)) this.#openCount--;
     session.held = undefined;
     // What waits goes first, or it would be sent in the place of what is given up.
     const slots = [...session.slots.values()].sort((a, b) => Number(a.downId !== 0) - Number(b.downId !== 0));
@@ -163,6 +194,20 @@ export class ConnectionManager {
     for (const question of [...session.questions.values()]) question.abandon();
     session.roots.abandon();
     if (this.#byId.get(session.clientId) === session) this.#byId.delete(session.clientId);
+  }
+
+  /** Its client does not come back, or not to it. */
+  #giveUp(session: Session, reason: string): void {
+    this.#logger.info('session given up', { clientId: session.clientId, name: session.name, reason });
+    this.#retire(session);
+    session.link.destroy();
+  }
+
+  /** Its connection is another session's from here on, and it has had nothing else yet. */
+  #dissolve(session: Session): void {
+    session.state = 'closing';
+    this.#openCount--;
+    this.#sessions.delete(session);
   }
 
   #forget(session: Session): void {
@@ -185,9 +230,11 @@ export class ConnectionManager {
       for (const slot of session.slots.values()) slot.owner.checkTime(slot, nowMs);
       session.roots.checkTime(nowMs);
       session.view?.tidy(nowMs);
+      if (this.#resumption.isParked(session)) continue;
       if (session.isOpen) this.#act(session, examine(session, nowMs, this.#limits, this.#options.liveness));
       else if (mayClose(session, nowMs)) session.link.destroy();
     }
+    this.#resumption.checkTime(nowMs);
     for (const server of this.#options.servers.servers())
       for (const backend of server.backends) backend.callBacks.checkTime(nowMs);
   }
@@ -227,6 +274,7 @@ export class ConnectionManager {
     session.unansweredPings.add(id);
     session.link.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"ping"}`);
     session.link.outbox.endFrame();
+    this.#resumption.pinged(session);
   }
 
   // --- the end ---
@@ -234,6 +282,7 @@ export class ConnectionManager {
   /** Takes nobody in any more; resolves when all that was asked is answered, or after the time limit. */
   async drain(): Promise<void> {
     this.#isDraining = true;
+    for (const session of this.#sessions) this.#resumption.stopReading(session);
     const deadline = this.#options.clock.now() + this.#limits.drainTimeoutMs;
     while (this.#openSlots() > 0 && this.#options.clock.now() < deadline) {
       await new Promise<void>((resolve) => this.#options.clock.after(20, resolve));
@@ -242,18 +291,21 @@ export class ConnectionManager {
 
   #openSlots(): number {
     let open = 0;
-    for (const session of this.#sessions) open += session.slots.size + (session.held === undefined ? 0 : 1);
+    for (const session of this.#sessions)
+      if (!this.isParked(session)) open += session.slots.size + (session.held === undefined ? 0 : 1);
     return open;
   }
 
   /** Lets all clients go; resolves when the last one has left. */
-  async close(): Promise<void> {
+  async close(reason: LeavingReason = 'stop'): Promise<void> {
     for (const session of this.#sessions) {
       this.#router.abandon(session);
-      for (const slot of session.slots.values()) {
-        slot.record?.refused(SHUTTING_DOWN);
-        session.answerError(slot.idText, SHUTTING_DOWN);
-      }
+      // Who can ask the next daemon is not told that it failed: that decides what may be done once more.
+      if (!this.#resumption.tellLeaving(session, reason))
+        for (const slot of session.slots.values()) {
+          slot.record?.refused(SHUTTING_DOWN);
+          session.answerError(slot.idText, SHUTTING_DOWN);
+        }
       this.#leave(session, TICK_MS);
     }
     if (this.#sessions.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));

@@ -5,6 +5,12 @@ export class Counters {
   clientsRefused = 0;
   clientsCutOff = 0;
   handshakeTimeouts = 0;
+  /** Sessions that went on on another connection, that nobody came back for, and that were not kept for want of room. */
+  sessionsResumed = 0;
+  sessionsExpired = 0;
+  sessionsNotKept = 0;
+  /** Clients that wanted to go on and could not. */
+  resumesRefused = 0;
   requests = 0;
   responses = 0;
   errorsAnswered = 0;

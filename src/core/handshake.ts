@@ -8,7 +8,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
-import { bridgeHello, type Hello, readHello, writeServerHello } from './era/hello.ts';
+import { bridgeHello, type Hello, type ResumeWish, readHello, resumedHello, writeServerHello } from './era/hello.ts';
 import { JoinedView } from './joined-view.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, rpcError, rpcErrorOf } from './rpc-error.ts';
 import { ServerView } from './server-view.ts';
@@ -23,8 +23,17 @@ export interface HandshakeContext {
   readonly servers: ServerDirectory;
   /** The view of a client that looks for tools before it uses them. */
   readonly discoverView: (session: Session, all: JoinedView) => View;
-  /** The bridge's own version. */
+  /** The bridge's own version, and that of its program and of this run of it. */
   readonly version: string;
+  readonly build: string;
+  readonly daemonId: string;
+}
+
+/** A client's `initialize`, which is being handed on. */
+export interface Initialize {
+  readonly idText: string;
+  readonly first: Frame;
+  readonly params: unknown;
 }
 
 export interface HandshakePorts {
@@ -32,6 +41,23 @@ export interface HandshakePorts {
   readonly nameClient: (session: Session, wanted: string | undefined) => string;
   /** Lets a frame in that was held. */
   readonly letIn: (session: Session, frame: Frame) => void;
+  readonly resumption: ResumptionPorts;
+}
+
+/** Sessions that outlive their connections. */
+export interface ResumptionPorts {
+  /** The client can resume: what it sends behind `first`, which is being handed on, is counted. */
+  readonly count: (session: Session, first: Frame) => void;
+  /** The next answer is that to `initialize`; returns the token that goes into it. */
+  readonly admit: (session: Session) => string;
+  /** That answer was written: what follows it is kept. */
+  readonly keep: (session: Session) => void;
+  /** Goes on with another session on this one's connection, once `answer` has written the answer; throws why not. */
+  readonly resume: (
+    session: Session,
+    wish: ResumeWish & { readonly first: Frame },
+    answer: (resumed: Session, meta: object) => void,
+  ) => void;
 }
 
 const splice = new Splice();
@@ -39,24 +65,55 @@ const splice = new Splice();
 export class Handshake {
   readonly #context: HandshakeContext;
   readonly #ports: HandshakePorts;
+  /** Frames are let in that were held: none of them is the one at hand on its link. */
+  #isLettingIn = false;
 
   constructor(context: HandshakeContext, ports: HandshakePorts) {
     this.#context = context;
     this.#ports = ports;
   }
 
-  begin(session: Session, idText: string, params: unknown): void {
+  begin(session: Session, { idText, first, params }: Initialize): void {
     if (session.state !== 'connecting')
       return session.answerError(idText, rpcError(INVALID_REQUEST, 'This connection is initialized already'));
     const hello = readHello(params);
     if (typeof hello === 'string') return session.answerError(idText, rpcError(INVALID_PARAMS, hello));
+    if (typeof hello.resume === 'object') return this.#resume(session, hello, hello.resume, { idText, first });
+    const canResume = hello.resume === 'can' && hello.role === 'client' && !this.#isLettingIn;
+    if (canResume) this.#ports.resumption.count(session, first);
     session.hasTriedInitialize = true;
     session.state = 'initializing';
     session.held = [];
     session.initializeId = idText;
-    this.#welcome(session, hello, idText)
+    this.#welcome(session, { ...hello, resume: canResume ? 'can' : undefined }, idText)
       .catch((error: unknown) => this.#fail(session, idText, error))
       .finally(() => this.#release(session));
+  }
+
+  #resume(
+    session: Session,
+    { protocolVersion }: Hello,
+    wish: ResumeWish,
+    { idText, first }: Pick<Initialize, 'idText' | 'first'>,
+  ): void {
+    const { resumption } = this.#ports;
+    const { version } = this.#context;
+    try {
+      if (this.#isLettingIn) throw new BridgeError('RESUME_REFUSED', 'A session is resumed by the first request');
+      resumption.resume(session, { ...wish, first }, (resumed, also) => {
+        const meta = { 'mcp-bridge/clientId': resumed.clientId, 'mcp-bridge/resumed': true, ...also, ...this.#ownMeta };
+        session.answer(idText, resumedHello({ protocolVersion, version, meta }));
+      });
+    } catch (error) {
+      if (!(error instanceof BridgeError)) throw error;
+      this.#context.counters.resumesRefused++;
+      session.answerError(idText, rpcErrorOf(error));
+    }
+  }
+
+  get #ownMeta(): object {
+    const { daemonId, build } = this.#context;
+    return { 'mcp-bridge/daemon': daemonId, 'mcp-bridge/build': build };
   }
 
   async #welcome(session: Session, hello: Hello, idText: string): Promise<void> {
@@ -72,6 +129,7 @@ export class Handshake {
     if (!session.isOpen) return;
     session.greet(hello, this.#ports.nameClient(session, hello.clientId));
     this.#answer(session, hello, idText, greeting);
+    if (hello.resume === 'can') this.#ports.resumption.keep(session);
   }
 
   #open(session: Session, hello: Hello): View {
@@ -83,7 +141,7 @@ export class Handshake {
 
   #welcomeControl(session: Session, hello: Hello, idText: string): void {
     session.greet(hello, this.#ports.nameClient(session, hello.clientId));
-    this.#answerAsBridge(session, hello, idText, {});
+    this.#answerAsBridge(session, hello, idText, {}, this.#ownMeta);
   }
 
   #answerAsBridge(
@@ -91,24 +149,37 @@ export class Handshake {
     { protocolVersion }: Hello,
     idText: string,
     says: { readonly capabilities?: object; readonly instructions?: string | undefined },
+    also: object,
   ): void {
-    const meta = { 'mcp-bridge/clientId': session.clientId };
+    const meta = { 'mcp-bridge/clientId': session.clientId, ...also };
     session.answer(idText, bridgeHello({ ...says, protocolVersion, version: this.#context.version, meta }));
   }
 
   #answer(session: Session, hello: Hello, idText: string, greeting: Greeting): void {
-    if (greeting.of === 'bridge') return this.#answerAsBridge(session, hello, idText, greeting);
+    const also = hello.resume === 'can' ? this.#resumeMeta(session) : {};
+    if (greeting.of === 'bridge') return this.#answerAsBridge(session, hello, idText, greeting, also);
     const { outbox } = session.link;
     const { instanceId } = greeting;
     outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
     writeServerHello(outbox, splice, {
       result: greeting.hello,
       protocolVersion: hello.protocolVersion,
-      meta: { 'mcp-bridge/clientId': session.clientId, 'mcp-bridge/instanceId': instanceId },
+      meta: { 'mcp-bridge/clientId': session.clientId, 'mcp-bridge/instanceId': instanceId, ...also },
     });
     outbox.latin1('}');
     outbox.endFrame();
     this.#context.counters.responses++;
+  }
+
+  #resumeMeta(session: Session): object {
+    const token = this.#ports.resumption.admit(session);
+    const { resumeGraceMs } = this.#context.limits;
+    return {
+      'mcp-bridge/resumeToken': token,
+      'mcp-bridge/resumed': false,
+      'mcp-bridge/graceMs': resumeGraceMs,
+      ...this.#ownMeta,
+    };
   }
 
   #fail(session: Session, idText: string, error: unknown): void {
@@ -128,7 +199,9 @@ export class Handshake {
     session.resume(Pause.held); // first, because these frames may have it paused again
     const { hasEnded } = session;
     session.hasEnded = false; // the end came behind them
+    this.#isLettingIn = true;
     for (const frame of held) this.#ports.letIn(session, frame);
+    this.#isLettingIn = false;
     session.hasEnded = hasEnded;
     if (hasEnded) session.endWhenAnswered();
   }

@@ -1,5 +1,6 @@
 // What a frame of a client means, and where it goes. One function a kind of frame; all state is in Session and Backend.
 
+import { membersOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { OPEN_ARRAY } from '../wire/json-grammar.ts';
@@ -9,6 +10,7 @@ import type { ConnectionManager } from './connection-manager.ts';
 import { isCall, type Method, methodOf, unbatch } from './era/era-2025.ts';
 import { BAD_ID, BAD_TOKEN, refusalOf } from './frame-refusal.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
+import type { Resumption } from './resumption.ts';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
 import type { Session } from './session.ts';
 
@@ -33,13 +35,16 @@ export class Router {
   readonly #context: RouterContext;
   readonly #connections: ConnectionManager;
   readonly #handshake: Handshake;
+  readonly #resumption: Resumption;
 
-  constructor(context: RouterContext, connections: ConnectionManager) {
+  constructor(context: RouterContext, connections: ConnectionManager, resumption: Resumption) {
     this.#context = context;
+    this.#resumption = resumption;
     this.#connections = connections;
     this.#handshake = new Handshake(context, {
       nameClient: (session, wanted) => connections.nameClient(session, wanted),
       letIn: (session, { b, start, end }) => this.frame(session, b, start, end),
+      resumption,
     });
   }
 
@@ -99,6 +104,7 @@ export class Router {
     if (id !== undefined && session.unansweredPings.delete(id)) {
       session.unansweredPings.clear();
       session.hasAnsweredPing = true;
+      this.#resumption.answeredPing(session);
     } else this.#context.counters.strayResponses++;
   }
 
@@ -120,6 +126,11 @@ export class Router {
       case 'roots-changed':
         session.roots.changed();
         return session.view?.rootsChanged({ b: bytes, start, end });
+      case 'bridge-received':
+      case 'bridge-again':
+      case 'bridge-leave':
+      case 'bridge-leaving':
+        return this.#resumption.notice(session, method.role, membersOf(envelope.decode(bytes, Field.params)));
       default:
         session.view?.notify({ b: bytes, start, end });
     }
@@ -193,9 +204,9 @@ export class Router {
     return true;
   }
 
-  #onInitialize(session: Session, { idText, b }: Request): void {
+  #onInitialize(session: Session, { idText, b, start, end }: Request): void {
     if (this.#connections.isDraining) return session.answerError(idText, SHUTTING_DOWN);
-    this.#handshake.begin(session, idText, envelope.decode(b, Field.params));
+    this.#handshake.begin(session, { idText, first: { b, start, end }, params: envelope.decode(b, Field.params) });
   }
 
   /** The daemon goes before `initialize` is answered. */

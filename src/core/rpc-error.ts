@@ -24,6 +24,7 @@ function rpcCodeOf(code: BridgeErrorCode): number {
     case 'VIEW_UNKNOWN':
       return INVALID_PARAMS;
     case 'REQUEST_REFUSED':
+    case 'RESUME_REFUSED':
       return INVALID_REQUEST;
     default:
       return INTERNAL_ERROR;

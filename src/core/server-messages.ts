@@ -201,6 +201,12 @@ export class ServerMessages implements FrameSink {
         return this.#onElicited({ b, start, end });
       case 'task-status':
         return this.#onTaskStatus({ b, start, end });
+      case 'bridge-received':
+      case 'bridge-again':
+      case 'bridge-leave':
+      case 'bridge-leaving':
+        this.#context.counters.serverNoise++; // these are between the bridge and its clients
+        return;
       default:
         return this.#broadcast(this.#ports.sessions, { b, start, end }, false);
     }

@@ -5,8 +5,9 @@ import { invariant } from '../util/invariant.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
-import type { Link } from '../wire/link.ts';
+import type { Carrier } from '../wire/link.ts';
 import type { RequestId } from '../wire/request-id.ts';
+import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { CallRecord } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
 import { ClientRoots } from './client-roots.ts';
@@ -20,7 +21,7 @@ import type { View } from './view.ts';
 export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
 
 /** Reasons not to read from a client, as bits. */
-export const Pause = { held: 1, waiting: 2, unread: 4, congested: 8 } as const;
+export const Pause = { held: 1, waiting: 2, unread: 4, congested: 8, leaving: 16 } as const;
 export type Pause = (typeof Pause)[keyof typeof Pause];
 
 /** What the client has been asked, and has not answered. */
@@ -44,7 +45,8 @@ export interface SessionContext {
 }
 
 export class Session {
-  readonly link: Link;
+  /** Another one from its handshake on, if it can be resumed. */
+  link: Carrier | ResumableLink;
   readonly #leave: (session: Session) => void;
   readonly connectedAt: Date;
   readonly #counters: Counters;
@@ -73,6 +75,8 @@ export class Session {
   readonly slots = new Map<RequestId, Slot>();
   /** What is recorded of a call that is being taken in, until that has a slot. */
   asking: CallRecord | undefined;
+  /** Ids of requests that may have been carried out already, before the bridge was started again; they come again. */
+  repeated: Set<RequestId> | undefined;
   /** How many of them were sent. */
   sentCount = 0;
   /** Bytes of those that wait for their turn. */
@@ -100,7 +104,7 @@ export class Session {
   readonly unansweredPings = new Set<RequestId>();
   hasAnsweredPing = false;
 
-  constructor(link: Link, { counters, limits, leave, now }: SessionContext) {
+  constructor(link: Carrier, { counters, limits, leave, now }: SessionContext) {
     this.link = link;
     this.#leave = leave;
     this.#counters = counters;

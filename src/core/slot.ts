@@ -47,6 +47,8 @@ export class Slot {
   cut: Cut | undefined;
   /** Gone once it was sent. */
   unsent: Frame | undefined;
+  /** It may have been carried out already, by who was asked before the bridge was started again. */
+  mayBeDone = false;
   /** Kept if it may be sent once more when the server dies over it. */
   again: Frame | undefined;
   /** Our own id towards the server; 0 until it was sent. It is the progress token too. */

@@ -2,7 +2,7 @@
 
 import { JSONRPCServer } from 'json-rpc-2.0';
 import { systemClock } from '../util/clock.ts';
-import { isRecord, textOf } from '../util/json-value.ts';
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { StopReport } from '../wire/control-report.ts';
 import type { Daemon } from './daemon.ts';
 import { refresh } from './refresh.ts';
@@ -27,8 +27,9 @@ export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<str
   withServers('bridge/refresh', (servers, params) => refresh(servers, params.servers, options));
   withServers('bridge/changes', (servers, { server }) => changesIn(servers, server));
   withServers('bridge/accept', (servers, { server, tools }) => accept(servers, server, tools));
-  methods.addMethod('bridge/stop', (): StopReport => {
-    setImmediate(() => daemon.requestStop()); // once the answer is on its way
+  methods.addMethod('bridge/stop', (params: unknown): StopReport => {
+    const reason = membersOf(params).reason === 'restart' ? 'restart' : 'stop';
+    setImmediate(() => daemon.requestStop(reason)); // once the answer is on its way
     return { pid: daemon.pid, openCalls: daemon.clients().reduce((sum, { inFlight }) => sum + inFlight, 0) };
   });
   return async (request) => {

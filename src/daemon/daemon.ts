@@ -1,5 +1,6 @@
 // The composition root: wires the socket, the core and the instances together, and takes them apart again.
 
+import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { ArgumentCheck } from '../catalog/argument-check.ts';
 import { Catalog } from '../catalog/catalog.ts';
@@ -19,9 +20,11 @@ import type { Logger } from '../util/logger.ts';
 import type { ClientReport, ReloadReport, StatusReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
+import type { LeavingReason } from '../wire/resume-notices.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
 import { Definitions, type FoundServers } from './definitions.ts';
+import { IdleExit } from './idle-exit.ts';
 import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
 import { ServerPool } from './server-pool.ts';
@@ -46,9 +49,13 @@ export interface DaemonOptions {
   readonly auditFile: string;
   readonly logger: Logger;
   readonly version: string;
+  /** The version and what the program was made of. */
+  readonly build: string;
   readonly pid: number;
-  /** Called when a client asks the daemon to stop. */
-  readonly onStopRequested: () => void;
+  /** Whether nobody has asked for it but a client that needed one: then it ends when nobody uses it. */
+  readonly isAutostarted: boolean;
+  /** Called when the daemon is to stop. */
+  readonly onStopRequested: (reason: LeavingReason) => void;
 }
 
 /** What the daemon asks of its finder. */
@@ -78,13 +85,15 @@ export class Daemon {
   readonly #pool: ServerPool;
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
-  #isStopping = false;
+  #idleExit: IdleExit | undefined;
+  /** It goes, or looks whether it can. */
+  #isRetreating = false;
   #faults: ReadonlySet<string> = new Set();
   #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
     this.#options = options;
-    const { logger, limits, config, version } = options;
+    const { logger, limits, config, version, build } = options;
     this.#definitions = new Definitions({
       find: (dir) => this.#find(dir),
       home: options.homedir,
@@ -104,6 +113,8 @@ export class Daemon {
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
       control: (request, answer) => void this.#control(request, answer),
       version,
+      build,
+      daemonId: randomBytes(8).toString('hex'),
       clock: systemClock,
       liveness: config.liveness,
     });
@@ -118,10 +129,31 @@ export class Daemon {
     systemClock.every(TOUCH_PERIOD_MS, () => this.#lookAfter(() => listener.touch()));
     systemClock.every(HEAL_PERIOD_MS, () => this.#lookAfter(() => this.#heal(listener)));
     this.#listener = listener;
+    this.#endWhenIdle(listener);
+  }
+
+  #endWhenIdle(listener: Listener): void {
+    const { isAutostarted, config, onStopRequested } = this.#options;
+    const { idleExitMs } = config.daemon;
+    if (!isAutostarted || idleExitMs === 0) return;
+    this.#idleExit = new IdleExit({
+      clock: systemClock,
+      idleMs: idleExitMs,
+      isInUse: () => !this.#connections.isEmpty || this.#pool.isBusy,
+      retreat: () => {
+        this.#isRetreating = true;
+        return listener.retreat();
+      },
+      comeBack: () => {
+        this.#isRetreating = false;
+        this.#lookAfter(() => this.#heal(listener));
+      },
+      leave: () => onStopRequested('idle'),
+    });
   }
 
   async #heal(listener: Listener): Promise<void> {
-    if (this.#isStopping || !(await listener.heal())) return;
+    if (this.#isRetreating || !(await listener.heal())) return;
     this.#options.logger.warn('the socket had been removed; it is back', { path: listener.path });
   }
 
@@ -136,16 +168,19 @@ export class Daemon {
 
   /** Serves a client at the other end of a stream. */
   accept(stream: Duplex): void {
+    this.#idleExit?.used();
     const { maxMessageBytes } = this.#options.limits;
     this.#connections.accept(new StreamLink(stream, stream, { maxFrameBytes: maxMessageBytes, turn: this.#turn }));
   }
 
   /** Answers what was asked, lets the clients and the servers go, and gives the path free. */
-  async stop(): Promise<void> {
-    this.#isStopping = true;
+  async stop(reason: LeavingReason = 'stop'): Promise<void> {
+    this.#isRetreating = true;
+    this.#idleExit?.close();
+    await this.#listener?.retreat();
     this.#listener?.stopAccepting();
     await this.#connections.drain();
-    await this.#connections.close();
+    await this.#connections.close(reason);
     this.#options.finder.close();
     this.#following.close();
     await this.#pool.stop();
@@ -216,20 +251,23 @@ export class Daemon {
     return this.#options.pid;
   }
 
-  requestStop(): void {
-    this.#options.onStopRequested();
+  requestStop(reason: LeavingReason): void {
+    this.#options.onStopRequested(reason);
   }
 
   /** Of all servers, also before the first client has come. */
   async status(): Promise<StatusReport> {
     await this.#definitions.prepare(undefined);
-    const { pid, version, socketPath, finder } = this.#options;
+    const { pid, version, build, socketPath, finder, isAutostarted } = this.#options;
     return {
       pid,
       version,
+      build,
+      autostarted: isAutostarted,
       socketPath,
       uptimeMs: Math.round(systemClock.now() - this.#startedMs),
       clients: this.#connections.clients().length,
+      parked: this.#connections.parkedCount,
       instances: this.#pool.report(),
       counters: { ...this.#counters },
       configFile: finder.config.file ?? null,
@@ -245,7 +283,7 @@ export class Daemon {
       name: session.name,
       version: session.version,
       view: session.role === 'control' ? 'control' : (session.view?.name ?? ''),
-      state: session.state,
+      state: this.#connections.isParked(session) ? 'parked' : session.state,
       connectedAt: session.connectedAt.toISOString(),
       inFlight: session.slots.size,
     }));

@@ -201,6 +201,12 @@ export class ServerPool implements ServerDirectory {
     };
   }
 
+  /** Whether a server works on something. */
+  get isBusy(): boolean {
+    for (const server of this.servers()) for (const backend of server.backends) if (backend.isBusy) return true;
+    return false;
+  }
+
   /** What runs, and a line for each server of which nothing does. */
   report(): InstanceReport[] {
     const reports: InstanceReport[] = [];

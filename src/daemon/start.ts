@@ -15,6 +15,7 @@ import { systemClock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
+import type { LeavingReason } from '../wire/resume-notices.ts';
 import { Daemon } from './daemon.ts';
 import { SelfRegistration } from './self-registration.ts';
 import { ServerFinder } from './server-finder.ts';
@@ -25,6 +26,9 @@ export interface ServeOptions {
   readonly logLevel: LogLevel;
   readonly logFile: string | undefined;
   readonly version: string;
+  readonly build: string;
+  /** A client has started it because there was none. */
+  readonly isAutostarted: boolean;
   /** The file that runs `mcp-bridge`, and that of the example server. */
   readonly program: string;
   readonly exampleServer: string;
@@ -58,7 +62,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     cwd: process.cwd(),
   });
   const activatedFd = takeActivatedFd(process.env, process.pid);
-  const stopRequested = deferred<string>();
+  const stopRequested = deferred<LeavingReason>();
   const finder = new ServerFinder({
     process: {
       platform: process.platform,
@@ -90,8 +94,10 @@ export async function serve(options: ServeOptions): Promise<void> {
     auditFile: join(stateDir(process.env), 'audit.jsonl'),
     logger,
     version: options.version,
+    build: options.build,
+    isAutostarted: options.isAutostarted,
     pid: process.pid,
-    onStopRequested: () => stopRequested.resolve('a client asked for it'),
+    onStopRequested: (reason) => stopRequested.resolve(reason),
   });
   const signalled = untilSignal();
   await daemon.listen();
@@ -102,10 +108,10 @@ export async function serve(options: ServeOptions): Promise<void> {
     ...{ socketPath: path, version: options.version, pid: process.pid, cwd: process.cwd(), homedir: homedir() },
     ...{ environment: process.env, clock: systemClock, logger },
   });
-  const reason = await Promise.race([stopRequested.promise, signalled]);
-  logger.info('stopping', { reason });
+  const end = await Promise.race([stopRequested.promise, signalled]);
+  logger.info('stopping', { reason: end });
   const unregistered = registration.end();
-  await daemon.stop();
+  await daemon.stop(end === 'idle' || end === 'restart' ? end : 'stop');
   await unregistered;
   logger.info('stopped');
   sink?.close();

@@ -10,6 +10,9 @@ import { LockFile, notedPid } from './lock-file.ts';
 import { statOf } from './owned-path.ts';
 import { inspectSocket, lockPathOf } from './socket-path.ts';
 
+/** Turns of the event loop without a new connection, after which none waits: each turn looks for one. */
+const QUIET_TURNS = 3;
+
 /** With Node's default of 511, hundreds of 10,000 clients that come at once are turned away. */
 const BACKLOG = 4096;
 
@@ -29,6 +32,7 @@ export class Listener {
   #inode: number;
   /** Whoever has bound it keeps it for the next daemon. */
   #isHandedOn: boolean;
+  #accepted = 0;
 
   private constructor({ path, lock, server, onSocket, isHandedOn }: Opened) {
     this.path = path;
@@ -36,6 +40,7 @@ export class Listener {
     this.#lock = lock;
     this.#server = server;
     this.#onSocket = onSocket;
+    this.#count(server);
     this.#inode = lstatSync(path).ino;
   }
 
@@ -69,14 +74,32 @@ export class Listener {
     const server = await bind(this.path, this.#onSocket);
     this.#server.close();
     this.#server = server;
+    this.#count(server);
     this.#inode = lstatSync(this.path).ino;
     this.#isHandedOn = false;
     return true;
   }
 
-  /** Takes no new connections, and removes the socket if it is still this daemon's. The lock stays. */
+  #count(server: Server): void {
+    server.on('connection', () => void this.#accepted++);
+  }
+
+  /**
+   * Removes the socket if it is still this daemon's; resolves when all who had connected to it have been handed over. The
+   * lock stays, so that no other daemon comes meanwhile, and heal() brings the socket back.
+   */
+  async retreat(): Promise<void> {
+    if (this.#isHandedOn) return; // who has not been handed over waits for the next daemon
+    if (this.#isOurs()) unlinkSync(this.path);
+    for (let quiet = 0; quiet < QUIET_TURNS; ) {
+      const before = this.#accepted;
+      await new Promise(setImmediate);
+      quiet = this.#accepted === before ? quiet + 1 : 0;
+    }
+  }
+
+  /** Takes no new connections; those that have not been handed over are lost, see retreat(). */
   stopAccepting(): void {
-    if (!this.#isHandedOn && this.#isOurs()) unlinkSync(this.path);
     this.#server.close();
   }
 

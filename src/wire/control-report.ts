@@ -27,9 +27,15 @@ export interface AuditReport {
 export interface StatusReport {
   readonly pid: number;
   readonly version: string;
+  /** The version and what the program was made of. */
+  readonly build: string;
+  /** Whether a client has started it, so that it ends when nobody uses it. */
+  readonly autostarted: boolean;
   readonly socketPath: string;
   readonly uptimeMs: number;
   readonly clients: number;
+  /** Those of them that are away, and may come back. */
+  readonly parked: number;
   readonly instances: readonly InstanceReport[];
   readonly counters: Readonly<Record<string, number>>;
   readonly configFile: string | null;

@@ -37,7 +37,7 @@ interface FrameEnds {
 
 export class FrameSplitter {
   readonly #maxFrameBytes: number;
-  readonly #sink: FrameSink;
+  #sink: FrameSink;
   #pieces: Buffer[] = [];
   #heldBytes = 0;
   /** The last piece, while it has room: #tailUsed of its bytes are filled. */
@@ -45,6 +45,8 @@ export class FrameSplitter {
   #tailUsed = 0;
   /** Of a frame that has passed the limit, its two ends; undefined while there is none. */
   #overlong: FrameEnds | undefined;
+  /** While a frame is handed on that was put together: how many bytes of the last chunk come behind it. */
+  #behindWhole: number | undefined;
 
   constructor(maxFrameBytes: number, sink: FrameSink) {
     this.#maxFrameBytes = maxFrameBytes;
@@ -54,6 +56,16 @@ export class FrameSplitter {
   /** Bytes of an unfinished frame. */
   get heldBytes(): number {
     return this.#heldBytes;
+  }
+
+  /** From here on another one gets the frames, those of the chunk at hand too. */
+  handTo(sink: FrameSink): void {
+    this.#sink = sink;
+  }
+
+  /** Only while the frame before b[end] is handed on: how many bytes of its chunk come behind its newline. */
+  bytesBehind(b: Buffer, end: number): number {
+    return this.#behindWhole ?? b.length - (b[end] === CARRIAGE_RETURN ? end + 2 : end + 1);
   }
 
   push(chunk: Buffer): void {
@@ -154,7 +166,9 @@ export class FrameSplitter {
     for (const piece of this.#pieces) at += piece.copy(whole, at);
     chunk.copy(whole, at, 0, newline + 1);
     this.#forget();
+    this.#behindWhole = chunk.length - newline - 1;
     this.#emit(whole, 0, whole.length - 1, false);
+    this.#behindWhole = undefined;
   }
 
   #forget(): void {

@@ -34,6 +34,14 @@ export interface Limits {
   readonly maxRemoteStarts: number;
   /** How long a server may run without any client, where its definition does not say. */
   readonly idleMs: number;
+  /** How long a client that can resume may be away before its session is given up. */
+  readonly resumeGraceMs: number;
+  /** Sessions whose clients are away. */
+  readonly maxParkedClients: number;
+  /** What is kept for all of them together. */
+  readonly maxParkedBytes: number;
+  /** What was sent to one client that can resume and that it has not said to have. */
+  readonly maxResumeBytesPerClient: number;
   /** How long calls may go on after the daemon was told to stop. */
   readonly drainTimeoutMs: number;
 }
@@ -59,5 +67,9 @@ export const DEFAULT_LIMITS: Limits = {
   maxLocalStarts: 4,
   maxRemoteStarts: 32,
   idleMs: 600_000,
+  resumeGraceMs: 30_000,
+  maxParkedClients: 4096,
+  maxParkedBytes: 64 * MIB,
+  maxResumeBytesPerClient: 8 * MIB,
   drainTimeoutMs: 10_000,
 };

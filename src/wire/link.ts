@@ -1,6 +1,6 @@
 // Anything that carries frames both ways: a socket, a child's stdio, a pair in memory.
 
-import type { FrameSink } from './frame-splitter.ts';
+import type { Frame, FrameSink } from './frame-splitter.ts';
 import type { Outbox } from './outbox.ts';
 
 export interface LinkHandler extends FrameSink {
@@ -23,4 +23,20 @@ export interface Link {
   end(): void;
   /** Closes now; `closed` follows, never from within this call. */
   destroy(): void;
+}
+
+export interface CarrierHandler extends LinkHandler {
+  /** So many bytes have come, and all frames that end in them were handed on. */
+  read(bytes: number): void;
+}
+
+/** A link that another one may take over, with whoever is at its other end. */
+export interface Carrier extends Link {
+  /** Bytes of a frame that has not ended. */
+  readonly heldBytes: number;
+  /**
+   * From here on another one is told, also of the rest of the chunk at hand. `last` is the frame that is being handed on;
+   * returns how many bytes of its chunk come behind it. Those are not told of by `read`.
+   */
+  handTo(handler: CarrierHandler, last: Frame): number;
 }

@@ -13,6 +13,8 @@ export interface ByteSink {
   cork(): void;
   uncork(): void;
   readonly writableLength: number;
+  /** Whether it keeps nothing of the memory that it is given, also while bytes wait. */
+  readonly copies?: boolean;
 }
 
 const BLOCK_BYTES = 16_384;
@@ -69,8 +71,8 @@ export class FlushTurn {
 }
 
 export class Outbox {
-  readonly #sink: ByteSink;
-  readonly #turn: FlushTurn;
+  readonly sink: ByteSink;
+  readonly turn: FlushTurn;
   #block: Block | undefined;
   #from = 0;
   #appendedBytes = 0;
@@ -79,18 +81,18 @@ export class Outbox {
   #isClosed = false;
 
   constructor(sink: ByteSink, turn: FlushTurn) {
-    this.#sink = sink;
-    this.#turn = turn;
+    this.sink = sink;
+    this.turn = turn;
   }
 
   /** Bytes that the peer has not taken yet. */
   get queuedBytes(): number {
-    return this.#sink.writableLength + (this.#block === undefined ? 0 : this.#block.used - this.#from);
+    return this.sink.writableLength + (this.#block === undefined ? 0 : this.#block.used - this.#from);
   }
 
   /** The part of them that was already written, and that the kernel did not take: `drained` follows when it has. */
   get blockedBytes(): number {
-    return this.#sink.writableLength;
+    return this.sink.writableLength;
   }
 
   /** All bytes since the link began. */
@@ -128,9 +130,9 @@ export class Outbox {
     this.#emitGathered();
     if (!this.#isCorked) {
       this.#isCorked = true;
-      this.#sink.cork();
+      this.sink.cork();
     }
-    this.#sink.write(b.subarray(from, to));
+    this.sink.write(b.subarray(from, to));
   }
 
   /** Ends a frame; it leaves with everything else of this turn. */
@@ -138,7 +140,7 @@ export class Outbox {
     this.latin1('\n');
     if (this.#isDirty || this.#isClosed) return;
     this.#isDirty = true;
-    this.#turn.add(this);
+    this.turn.add(this);
   }
 
   flush(): void {
@@ -147,9 +149,9 @@ export class Outbox {
     this.#emitGathered();
     if (this.#isCorked) {
       this.#isCorked = false;
-      this.#sink.uncork();
+      this.sink.uncork();
     }
-    if (this.#sink.writableLength === 0) this.#giveBlockBack();
+    if (this.sink.writableLength === 0 || this.sink.copies === true) this.#giveBlockBack();
   }
 
   /** From here on everything is dropped: the link has ended. */
@@ -162,7 +164,7 @@ export class Outbox {
     if (this.#block !== undefined && this.#block.used + bytes <= BLOCK_BYTES) return this.#block;
     if (!this.#isClosed) this.#emitGathered();
     this.#giveBlockBack();
-    let block = this.#turn.takeBlock();
+    let block = this.turn.takeBlock();
     if (block.used + bytes > BLOCK_BYTES) block = new Block();
     this.#block = block;
     this.#from = block.used;
@@ -177,14 +179,14 @@ export class Outbox {
     // Corked until the turn is flushed, so that a full block does not cost a system call of its own.
     if (!this.#isCorked && this.#isDirty) {
       this.#isCorked = true;
-      this.#sink.cork();
+      this.sink.cork();
     }
-    this.#sink.write(gathered);
+    this.sink.write(gathered);
   }
 
   #giveBlockBack(): void {
     const block = this.#block;
     this.#block = undefined;
-    if (block !== undefined) this.#turn.giveBack(block);
+    if (block !== undefined) this.turn.giveBack(block);
   }
 }

@@ -1,8 +1,8 @@
 // A link over Node streams: one socket, or a child's stdout and stdin. It owns their events and nothing else.
 
 import type { Readable, Writable } from 'node:stream';
-import { FrameSplitter } from './frame-splitter.ts';
-import type { Link, LinkHandler } from './link.ts';
+import { type Frame, FrameSplitter } from './frame-splitter.ts';
+import type { Carrier, CarrierHandler, LinkHandler } from './link.ts';
 import { type FlushTurn, Outbox } from './outbox.ts';
 
 export interface StreamLinkOptions {
@@ -10,12 +10,16 @@ export interface StreamLinkOptions {
   readonly turn: FlushTurn;
 }
 
-export class StreamLink implements Link {
+export class StreamLink implements Carrier {
   readonly outbox: Outbox;
   readonly #readable: Readable;
   readonly #writable: Writable;
   readonly #maxFrameBytes: number;
   #openSides: number;
+  #handler: LinkHandler | undefined;
+  #splitter: FrameSplitter | undefined;
+  /** Tells how much has come; a link of which nobody wants to know that has none. */
+  #count: ((chunk: Buffer) => void) | undefined;
 
   constructor(readable: Readable, writable: Writable, options: StreamLinkOptions) {
     this.#readable = readable;
@@ -31,19 +35,38 @@ export class StreamLink implements Link {
 
   start(handler: LinkHandler): void {
     const splitter = new FrameSplitter(this.#maxFrameBytes, handler);
+    this.#handler = handler;
+    this.#splitter = splitter;
     const sideClosed = (): void => {
       if (--this.#openSides > 0) return;
       this.outbox.close();
-      handler.closed();
+      this.#handler?.closed();
     };
     // A failed write or read ends in 'close', which is where it is handled.
     const failed = (): void => this.destroy();
     this.#readable.on('data', (chunk: Buffer) => splitter.push(chunk));
-    this.#readable.on('end', () => handler.ended());
+    this.#readable.on('end', () => this.#handler?.ended());
     this.#readable.on('error', failed).on('close', sideClosed);
-    this.#writable.on('drain', () => handler.drained());
+    this.#writable.on('drain', () => this.#handler?.drained());
     if (this.#isOneStream) return;
     this.#writable.on('error', failed).on('close', sideClosed);
+  }
+
+  get heldBytes(): number {
+    return this.#splitter?.heldBytes ?? 0;
+  }
+
+  handTo(handler: CarrierHandler, { b, end }: Frame): number {
+    this.#handler = handler;
+    this.#splitter?.handTo(handler);
+    if (this.#count !== undefined) this.#readable.off('data', this.#count);
+    // Node tells a new listener nothing of the chunk at hand, and an old one everything of it.
+    const count = (chunk: Buffer): void => {
+      if (this.#count === count) handler.read(chunk.length);
+    };
+    this.#count = count;
+    this.#readable.on('data', count);
+    return this.#splitter?.bytesBehind(b, end) ?? 0;
   }
 
   pause(): void {

@@ -40,9 +40,12 @@ describe('start, status, clients, stop', () => {
     expect(Object.keys(status)).toEqual([
       'pid',
       'version',
+      'build',
+      'autostarted',
       'socketPath',
       'uptimeMs',
       'clients',
+      'parked',
       'instances',
       'counters',
       'configFile',

@@ -46,6 +46,8 @@ const inMemory: OpenBridge = (file) => {
     auditFile: join(temporaryDir(), 'audit.jsonl'),
     logger: jsonLogger('silent', () => undefined),
     version: '0.0.0-test',
+    build: '0.0.0-test+1',
+    isAutostarted: false,
     pid: process.pid,
     onStopRequested: () => undefined,
   });

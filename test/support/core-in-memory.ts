@@ -17,9 +17,9 @@ import type { Session } from '../../src/core/session.ts';
 import { OPEN_GATE } from '../../src/core/tool-gate.ts';
 import { BridgeError } from '../../src/util/bridge-error.ts';
 import type { Logger } from '../../src/util/logger.ts';
-import { FrameSplitter } from '../../src/wire/frame-splitter.ts';
+import { type Frame, FrameSplitter } from '../../src/wire/frame-splitter.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../src/wire/limits.ts';
-import type { Link, LinkHandler } from '../../src/wire/link.ts';
+import type { Carrier, CarrierHandler, LinkHandler } from '../../src/wire/link.ts';
 import { type ByteSink, FlushTurn, Outbox } from '../../src/wire/outbox.ts';
 import { FakeClock } from './fake-clock.ts';
 
@@ -40,7 +40,7 @@ export interface Message {
 type Later = (task: () => void) => void;
 
 /** The daemon's end of a link, whose other end is a test. */
-export class TestLink implements Link, ByteSink {
+export class TestLink implements Carrier, ByteSink {
   readonly outbox: Outbox;
   readonly lines: string[] = [];
   readonly #later: Later;
@@ -48,6 +48,7 @@ export class TestLink implements Link, ByteSink {
   readonly #splitterOf: (handler: LinkHandler) => FrameSplitter;
   #handler: LinkHandler | undefined;
   #splitter: FrameSplitter | undefined;
+  #counter: CarrierHandler | undefined;
   readonly #untaken: Buffer[] = [];
   readonly #unread: Buffer[] = [];
   #isBlocked = false;
@@ -96,6 +97,15 @@ export class TestLink implements Link, ByteSink {
   start(handler: LinkHandler): void {
     this.#handler = handler;
     this.#splitter = this.#splitterOf(handler);
+  }
+  get heldBytes(): number {
+    return this.#splitter?.heldBytes ?? 0;
+  }
+  handTo(handler: CarrierHandler, { b, end }: Frame): number {
+    this.#handler = handler;
+    this.#splitter?.handTo(handler);
+    this.#counter = handler;
+    return this.#splitter?.bytesBehind(b, end) ?? 0;
   }
   pause(): void {
     this.isPaused = true;
@@ -151,7 +161,9 @@ export class TestLink implements Link, ByteSink {
     while (!this.isPaused && !this.isClosed) {
       const bytes = this.#unread.shift();
       if (bytes === undefined) break;
+      const counter = this.#counter; // one that comes with these bytes knows of them
       this.#splitter?.push(bytes);
+      if (counter === this.#counter) counter?.read(bytes.length);
     }
     if (!this.#isEnding || this.#peerEnded || this.isPaused || this.isClosed) return;
     this.#peerEnded = true;
@@ -483,6 +495,8 @@ export class CoreInMemory {
       discoverView: (session, all) =>
         new DiscoverView(session, all, { finder: new ToolFinder(), check: new ArgumentCheck() }),
       version: '0.0.0-test',
+      build: '0.0.0-test+1',
+      daemonId: 'in-memory',
       clock: this.clock,
       liveness: { ...DEFAULT_LIVENESS, ...options.liveness },
     });
@@ -525,7 +539,7 @@ export class CoreInMemory {
   }
 
   sessionOf(client: TestClient): Session | undefined {
-    return this.manager.clients().find((session) => session.link === client.link);
+    return this.manager.clients().find((session) => session.link.outbox.sink === client.link);
   }
 
   /** Lets everything happen that is due now. */

@@ -66,6 +66,7 @@ export function withView(config: object): object {
 export interface TestStatus {
   readonly pid: number;
   readonly clients: number;
+  readonly parked: number;
   readonly instances: {
     server: string;
     pid: number | null;

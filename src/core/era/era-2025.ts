@@ -50,7 +50,11 @@ export type MethodRole =
   | 'updated'
   | 'elicited'
   | 'task-status'
-  | 'roots-changed';
+  | 'roots-changed'
+  | 'bridge-received'
+  | 'bridge-again'
+  | 'bridge-leave'
+  | 'bridge-leaving';
 
 export interface Method {
   readonly role: MethodRole;
@@ -117,6 +121,10 @@ const METHODS = new ByteTable<Method>([
   ['notifications/elicitation/complete', method('elicited')],
   ['notifications/tasks/status', method('task-status', Field.taskId)],
   ['notifications/roots/list_changed', method('roots-changed')],
+  ['bridge/received', method('bridge-received')],
+  ['bridge/again', method('bridge-again')],
+  ['bridge/leave', method('bridge-leave')],
+  ['bridge/leaving', method('bridge-leaving')],
   // A later one makes an earlier one worthless, so these may be dropped for a client that does not keep up.
   ['notifications/message', method('log')],
   ['notifications/resources/updated', method('updated', Field.uri)],

@@ -23,6 +23,14 @@ export interface Hello {
   readonly cwd: string | undefined;
   /** What of its capabilities a server may be offered. */
   readonly offers: Offers;
+  /** That it can take a session up again, or which one it wants to; undefined if it cannot. */
+  readonly resume: 'can' | ResumeWish | undefined;
+}
+
+/** To go on with a session, behind so many bytes of what was sent. */
+export interface ResumeWish {
+  readonly token: string;
+  readonly received: number;
 }
 
 /** The client's capabilities by which a server may ask it something, as the client has put them. */
@@ -50,6 +58,8 @@ export function readHello(params: unknown): Hello | string {
   const cwd = meta['mcp-bridge/cwd'];
   if (cwd !== undefined && (typeof cwd !== 'string' || !CWD.test(cwd)))
     return '_meta["mcp-bridge/cwd"] is an absolute path';
+  const resume = resumeOf(meta['mcp-bridge/resume']);
+  if (resume === 'malformed') return '_meta["mcp-bridge/resume"] is true, or {"token": TEXT, "received": BYTES}';
   const asked = params.protocolVersion;
   return {
     name: textOr(info.name, 'unknown'),
@@ -60,7 +70,17 @@ export function readHello(params: unknown): Hello | string {
     clientId,
     cwd,
     offers: offersOf(params.capabilities),
+    resume,
   };
+}
+
+function resumeOf(value: unknown): Hello['resume'] | 'malformed' {
+  if (value === undefined || value === false) return undefined;
+  if (value === true) return 'can';
+  if (!isRecord(value)) return 'malformed';
+  const { token, received } = value;
+  const isCount = typeof received === 'number' && Number.isSafeInteger(received) && received >= 0;
+  return typeof token === 'string' && isCount ? { token, received } : 'malformed';
 }
 
 export interface BridgeHello {
@@ -80,6 +100,16 @@ export function bridgeHello({ protocolVersion, version, capabilities, instructio
     capabilities: { ...capabilities, supportsMessageRouting: true },
     serverInfo: { name: 'mcp-bridge-server', version, protocols: ['mcp/1.0'] },
     instructions,
+    _meta: meta,
+  });
+}
+
+/** The answer to who goes on where it was: it knows the rest. */
+export function resumedHello({ protocolVersion, version, meta }: BridgeHello): string {
+  return JSON.stringify({
+    protocolVersion,
+    capabilities: {},
+    serverInfo: { name: 'mcp-bridge-server', version },
     _meta: meta,
   });
 }

@@ -7,7 +7,16 @@ const RUNS = { pid: 7, state: 'ready', sessions: 1, restarts: 0, calls: 2, leftO
 const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0 };
 
 function shown(more: Partial<StatusReport>): string[] {
-  const report = { pid: 1, version: '1.2.3', socketPath: '/tmp/b.sock', uptimeMs: 61_000, clients: 3, counters: {} };
+  const program = { version: '1.2.3', build: '1.2.3+1', autostarted: false };
+  const report = {
+    ...program,
+    parked: 0,
+    pid: 1,
+    socketPath: '/tmp/b.sock',
+    uptimeMs: 61_000,
+    clients: 3,
+    counters: {},
+  };
   const nothing = { instances: [], configFile: '/c.json', configFaults: [], definitionFaults: [], audit: null };
   return statusText({ ...report, ...nothing, ...more })
     .trimEnd()
@@ -22,6 +31,10 @@ test('the status says who runs, and with which config', () => {
     'SERVER  STATE  PID  SESSIONS  CALLS  RESTARTS',
     'a       ready  7    1         2      0',
   ]);
+});
+
+test('the status says how many clients are away', () => {
+  expect(shown({ parked: 2 })[0]).toMatch(/clients: 3 \(2 of them away\)$/);
 });
 
 describe('a server that fails', () => {

@@ -8,7 +8,7 @@ import { parse } from 'jsonc-parser';
 import { describe, expect, test, vi } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { Reader } from '../../../src/config/reader.ts';
-import { validate } from '../../../src/config/schema.ts';
+import { DEFAULT_DAEMON, validate } from '../../../src/config/schema.ts';
 import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
 import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
 
@@ -30,6 +30,7 @@ describe('the JSON Schema', () => {
   test.each([
     ['limits', DEFAULT_LIMITS],
     ['liveness', DEFAULT_LIVENESS],
+    ['daemon', DEFAULT_DAEMON],
   ])('has all of %s with the defaults', (section, defaults) => {
     const properties = schema.properties[section]?.properties ?? {};
     expect(Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, value.default]))).toEqual(
@@ -48,7 +49,7 @@ describe('the JSON Schema', () => {
   });
 
   test('draws the same borders', () => {
-    for (const section of ['limits', 'liveness', 'audit']) {
+    for (const section of ['limits', 'liveness', 'daemon', 'audit']) {
       for (const [key, { minimum, maximum }] of Object.entries(schema.properties[section]?.properties ?? {})) {
         if (minimum !== undefined) {
           expect(faultsOf({ [section]: { [key]: minimum } })).toEqual([]);

@@ -12,7 +12,11 @@ const server = (fields: object): object => ({ mcpServers: { s: { command: 'c', .
 
 describe('a config file', () => {
   test('may be empty', () => {
-    for (const file of [{}, undefined, { mcpBridge: {}, client: {}, mcpServers: {}, limits: {}, liveness: {} }])
+    for (const file of [
+      {},
+      undefined,
+      { mcpBridge: {}, client: {}, mcpServers: {}, limits: {}, liveness: {}, daemon: {} },
+    ])
       expect(read(file)).toEqual({ config: EMPTY_CONFIG, faults: [] });
   });
 
@@ -45,6 +49,7 @@ describe('a config file', () => {
       policy: { deniedMcpServers: [{ serverName: 'x' }] },
       limits: { maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
+      daemon: { idleExitMs: 5 },
     });
     expect(faults).toEqual(['mcpBridge.autoConnect has no effect yet']);
     expect(config).toEqual({
@@ -96,6 +101,7 @@ describe('a config file', () => {
       },
       limits: { ...EMPTY_CONFIG.limits, maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
+      daemon: { idleExitMs: 5 },
     });
   });
 
@@ -149,6 +155,9 @@ describe('a config file', () => {
     [{ liveness: { pingPeriodMs: '1' } }, 'liveness.pingPeriodMs must'],
     [{ liveness: { maxMissedPings: 0 } }, 'liveness.maxMissedPings must'],
     [{ liveness: { cutOffSilentClients: 1 } }, 'liveness.cutOffSilentClients must'],
+    [{ daemon: 1 }, 'daemon must'],
+    [{ daemon: { idleExitMs: -1 } }, 'daemon.idleExitMs must'],
+    [{ daemon: { idleExit: 1 } }, 'daemon.idleExit is'],
   ])('with a fault such as %j names its place', (file, beginning) => {
     expect(faultsOf(file)[0]).toMatch(new RegExp(`^${beginning.replace(/[.[\]()?]/g, '\\$&')}`));
   });

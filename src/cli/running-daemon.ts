@@ -1,0 +1,75 @@
+// The daemon that runs at a path, for the verbs that begin or end one.
+
+import { existsSync } from 'node:fs';
+import { ControlClient, type StatusReport, type StopReport } from '../client/control-client.ts';
+import { LockFile, notedPid } from '../local/lock-file.ts';
+import { lockPathOf } from '../local/socket-path.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { CliHost } from './host.ts';
+
+const POLL_MS = 20;
+const STOP_TIMEOUT_MS = 30_000;
+
+/** Undefined if there is no daemon to ask. */
+export async function askIfRunning<Result>(
+  path: string,
+  host: CliHost,
+  question: (client: ControlClient) => Promise<Result>,
+): Promise<Result | undefined> {
+  let client: ControlClient;
+  try {
+    client = await ControlClient.open(path, host.version);
+  } catch (error) {
+    if (error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING') return undefined;
+    throw error;
+  }
+  try {
+    return await question(client);
+  } finally {
+    client.close();
+  }
+}
+
+/** Ends the daemon once what was asked is answered, and waits until it has gone; its pid, or undefined if there is none. */
+export async function endDaemon(path: string, host: CliHost, reason: 'stop' | 'restart'): Promise<number | undefined> {
+  const pid = await askIfRunning(path, host, async (client) => {
+    const { pid, openCalls } = await client.call<StopReport>('bridge/stop', { reason });
+    if (openCalls > 0) host.stderr.write(`mcp-bridge: calls that are still to be answered: ${openCalls}\n`);
+    await client.untilClosed();
+    return pid;
+  });
+  const holder = pid ?? stoppingPid(path);
+  if (holder !== undefined) await untilGone(path, holder);
+  return holder;
+}
+
+/** The pid of the daemon that has this path, if there is one. */
+export async function daemonPid(path: string, host: CliHost): Promise<number | undefined> {
+  const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+  return running?.pid ?? stoppingPid(path);
+}
+
+/** A daemon that takes no connections any more, but still has its lock, is on its way out. */
+function stoppingPid(path: string): number | undefined {
+  return isLocked(path) ? (notedPid(lockPathOf(path)) ?? 0) : undefined;
+}
+
+/** The daemon has ended when the kernel has given its lock back, or another one has it. */
+async function untilGone(path: string, pid: number): Promise<void> {
+  const deadline = performance.now() + STOP_TIMEOUT_MS;
+  while (isLocked(path) && notedPid(lockPathOf(path)) === pid) {
+    if (performance.now() > deadline) {
+      throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} (pid ${pid}) is still stopping`, {
+        hint: 'Its log says more.',
+      });
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+function isLocked(path: string): boolean {
+  if (!existsSync(lockPathOf(path))) return false;
+  const lock = LockFile.take(lockPathOf(path));
+  lock?.release();
+  return lock === undefined;
+}

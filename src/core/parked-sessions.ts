@@ -1,0 +1,192 @@
+// The sessions that can be resumed: by which token each of them is, which of them are parked because their clients are
+// away, and when those are given up. A token is a secret; only its hash is kept, so that neither a look at the memory nor
+// the time that a search takes tells anything of it.
+
+import { createHash, randomBytes } from 'node:crypto';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { ResumableLink } from '../wire/resumable-link.ts';
+import type { Counters } from './counters.ts';
+import type { ResumeWish } from './era/hello.ts';
+import type { Session } from './session.ts';
+
+const TOKEN_BYTES = 16;
+/** Tokens that are of no use any more, of which it is known why; for messages. */
+const MOST_PAST = 1024;
+const USED = 'The token was used already';
+
+interface Resumable {
+  readonly session: Session;
+  readonly link: ResumableLink;
+  tokenHash: string;
+  /** Of the token before, which counts until the client shows that it has the new one: the answer may have been lost. */
+  earlierHash: string | undefined;
+  /** Undefined while it is connected. */
+  parkedUntilMs: number | undefined;
+  /** What of the bytes of all parked ones is its own. */
+  parkedBytes: number;
+}
+
+export interface ParkedSessionsOptions {
+  readonly limits: Limits;
+  readonly counters: Counters;
+  readonly clock: Clock;
+  /** Its client does not come back in time, or more waits for it than may. */
+  readonly giveUp: (session: Session, why: string) => void;
+}
+
+export class ParkedSessions {
+  readonly #options: ParkedSessionsOptions;
+  readonly #bySession = new Map<Session, Resumable>();
+  readonly #byHash = new Map<string, Resumable>();
+  /** The one that was parked first stands first. */
+  readonly #parked = new Set<Resumable>();
+  #parkedBytes = 0;
+  /** What has become of tokens. */
+  readonly #past = new Map<string, string>();
+
+  constructor(options: ParkedSessionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#parked.size;
+  }
+
+  has(session: Session): boolean {
+    return this.#bySession.get(session)?.parkedUntilMs !== undefined;
+  }
+
+  /** The session can be resumed from now on; returns by which token. */
+  admit(session: Session, link: ResumableLink): string {
+    this.forget(session);
+    const resumable: Resumable = {
+      session,
+      link,
+      tokenHash: '',
+      earlierHash: undefined,
+      parkedUntilMs: undefined,
+      parkedBytes: 0,
+    };
+    this.#bySession.set(session, resumable);
+    return this.#renewToken(resumable);
+  }
+
+  #renewToken(resumable: Resumable): string {
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    resumable.tokenHash = hashOf(token);
+    this.#byHash.set(resumable.tokenHash, resumable);
+    return token;
+  }
+
+  /** It cannot be resumed any more, if it ever could; whether it was parked. */
+  forget(session: Session): boolean {
+    const resumable = this.#bySession.get(session);
+    if (resumable === undefined) return false;
+    const wasParked = resumable.parkedUntilMs !== undefined;
+    this.#unpark(resumable);
+    this.#bySession.delete(session);
+    this.#retire(resumable.tokenHash, 'The session has been given up');
+    if (resumable.earlierHash !== undefined) this.#retire(resumable.earlierHash, USED);
+    return wasParked;
+  }
+
+  #retire(hash: string, why: string): void {
+    this.#byHash.delete(hash);
+    this.#past.set(hash, why);
+    const [oldest] = this.#past.keys();
+    if (this.#past.size > MOST_PAST && oldest !== undefined) this.#past.delete(oldest);
+  }
+
+  /** The client was heard on the connection that got the newest token. */
+  confirm(session: Session): void {
+    const resumable = this.#bySession.get(session);
+    if (resumable?.earlierHash === undefined) return;
+    this.#retire(resumable.earlierHash, USED);
+    resumable.earlierHash = undefined;
+  }
+
+  /** Its connection has dropped: keeps it for a while; false if there is no room for it. */
+  park(session: Session): boolean {
+    const { limits, counters, clock } = this.#options;
+    const resumable = this.#bySession.get(session);
+    if (resumable === undefined) return false;
+    if (this.#parked.size >= limits.maxParkedClients || this.#wouldBurst(resumable.link.keptBytes)) {
+      counters.sessionsNotKept++;
+      return false;
+    }
+    resumable.parkedUntilMs = clock.now() + limits.resumeGraceMs;
+    this.#parked.add(resumable);
+    this.#weigh(resumable);
+    return true;
+  }
+
+  #wouldBurst(bytes: number): boolean {
+    return this.#parkedBytes + bytes > this.#options.limits.maxParkedBytes;
+  }
+
+  #weigh(resumable: Resumable): void {
+    this.#parkedBytes += resumable.link.keptBytes - resumable.parkedBytes;
+    resumable.parkedBytes = resumable.link.keptBytes;
+  }
+
+  #unpark(resumable: Resumable): void {
+    this.#parked.delete(resumable);
+    this.#parkedBytes -= resumable.parkedBytes;
+    resumable.parkedBytes = 0;
+    resumable.parkedUntilMs = undefined;
+  }
+
+  /** More waits for it than a moment ago. */
+  grown(session: Session): void {
+    const resumable = this.#bySession.get(session);
+    if (resumable?.parkedUntilMs === undefined) return;
+    this.#weigh(resumable);
+    if (!resumable.link.hasLost && !this.#wouldBurst(0)) return;
+    this.#options.counters.sessionsNotKept++;
+    this.#options.giveUp(session, 'more waits for it than is kept');
+  }
+
+  /** Gives up those whose time is over. */
+  checkTime(nowMs: number): void {
+    for (const { session, parkedUntilMs } of this.#parked) {
+      if (parkedUntilMs === undefined || nowMs < parkedUntilMs) return;
+      this.#options.counters.sessionsExpired++;
+      this.#options.giveUp(session, 'its client has not come back');
+    }
+  }
+
+  /** The session that is wanted; throws why it cannot go on there. */
+  find({ token, received }: ResumeWish): Session {
+    const hash = hashOf(token);
+    const resumable = this.#byHash.get(hash);
+    if (resumable === undefined) throw refused(this.#past.get(hash) ?? 'The token is unknown');
+    const why = resumable.link.whyNotFrom(received);
+    if (why !== undefined) throw refused(why);
+    return resumable.session;
+  }
+
+  /** The session that was found by this token goes on; returns its next token. */
+  resumed({ token }: ResumeWish): string {
+    const given = hashOf(token);
+    const resumable = this.#byHash.get(given);
+    if (resumable === undefined) throw refused('The session has been given up');
+    this.#unpark(resumable);
+    for (const hash of [resumable.tokenHash, resumable.earlierHash])
+      if (hash !== undefined && hash !== given) this.#retire(hash, USED);
+    resumable.earlierHash = given;
+    this.#options.counters.sessionsResumed++;
+    return this.#renewToken(resumable);
+  }
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('base64');
+}
+
+function refused(why: string): BridgeError {
+  return new BridgeError('RESUME_REFUSED', why, {
+    hint: 'Send initialize without a token; what was under way may be announced with bridge/again.',
+  });
+}

@@ -1,0 +1,115 @@
+// The end of a stream of bytes that was sent, for a receiver that may have to be sent it again. Places in it are counted
+// from its beginning. Small pieces are copied together, since each would keep alive the block that it was written from;
+// large ones are kept as they are.
+//
+//   stream  [ released or let go | kept piece | kept piece | block, filled up to #used ]
+//                                ^ from                                                ^ to
+
+/** Up to this size a piece is copied: what would be pinned otherwise is at most four times what is kept. */
+const COPIED_PIECE = 16_384;
+const LEAST_BLOCK = 512;
+const MOST_BLOCK = 16_384;
+const NEWLINE = 0x0a;
+
+export class KeptBytes {
+  readonly #most: number;
+  #pieces: Buffer[] = [];
+  /** The last piece is the filled part of this one, if there is one. */
+  #block: Buffer | undefined;
+  #blockFrom = 0;
+  #used = 0;
+  #from = 0;
+  #to = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** The place of the oldest byte that is kept. */
+  get from(): number {
+    return this.#from;
+  }
+
+  /** How many bytes were ever added. */
+  get to(): number {
+    return this.#to;
+  }
+
+  get size(): number {
+    return this.#to - this.#from;
+  }
+
+  /** Lets go of the oldest beyond the bound; the last piece stays, however long it is. */
+  add(bytes: Uint8Array): void {
+    this.#to += bytes.length;
+    if (bytes.length > COPIED_PIECE) {
+      this.#block = undefined;
+      this.#pieces.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+    } else this.#copy(bytes);
+    let first = this.#pieces[0];
+    while (first !== undefined && this.size - first.length >= this.#most) {
+      this.release(this.#from + first.length);
+      first = this.#pieces[0];
+    }
+  }
+
+  #copy(bytes: Uint8Array): void {
+    if (this.#block !== undefined && this.#used + bytes.length <= this.#block.length) this.#pieces.pop();
+    else {
+      const twice = 2 * (this.#block?.length ?? 0);
+      const wanted = Math.max(LEAST_BLOCK, bytes.length, Math.min(twice, MOST_BLOCK));
+      this.#block = Buffer.allocUnsafeSlow(wanted);
+      this.#blockFrom = 0;
+      this.#used = 0;
+    }
+    this.#block.set(bytes, this.#used);
+    this.#used += bytes.length;
+    this.#pieces.push(this.#block.subarray(this.#blockFrom, this.#used));
+  }
+
+  /** What is before this place is not needed any more. */
+  release(place: number): void {
+    let passed = 0;
+    for (const piece of this.#pieces) {
+      if (this.#from + piece.length > place) break;
+      this.#from += piece.length;
+      passed++;
+    }
+    if (passed > 0) this.#pieces.splice(0, passed);
+    const [first] = this.#pieces;
+    if (first === undefined) this.#block = undefined;
+    else if (place > this.#from) {
+      this.#pieces[0] = first.subarray(place - this.#from);
+      if (this.#pieces.length === 1) this.#blockFrom += place - this.#from;
+      this.#from = place;
+    }
+  }
+
+  /** Whether a message ends there, as far as that can still be seen. */
+  isFrameEnd(place: number): boolean {
+    if (place === this.#from) return true;
+    let at = this.#from;
+    for (const piece of this.#pieces) {
+      if (place <= at + piece.length) return piece[place - at - 1] === NEWLINE;
+      at += piece.length;
+    }
+    return false;
+  }
+
+  /** Everything that is kept, oldest first. */
+  pieces(): readonly Buffer[] {
+    return this.#pieces;
+  }
+
+  /** Keeps it in no more memory than it needs. */
+  compact(): void {
+    const isSmall = this.size <= MOST_BLOCK * 4;
+    if (isSmall && this.#pieces.length > 0) {
+      const whole = Buffer.allocUnsafeSlow(this.size);
+      let at = 0;
+      for (const piece of this.#pieces) at += piece.copy(whole, at);
+      this.#pieces = [whole];
+    }
+    this.#block = undefined;
+  }
+}

@@ -1,0 +1,19 @@
+// What the two ends of a connection that can be taken up again tell each other of it, in between everything else
+// (docs/protocol.md). The library and the daemon both write it.
+
+/** Whoever has received so much since it last said so says so. */
+export const RECEIVED_BYTES: number = 256 * 1024;
+export const RECEIVED_FRAMES = 256;
+
+/** Why a daemon goes in order. */
+export type LeavingReason = 'stop' | 'restart' | 'idle';
+
+/** So many bytes of the other side's frames have come. */
+export function receivedNotice(bytes: number): string {
+  return `{"jsonrpc":"2.0","method":"bridge/received","params":{"bytes":${bytes}}}`;
+}
+
+/** The daemon goes: what was sent from `received` on it has never looked at. */
+export function leavingNotice(received: number, reason: LeavingReason): string {
+  return `{"jsonrpc":"2.0","method":"bridge/leaving","params":{"received":${received},"reason":"${reason}"}}`;
+}

@@ -1,0 +1,252 @@
+// Daemons that make room for another one while clients call, and daemons that end because nobody uses them.
+
+import { execFile } from 'node:child_process';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as passTime } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { RawClient, textOf } from '../support/raw-client.ts';
+import { ResumingClient, type Wire, wireOverSocket } from '../support/resuming-client.ts';
+import {
+  fixtureServer,
+  isAlive,
+  PROGRAM,
+  ROOT,
+  runCommand,
+  TestDaemon,
+  type TestStatus,
+  tempDir,
+  withView,
+} from '../support/test-daemon.ts';
+
+let dir: string;
+let path: string;
+let env: Record<string, string>;
+
+beforeEach(() => {
+  dir = tempDir();
+  path = join(dir, 'b.sock');
+  env = { MCP_BRIDGE_SOCKET: path, HOME: dir, XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, XDG_CACHE_HOME: dir };
+});
+afterEach(async () => {
+  await runCommand(['stop'], { env, cwd: dir });
+});
+
+const run = (...args: string[]) => runCommand(args, { env, cwd: dir });
+const status = async (): Promise<TestStatus & Record<string, unknown>> =>
+  JSON.parse((await run('status', '--json')).stdout) as TestStatus & Record<string, unknown>;
+const writeConfig = (config: object): void =>
+  writeFileSync(join(dir, 'mcp-bridge.config.json'), JSON.stringify(withView(config)));
+
+/** Waits for a daemon, as a client does that has lost one. */
+async function wireAgain(): Promise<Wire> {
+  for (;;) {
+    try {
+      return await wireOverSocket(path);
+    } catch {
+      await passTime(5);
+    }
+  }
+}
+
+/** A client that calls without end, and follows from one daemon to the next. */
+class Caller {
+  readonly client: ResumingClient;
+  readonly #name: string;
+  readonly #file: string;
+  asked = 0;
+  restarts = 0;
+  isDone = false;
+
+  constructor(client: ResumingClient, name: string, file: string) {
+    this.client = client;
+    this.#name = name;
+    this.#file = file;
+  }
+
+  async run(): Promise<void> {
+    while (!this.isDone || this.#open > 0) {
+      await this.client.wire.settle();
+      this.client.take();
+      if (this.client.leaving !== undefined) await this.#follow(Number(this.client.leaving.received));
+      while (!this.isDone && this.#open < 4) {
+        const text = `${this.#name}/${++this.asked}`;
+        this.client.call(this.asked, 'append', { file: this.#file, text });
+      }
+    }
+  }
+  get #open(): number {
+    return this.asked - this.client.messages.filter(({ method }) => method === undefined).length;
+  }
+  async #follow(received: number): Promise<void> {
+    const { client } = this;
+    const unseen = client.sent.slice(received);
+    await client.follow(await wireAgain());
+    client.sent += unseen;
+    client.wire.say(unseen);
+    this.restarts++;
+  }
+}
+
+describe('restart', () => {
+  test('loses no call of clients that can resume, and makes none twice', async () => {
+    writeConfig({ mcpServers: { fixture: fixtureServer() } });
+    await run('start');
+    const file = join(dir, 'done');
+    writeFileSync(file, '');
+    const callers: Caller[] = [];
+    for (let n = 0; n < 20; n++)
+      callers.push(new Caller(await ResumingClient.ready(await wireOverSocket(path)), `c${n}`, file));
+    const running = callers.map((caller) => caller.run());
+    const pids = [(await status()).pid];
+    for (let restarts = 0; restarts < 2; restarts++) {
+      const { code, stdout } = await run('restart');
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/^mcp-bridge runs at .* \(pid \d+, pid \d+ before\)/)]);
+      pids.push((await status()).pid);
+      while (callers.some((caller) => caller.restarts <= restarts)) await passTime(5);
+    }
+    for (const caller of callers) caller.isDone = true;
+    await Promise.all(running);
+    expect(new Set(pids).size).toBe(3);
+    const done = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+    expect(done.length).toBeGreaterThan(20);
+    expect(new Set(done).size).toBe(done.length);
+    expect(done.sort()).toEqual(
+      callers.flatMap(({ asked }, n) => Array.from({ length: asked }, (_, i) => `c${n}/${i + 1}`)).sort(),
+    );
+    for (const { client, asked } of callers) {
+      const answers = client.messages.filter(({ method }) => method === undefined);
+      expect(answers.map(({ result }) => textOf({ result } as never))).toEqual(Array(asked).fill('appended'));
+      expect(new Set(answers.map(({ id }) => id)).size).toBe(asked);
+      client.wire.drop();
+    }
+  });
+
+  test('keeps to the config and the manner in which the daemon was started', async () => {
+    const config = join(dir, 'elsewhere.json');
+    writeFileSync(config, JSON.stringify({ mcpServers: { fixture: fixtureServer() } }));
+    await run('start', '--config', config);
+    const before = await status();
+    expect((await run('restart')).code).toBe(0);
+    const after = await status();
+    expect(after).toMatchObject({ configFile: config, autostarted: false });
+    expect(after.pid).not.toBe(before.pid);
+    writeFileSync(config, '{');
+    expect(await run('restart')).toMatchObject({ code: 1, stderr: expect.stringContaining('elsewhere.json') });
+    expect((await status()).pid).toBe(after.pid);
+  });
+
+  test('starts a daemon where none runs; upgrade does not, and leaves one of its own build alone', async () => {
+    expect(await run('upgrade')).toMatchObject({ code: 0, stdout: `No mcp-bridge runs at ${path}\n` });
+    expect((await run('restart')).stdout).toContain('none ran');
+    const { pid, build } = await status();
+    expect(build).toMatch(/^\d+\.\d+\.\d+\+[0-9a-f]{12}$/);
+    expect((await run('upgrade')).stdout).toBe(`mcp-bridge at ${path} is of this build already: ${String(build)}\n`);
+    expect((await status()).pid).toBe(pid);
+    const client = await RawClient.connect(path);
+    const { result } = await client.initialize({ 'mcp-bridge/role': 'control' });
+    expect(result?._meta).toMatchObject({ 'mcp-bridge/build': build, 'mcp-bridge/daemon': expect.any(String) });
+    client.destroy();
+  });
+});
+
+test('upgrade puts a daemon of this build in the place of another one', async () => {
+  const other = join(dir, 'other');
+  cpSync(dirname(PROGRAM), join(other, 'dist'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(other, 'node_modules'));
+  const program = join(other, 'dist', basename(PROGRAM));
+  writeFileSync(program, readFileSync(program, 'utf8').replace(/(\d+\.\d+\.\d+)\+[0-9a-f]{12}/g, '$1+before'));
+  await new Promise((resolve) =>
+    execFile(process.execPath, [program, 'start'], { env: { ...process.env, ...env } }, resolve),
+  );
+  const before = await status();
+  expect(before.build).toMatch(/\+before$/);
+  const client = await ResumingClient.ready(await wireOverSocket(path));
+  const { stdout } = await run('upgrade');
+  const after = await status();
+  expect(stdout).toBe(
+    `mcp-bridge at ${path} is ${String(after.build)} now, and was ${String(before.build)} (pid ${after.pid})\n`,
+  );
+  expect(after.build).toMatch(/\+[0-9a-f]{12}$/);
+  await client.until(() => client.leaving !== undefined);
+  expect(client.leaving).toMatchObject({ reason: 'restart' });
+});
+
+describe('a daemon that a client has started', () => {
+  const started = (idleExitMs: number): Promise<TestDaemon> =>
+    TestDaemon.start({ mcpServers: {}, daemon: { idleExitMs } }, { dir, args: ['--autostarted'] });
+
+  test('ends by itself when nobody has used it for a while, and not while somebody does or may come back', async () => {
+    const daemon = await started(300);
+    const [client, resuming] = [await daemon.client(), await ResumingClient.ready(await wireOverSocket(path))];
+    await passTime(600);
+    client.destroy();
+    resuming.drop();
+    await daemon.until(({ parked }) => parked === 1);
+    await passTime(600);
+    expect(isAlive(daemon.pid)).toBe(true);
+    expect((await resuming.resume(await wireOverSocket(path))).error).toBeUndefined();
+    resuming.say({ jsonrpc: '2.0', method: 'bridge/leave' });
+    resuming.drop();
+    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+    expect(daemon.log).toContain('"reason":"idle"');
+  });
+
+  test('serves whoever comes while it goes, or is not there: nobody is dropped without a word', async () => {
+    for (let round = 0; round < 4; round++) {
+      const daemon = await started(40);
+      const outcomes: string[] = [];
+      while (isAlive(daemon.pid) && outcomes.at(-1) !== 'absent') {
+        const come = Array.from({ length: 4 }, async (_, n) => {
+          await passTime(n * 3);
+          return askOnce(path);
+        });
+        outcomes.push(...(await Promise.all(come)));
+        await passTime(35 + round * 3); // about as long as it waits
+      }
+      expect(outcomes.filter((outcome) => outcome !== 'absent' && outcome !== 'answered')).toEqual([]);
+      expect((await daemon.exited).code).toBe(0);
+    }
+  });
+
+  test('stays for ever with daemon.idleExitMs 0, as one does that somebody has started', async () => {
+    const daemon = await started(0);
+    const other = await TestDaemon.start({ mcpServers: {}, daemon: { idleExitMs: 50 } });
+    await passTime(500);
+    expect([daemon, other].map(({ pid }) => isAlive(pid))).toEqual([true, true]);
+    await Promise.all([daemon.stop(), other.stop()]);
+  });
+
+  test('is what connect and the verbs that use tools start', async () => {
+    writeConfig({ mcpServers: { fixture: fixtureServer() } });
+    const init = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}\n';
+    expect((await runCommand(['connect', '--view', 'discover'], { env, cwd: dir, input: init })).stdout).toContain(
+      '"id":1',
+    );
+    expect((await status()).autostarted).toBe(true);
+    await run('restart');
+    expect((await status()).autostarted).toBe(true);
+  });
+});
+
+/** Connects, asks for one thing, and says what came of it. */
+function askOnce(socketPath: string): Promise<'answered' | 'absent' | string> {
+  return new Promise((resolve) => {
+    const socket = connect({ path: socketPath });
+    let isConnected = false;
+    let text = '';
+    socket.on('connect', () => {
+      isConnected = true;
+      socket.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+    });
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (!text.includes('\n')) return;
+      resolve(text.includes('"result":{}') ? 'answered' : text);
+      socket.destroy();
+    });
+    socket.on('error', (error) => resolve(isConnected ? error.message : 'absent'));
+    socket.on('close', () => resolve('dropped'));
+  });
+}

@@ -1,0 +1,671 @@
+// Sessions that outlive their connections: what goes on meanwhile, who may take them up again, and how they end.
+
+import { describe, expect, test } from 'vitest';
+import type { ResumableLink } from '../../../src/wire/resumable-link.ts';
+import { CoreInMemory, type Message } from '../../support/core-in-memory.ts';
+import { ResumingClient, type Wire, wireInMemory } from '../../support/resuming-client.ts';
+
+const ready = (core: CoreInMemory, meta: object = {}, more: object = {}): Promise<ResumingClient> =>
+  ResumingClient.ready(wireInMemory(core), { ...meta }, more);
+const comeBack = (core: CoreInMemory, client: ResumingClient, wish: object = {}): Promise<Message> =>
+  client.resume(wireInMemory(core), { ...wish });
+const calls = (core: CoreInMemory): Message[] => core.server().requests.filter(({ method }) => method === 'tools/call');
+const idsOf = (client: ResumingClient): unknown[] => {
+  client.take();
+  return client.messages.map(({ id, method, params }) => id ?? params?.progressToken ?? method);
+};
+const codeOf = ({ error }: Message): unknown => error?.data?.code;
+
+describe('a client that can resume', () => {
+  test('is told how, and who does not ask for it is told nothing, and keeps the link that it has', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    expect(client.meta).toMatchObject({
+      'mcp-bridge/resumed': false,
+      'mcp-bridge/graceMs': 30_000,
+      'mcp-bridge/daemon': 'in-memory',
+      'mcp-bridge/build': '0.0.0-test+1',
+      'mcp-bridge/instanceId': 'memory-1',
+    });
+    expect(client.token).toMatch(/^[\w-]{22}$/);
+    const plain = core.connect();
+    plain.initialize();
+    await core.settle();
+    const { _meta } = (plain.received[0]?.result ?? {}) as { _meta: object };
+    expect(Object.keys(_meta)).toEqual(['mcp-bridge/clientId', 'mcp-bridge/instanceId']);
+    expect(core.sessionOf(plain)?.link).toBe(plain.link);
+  });
+
+  test('gets what waited for it, in order and once, with what it sent behind what had come', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    client.call(1, 'tool', { n: 1 }, { progressToken: 'p' });
+    client.call(2, 'tool', { n: 2 });
+    await core.settle();
+    core.server().answer(calls(core)[1]);
+    await core.settle();
+    client.drop();
+    await core.settle();
+    expect(core.manager.clients().map((session) => core.manager.isParked(session))).toEqual([true]);
+    const progress = { progressToken: calls(core)[0]?.id, progress: 1 };
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/progress', params: progress });
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 1 } });
+    core.server().answer(calls(core)[0]);
+    client.call(3, 'tool', { n: 3 });
+    await core.settle();
+    expect((await comeBack(core, client)).result).toMatchObject({
+      capabilities: {},
+      serverInfo: { name: 'mcp-bridge-server' },
+      _meta: { 'mcp-bridge/resumed': true },
+    });
+    await core.settle();
+    core.server().answer(calls(core)[2]);
+    await core.settle();
+    expect(idsOf(client)).toEqual([2, 'p', 'notifications/message', 1, 3]);
+    expect(calls(core).map(({ params }) => params?.arguments)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    expect(core.counters).toMatchObject({ sessionsResumed: 1, sessionsExpired: 0, strayResponses: 0 });
+    expect(core.openSlots).toBe(0);
+  });
+
+  test('keeps its subscriptions, its log level and its id', async () => {
+    const core = new CoreInMemory();
+    core.server().declare({ resources: { subscribe: true }, logging: {} });
+    const client = await ready(core, { 'mcp-bridge/clientId': 'me' });
+    client.say({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'x:1' } });
+    client.say({ jsonrpc: '2.0', id: 2, method: 'logging/setLevel', params: { level: 'error' } });
+    await core.settle();
+    for (const request of core.server().requests.slice(-2)) core.server().answer(request);
+    await core.settle();
+    client.drop();
+    const other = await ready(core, { 'mcp-bridge/clientId': 'me' });
+    expect(other.meta['mcp-bridge/clientId']).toBe('me-2');
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: 'x:1' } });
+    for (const level of ['info', 'error'])
+      core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data: 1 } });
+    await core.settle();
+    await comeBack(core, client);
+    await core.settle();
+    expect(client.meta['mcp-bridge/clientId']).toBe('me');
+    expect(idsOf(client)).toEqual([1, 2, 'notifications/resources/updated', 'notifications/message']);
+    expect(client.messages.at(-1)?.params).toMatchObject({ level: 'error' });
+  });
+
+  test('loses nothing of what it sent before its handshake was answered', async () => {
+    const core = new CoreInMemory();
+    core.server().opensByItself = false;
+    const client = new ResumingClient(wireInMemory(core));
+    const greeting = client.shakeHands();
+    const pipelined = `${JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'tool' } })}\r\n`;
+    client.wire.say(pipelined);
+    client.wire.say('\n');
+    await core.settle();
+    core.server().open();
+    await greeting;
+    client.sent = `${pipelined}\n${client.sent}`;
+    await core.settle();
+    client.drop();
+    client.call(10);
+    await comeBack(core, client);
+    await core.settle();
+    for (const call of calls(core)) core.server().answer(call);
+    await core.settle();
+    expect(idsOf(client)).toEqual([9, 10]);
+    expect(calls(core)).toHaveLength(2);
+  });
+
+  test('is counted from the handshake that worked', async () => {
+    const core = new CoreInMemory();
+    const client = new ResumingClient(wireInMemory(core));
+    expect(codeOf(await client.shakeHands({ 'mcp-bridge/view': 'none' }))).toBe('VIEW_UNKNOWN');
+    await client.shakeHands();
+    client.call(1);
+    await core.settle();
+    client.drop();
+    await core.settle();
+    client.call(2);
+    await comeBack(core, client);
+    await core.settle();
+    expect(calls(core)).toHaveLength(2);
+    // A connection on which something had failed before can be gone on with, too.
+    client.drop();
+    const wire = wireInMemory(core);
+    const strange = new ResumingClient(wire);
+    expect(codeOf(await strange.shakeHands({ 'mcp-bridge/view': 'none' }))).toBe('VIEW_UNKNOWN');
+    const lines: string[] = [];
+    const behind: Wire = {
+      ...wire,
+      get lines() {
+        return [...wire.lines.slice(1), ...lines];
+      },
+    };
+    await client.resume(behind);
+    for (const call of calls(core)) core.server().answer(call);
+    await core.settle();
+    expect(idsOf(client)).toEqual([1, 2]);
+  });
+
+  test('may drop and come back again and again', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    for (let id = 1; id <= 20; id++) {
+      client.call(id);
+      await core.settle();
+      client.drop();
+      core.server().answer(calls(core).at(-1));
+      await core.settle();
+      await comeBack(core, client);
+      if (id % 4 === 0) client.acknowledge();
+    }
+    await core.settle();
+    expect(idsOf(client)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
+    expect(core.manager.clients()).toHaveLength(1);
+  });
+
+  test('takes its session from a connection of which the bridge has not seen the end', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    const first = core.manager.clients()[0]?.link.outbox.sink;
+    client.call(1);
+    await core.settle();
+    const { wire } = client;
+    await comeBack(core, client);
+    client.call(2);
+    await core.settle();
+    for (const call of calls(core)) core.server().answer(call);
+    wire.say(`${JSON.stringify({ jsonrpc: '2.0', id: 3, method: 'ping' })}\n`);
+    await core.settle();
+    expect(idsOf(client)).toEqual([1, 2]);
+    expect(first).toBe(core.manager.clients()[0]?.link.outbox.sink);
+    expect([core.counters.sessionsResumed, core.manager.clients().length]).toEqual([1, 1]);
+  });
+
+  test('is read again only when what had it paused is over', async () => {
+    const core = new CoreInMemory({ limits: { maxWaitingBytesPerClient: 100, maxInFlightPerClient: 1 } });
+    const client = await ready(core);
+    for (let id = 1; id <= 5; id++) client.call(id);
+    await core.settle();
+    client.drop();
+    await comeBack(core, client);
+    client.call(6);
+    for (let answered = 0; answered < 6; answered++) {
+      await core.settle();
+      core.server().answer(calls(core)[answered]);
+    }
+    await core.settle();
+    expect(idsOf(client)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(core.manager.clients()[0]?.isPaused).toBe(false);
+  });
+});
+
+describe('a token', () => {
+  test('is good once: the next answer has another one', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    const first = client.token;
+    client.drop();
+    await comeBack(core, client);
+    expect(client.token).not.toBe(first);
+    client.say({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    await core.settle();
+    const refusal = await comeBack(core, client, { token: first });
+    expect(refusal.error).toMatchObject({ code: -32600, message: 'The token was used already' });
+    expect(codeOf(refusal)).toBe('RESUME_REFUSED');
+    expect(core.counters.resumesRefused).toBe(1);
+    expect((await comeBack(core, client)).error).toBeUndefined();
+  });
+
+  test('stays good while it is not certain that the next one has come', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    const { token } = client;
+    client.call(1);
+    await core.settle();
+    client.drop();
+    core.server().answer(calls(core)[0]);
+    for (let lost = 0; lost < 3; lost++) {
+      const wire = wireInMemory(core); // its answer never gets to the client
+      wire.say(
+        `${JSON.stringify({ jsonrpc: '2.0', id: 'r', method: 'initialize', params: { _meta: { 'mcp-bridge/resume': { token, received: client.receivedBytes } } } })}\n`,
+      );
+      await core.settle();
+      wire.drop();
+      await core.settle();
+    }
+    expect((await comeBack(core, client, { token })).error).toBeUndefined();
+    await core.settle();
+    expect(idsOf(client)).toEqual([1]);
+    expect(core.manager.clients()).toHaveLength(1);
+  });
+
+  test.each([
+    ['that is guessed', { token: 'A'.repeat(22) }, 'The token is unknown'],
+    ['with more than was sent', { received: 1_000_000 }, /^No more than \d+ bytes were sent/],
+    ['with a place where nothing ends', { received: 1 }, /^No message ends at byte 1/],
+  ])('%s is refused, and the connection stays usable', async (_, wish, message) => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    client.say({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    await core.settle();
+    client.drop();
+    await core.settle();
+    client.receivedBytes = 0;
+    const wire = wireInMemory(core);
+    const refusal = await client.resume(wire, wish);
+    expect(refusal.error?.code).toBe(-32600);
+    expect(refusal.error?.message).toMatch(message);
+    expect(codeOf(refusal)).toBe('RESUME_REFUSED');
+    expect(core.manager.clients().filter((session) => core.manager.isParked(session))).toHaveLength(1);
+    client.messages.length = 0;
+    await client.shakeHands();
+    expect(client.meta['mcp-bridge/resumed']).toBe(false);
+  });
+
+  test.each([[{ token: 7, received: 0 }], [{ token: 'x' }], [{ token: 'x', received: -1 }], ['yes']])(
+    'that is none is a fault of the request: %j',
+    async (resume) => {
+      const core = new CoreInMemory();
+      const client = core.connect();
+      client.initialize(1, { _meta: { 'mcp-bridge/resume': resume } });
+      await core.settle();
+      expect(client.received[0]?.error?.code).toBe(-32602);
+    },
+  );
+
+  test('that is presented on a connection with a session of its own is refused', async () => {
+    const core = new CoreInMemory();
+    const [client, other] = [await ready(core), await core.ready()];
+    other.initialize(1, { _meta: { 'mcp-bridge/resume': { token: client.token, received: 0 } } });
+    await core.settle();
+    expect(other.answersTo(1)[0]?.error?.message).toBe('This connection is initialized already');
+  });
+});
+
+describe('a session whose client is away', () => {
+  test('is given up after the grace time, and its calls are cancelled', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core, { 'mcp-bridge/clientId': 'me' });
+    client.call(1);
+    await core.settle();
+    client.drop();
+    await core.pass(29_000);
+    expect([core.server().cancelled, core.manager.parkedCount]).toEqual([[], 1]);
+    await core.pass(2_000);
+    expect(core.server().cancelled).toEqual([calls(core)[0]?.id]);
+    expect([core.manager.parkedCount, core.manager.isEmpty, core.openSlots]).toEqual([0, true, 0]);
+    expect(core.counters.sessionsExpired).toBe(1);
+    const refusal = await comeBack(core, client);
+    expect([codeOf(refusal), refusal.error?.message]).toEqual(['RESUME_REFUSED', 'The session has been given up']);
+    await client.shakeHands({ 'mcp-bridge/clientId': 'me' });
+    expect(client.meta['mcp-bridge/clientId']).toBe('me');
+  });
+
+  test('is neither pinged nor cut off, and the time of its calls goes on', async () => {
+    const core = new CoreInMemory({
+      liveness: { pingPeriodMs: 1000, maxMissedPings: 1, cutOffSilentClients: true },
+      limits: { callTimeoutMs: 5000, stallTimeoutMs: 1000 },
+    });
+    const client = await ready(core);
+    client.call(1);
+    await core.settle();
+    client.drop();
+    await core.pass(20_000);
+    await comeBack(core, client);
+    await core.settle();
+    expect(idsOf(client)).toEqual([1]);
+    expect(codeOf(client.messages[0] as Message)).toBe('CALL_TIMED_OUT');
+    expect(core.counters.clientsCutOff).toBe(0);
+    await core.pass(3_000); // and now it is looked after as before
+    expect(client.notices('').length + client.messages.filter(({ method }) => method === 'ping').length).toBe(1);
+  });
+
+  test('is asked what servers want to know when it is back', async () => {
+    const core = new CoreInMemory({ limits: { callTimeoutMs: 60_000 } });
+    const client = await ready(core, {}, { capabilities: { sampling: {} } });
+    client.call(1);
+    await core.settle();
+    client.drop();
+    core.server().say({ jsonrpc: '2.0', id: 'q', method: 'sampling/createMessage', params: {} });
+    await core.pass(10_000);
+    await comeBack(core, client);
+    await core.settle();
+    client.take();
+    const question = client.messages.find(({ method }) => method === 'sampling/createMessage');
+    client.say({ jsonrpc: '2.0', id: question?.id, result: { role: 'assistant' } });
+    await core.settle();
+    expect(core.server().received.at(-1)).toMatchObject({ id: 'q', result: { role: 'assistant' } });
+  });
+
+  test('does not keep servers waiting for its roots', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core, {}, { capabilities: { roots: {} } });
+    await ready(core, {}, { capabilities: { roots: {} } });
+    client.drop();
+    core.server().say({ jsonrpc: '2.0', id: 'q', method: 'roots/list' });
+    await core.pass(12_000);
+    expect(core.server().received.at(-1)).toMatchObject({ id: 'q', result: { roots: [] } });
+  });
+
+  test('is given up when more waits for it than is kept', async () => {
+    const core = new CoreInMemory({ limits: { maxResumeBytesPerClient: 100_000 } });
+    const client = await ready(core);
+    client.call(1);
+    await core.settle();
+    client.drop();
+    await core.settle();
+    const data = 'x'.repeat(10_000);
+    for (let sent = 0; sent < 1000 && core.manager.parkedCount > 0; sent++) {
+      core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data } });
+      if (sent % 5 === 0) await core.settle();
+    }
+    await core.settle();
+    expect(core.server().cancelled).toEqual([calls(core)[0]?.id]);
+    expect([core.counters.sessionsNotKept, core.manager.isEmpty, core.openSlots]).toEqual([1, true, 0]);
+    expect(codeOf(await comeBack(core, client))).toBe('RESUME_REFUSED');
+  });
+
+  test('is given up when all of them together have more than may be kept', async () => {
+    const core = new CoreInMemory({ limits: { maxParkedBytes: 30_000 } });
+    const [small, large] = [await ready(core), await ready(core)];
+    small.call(1);
+    large.call(1);
+    await core.settle();
+    small.drop();
+    large.drop();
+    await core.settle();
+    core.server().answer(calls(core)[0]);
+    core.server().say({ jsonrpc: '2.0', id: calls(core)[1]?.id, result: { data: 'x'.repeat(40_000) } });
+    await core.settle();
+    expect(codeOf(await comeBack(core, large))).toBe('RESUME_REFUSED');
+    await comeBack(core, small);
+    await core.settle();
+    expect(idsOf(small)).toEqual([1]);
+    expect(core.counters.sessionsNotKept).toBe(1);
+  });
+
+  test('is not kept beyond the number that may be', async () => {
+    const core = new CoreInMemory({ limits: { maxParkedClients: 2 } });
+    const clients = [await ready(core), await ready(core), await ready(core)];
+    for (const client of clients) client.drop();
+    await core.settle();
+    expect([core.manager.parkedCount, core.counters.sessionsNotKept]).toEqual([2, 1]);
+    const answers = [];
+    for (const client of clients) answers.push(codeOf(await comeBack(core, client)));
+    expect(answers).toEqual([undefined, undefined, 'RESUME_REFUSED']);
+  });
+
+  test('makes room for another client while it has no connection', async () => {
+    const core = new CoreInMemory({ limits: { maxClients: 1 } });
+    const client = await ready(core);
+    client.drop();
+    await core.settle();
+    const other = await core.ready();
+    other.call(1);
+    await core.settle();
+    expect(calls(core)).toHaveLength(1);
+    other.link.destroy();
+    await core.settle();
+    expect((await comeBack(core, client)).error).toBeUndefined();
+    const tooMany = core.connect();
+    await core.settle();
+    expect(tooMany.received[0]?.error?.message).toMatch(/its limit$/);
+  });
+
+  test('cannot go on where what its client lacks was let go while it was connected', async () => {
+    const core = new CoreInMemory({ limits: { maxResumeBytesPerClient: 1000 } });
+    const client = await ready(core);
+    client.take();
+    for (let i = 0; i < 10; i++) {
+      const params = { level: 'info', data: 'x'.repeat(500) };
+      core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params });
+      await core.settle();
+    }
+    client.call(1);
+    await core.settle();
+    core.server().answer(calls(core)[0]);
+    await core.settle();
+    expect(client.wire.lines.length).toBeGreaterThan(10); // the connection itself goes on unharmed
+    const { receivedBytes } = client;
+    client.drop();
+    const refusal = await client.resume(wireInMemory(core), { received: receivedBytes });
+    expect(refusal.error?.message).toMatch(/is not kept any more$/);
+    expect((await comeBack(core, client)).error).toBeUndefined(); // with what it has really got
+  });
+});
+
+describe('the end of a connection', () => {
+  test('is a drop unless the client has said that it leaves', async () => {
+    const core = new CoreInMemory();
+    const ends = (wire: Wire): void => (wire as Wire & { end: () => void }).end();
+    const withEnd = (): Wire & { end: () => void } => {
+      const { link } = core.connect();
+      return {
+        lines: link.lines,
+        say: (text) => link.push(Buffer.from(text)),
+        drop: () => link.destroy(),
+        end: () => link.endByPeer(),
+        settle: () => core.settle(),
+      };
+    };
+    const [dropping, leaving] = [await ResumingClient.ready(withEnd()), await ResumingClient.ready(withEnd())];
+    dropping.call(1);
+    leaving.call(1);
+    leaving.say({ jsonrpc: '2.0', method: 'bridge/leave' });
+    ends(dropping.wire);
+    ends(leaving.wire);
+    await core.settle();
+    expect(core.manager.parkedCount).toBe(1);
+    for (const call of calls(core)) core.server().answer(call);
+    await core.settle();
+    expect([idsOf(leaving), core.manager.clients().length]).toEqual([[1], 1]);
+    expect(codeOf(await leaving.resume(wireInMemory(core)))).toBe('RESUME_REFUSED');
+    await comeBack(core, dropping);
+    await core.settle();
+    expect(idsOf(dropping)).toEqual([1]);
+  });
+
+  test('is the end of a session that has been cut off', async () => {
+    const core = new CoreInMemory({ limits: { maxMessageBytes: 2000 } });
+    const client = await ready(core);
+    client.call(1, 'tool', { data: 'x'.repeat(3000) });
+    await core.settle();
+    expect([core.manager.isEmpty, core.counters.clientsCutOff]).toEqual([true, 1]);
+    expect(codeOf(await comeBack(core, client))).toBe('RESUME_REFUSED');
+  });
+});
+
+describe('what is between the bridge and its clients', () => {
+  const NOTICES = ['bridge/received', 'bridge/again', 'bridge/leave', 'bridge/leaving'];
+
+  test('is passed on in neither direction', async () => {
+    const core = new CoreInMemory();
+    const [client, plain] = [await ready(core), await core.ready()];
+    client.call(1);
+    await core.settle();
+    const before = core.server().received.length;
+    for (const method of NOTICES) {
+      core.server().say({ jsonrpc: '2.0', method, params: { bytes: 5, received: 5, ids: [1] } });
+      plain.say({ jsonrpc: '2.0', method, params: { bytes: 5, received: 5, ids: [1] } });
+      if (method !== 'bridge/leave') client.say({ jsonrpc: '2.0', method, params: { bytes: 0, ids: [] } });
+    }
+    await core.settle();
+    client.take();
+    expect([client.messages, client.leaving, plain.received]).toEqual([[], undefined, []]);
+    expect(core.server().received).toHaveLength(before);
+  });
+
+  test('says now and then what has come, and what is acknowledged is not kept', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    for (let id = 1; id <= 300; id++) client.say({ jsonrpc: '2.0', id, method: 'ping' });
+    await core.settle();
+    client.take();
+    expect(client.acknowledgedBytes).toBeGreaterThan(0);
+    expect(client.acknowledgedBytes).toBeLessThanOrEqual(client.sent.length);
+    client.acknowledge();
+    client.say({ jsonrpc: '2.0', method: 'bridge/received', params: { bytes: 1 << 30 } });
+    client.say({ jsonrpc: '2.0', method: 'bridge/received', params: { bytes: 'all' } });
+    await core.settle();
+    expect(core.counters.badFrames).toBe(2);
+    client.take();
+    expect((await comeBack(core, client)).error).toBeUndefined();
+  });
+});
+
+describe('a client that says nothing of what it has', () => {
+  test('says it by its answer to a ping', async () => {
+    const core = new CoreInMemory({ liveness: { pingPeriodMs: 5000 } });
+    const client = await ready(core);
+    const [session] = core.manager.clients();
+    const kept = (): number | undefined => (session?.link as ResumableLink | undefined)?.keptBytes;
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 1 } });
+    await core.pass(6000);
+    expect(kept()).toBeGreaterThan(0);
+    client.take();
+    const ping = client.messages.find(({ method }) => method === 'ping');
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 2 } });
+    await core.settle();
+    client.say({ jsonrpc: '2.0', id: ping?.id, result: {} });
+    await core.settle();
+    expect(kept()).toBe(`${client.wire.lines.at(-1)}\n`.length);
+    client.drop();
+    await comeBack(core, client);
+    await core.settle();
+    expect(client.notices('notifications/message').map(({ params }) => params?.data)).toEqual([1, 2]);
+  });
+});
+
+describe('a daemon that goes in order', () => {
+  test('says what it has looked at, and answers that', async () => {
+    const core = new CoreInMemory();
+    const [client, plain] = [await ready(core), await core.ready()];
+    client.call(1);
+    plain.call(1);
+    await core.settle();
+    const taken = client.sent.length;
+    const gone = core.manager.drain().then(() => core.manager.close('restart'));
+    client.call(2);
+    plain.call(2);
+    await core.settle();
+    expect(calls(core)).toHaveLength(2);
+    for (const call of calls(core)) core.server().answer(call);
+    await core.pass(1000);
+    await gone;
+    expect(idsOf(client)).toEqual([1]);
+    expect(client.leaving).toEqual({ received: taken, reason: 'restart' });
+    expect(plain.received.map(({ id, error }) => [id, codeOf({ error } as Message)])).toEqual([
+      [2, 'SHUTTING_DOWN'],
+      [1, undefined],
+    ]);
+  });
+
+  test('leaves what it could not answer in time without an answer, and cancels it', async () => {
+    const core = new CoreInMemory({ limits: { drainTimeoutMs: 2000 } });
+    const [client, away] = [await ready(core), await ready(core)];
+    client.call(1);
+    away.call(1);
+    await core.settle();
+    away.drop();
+    await core.settle();
+    const gone = core.manager.drain().then(() => core.manager.close());
+    await core.pass(4000);
+    await gone;
+    expect(idsOf(client)).toEqual([]);
+    expect(client.leaving).toEqual({ received: client.sent.length, reason: 'stop' });
+    expect(core.server().cancelled).toHaveLength(2);
+    expect(core.manager.isEmpty).toBe(true);
+  });
+
+  test('does not wait for the calls of those who are away', async () => {
+    const core = new CoreInMemory();
+    const away = await ready(core);
+    away.call(1);
+    await core.settle();
+    away.drop();
+    await core.settle();
+    await core.manager.drain();
+    const gone = core.manager.close();
+    await core.settle();
+    await gone;
+    expect(core.manager.isEmpty).toBe(true);
+  });
+});
+
+describe('a request that may have been carried out before the bridge was started again', () => {
+  const inputSchema = { type: 'object' };
+  const SAFE = { name: 'safe', inputSchema, annotations: { readOnlyHint: true } };
+  const TOOL = { name: 'tool', inputSchema };
+  const announce = (client: ResumingClient, ...ids: (number | string)[]): void =>
+    client.say({ jsonrpc: '2.0', method: 'bridge/again', params: { ids } });
+
+  test('is made only if that does no harm', async () => {
+    const core = new CoreInMemory({ definition: { trustHints: true } });
+    core.server().has({ tools: [SAFE, TOOL] });
+    const client = await ready(core);
+    await core.settle();
+    announce(client, 1, 2, 3, 4, 'five');
+    client.call(1, 'safe');
+    client.call(2, 'tool');
+    client.say({ jsonrpc: '2.0', id: 3, method: 'tools/list' });
+    client.say({ jsonrpc: '2.0', id: 4, method: 'server/specific' });
+    client.call('five', 'tool');
+    client.call(6, 'tool');
+    await core.settle();
+    expect(calls(core).map(({ params }) => params?.name)).toEqual(['safe', 'tool']);
+    for (const call of calls(core)) core.server().answer(call);
+    await core.settle();
+    const outcomes = [1, 2, 3, 4, 'five', 6].map((id) => client.answersTo(id).map(codeOf));
+    expect(outcomes).toEqual([
+      [undefined],
+      ['OUTCOME_UNKNOWN'],
+      [undefined],
+      ['OUTCOME_UNKNOWN'],
+      ['OUTCOME_UNKNOWN'],
+      [undefined],
+    ]);
+    expect(client.answersTo(2)[0]?.error).toMatchObject({
+      code: -32603,
+      message: 'The bridge was restarted while this call was under way; whether it was done is not known',
+    });
+    // The id is free for another request now.
+    client.call(2, 'tool');
+    await core.settle();
+    expect(calls(core)).toHaveLength(3);
+  });
+
+  test('is not made where hints are not trusted', async () => {
+    const core = new CoreInMemory();
+    core.server().has({ tools: [SAFE] });
+    const client = await ready(core);
+    await core.settle();
+    announce(client, 1);
+    client.call(1, 'safe');
+    await core.settle();
+    expect(client.answersTo(1).map(codeOf)).toEqual(['OUTCOME_UNKNOWN']);
+  });
+
+  test.each([
+    ['all', (name: string) => ({ name: `memory__${name}`, arguments: {} })],
+    [
+      'discover',
+      (name: string) => ({ name: 'execute_tool', arguments: { server: 'memory', tool: name, arguments: {} } }),
+    ],
+  ])('goes by the same rule in the view %s', async (view, paramsOf) => {
+    const core = new CoreInMemory({ definition: { trustHints: true } });
+    core.server().has({ tools: [SAFE, TOOL] });
+    const client = await ready(core, { 'mcp-bridge/view': view });
+    client.say({ jsonrpc: '2.0', id: 0, method: 'tools/call', params: paramsOf('safe') });
+    // The first check of arguments loads what checks them.
+    while (calls(core).length === 0) await core.settle();
+    announce(client, 1, 2, 3);
+    client.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: paramsOf('safe') });
+    client.say({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: paramsOf('tool') });
+    client.say({ jsonrpc: '2.0', id: 3, method: 'tools/list' });
+    await core.settle();
+    expect(calls(core).map(({ params }) => params?.name)).toEqual(['safe', 'safe']);
+    for (const call of calls(core)) core.server().answer(call);
+    await core.settle();
+    expect([1, 2, 3].map((id) => client.answersTo(id).length)).toEqual([1, 1, 1]);
+    expect(JSON.stringify(client.answersTo(2)[0])).toContain('OUTCOME_UNKNOWN');
+    expect(core.openSlots).toBe(0);
+  });
+});

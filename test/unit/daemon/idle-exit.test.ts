@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { IdleExit } from '../../../src/daemon/idle-exit.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+function watching(comesAtLast = false) {
+  const clock = new FakeClock();
+  const users = { count: 0 };
+  const seen: string[] = [];
+  const exit = new IdleExit({
+    clock,
+    idleMs: 10_000,
+    isInUse: () => users.count > 0,
+    retreat: () => {
+      seen.push('retreats');
+      if (comesAtLast) users.count++;
+      return Promise.resolve();
+    },
+    comeBack: () => {
+      seen.push('is back');
+      users.count--;
+    },
+    leave: () => void seen.push('leaves'),
+  });
+  return { clock, users, exit, seen };
+}
+const settle = () => new Promise(setImmediate);
+
+describe('a daemon that nobody uses', () => {
+  test('leaves once, when that has lasted', async () => {
+    const { clock, seen } = watching();
+    clock.advance(9_000);
+    expect(seen).toEqual([]);
+    clock.advance(5_000);
+    await settle();
+    clock.advance(60_000);
+    await settle();
+    expect(seen).toEqual(['retreats', 'leaves']);
+  });
+
+  test('waits anew after somebody has used it, be it between two looks', () => {
+    const { clock, users, exit, seen } = watching();
+    users.count = 1;
+    clock.advance(60_000);
+    users.count = 0;
+    clock.advance(8_500);
+    exit.used();
+    clock.advance(9_000);
+    expect(seen).toEqual([]);
+    clock.advance(2_000);
+    expect(seen).toEqual(['retreats']);
+  });
+
+  test('stays if somebody comes at the last moment, and tries again later', async () => {
+    const { clock, seen } = watching(true);
+    clock.advance(10_000);
+    await settle();
+    clock.advance(9_000);
+    expect(seen).toEqual(['retreats', 'is back']);
+    clock.advance(1_000);
+    expect(seen).toEqual(['retreats', 'is back', 'retreats']);
+  });
+
+  test('does nothing more once it is closed, be it in the middle of a retreat', async () => {
+    const { clock, exit, seen } = watching();
+    clock.advance(10_000);
+    exit.close();
+    await settle();
+    clock.advance(60_000);
+    expect([seen, clock.pending]).toEqual([['retreats'], 0]);
+  });
+});
