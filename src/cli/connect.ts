@@ -2,14 +2,17 @@
 
 import type { Socket } from 'node:net';
 import type { Located } from '../client/locate.ts';
+import { openOrStart as openAgain } from '../client/open-or-start.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { answerUnavailable, relay } from '../shim/connect.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { systemClock } from '../util/clock.ts';
+import { sleep } from '../util/sleep.ts';
 import { readArguments, type Values } from './arguments.ts';
 import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate } from './locate.ts';
-import { openOrStart } from './open-bridge.ts';
+import { openOrStart, startSettings } from './open-bridge.ts';
 import { CONNECT } from './options.ts';
 
 export async function connect(args: readonly string[], host: CliHost): Promise<number> {
@@ -32,19 +35,30 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     await answerUnavailable(stdin, stdout, error);
     return FAILED;
   }
-  const clientEndedIt = await relay({ stdin, stdout, socket, meta: introduction(values, located, host) });
-  if (clientEndedIt) return DONE;
-  throw new BridgeError('DAEMON_NOT_RUNNING', 'The daemon has closed the connection', {
-    hint: 'See: mcp-bridge status',
+  const { where, reconnect } = located;
+  const start = startSettings(located, values, host);
+  const error = await relay({
+    stdin,
+    stdout,
+    socket,
+    meta: introduction(values, located, host),
+    dial: (mayStart) => openAgain(where(), mayStart ? start : undefined),
+    path: where,
+    reconnect,
+    clock: systemClock,
+    sleep,
+    random: Math.random,
   });
+  if (error !== undefined) throw error;
+  return DONE;
 }
 
 function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, string> {
-  const { config } = located.loaded;
-  const clientId = values['mcp-client-id'] ?? host.environment.MCP_CLIENT_ID ?? config.clientId;
-  const view = values.server === undefined ? (values.view ?? config.view) : `server:${values.server}`;
+  const { loaded, clientId } = located;
+  const view = values.server === undefined ? (values.view ?? loaded.config.view) : `server:${values.server}`;
+  const project = host.environment.CLAUDE_PROJECT_DIR;
   return {
-    'mcp-bridge/cwd': host.cwd,
+    'mcp-bridge/cwd': project?.startsWith('/') === true ? project : host.cwd,
     ...(clientId ? { 'mcp-bridge/clientId': clientId } : {}),
     ...(view ? { 'mcp-bridge/view': view } : {}),
   };

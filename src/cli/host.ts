@@ -13,6 +13,8 @@ export interface CliHost {
   readonly node: string;
   readonly program: string;
   readonly version: string;
+  /** The version and what the program was made of. */
+  readonly build: string;
   /** Calls `listener` when the person presses Ctrl-C, instead of ending; gives back what ends that. */
   onInterrupt(listener: () => void): () => void;
 }

@@ -8,6 +8,7 @@ import type { CliHost } from './host.ts';
 import { serve } from './serve.ts';
 
 declare const MCP_BRIDGE_VERSION: string;
+declare const MCP_BRIDGE_BUILD: string;
 
 async function run(args: readonly string[], host: CliHost): Promise<number> {
   const [verb, ...rest] = args;
@@ -38,6 +39,7 @@ const host: CliHost = {
   node: process.execPath,
   program: import.meta.filename,
   version: MCP_BRIDGE_VERSION,
+  build: MCP_BRIDGE_BUILD,
   onInterrupt(listener) {
     process.once('SIGINT', listener);
     return () => process.off('SIGINT', listener);

@@ -23,7 +23,11 @@ export const LOGGING = {
   'log-file': { type: 'string', describe: 'Where to log, instead of stderr' },
 } as const satisfies Options;
 
-export const SERVE = { ...WHERE, ...LOGGING } as const satisfies Options;
+export const SERVE = {
+  ...WHERE,
+  ...LOGGING,
+  autostarted: { type: 'boolean', describe: 'End when nobody has used it for daemon.idleExitMs' },
+} as const satisfies Options;
 
 export const CONNECT = {
   ...WHERE,

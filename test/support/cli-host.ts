@@ -41,6 +41,7 @@ export function fakeHost(
       homedir: home,
       program: '/nowhere/mcp-bridge',
       version: '0',
+      build: '0+1',
       node: process.execPath,
     },
     environment: { HOME: home, MCP_BRIDGE_SOCKET: `${home}/b.sock`, ...env },
