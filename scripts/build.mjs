@@ -63,6 +63,7 @@ await Promise.all([
     outdir: 'dist',
     entryPoints: {
       commands: 'src/cli/commands.ts',
+      client: 'src/client/index.ts',
       'start-daemon': 'src/client/start-daemon.ts',
       'example-server': 'src/daemon/example-server.ts',
       discovery: 'src/discovery/index.ts',

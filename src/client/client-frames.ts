@@ -145,9 +145,12 @@ export class ClientFrames {
     const items = isBatch ? (findItems(b, skipSpace(b, start)) ?? []) : [];
     if (items.length === 0) return this.#pass({ b, start, end, request: undefined });
     for (const { from, to } of items) {
-      const item = Buffer.concat([b.subarray(from, to), NEWLINE]);
-      if (item[0] === OPEN_ARRAY) this.#pass({ b: item, start: 0, end: to - from, request: undefined });
-      else this.frame(item, 0, to - from);
+      // A batch within a batch stays one, and the daemon says that it is none.
+      const isNested = b[from] === OPEN_ARRAY;
+      const [open, close] = isNested ? ['[', ']'] : ['', ''];
+      const item = Buffer.concat([Buffer.from(open), b.subarray(from, to), Buffer.from(close), NEWLINE]);
+      if (isNested) this.#pass({ b: item, start: 0, end: item.length - 1, request: undefined });
+      else this.frame(item, 0, item.length - 1);
     }
   }
 }
