@@ -5,10 +5,11 @@ import type { DecideValues } from './approve.ts';
 import type { AuthValues } from './auth.ts';
 import { clients, reload, start, status, stop } from './daemon-verbs.ts';
 import type { DiscoverValues } from './discover.ts';
+import type { DoctorValues } from './doctor.ts';
 import { withEditingVerbs } from './editing-verbs.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { APPROVE, AUTH, CONNECT, DISCOVER, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
+import { APPROVE, AUTH, CONNECT, DISCOVER, DOCTOR, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
 import type { PolicyValues } from './policy.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
 import { checkVerb, usageError } from './usage.ts';
@@ -103,6 +104,12 @@ function withDaemonVerbs(parser: Argv, does: Does): Argv {
     )
     .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(WHERE), does(stop))
     .command('reload', 'Look for servers anew, and show what has changed', (y) => y.options(LISTING), does(reload))
+    .command(
+      'doctor',
+      'Say which bridge is used here and why, and what is wrong with it',
+      (y) => y.options(DOCTOR),
+      does(async (values: DoctorValues, host) => (await import('./doctor.ts')).doctor(values, host)),
+    )
     .command('serve', 'Run the daemon in the foreground', (y) => y.options(SERVE), elsewhere)
     .command(
       'connect',

@@ -1,6 +1,7 @@
 // `mcp-bridge connect`: a stdio MCP server for any client's config, which is the bridge.
 
 import type { Socket } from 'node:net';
+import { notedBuild } from '../client/daemon-build.ts';
 import type { Located } from '../client/locate.ts';
 import { openOrStart as openAgain } from '../client/open-or-start.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
@@ -28,6 +29,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     refuseBelowBridge(host.environment);
     located = await locate(values, host);
     if (located.configError !== undefined) stderr.write(lineFor(located.configError));
+    if (startSettings(located, values, host) !== undefined) await replaceIfOlder(located.path, host);
     socket = await openOrStart(located, values, host);
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
@@ -51,6 +53,14 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   });
   if (error !== undefined) throw error;
   return DONE;
+}
+
+async function replaceIfOlder(path: string, host: CliHost): Promise<void> {
+  const build = notedBuild(path);
+  if (build === undefined || build === host.build) return;
+  const { replaceOlder } = await import('../client/older-daemon.ts');
+  const remark = await replaceOlder(path, host);
+  if (remark !== undefined) host.stderr.write(`mcp-bridge: ${remark}\n`);
 }
 
 function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, string> {

@@ -86,6 +86,8 @@ export const LISTING = {
   json: { type: 'boolean', describe: 'Print JSON, for scripts' },
 } as const satisfies Options;
 
+export const DOCTOR = { ...LISTING, 'mcp-client-id': CONNECT['mcp-client-id'] } as const satisfies Options;
+
 const PROJECT = {
   ...WHERE,
   cwd: { type: 'string', describe: 'The directory whose project is looked at, instead of this one' },

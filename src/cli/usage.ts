@@ -26,6 +26,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   start: '',
   stop: '',
   reload: '',
+  doctor: '',
   serve: '',
   connect: '',
 };

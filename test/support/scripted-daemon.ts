@@ -145,7 +145,7 @@ export class ScriptedDaemon {
         session.isInitialized = true;
         return;
       case 'bridge/again':
-        for (const id of message.params?.ids as unknown[]) session.announced.add(id);
+        for (const id of (message.params?.ids ?? []) as unknown[]) session.announced.add(id);
         return;
       case 'bridge/leave':
         this.#sessions.delete(session.token);

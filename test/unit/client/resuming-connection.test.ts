@@ -359,9 +359,21 @@ type Step =
   | { do: 'advance'; ms: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('say' as const), what: fc.constantFrom('unsafe', 'safe', 'list', 'cancel', 'note') }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('take', 'give'), bytes: fc.oneof(fc.nat(400), fc.constant(1e9)) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('answer', 'ask', 'start', 'start', 'drop', 'kill', 'leave') }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('say' as const),
+      what: fc.constantFrom('unsafe', 'safe', 'list', 'cancel', 'note'),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constantFrom('take', 'give'), bytes: fc.oneof(fc.nat(400), fc.constant(1e9)) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constantFrom('answer', 'ask', 'start', 'start', 'drop', 'kill', 'leave') }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.nat(3000) }) },
 );
 
