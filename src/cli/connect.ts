@@ -44,6 +44,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     stdout,
     socket,
     meta: introduction(values, located, host),
+    onTerminate: (leave) => host.onTerminate(leave),
     dial: (mayStart) => openAgain(where(), mayStart ? start : undefined),
     path: where,
     reconnect,

@@ -17,4 +17,6 @@ export interface CliHost {
   readonly build: string;
   /** Calls `listener` when the person presses Ctrl-C, instead of ending; gives back what ends that. */
   onInterrupt(listener: () => void): () => void;
+  /** Calls `listener` when the process is told to end, instead of ending. */
+  onTerminate(listener: () => void): void;
 }

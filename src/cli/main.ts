@@ -44,6 +44,9 @@ const host: CliHost = {
     process.once('SIGINT', listener);
     return () => process.off('SIGINT', listener);
   },
+  onTerminate(listener) {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, listener);
+  },
 };
 
 void run(process.argv.slice(2), host)

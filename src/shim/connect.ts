@@ -12,6 +12,8 @@ export interface Relay extends Omit<ConnectionOptions, 'client'> {
   readonly stdout: Writable;
   /** The first connection to the daemon. */
   readonly socket: Parameters<ResumingConnection['open']>[0];
+  /** Calls back when this process is told to end. */
+  readonly onTerminate: (leave: () => void) => void;
 }
 
 /** The daemon has a limit of its own; this is what its config may raise that to. */
@@ -22,7 +24,7 @@ const SPACE_MS = 1000;
 const NOT_UTF8: Buffer = Buffer.from([0xff, 0x0a]);
 
 /** Relays until the client has ended it, and has every answer; or to the error for which it cannot go on. */
-export function relay({ stdin, stdout, socket, ...options }: Relay): Promise<BridgeError | undefined> {
+export function relay({ stdin, stdout, socket, onTerminate, ...options }: Relay): Promise<BridgeError | undefined> {
   return new Promise((resolve) => {
     let takes = true;
     let asking: NodeJS.Timeout | undefined;
@@ -66,6 +68,8 @@ export function relay({ stdin, stdout, socket, ...options }: Relay): Promise<Bri
       takes = true;
       connection.taken();
     });
+    // Else the daemon would keep the session for a client that does not come back.
+    onTerminate(clientGone);
     connection.open(socket);
   });
 }

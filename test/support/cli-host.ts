@@ -52,5 +52,6 @@ export function fakeHost(
       interrupted.once('interrupt', listener);
       return () => interrupted.off('interrupt', listener);
     },
+    onTerminate: () => undefined,
   };
 }
