@@ -77,7 +77,8 @@ export class ResumingConnection {
   readonly #fromClient: ClientFrames;
   readonly #fromDaemon: DaemonFrames;
   readonly #pace = new AttemptPace();
-  readonly #over = new AbortController();
+  /** Ends what is done to come back. Made when it is needed: in Node its first use takes as long as all else here. */
+  #over: AbortController | undefined;
   /** `asleep`: there is no daemon, and nobody needs one. */
   #state: 'live' | 'away' | 'asleep' | 'closed' = 'asleep';
   #link: DaemonLink | undefined;
@@ -263,6 +264,7 @@ export class ResumingConnection {
   async #comeBack(): Promise<void> {
     this.#state = 'away';
     const { clock, path, sleep, random, reconnect: settings, client } = this.#options;
+    this.#over ??= new AbortController();
     try {
       if (!settings.isEnabled) throw lost(path());
       await reconnect({
@@ -414,7 +416,7 @@ export class ResumingConnection {
     this.#state = 'closed';
     this.#fromClient.isLive = false;
     this.#endGreeting();
-    this.#over.abort();
+    this.#over?.abort();
     const link = this.#link;
     this.#link = undefined;
     link?.leave();
