@@ -11,7 +11,7 @@ const mayUse = {
   editing: ['util', 'wire', 'core', 'local', 'config', 'discovery'],
   downstream: ['util', 'wire', 'core', 'local', 'auth'],
   client: ['util', 'wire', 'local', 'config'],
-  shim: ['util', 'client'],
+  shim: ['util', 'wire', 'client'],
   cli: ['util', 'client', 'config', 'local', 'registry', 'auth', 'discovery', 'editing', 'shim'],
   catalog: ['util', 'wire', 'core', 'local'],
   daemon: ['util', 'wire', 'core', 'local', 'config', 'registry', 'discovery', 'downstream', 'catalog'],

@@ -38,6 +38,7 @@ const elsewhere = {
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /\/commands\.ts$/ }, () => ({ path: './commands.js', external: true }));
     onResolve({ filter: /\/start-daemon\.ts$/ }, () => ({ path: './start-daemon.js', external: true }));
+    onResolve({ filter: /\/older-daemon\.ts$/ }, () => ({ path: './older-daemon.js', external: true }));
     // Required and not imported, so that the loader of ES modules stays asleep.
     onResolve({ filter: /\/daemon\/start\.ts$/ }, () => ({ path: 'daemon', namespace: 'required' }));
     onResolve({ filter: /^\.\/daemon\.cjs$/ }, () => ({ path: './daemon.cjs', external: true }));
@@ -63,7 +64,9 @@ await Promise.all([
     outdir: 'dist',
     entryPoints: {
       commands: 'src/cli/commands.ts',
+      client: 'src/client/index.ts',
       'start-daemon': 'src/client/start-daemon.ts',
+      'older-daemon': 'src/client/older-daemon.ts',
       'example-server': 'src/daemon/example-server.ts',
       discovery: 'src/discovery/index.ts',
       registry: 'src/registry/index.ts',

@@ -6,10 +6,24 @@ import type { AuthValues } from './auth.ts';
 import type { ConfigValues } from './config.ts';
 import { clients, reload, start, status, stop } from './daemon-verbs.ts';
 import type { DiscoverValues } from './discover.ts';
+import type { DoctorValues } from './doctor.ts';
 import { withEditingVerbs } from './editing-verbs.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { APPROVE, AUTH, CONFIG, CONNECT, DISCOVER, LISTING, LOGGING, POLICY, REJECT, SERVE, WHERE } from './options.ts';
+import {
+  APPROVE,
+  AUTH,
+  CONFIG,
+  CONNECT,
+  DISCOVER,
+  DOCTOR,
+  LISTING,
+  LOGGING,
+  POLICY,
+  REJECT,
+  SERVE,
+  WHERE,
+} from './options.ts';
 import type { PolicyValues } from './policy.ts';
 import { restart, upgrade } from './restart.ts';
 import { withRunningVerbs } from './running-verbs.ts';
@@ -135,6 +149,12 @@ function withDaemonVerbs(parser: Argv, does: Does): Argv {
       does(upgrade),
     )
     .command('reload', 'Look for servers anew, and show what has changed', (y) => y.options(LISTING), does(reload))
+    .command(
+      'doctor',
+      'Say which bridge is used here and why, and what is wrong with it',
+      (y) => y.options(DOCTOR),
+      does(async (values: DoctorValues, host) => (await import('./doctor.ts')).doctor(values, host)),
+    )
     .command('serve', 'Run the daemon in the foreground', (y) => y.options(SERVE), elsewhere)
     .command(
       'connect',

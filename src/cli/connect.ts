@@ -1,15 +1,19 @@
 // `mcp-bridge connect`: a stdio MCP server for any client's config, which is the bridge.
 
 import type { Socket } from 'node:net';
+import { notedBuild } from '../client/daemon-build.ts';
 import type { Located } from '../client/locate.ts';
+import { openOrStart as openAgain } from '../client/open-or-start.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { answerUnavailable, relay } from '../shim/connect.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { systemClock } from '../util/clock.ts';
+import { sleep } from '../util/sleep.ts';
 import { readArguments, type Values } from './arguments.ts';
 import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate } from './locate.ts';
-import { openOrStart } from './open-bridge.ts';
+import { openOrStart, startSettings } from './open-bridge.ts';
 import { CONNECT } from './options.ts';
 
 export async function connect(args: readonly string[], host: CliHost): Promise<number> {
@@ -25,6 +29,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     refuseBelowBridge(host.environment);
     located = await locate(values, host);
     if (located.configError !== undefined) stderr.write(lineFor(located.configError));
+    if (startSettings(located, values, host) !== undefined) await replaceIfOlder(located.path, host);
     socket = await openOrStart(located, values, host);
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
@@ -32,19 +37,39 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     await answerUnavailable(stdin, stdout, error);
     return FAILED;
   }
-  const clientEndedIt = await relay({ stdin, stdout, socket, meta: introduction(values, located, host) });
-  if (clientEndedIt) return DONE;
-  throw new BridgeError('DAEMON_NOT_RUNNING', 'The daemon has closed the connection', {
-    hint: 'See: mcp-bridge status',
+  const { where, reconnect } = located;
+  const start = startSettings(located, values, host);
+  const error = await relay({
+    stdin,
+    stdout,
+    socket,
+    meta: introduction(values, located, host),
+    onEnd: (leave) => host.onEnd(leave),
+    dial: (mayStart) => openAgain(where(), mayStart ? start : undefined),
+    path: where,
+    reconnect,
+    clock: systemClock,
+    sleep,
+    random: Math.random,
   });
+  if (error !== undefined) throw error;
+  return DONE;
+}
+
+async function replaceIfOlder(path: string, host: CliHost): Promise<void> {
+  const build = notedBuild(path);
+  if (build === undefined || build === host.build) return;
+  const { replaceOlder } = await import('../client/older-daemon.ts');
+  const remark = await replaceOlder(path, host);
+  if (remark !== undefined) host.stderr.write(`mcp-bridge: ${remark}\n`);
 }
 
 function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, string> {
-  const { config } = located.loaded;
-  const clientId = values['mcp-client-id'] ?? host.environment.MCP_CLIENT_ID ?? config.clientId;
-  const view = values.server === undefined ? (values.view ?? config.view) : `server:${values.server}`;
+  const { loaded, clientId } = located;
+  const view = values.server === undefined ? (values.view ?? loaded.config.view) : `server:${values.server}`;
+  const project = host.environment.CLAUDE_PROJECT_DIR;
   return {
-    'mcp-bridge/cwd': host.cwd,
+    'mcp-bridge/cwd': project?.startsWith('/') === true ? project : host.cwd,
     ...(clientId ? { 'mcp-bridge/clientId': clientId } : {}),
     ...(view ? { 'mcp-bridge/view': view } : {}),
   };

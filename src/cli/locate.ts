@@ -1,21 +1,27 @@
 // Finds the bridge for a verb, from its options and the process that it runs in.
 
-import { type Located, locateBridge } from '../client/locate.ts';
+import { type Located, type LocateOptions, locateBridge } from '../client/locate.ts';
 import type { CliHost } from './host.ts';
 
 export interface WhereValues {
   readonly 'mcp-bridge-socket'?: string | undefined;
+  readonly 'mcp-client-id'?: string | undefined;
   readonly config?: string | undefined;
 }
 
 /** `startsHere`: the verb makes a daemon of what is configured in the working directory. */
 export function locate(values: WhereValues, host: CliHost, startsHere = false): Promise<Located> {
-  return locateBridge({
+  return locateBridge(locateOptions(values, host, startsHere));
+}
+
+export function locateOptions(values: WhereValues, host: CliHost, startsHere = false): LocateOptions {
+  return {
     socketFlag: values['mcp-bridge-socket'],
+    clientIdFlag: values['mcp-client-id'],
     configFile: values.config,
     runsPrograms: startsHere,
     ...placeOf(host),
-  });
+  };
 }
 
 /** What of a process says where things are. */

@@ -90,6 +90,7 @@ export const LISTING = {
 } as const satisfies Options;
 
 export const CONFIG = { config: WHERE.config, json: LISTING.json } as const satisfies Options;
+export const DOCTOR = { ...LISTING, 'mcp-client-id': CONNECT['mcp-client-id'] } as const satisfies Options;
 
 const PROJECT = {
   ...WHERE,

@@ -32,6 +32,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   restart: '',
   upgrade: '',
   reload: '',
+  doctor: '',
   serve: '',
   connect: '',
 };

@@ -1,11 +1,14 @@
-// How a client finds its bridge: by flag, environment, config file or default, just as the daemon does.
+// How a client finds its bridge: by flag, environment, config file or default, just as the daemon does; and by which id
+// and how it goes there. The library, `connect` and all verbs ask here.
 
 import { findConfigFile, type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
 import { type SocketPath, socketPath } from '../local/socket-path.ts';
+import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 
 export interface LocateOptions {
   readonly socketFlag?: string | undefined;
+  readonly clientIdFlag?: string | undefined;
   readonly configFile?: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -15,21 +18,37 @@ export interface LocateOptions {
 }
 
 export interface Located extends SocketPath {
+  /** Looks again: the default is another one while another user holds its name. */
+  readonly where: () => string;
+  /** Undefined leaves it to the daemon. */
+  readonly clientId: string | undefined;
+  /** Whether a daemon is started where none runs. */
+  readonly autoConnect: boolean;
+  readonly reconnect: ReconnectSettings;
   readonly loaded: LoadedConfig;
   /** A config file that cannot be read: whoever needs nothing else of it goes on without it. */
   readonly configError: BridgeError | undefined;
 }
 
 export async function locateBridge(options: LocateOptions): Promise<Located> {
-  const { socketFlag, environment, cwd } = options;
+  const { socketFlag, clientIdFlag, environment, cwd } = options;
   const { loaded, configError } = await tryConfig(options);
-  const found = socketPath({
-    flag: socketFlag,
-    environment: environment.MCP_BRIDGE_SOCKET,
-    config: loaded.config.socketPath,
-    cwd,
-  });
-  return { ...found, loaded, configError };
+  const { config } = loaded;
+  const wishes = { flag: socketFlag, environment: environment.MCP_BRIDGE_SOCKET, config: config.socketPath, cwd };
+  return {
+    ...socketPath(wishes),
+    where: () => socketPath(wishes).path,
+    clientId: clientIdFlag || environment.MCP_CLIENT_ID || config.clientId,
+    autoConnect: config.autoConnect,
+    reconnect: config.reconnect,
+    loaded,
+    configError,
+  };
+}
+
+/** The config that a daemon started here reads: it is for all of this user's clients, so no directory configures it. */
+export function serveArgsOf({ loaded: { file, origin } }: Located): string[] {
+  return file === undefined || origin === 'directory' ? [] : ['--config', file];
 }
 
 async function tryConfig({ configFile, environment, cwd, homedir, runsPrograms }: LocateOptions): Promise<{

@@ -1,11 +1,12 @@
-// Starts a daemon in the background and waits until it takes connections. However many do this at once, the path's
-// lock lets one of their daemons live, and all of them wait for that one.
+// Starts a daemon in the background and waits until it takes connections. However many do this at once, one of them
+// starts it and the others wait for it; and should two start one all the same, the path's lock lets one of them live.
 
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import pRetry from 'p-retry';
+import { LockFile } from '../local/lock-file.ts';
 import { makeTree } from '../local/make-tree.ts';
 import { stateDir } from '../local/state-dir.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
@@ -25,15 +26,44 @@ const CONNECT_RETRIES = { retries: 24, minTimeout: 20, maxTimeout: 1000, factor:
 /** For one that is still going away, which may take as long as its calls do. */
 const START_RETRIES = { retries: 60, minTimeout: 100, maxTimeout: 500, factor: 1.5, maxRetryTime: 30_000 };
 const TAIL_BYTES = 4000;
+/** How often those that wait for another one's daemon look for it. */
+const LOOK_MS = 10;
 
 /** A connection to the daemon that now runs, and where that one logs. */
 export async function startDaemon(options: StartOptions): Promise<{ socket: Socket; logFile: string }> {
   const logFile = join(stateDir(options.environment, options.homedir), 'daemon.log');
-  const socket = await pRetry(() => startOnce(options, logFile), {
+  const socket = await pRetry(() => startAlone(options, logFile), {
     ...START_RETRIES,
     shouldRetry: ({ error }) => error instanceof BridgeError && error.code === 'DAEMON_ALREADY_RUNNING',
   });
   return { socket, logFile };
+}
+
+/** A process that is started costs more than all the waiting of those who need it. */
+async function startAlone(options: StartOptions, logFile: string): Promise<Socket> {
+  const name = options.path.replace(/[^\w.-]/g, '_').slice(-200);
+  makeDir(logFile);
+  const lockFile = join(dirname(logFile), `start-${name}.lock`);
+  for (;;) {
+    const lock = LockFile.take(lockFile);
+    try {
+      const running = await openIfRunning(options.path);
+      if (running !== undefined) return running;
+      if (lock !== undefined) return await startOnce(options, logFile);
+    } finally {
+      lock?.release();
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+async function openIfRunning(path: string): Promise<Socket | undefined> {
+  try {
+    return await openBridgeSocket(path);
+  } catch (error) {
+    if (error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING') return undefined;
+    throw error;
+  }
 }
 
 async function startOnce(options: StartOptions, logFile: string): Promise<Socket> {
@@ -67,17 +97,28 @@ async function startOnce(options: StartOptions, logFile: string): Promise<Socket
   }
 }
 
-function openLog(logFile: string): number {
+function makeDir(logFile: string): void {
   try {
     makeTree(dirname(logFile), 0o700);
+  } catch (error) {
+    throw logError(logFile, error);
+  }
+}
+
+function openLog(logFile: string): number {
+  try {
     return openSync(logFile, 'a', 0o600);
   } catch (error) {
-    const why = systemCode(error) ?? 'unknown error';
-    throw new BridgeError('DAEMON_START_FAILED', `Cannot write the daemon's log ${logFile}: ${why}`, {
-      cause: error,
-      hint: 'Set XDG_STATE_HOME to a directory of yours.',
-    });
+    throw logError(logFile, error);
   }
+}
+
+function logError(logFile: string, error: unknown): BridgeError {
+  const why = systemCode(error) ?? 'unknown error';
+  return new BridgeError('DAEMON_START_FAILED', `Cannot write the daemon's log ${logFile}: ${why}`, {
+    cause: error,
+    hint: 'Set XDG_STATE_HOME to a directory of yours.',
+  });
 }
 
 function startError(said: string, logFile: string, cause: unknown): BridgeError {

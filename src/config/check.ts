@@ -92,7 +92,7 @@ function readPlaces(node: Node, place: string, places: Map<string, Place>): Find
   return repeated;
 }
 
-const ABOUT_THE_KEY = /^(?:is not known|has no effect|stands here)/;
+const ABOUT_THE_KEY = /^(?:is not known|stands here)/;
 
 /** Of what is not there, that of what it should be in. */
 function offsetOf({ place, problem }: Finding, places: ReadonlyMap<string, Place>): number {

@@ -38,17 +38,11 @@ export class Reader {
     this.findings.push({ level: 'error', place, problem, hint });
   }
 
-  /** Says which keys nobody knows, and which nobody heeds yet. */
-  keys(
-    fields: Record<string, unknown>,
-    place: string,
-    known: readonly string[],
-    unheeded: readonly string[] = [],
-  ): void {
+  /** Says which keys nobody knows. */
+  keys(fields: Record<string, unknown>, place: string, known: readonly string[]): void {
     for (const key of Object.keys(fields)) {
       const where = place === '' ? key : `${place}.${key}`;
-      if (unheeded.includes(key)) this.findings.push({ level: 'warning', place: where, problem: 'has no effect yet' });
-      else if (!known.includes(key)) this.mistake(where, 'is not known', guessFor(key, known));
+      if (!known.includes(key)) this.mistake(where, 'is not known', guessFor(key, known));
     }
   }
 

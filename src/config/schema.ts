@@ -4,6 +4,7 @@
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
+import { DEFAULT_RECONNECT, type ReconnectSettings } from '../util/backoff.ts';
 import { membersOf } from '../util/json-value.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
@@ -15,6 +16,9 @@ import { toolRulesOf } from './tool-rules.ts';
 
 export interface Config {
   readonly socketPath: string | undefined;
+  /** Whether clients start a daemon where none runs. */
+  readonly autoConnect: boolean;
+  readonly reconnect: ReconnectSettings;
   readonly clientId: string | undefined;
   readonly view: string | undefined;
   readonly servers: readonly ServerDefinition[];
@@ -63,6 +67,8 @@ const NO_REGISTRIES = { files: [], mayBeRemote: false };
 
 export const EMPTY_CONFIG: Config = {
   socketPath: undefined,
+  autoConnect: true,
+  reconnect: DEFAULT_RECONNECT,
   clientId: undefined,
   view: undefined,
   servers: [],
@@ -103,11 +109,13 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
   const bridge = reader.section(root.mcpBridge, 'mcpBridge');
   const client = reader.section(root.client, 'client');
   const servers = reader.section(root.mcpServers, 'mcpServers');
-  reader.keys(bridge, 'mcpBridge', ['socketPath'], ['autoConnect', 'reconnect']);
+  reader.keys(bridge, 'mcpBridge', ['socketPath', 'autoConnect', 'reconnect']);
   reader.keys(client, 'client', ['id', 'view']);
   const socketPath = reader.text(bridge.socketPath, 'mcpBridge.socketPath');
   const config: Config = {
     socketPath: socketPath === undefined ? undefined : resolvePath(socketPath),
+    autoConnect: reader.flag(bridge.autoConnect, 'mcpBridge.autoConnect', true),
+    reconnect: reconnectOf(reader, bridge.reconnect),
     clientId: reader.text(client.id, 'client.id'),
     view: viewOf(reader, client.view),
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
@@ -128,6 +136,20 @@ function viewOf(reader: Reader, value: unknown): string | undefined {
   if (view === undefined || /^(?:discover|all|server:.+)$/s.test(view)) return view;
   reader.fault('client.view', 'is discover, all, or server:NAME');
   return undefined;
+}
+
+function reconnectOf(reader: Reader, value: unknown): ReconnectSettings {
+  const place = 'mcpBridge.reconnect';
+  const fields = reader.section(value, place);
+  reader.keys(fields, place, ['enabled', 'maxAttempts', 'initialDelayMs', 'maxDelayMs']);
+  const count = (key: 'maxAttempts' | 'initialDelayMs' | 'maxDelayMs', least: number, most: number): number =>
+    reader.count(fields[key], `${place}.${key}`, { otherwise: DEFAULT_RECONNECT[key], least, most });
+  return {
+    isEnabled: reader.flag(fields.enabled, `${place}.enabled`, DEFAULT_RECONNECT.isEnabled),
+    maxAttempts: count('maxAttempts', 1, 10_000),
+    initialDelayMs: count('initialDelayMs', 0, 3_600_000),
+    maxDelayMs: count('maxDelayMs', 0, 3_600_000),
+  };
 }
 
 function limitsOf(reader: Reader, value: unknown): Limits {

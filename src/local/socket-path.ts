@@ -6,6 +6,7 @@ import { ensurePrivateDir, isForeign, ownUid, statOf } from './owned-path.ts';
 
 /** Beyond this Node cuts a path off without a word and reaches another one; macOS stops here too. */
 export const MAX_SOCKET_PATH_BYTES = 103;
+export const DEFAULT_SOCKET = '/tmp/mcp-bridge.sock';
 /** The listener binds another name in the same directory first, and that one needs room. */
 const MAX_SOCKET_DIR_BYTES = MAX_SOCKET_PATH_BYTES - '/.m123456'.length;
 

@@ -1,77 +1,77 @@
-// `connect`: stdin and stdout on one side, the bridge's socket on the other. It runs once for each client, so it loads
-// nothing that it can do without. It reads the client's `initialize`, to add who asks and for what, and from then on
-// passes bytes.
+// `connect`: stdin and stdout on one side, the bridge on the other, as one server that never breaks (client/). It runs
+// once for each client, so it loads nothing that it can do without.
 
-import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
+import { FrameRun } from '../client/frame-run.ts';
+import { type ConnectionOptions, ResumingConnection, type ServedClient } from '../client/resuming-connection.ts';
+import type { BridgeError } from '../util/bridge-error.ts';
+import { FrameSplitter } from '../wire/frame-splitter.ts';
 
-export interface Relay {
+export interface Relay extends Omit<ConnectionOptions, 'client'> {
   readonly stdin: Readable;
   readonly stdout: Writable;
-  readonly socket: Socket;
-  /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
-  readonly meta: Readonly<Record<string, string>>;
+  /** The first connection to the daemon. */
+  readonly socket: Parameters<ResumingConnection['open']>[0];
+  /** Calls back when this process is told to end. */
+  readonly onEnd: (leave: () => void) => void;
 }
 
-/** Relays until both sides are done. Resolves to whether the client was the one to end it. */
-export function relay({ stdin, stdout, socket, meta }: Relay): Promise<boolean> {
+/** The daemon has a limit of its own; this is what its config may raise that to. */
+const MOST_FRAME_BYTES = 1 << 30;
+/** A client that has ended its side is asked for a sign of life so often, while answers are missing. */
+const SPACE_MS = 1000;
+/** Stands for a frame that cannot be handed on: the daemon says what it thinks of it. */
+const NOT_UTF8: Buffer = Buffer.from([0xff, 0x0a]);
+
+/** Relays until the client has ended it, and has every answer; or to the error for which it cannot go on. */
+export function relay({ stdin, stdout, socket, onEnd, ...options }: Relay): Promise<BridgeError | undefined> {
   return new Promise((resolve) => {
-    let clientIsDone = false;
-    const clientGone = (): void => {
-      clientIsDone = true;
-      socket.destroy();
+    let takes = true;
+    let asking: NodeJS.Timeout | undefined;
+    const run = new FrameRun((bytes) => {
+      takes = stdout.write(bytes);
+    });
+    const client: ServedClient = {
+      frame: (b, start, end) => run.add(b, start, end),
+      flush: () => {
+        run.flush();
+        return takes;
+      },
+      full: (isFull) => void (isFull ? stdin.pause() : stdin.resume()),
+      event: () => undefined,
+      // Not before the client's pipe has taken what was written to it.
+      closed: (error) => {
+        clearInterval(asking);
+        stdin.destroy();
+        stdout.write('', () => resolve(error));
+      },
     };
+    const connection = new ResumingConnection({ ...options, client });
+    const splitter = new FrameSplitter(MOST_FRAME_BYTES, {
+      frame: (b, start, end) => connection.frame(b, start, end),
+      overflowed: () => connection.close(),
+      badFrame: () => connection.frame(NOT_UTF8, 0, 1),
+    });
+    const clientGone = (): void => connection.close();
+    stdin.on('data', (chunk: Buffer) => {
+      splitter.push(chunk);
+      connection.flush();
+    });
     stdin.once('end', () => {
-      clientIsDone = true;
+      connection.end();
+      // Only a write tells whether anybody is still there; a space is part of the answer behind it (docs/adr/0004).
+      asking = setInterval(() => stdout.write(' '), SPACE_MS).unref();
     });
     stdin.on('error', clientGone);
     stdout.on('error', clientGone);
-    socket.on('error', () => socket.destroy());
-    // Not before the client's pipe has taken what was written to it.
-    socket.once('close', () => stdout.write('', () => resolve(clientIsDone)));
-    socket.pipe(stdout, { end: false });
-    introduce(stdin, socket, meta);
+    stdout.on('drain', () => {
+      takes = true;
+      connection.taken();
+    });
+    // Else the daemon would keep the session for a client that does not come back.
+    onEnd(clientGone);
+    connection.open(socket);
   });
-}
-
-const NEWLINE = 0x0a;
-/** An `initialize` is shorter; what is longer is not waited for. */
-const LONGEST_INTRODUCTION = 1024 * 1024;
-
-/** Passes lines on until `initialize` has gone, then everything. */
-function introduce(stdin: Readable, socket: Socket, meta: Relay['meta']): void {
-  let unread: Buffer = Buffer.alloc(0);
-  const onData = (chunk: Buffer): void => {
-    unread = unread.length === 0 ? chunk : Buffer.concat([unread, chunk]);
-    if (unread.length > LONGEST_INTRODUCTION) return passAll();
-    for (let newline = unread.indexOf(NEWLINE); newline >= 0; newline = unread.indexOf(NEWLINE)) {
-      const line = unread.subarray(0, newline + 1);
-      unread = unread.subarray(newline + 1);
-      const introduced = withMeta(line, meta);
-      socket.write(introduced ?? line);
-      if (introduced !== undefined) return passAll();
-    }
-  };
-  const passAll = (): void => {
-    stdin.off('data', onData).off('end', onEnd);
-    if (unread.length > 0) socket.write(unread);
-    stdin.pipe(socket);
-  };
-  const onEnd = (): void => void socket.end(unread);
-  stdin.on('data', onData).on('end', onEnd);
-}
-
-/** The line with `meta` added, if it is an `initialize`. */
-function withMeta(line: Buffer, meta: Relay['meta']): string | undefined {
-  if (!line.includes('"initialize"')) return undefined;
-  try {
-    const message = JSON.parse(line.toString()) as { method?: unknown; params?: { _meta?: object } };
-    if (message.method !== 'initialize' || typeof message.params !== 'object') return undefined;
-    const params = { ...message.params, _meta: { ...meta, ...message.params._meta } };
-    return `${JSON.stringify({ ...message, params })}\n`;
-  } catch {
-    return undefined; // Not JSON: the daemon says so.
-  }
 }
 
 /** Tells a client that there is no bridge, in answer to the first thing it asks. */

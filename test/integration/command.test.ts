@@ -252,11 +252,11 @@ describe('connect', () => {
     expect(await run(['connect', '--server', 'two', '--view', 'x'])).toMatchObject({ code: 2 });
   });
 
-  test('ends with 1 when the daemon is killed, and says so', async () => {
+  test('ends with 1 when the daemon is killed, if it is not to come back, and says so', async () => {
     const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
-    const shim = spawn(process.execPath, [PROGRAM, 'connect', '--mcp-bridge-socket', daemon.path], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
+    writeFileSync(join(dir, 'once.json'), JSON.stringify({ mcpBridge: { reconnect: { enabled: false } } }));
+    const args = ['connect', '--mcp-bridge-socket', daemon.path, '--config', join(dir, 'once.json')];
+    const shim = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
     let said = '';
     shim.stderr.setEncoding('utf8').on('data', (text: string) => {
       said += text;

@@ -1,7 +1,7 @@
 // The same bridge reached in three ways, so that one body of a scenario runs over each: in memory, over the socket,
 // and through `connect`. The servers behind it are real processes every time.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { NO_CONFIG } from '../../src/config/load.ts';
@@ -68,20 +68,22 @@ const overSocket: OpenBridge = (config) => TestDaemon.start(config);
 
 const throughConnect: OpenBridge = async (config) => {
   const daemon = await TestDaemon.start(config);
-  const exits: Promise<unknown>[] = [];
+  const shims: ChildProcess[] = [];
   return {
     connect: () => {
       const shim = spawn(process.execPath, [PROGRAM, 'connect', '--mcp-bridge-socket', daemon.path], {
         stdio: ['pipe', 'pipe', 'ignore'],
         env: { ...process.env, XDG_CONFIG_HOME: daemon.dir },
       });
-      exits.push(new Promise((resolve) => shim.once('exit', resolve)));
+      shims.push(shim);
       return Promise.resolve(new RawClient(shim.stdout, shim.stdin));
     },
     status: () => daemon.status(),
     stop: async () => {
+      // They would come back, and bring a daemon with them.
+      const left = shims.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+      await Promise.all(left.map((shim) => new Promise((resolve) => shim.once('exit', resolve).kill())));
       await daemon.stop();
-      await Promise.all(exits);
     },
   };
 };

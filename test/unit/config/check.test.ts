@@ -38,7 +38,7 @@ describe('a config file', () => {
     "c": { "command": "node", "args": ["x",
       7] }
   },
-  "mcpBridge": { "autoConnect": true }
+  "mcpBridge": { "autoConnect": 1 }
 }`;
     expect(await linesFor(text)).toEqual([
       '2:15 error limits.maxCleints is not known (did you mean maxClients?)',
@@ -46,7 +46,7 @@ describe('a config file', () => {
       '4:12 error mcpServers.a.b needs a command, or a url',
       '4:14 error mcpServers.a.b.comand is not known (did you mean command?)',
       '6:7 error mcpServers.c.args[1] must be a string',
-      '8:18 warning mcpBridge.autoConnect has no effect yet',
+      '8:33 error mcpBridge.autoConnect must be true or false',
     ]);
   });
 

@@ -192,8 +192,20 @@ function files(): fc.Arbitrary<unknown> {
     ...{ registries: texts, registryHosts: mostly(['loopback', 'any'], ['none', 7]) },
     toolRules: fc.oneof({ weight: 30, arbitrary: fc.array(rule, { maxLength: 2 }) }, fc.constant('x')),
   };
+  const delay = mostly([0, 100], [-1, '1', 0.5]);
+  const reconnect = {
+    ...{ enabled: flag, maxAttempts: mostly([1, 20], [0, 1.5, '1', 10_001]) },
+    ...{ initialDelayMs: delay, maxDelayMs: delay },
+  };
+  const audit = {
+    ...{ enabled: flag, file: text, maxBytes: mostly([65_536], [1000, '1']), keep: mostly([1, 1000], [0, 1001]) },
+    ...{ arguments: flag, onFailure: mostly(['continue', 'refuse'], ['stop', 1]) },
+  };
   const sections = {
-    mcpBridge: object({ socketPath: text, autoConnect: fc.constant(true), reconnect: fc.constant({}) }),
+    mcpBridge: object({ socketPath: text, autoConnect: flag, reconnect: object(reconnect) }),
+    daemon: object({ idleExitMs: delay }),
+    policy: object({ onToolChange: mostly(['allow', 'warn', 'block'], ['ask', 1]) }),
+    audit: object(audit),
     client: object({ id: text, view: mostly(['discover', 'all', 'server:x'], ['server:', 'y', 7]) }),
     mcpServers: fc.dictionary(name, server, { maxKeys: 2 }),
     discovery: object(discovery),

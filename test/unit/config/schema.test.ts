@@ -23,7 +23,7 @@ describe('a config file', () => {
   test('says what it says', () => {
     const { config, faults } = read({
       $schema: 'x',
-      mcpBridge: { socketPath: 'x.sock', autoConnect: true },
+      mcpBridge: { socketPath: 'x.sock', autoConnect: false, reconnect: { maxAttempts: 3, initialDelayMs: 7 } },
       client: { id: 'me', view: 'server:a' },
       mcpServers: {
         a: {
@@ -51,9 +51,11 @@ describe('a config file', () => {
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
       daemon: { idleExitMs: 5 },
     });
-    expect(faults).toEqual(['mcpBridge.autoConnect has no effect yet']);
+    expect(faults).toEqual([]);
     expect(config).toEqual({
       socketPath: '/base/x.sock',
+      autoConnect: false,
+      reconnect: { isEnabled: true, maxAttempts: 3, initialDelayMs: 7, maxDelayMs: 5000 },
       clientId: 'me',
       view: 'server:a',
       servers: [

@@ -1,0 +1,212 @@
+// `mcp-bridge doctor`: which bridge this program would use and why, whether it is there, and what to do about what is
+// wrong. It changes nothing, and starts nothing.
+
+import { ControlClient, type StatusReport } from '../client/control-client.ts';
+import { compareVersions } from '../client/daemon-build.ts';
+import { type Located, locateBridge } from '../client/locate.ts';
+import { configFilesOf } from '../config/load.ts';
+import { ownUid, statOf } from '../local/owned-path.ts';
+import { DEFAULT_SOCKET, inspectSocket } from '../local/socket-path.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { DONE, FAILED } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { locateOptions, type WhereValues } from './locate.ts';
+import { printable } from './table.ts';
+
+type Level = 'ok' | 'note' | 'wrong';
+
+interface Finding {
+  readonly check: string;
+  readonly level: Level;
+  readonly message: string;
+  /** What to do about it; null if nothing need be done. */
+  readonly remedy: string | null;
+}
+
+/** A place that could have said it, in the order in which they count. */
+interface Candidate {
+  readonly source: string;
+  /** What it says; null if nothing. */
+  readonly value: string | null;
+  readonly counts: boolean;
+}
+
+interface Report {
+  readonly socket: { readonly path: string | null; readonly candidates: readonly Candidate[] };
+  readonly config: { readonly file: string | null; readonly candidates: readonly Candidate[] };
+  readonly clientId: { readonly id: string | null; readonly candidates: readonly Candidate[] };
+  readonly findings: readonly Finding[];
+}
+
+export type DoctorValues = WhereValues & { readonly json?: boolean | undefined };
+
+export async function doctor(values: DoctorValues, host: CliHost): Promise<number> {
+  const report = await examine(values, host);
+  host.stdout.write(values.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : textOf(report));
+  return report.findings.some(({ level }) => level === 'wrong') ? FAILED : DONE;
+}
+
+async function examine(values: DoctorValues, host: CliHost): Promise<Report> {
+  let located: Located;
+  try {
+    located = await locateBridge(locateOptions(values, host));
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    const nothing = { candidates: [] };
+    const finding = wrong('socket', error.message, error.hint ?? null);
+    return {
+      socket: { path: null, ...nothing },
+      config: { file: null, ...nothing },
+      clientId: { id: null, ...nothing },
+      findings: [finding],
+    };
+  }
+  const { path, loaded, clientId } = located;
+  const findings = [...configFindings(located), ...socketFindings(path), ...(await daemonFindings(located, host))];
+  return {
+    socket: { path, candidates: socketCandidates(located, values, host) },
+    config: { file: loaded.file ?? null, candidates: configCandidates(located, values, host) },
+    clientId: { id: clientId ?? null, candidates: idCandidates(located, values, host) },
+    findings,
+  };
+}
+
+// --- who says what ---
+
+function socketCandidates(
+  { source, path, loaded }: Located,
+  values: DoctorValues,
+  { environment }: CliHost,
+): Candidate[] {
+  const said = (from: string, value: string | undefined, counts: boolean): Candidate => ({
+    source: from,
+    value: value || null,
+    counts,
+  });
+  const isFallback = source === 'fallback';
+  return [
+    said('--mcp-bridge-socket', values['mcp-bridge-socket'], source === 'flag'),
+    said('MCP_BRIDGE_SOCKET', environment.MCP_BRIDGE_SOCKET, source === 'environment'),
+    said('mcpBridge.socketPath of the config file', loaded.config.socketPath, source === 'config'),
+    said('the default', DEFAULT_SOCKET, source === 'default'),
+    ...(isFallback ? [said('your own, because another user has the default', path, true)] : []),
+  ];
+}
+
+function configCandidates({ loaded }: Located, values: DoctorValues, host: CliHost): Candidate[] {
+  const place = {
+    named: values.config,
+    cwd: host.cwd,
+    homedir: host.homedir,
+    xdgConfigHome: host.environment.XDG_CONFIG_HOME,
+  };
+  return configFilesOf(place).map((file) => ({
+    source: file,
+    value: statOf(file) === undefined ? null : 'is there',
+    counts: file === loaded.file,
+  }));
+}
+
+function idCandidates({ clientId, loaded }: Located, values: DoctorValues, { environment }: CliHost): Candidate[] {
+  const candidates = [
+    ['--mcp-client-id', values['mcp-client-id']],
+    ['MCP_CLIENT_ID', environment.MCP_CLIENT_ID],
+    ['client.id of the config file', loaded.config.clientId],
+  ] as const;
+  const first = candidates.findIndex(([, value]) => Boolean(value));
+  return [
+    ...candidates.map(([source, value], i) => ({ source, value: value || null, counts: i === first })),
+    { source: 'the daemon makes one up', value: null, counts: clientId === undefined },
+  ];
+}
+
+// --- what is wrong ---
+
+const ok = (check: string, message: string): Finding => ({ check, level: 'ok', message, remedy: null });
+const note = (check: string, message: string, remedy: string): Finding => ({ check, level: 'note', message, remedy });
+const wrong = (check: string, message: string, remedy: string | null): Finding => ({
+  check,
+  level: 'wrong',
+  message,
+  remedy,
+});
+
+function configFindings({ loaded, configError }: Located): Finding[] {
+  if (configError !== undefined) return [wrong('config', configError.message, configError.hint ?? 'Mend the file.')];
+  if (loaded.file === undefined) return [ok('config', 'There is no config file; the defaults hold')];
+  if (loaded.faults.length === 0) return [ok('config', `${loaded.file} has no faults`)];
+  return loaded.faults.map((fault) => wrong('config', `${loaded.file}: ${fault}`, 'Mend the file.'));
+}
+
+function socketFindings(path: string): Finding[] {
+  try {
+    if (inspectSocket(path) === 'absent')
+      return [ok('socket', `There is no socket at ${path}, and nothing in its way`)];
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    const owner = statOf(path)?.uid;
+    const whose = error.code === 'SOCKET_FOREIGN' && owner !== undefined ? ` (uid ${owner}; you are ${ownUid()})` : '';
+    return [wrong('socket', `${error.message}${whose}`, error.hint ?? null)];
+  }
+  const stat = statOf(path);
+  const mode = ((stat?.mode ?? 0) & 0o777).toString(8).padStart(3, '0');
+  const shown = `The socket at ${path} is yours (uid ${stat?.uid}), with mode ${mode}`;
+  if (mode === '600') return [ok('socket', shown)];
+  return [wrong('socket', `${shown}: others may use it`, 'Restart the daemon: mcp-bridge stop, then mcp-bridge start')];
+}
+
+async function daemonFindings({ path, autoConnect }: Located, host: CliHost): Promise<Finding[]> {
+  let client: ControlClient;
+  try {
+    client = await ControlClient.open(path, host.version);
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    if (error.code !== 'DAEMON_NOT_RUNNING' || !autoConnect)
+      return [wrong('daemon', error.message, error.hint ?? null)];
+    return [note('daemon', `${error.message}; the first client starts it`, 'To have it now: mcp-bridge start')];
+  }
+  try {
+    return described(await client.call<StatusReport>('bridge/status'), host);
+  } catch (error) {
+    return [wrong('daemon', messageOf(error), 'See its log, or end it by its pid.')];
+  } finally {
+    client.close();
+  }
+}
+
+function described(status: StatusReport & { readonly build?: string }, host: CliHost): Finding[] {
+  const { pid, version, build = version, clients } = status;
+  const answers = ok('daemon', `It answers: pid ${pid}, ${clients} clients, ${build}`);
+  const difference = compareVersions(version, host.version);
+  if (build === host.build) return [answers, ok('version', `Daemon and this program are the same build, ${build}`)];
+  if (difference === 0)
+    return [
+      answers,
+      note('version', `This program is another build, ${host.build}`, 'To use one for both: mcp-bridge restart'),
+    ];
+  const [which, remedy] =
+    difference < 0 ? ['older', 'Replace it with: mcp-bridge restart'] : ['newer', 'Install this program anew'];
+  return [answers, wrong('version', `The daemon is ${which} (${version}) than this program (${host.version})`, remedy)];
+}
+
+// --- how it is shown ---
+
+const SIGNS: Readonly<Record<Level, string>> = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' };
+
+function textOf({ socket, config, clientId, findings }: Report): string {
+  const part = (title: string, taken: string | null, candidates: readonly Candidate[]): string[] => [
+    `${title}: ${taken ?? 'none'}`,
+    ...candidates.map(({ source, value, counts }) => `  ${counts ? '>' : ' '} ${source}: ${value ?? '-'}`),
+  ];
+  const lines = [
+    ...part('Socket', socket.path, socket.candidates),
+    ...part('Config', config.file, config.candidates),
+    ...part('Client id', clientId.id, clientId.candidates),
+    'Findings:',
+    ...findings.map(
+      ({ level, check, message, remedy }) =>
+        `  ${SIGNS[level]} ${check}: ${message}${remedy === null ? '' : `. ${remedy}`}`,
+    ),
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}

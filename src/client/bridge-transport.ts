@@ -1,0 +1,202 @@
+// The SDK's `Transport` over the bridge's socket, for the `Client` of either of its lines. It survives what happens to
+// socket and daemon (resuming-connection.ts), and says so by events.
+
+import { EventEmitter } from 'node:events';
+import { homedir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { ReconnectSettings } from '../util/backoff.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { systemClock } from '../util/clock.ts';
+import { sleep } from '../util/sleep.ts';
+import type { Located } from './locate.ts';
+import type { StartSettings } from './open-or-start.ts';
+import type { ConnectionEvent, ConnectionOptions, ResumingConnection, ServedClient } from './resuming-connection.ts';
+
+export interface BridgeOptions {
+  /** The socket; else `MCP_BRIDGE_SOCKET`, the config file, or the default. */
+  readonly socketPath?: string | undefined;
+  /** The id to be known by; else `MCP_CLIENT_ID`, or `client.id` of the config file. */
+  readonly clientId?: string | undefined;
+  /** What to see of the servers: `discover`, `all`, or `server:NAME`. */
+  readonly view?: string | undefined;
+  /** The directory that the client works in; else that of the process. */
+  readonly cwd?: string | undefined;
+  /** Whether a daemon is started where none runs; else `mcpBridge.autoConnect` of the config file, or true. */
+  readonly autostart?: boolean | undefined;
+  /** How it is come back to a daemon that is lost; what is not said here is as the config file has it. */
+  readonly reconnect?: ReconnectOptions | undefined;
+  /** The config file, instead of those that are looked for. */
+  readonly configFile?: string | undefined;
+  /** Closes the transport, also while it connects. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ReconnectOptions {
+  readonly enabled?: boolean | undefined;
+  readonly maxAttempts?: number | undefined;
+  readonly initialDelayMs?: number | undefined;
+  readonly maxDelayMs?: number | undefined;
+}
+
+export interface BridgeEvents {
+  connected: [];
+  /** The connection has dropped; what is asked meanwhile waits. */
+  lost: [{ readonly reason: string }];
+  reconnecting: [{ readonly attempt: number; readonly delayMs: number }];
+  /** `kept`: nothing was lost. `new`: another daemon was told everything again. */
+  resumed: [{ readonly session: 'kept' | 'new' }];
+  /** With an error if it was not this side that closed it. */
+  closed: [{ readonly error: BridgeError | undefined }];
+}
+
+/** Any JSON-RPC message; the SDK has its own types for them. */
+export interface JsonRpcMessage {
+  readonly jsonrpc: '2.0';
+}
+
+export class BridgeTransport extends EventEmitter<BridgeEvents> {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: ((message: JsonRpcMessage) => void) | undefined;
+  readonly #options: BridgeOptions;
+  #connection: ResumingConnection | undefined;
+  #path = '';
+  #hasStarted = false;
+  #isFull = false;
+  #wake: (() => void)[] = [];
+  #closed: Promise<void> = Promise.resolve();
+
+  constructor(options: BridgeOptions = {}) {
+    super();
+    this.#options = options;
+  }
+
+  /** Where the daemon is; '' before `start`. */
+  get socketPath(): string {
+    return this.#path;
+  }
+
+  /** The id that the bridge knows this client by; '' before it has answered `initialize`. */
+  get clientId(): string {
+    return this.#connection?.clientId ?? '';
+  }
+
+  /** Connects; the daemon is started if there is none. */
+  async start(): Promise<void> {
+    if (this.#hasStarted) throw new BridgeError('USAGE', 'This transport was started already: each has one connection');
+    this.#hasStarted = true;
+    const { signal, view } = this.#options;
+    signal?.throwIfAborted();
+    const [{ locateBridge, serveArgsOf }, { openOrStart }, { ResumingConnection }] = await loadCore();
+    const located = await locateBridge({
+      socketFlag: this.#options.socketPath,
+      clientIdFlag: this.#options.clientId,
+      configFile: this.#options.configFile,
+      environment: process.env,
+      cwd: process.cwd(),
+      homedir: homedir(),
+    });
+    this.#path = located.path;
+    const start = this.#startSettings(located, serveArgsOf(located));
+    const socket = await openOrStart(located.path, start);
+    if (signal?.aborted) socket.destroy();
+    signal?.throwIfAborted();
+    const { clientId, where } = located;
+    const cwd = this.#options.cwd ?? process.cwd();
+    const options: ConnectionOptions = {
+      dial: (mayStart) => openOrStart(where(), mayStart ? start : undefined),
+      path: where,
+      reconnect: reconnectSettings(this.#options.reconnect, located.reconnect),
+      meta: {
+        'mcp-bridge/cwd': cwd,
+        ...(clientId ? { 'mcp-bridge/clientId': clientId } : {}),
+        ...(view === undefined ? {} : { 'mcp-bridge/view': view }),
+      },
+      clock: systemClock,
+      sleep,
+      random: Math.random,
+      client: this.#servedClient(),
+    };
+    this.#connection = new ResumingConnection(options);
+    this.#connection.open(socket);
+    signal?.addEventListener('abort', () => void this.close(), { once: true });
+    this.emit('connected');
+  }
+
+  /** Resolves when the bridge takes more; while the connection is away, what is sent waits. */
+  async send(message: JsonRpcMessage, _options?: object): Promise<void> {
+    const connection = this.#connection;
+    if (connection === undefined) throw new BridgeError('DAEMON_NOT_RUNNING', 'This transport is not connected');
+    const line = Buffer.from(`${JSON.stringify(message)}\n`);
+    connection.frame(line, 0, line.length - 1);
+    connection.flush();
+    if (this.#isFull) await new Promise<void>((resolve) => this.#wake.push(resolve));
+  }
+
+  /** Leaves for good: nothing is kept for this client. */
+  async close(): Promise<void> {
+    this.#connection?.close();
+    await this.#closed;
+  }
+
+  #startSettings({ autoConnect }: Located, serveArgs: readonly string[]): StartSettings | undefined {
+    if (!(this.#options.autostart ?? autoConnect)) return undefined;
+    const program = fileURLToPath(new URL('./mcp-bridge.cjs', import.meta.url));
+    return { program, serveArgs, environment: process.env, homedir: homedir() };
+  }
+
+  #servedClient(): ServedClient {
+    let ended = (): void => undefined;
+    this.#closed = new Promise((resolve) => {
+      ended = resolve;
+    });
+    return {
+      frame: (b, start, end) => this.#received(b, start, end),
+      flush: () => true,
+      full: (isFull) => {
+        this.#isFull = isFull;
+        if (!isFull) this.#wakeAll();
+      },
+      event: (event) => this.#tell(event),
+      closed: (error) => {
+        ended();
+        this.#wakeAll();
+        if (error !== undefined) this.onerror?.(error);
+        this.emit('closed', { error });
+        this.onclose?.();
+      },
+    };
+  }
+
+  #wakeAll(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+
+  #received(b: Buffer, start: number, end: number): void {
+    try {
+      this.onmessage?.(JSON.parse(b.toString('utf8', start, end)) as JsonRpcMessage);
+    } catch (error) {
+      this.onerror?.(error as Error); // whoever listens has failed; the next message is theirs all the same
+    }
+  }
+
+  #tell(event: ConnectionEvent): void {
+    if (event.kind === 'lost') this.emit('lost', { reason: event.reason });
+    else if (event.kind === 'resumed') this.emit('resumed', { session: event.session });
+    else this.emit('reconnecting', { attempt: event.attempt, delayMs: event.delayMs });
+  }
+}
+
+/** What is needed to connect is loaded when somebody does. */
+function loadCore() {
+  return Promise.all([import('./locate.ts'), import('./open-or-start.ts'), import('./resuming-connection.ts')]);
+}
+
+function reconnectSettings(wanted: ReconnectOptions = {}, configured: ReconnectSettings): ReconnectSettings {
+  return {
+    isEnabled: wanted.enabled ?? configured.isEnabled,
+    maxAttempts: wanted.maxAttempts ?? configured.maxAttempts,
+    initialDelayMs: wanted.initialDelayMs ?? configured.initialDelayMs,
+    maxDelayMs: wanted.maxDelayMs ?? configured.maxDelayMs,
+  };
+}

@@ -1,0 +1,17 @@
+// What is looked for and changed in the bytes of frames.
+
+export const NEWLINE: Buffer = Buffer.from('\n');
+
+/** Whether `word` stands at b[from]. */
+export function startsWith(b: Buffer, from: number, word: Buffer): boolean {
+  return b.compare(word, 0, word.length, from, Math.min(from + word.length, b.length)) === 0;
+}
+
+/** A copy of b[start, end), with a newline, in which b[from, to) is `text`, of which each character is one byte. */
+export function replaced(
+  b: Buffer,
+  { start, end }: { start: number; end: number },
+  { from, to, text }: { from: number; to: number; text: string },
+): Buffer {
+  return Buffer.concat([b.subarray(start, from), Buffer.from(text, 'latin1'), b.subarray(to, end), NEWLINE]);
+}

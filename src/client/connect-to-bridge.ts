@@ -1,0 +1,38 @@
+// A client of the bridge in one line.
+
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { type BridgeOptions, BridgeTransport } from './bridge-transport.ts';
+
+/** What the `Client` of either line of the SDK can do. */
+export interface ConnectableClient<Transport> {
+  connect(transport: Transport): Promise<void>;
+}
+
+export interface ConnectOptions extends BridgeOptions {
+  /** How the client introduces itself. */
+  readonly name?: string | undefined;
+  readonly version?: string | undefined;
+}
+
+/** Connects a client of the SDK that was made already. */
+export async function connectToBridge<C extends ConnectableClient<BridgeTransport>>(
+  options: BridgeOptions & { readonly client: C },
+): Promise<C>;
+/** Connects a new `Client` of `@modelcontextprotocol/sdk`, which is loaded for it. Its `transport` has the events. */
+export async function connectToBridge(options?: ConnectOptions): Promise<Client>;
+export async function connectToBridge({
+  client,
+  name = 'mcp-bridge-client',
+  version = '0',
+  ...options
+}: ConnectOptions & { readonly client?: ConnectableClient<BridgeTransport> } = {}): Promise<unknown> {
+  const transport = new BridgeTransport(options);
+  const connected = client ?? (await newClient(name, version));
+  await connected.connect(transport);
+  return connected;
+}
+
+async function newClient(name: string, version: string): Promise<ConnectableClient<BridgeTransport>> {
+  const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
+  return new Client({ name, version }) as ConnectableClient<BridgeTransport>;
+}

@@ -1,0 +1,58 @@
+// What a client and its daemons have said that outlives a daemon: what is unanswered, what was set, who was introduced.
+
+import type { Introduction, Welcome } from './introduction.ts';
+import { OpenQuestions } from './open-questions.ts';
+import { type OpenRequest, OpenRequests } from './open-requests.ts';
+import { SessionStream } from './session-stream.ts';
+
+/** A frame that no daemon has looked at: b[start, end), with a newline or the CR before one behind it. */
+export interface WaitingFrame {
+  readonly b: Buffer;
+  readonly start: number;
+  readonly end: number;
+  /** What it asks, if it is a request. */
+  readonly request: OpenRequest | undefined;
+}
+
+/** The one revision that has batches. */
+const BATCHING_VERSION = '2025-03-26';
+
+export class Conversation {
+  readonly requests = new OpenRequests();
+  readonly questions = new OpenQuestions();
+  readonly stream = new SessionStream();
+  /** The client's `initialize`; and its request while that is unanswered. */
+  introduction: Introduction | undefined;
+  hello: OpenRequest | undefined;
+  /** The first answer to it. */
+  welcome: Welcome | undefined;
+  /** What waits for a daemon, in the order in which it came. */
+  waiting: WaitingFrame[] = [];
+  /** Whether a daemon has heard from the client that it is. */
+  isInitialized = false;
+  readonly #ownIds = new Set<unknown>();
+  #ownCount = 0;
+
+  get mayBatch(): boolean {
+    return this.welcome?.protocolVersion === BATCHING_VERSION;
+  }
+
+  /** An id for a request of this side's own, whose answer the client does not see. */
+  ownId(): string {
+    let id: string;
+    do id = `mcp-bridge/own-${++this.#ownCount}`;
+    while (this.requests.has(id));
+    this.#ownIds.add(id);
+    return id;
+  }
+
+  /** Whether this is the answer to such a request, which is over with that. */
+  takeOwn(id: unknown): boolean {
+    return this.#ownIds.size > 0 && this.#ownIds.delete(id);
+  }
+
+  /** Those that have asked for them are gone. */
+  forgetOwn(): void {
+    this.#ownIds.clear();
+  }
+}

@@ -1,0 +1,26 @@
+// Of which build the daemon is that has a path, at the price of reading one small file. The daemon itself decides nothing
+// by it; whoever finds another build than its own asks the daemon (older-daemon.ts).
+
+import { readFileSync } from 'node:fs';
+import { lockPathOf } from '../local/socket-path.ts';
+import { membersOf, textOf } from '../util/json-value.ts';
+
+/** Undefined if no daemon has left a note there. */
+export function notedBuild(path: string): string | undefined {
+  try {
+    const { build, version } = membersOf(JSON.parse(readFileSync(lockPathOf(path), 'utf8')));
+    return textOf(build) || textOf(version) || undefined;
+  } catch {
+    return undefined; // no daemon, or one that says nothing
+  }
+}
+
+/** By the numbers of their versions; 0 if those are the same. */
+export function compareVersions(one: string, other: string): number {
+  const [a, b] = [one, other].map((text) => (text.split(/[+-]/)[0] ?? '').split('.').map(Number));
+  for (let i = 0; i < 3; i++) {
+    const difference = (a?.[i] ?? 0) - (b?.[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

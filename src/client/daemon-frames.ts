@@ -1,0 +1,153 @@
+// What comes from a daemon on its way to the client. Each frame is counted and looked at; what is between this side and
+// the daemon alone goes no further.
+
+import { membersOf, textOf } from '../util/json-value.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import { DEEPEST } from '../wire/json-grammar.ts';
+import { findMembers } from '../wire/json-members.ts';
+import { replaced, startsWith } from './bytes.ts';
+import type { Conversation } from './conversation.ts';
+import { type Refusal, readWelcome, type Welcome, withoutResumption } from './introduction.ts';
+
+export interface DaemonFramesPorts {
+  /** A frame for the client. */
+  readonly deliver: (b: Buffer, start: number, end: number) => void;
+  /** An `initialize` was answered, the client's or one of this side's own. */
+  readonly answered: (answer: Welcome | Refusal) => void;
+  /** The daemon goes in order; it has not looked at what was sent behind `received` bytes. */
+  readonly leaving: (received: number, reason: string) => void;
+}
+
+const BRIDGE: Buffer = Buffer.from('"bridge/');
+const RECEIVED: Buffer = Buffer.from('"bridge/received"');
+const LEAVING: Buffer = Buffer.from('"bridge/leaving"');
+const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
+
+export class DaemonFrames {
+  /** Nothing of what comes before the answer to `initialize` is the client's. */
+  isGreeting = false;
+  /** The id of an `initialize` of this side's own. */
+  greetingId: string | undefined;
+  /** What the daemon said instead of answering it. */
+  lastWord = '';
+  readonly #conversation: Conversation;
+  readonly #ports: DaemonFramesPorts;
+  readonly #envelope = new Envelope();
+
+  constructor(conversation: Conversation, ports: DaemonFramesPorts) {
+    this.#conversation = conversation;
+    this.#ports = ports;
+  }
+
+  frame(b: Buffer, start: number, end: number): void {
+    const envelope = this.#envelope;
+    const isRead = envelope.scan(b, start, end, DEEPEST);
+    if (isRead && envelope.kind === 'response' && this.#isWelcome(b, start, end)) return;
+    if (this.isGreeting) return this.#hearOut(b, start, end);
+    this.#conversation.stream.received(end - start + 1);
+    if (!isRead) return this.#ports.deliver(b, start, end);
+    switch (envelope.kind) {
+      case 'response':
+        return this.#answer(b, start, end);
+      case 'request':
+        return this.#question(b, start, end);
+      case 'notification':
+        if (!this.#heed(b, start, end)) this.#ports.deliver(b, start, end);
+    }
+  }
+
+  /** Whether this answers an `initialize`: it is not counted, because counting begins behind it. */
+  #isWelcome(b: Buffer, start: number, end: number): boolean {
+    const { hello } = this.#conversation;
+    if (hello === undefined && this.greetingId === undefined) return false;
+    const id = this.#envelope.id(b, Field.id);
+    if (id === undefined) return false;
+    if (id === this.greetingId) {
+      this.greetingId = undefined;
+      this.#conversation.takeOwn(id);
+      this.#ports.answered(readWelcome(b, start, end));
+      return true;
+    }
+    if (id !== hello?.id) return false;
+    this.#welcomed(b, start, end);
+    return true;
+  }
+
+  #hearOut(b: Buffer, start: number, end: number): void {
+    const envelope = this.#envelope;
+    if (envelope.fault !== undefined || !envelope.has(Field.error)) return;
+    const { message } = membersOf(membersOf(JSON.parse(b.toString('utf8', start, end))).error);
+    this.lastWord = textOf(message);
+  }
+
+  /** The client's own `initialize` was answered. */
+  #welcomed(b: Buffer, start: number, end: number): void {
+    const conversation = this.#conversation;
+    const answer = readWelcome(b, start, end);
+    const isWelcome = 'token' in answer;
+    if (conversation.hello !== undefined) conversation.requests.answered(conversation.hello.id, isWelcome);
+    conversation.hello = undefined;
+    if (isWelcome) {
+      conversation.welcome = answer;
+      conversation.stream.agree(answer.token);
+      const shown = this.#withoutResumption(b, start, end);
+      this.#ports.deliver(shown, 0, shown.length - 1);
+    } else {
+      conversation.introduction = undefined;
+      this.#ports.deliver(b, start, end);
+    }
+    this.#ports.answered(answer);
+  }
+
+  #withoutResumption(b: Buffer, start: number, end: number): Buffer {
+    const result = findMembers(b, this.#envelope.from(Field.result), ['_meta'])?.spans.get('_meta');
+    if (result === undefined) return Buffer.concat([b.subarray(start, end), Buffer.from('\n')]);
+    return withoutResumption(b, { start, end }, result);
+  }
+
+  #answer(b: Buffer, start: number, end: number): void {
+    const id = this.#envelope.id(b, Field.id);
+    if (id !== undefined) {
+      if (this.#conversation.takeOwn(id)) return;
+      this.#conversation.requests.answered(id, this.#envelope.has(Field.result));
+    }
+    this.#ports.deliver(b, start, end);
+  }
+
+  #question(b: Buffer, start: number, end: number): void {
+    const envelope = this.#envelope;
+    const id = envelope.id(b, Field.id);
+    const text = id === undefined ? undefined : this.#conversation.questions.asked(id, envelope.raw(b, Field.id));
+    this.#deliver(b, { start, end }, Field.id, text);
+  }
+
+  /** Whether this was for this side alone, or has been delivered. */
+  #heed(b: Buffer, start: number, end: number): boolean {
+    const envelope = this.#envelope;
+    const method = envelope.from(Field.method);
+    if (startsWith(b, method, BRIDGE)) return this.#heedDaemon(b, start, end);
+    if (!startsWith(b, method, CANCELLED)) return false;
+    const id = envelope.id(b, Field.requestId);
+    const text = id === undefined ? undefined : this.#conversation.questions.takenBack(id);
+    this.#deliver(b, { start, end }, Field.requestId, text);
+    return true;
+  }
+
+  #heedDaemon(b: Buffer, start: number, end: number): boolean {
+    const method = this.#envelope.from(Field.method);
+    const isLeaving = startsWith(b, method, LEAVING);
+    if (!isLeaving && !startsWith(b, method, RECEIVED)) return false;
+    if (this.#conversation.stream.token === undefined) return false;
+    const { bytes, received, reason } = membersOf(membersOf(JSON.parse(b.toString('utf8', start, end))).params);
+    if (isLeaving && typeof received === 'number') this.#ports.leaving(received, textOf(reason));
+    if (!isLeaving && typeof bytes === 'number') this.#conversation.stream.acknowledged(bytes);
+    return true;
+  }
+
+  /** Delivers a frame with another text in the place of a field's, if there is one. */
+  #deliver(b: Buffer, frame: { start: number; end: number }, field: Field, text: string | undefined): void {
+    if (text === undefined) return this.#ports.deliver(b, frame.start, frame.end);
+    const respelled = replaced(b, frame, { ...this.#envelope.span(field), text });
+    this.#ports.deliver(respelled, 0, respelled.length - 1);
+  }
+}

@@ -1,0 +1,69 @@
+// One connection to a daemon, as frames; of a frame that is unfinished when it ends nothing is kept.
+
+import type { Duplex } from 'node:stream';
+import { FrameSplitter } from '../wire/frame-splitter.ts';
+
+export interface DaemonLinkHandler {
+  frame(link: DaemonLink, b: Buffer, start: number, end: number): void;
+  /** All frames of a chunk have come. */
+  chunkEnded(link: DaemonLink): void;
+  drained(link: DaemonLink): void;
+  /** Called once, last. */
+  closed(link: DaemonLink, error: Error | undefined): void;
+}
+
+/** The daemon has a limit of its own; this is what its config may raise that to. */
+const MOST_FRAME_BYTES = 1 << 30;
+/** For what is still to be sent when it is left. */
+const LEAVE_MS = 2000;
+
+export class DaemonLink {
+  readonly #stream: Duplex;
+
+  constructor(stream: Duplex, handler: DaemonLinkHandler) {
+    this.#stream = stream;
+    let failure: Error | undefined;
+    const splitter = new FrameSplitter(MOST_FRAME_BYTES, {
+      frame: (b, start, end) => handler.frame(this, b, start, end),
+      overflowed: () => this.destroy(),
+      badFrame: () => this.destroy(), // no bridge sends such
+    });
+    stream.on('data', (chunk: Buffer) => {
+      splitter.push(chunk);
+      handler.chunkEnded(this);
+    });
+    stream.on('drain', () => handler.drained(this));
+    stream.on('error', (error) => {
+      failure = error;
+      stream.destroy();
+    });
+    stream.on('end', () => stream.end());
+    stream.once('close', () => handler.closed(this, failure));
+  }
+
+  /** False: no more until `drained`. */
+  write(bytes: Buffer): boolean {
+    return this.#stream.write(bytes);
+  }
+
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  /** Closes as soon as what was written is on its way. */
+  leave(): void {
+    const late = setTimeout(() => this.destroy(), LEAVE_MS).unref();
+    this.#stream.end(() => {
+      clearTimeout(late);
+      this.destroy();
+    });
+  }
+
+  destroy(): void {
+    this.#stream.destroy();
+  }
+}

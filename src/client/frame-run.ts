@@ -1,0 +1,41 @@
+// Gathers frames that stand behind each other in one chunk, so that they leave in one write and without a copy.
+
+import { NEWLINE } from './bytes.ts';
+
+const NEWLINE_BYTE = 0x0a;
+
+export class FrameRun {
+  readonly #write: (bytes: Buffer) => void;
+  #b: Buffer | undefined;
+  #from = 0;
+  #to = 0;
+
+  constructor(write: (bytes: Buffer) => void) {
+    this.#write = write;
+  }
+
+  /** Bytes that were gathered and not written yet. */
+  get bytes(): number {
+    return this.#b === undefined ? 0 : this.#to - this.#from;
+  }
+
+  /** b[start, end) is a frame; behind it there is a newline, or the CR before one, which is left out. */
+  add(b: Buffer, start: number, end: number): void {
+    if (this.#b !== b || this.#to !== start) this.flush();
+    if (b[end] !== NEWLINE_BYTE) {
+      this.flush();
+      this.#write(Buffer.concat([b.subarray(start, end), NEWLINE]));
+      return;
+    }
+    if (this.#b === undefined) this.#from = start;
+    this.#b = b;
+    this.#to = end + 1;
+  }
+
+  flush(): void {
+    const b = this.#b;
+    if (b === undefined) return;
+    this.#b = undefined;
+    this.#write(b.subarray(this.#from, this.#to));
+  }
+}

@@ -1,0 +1,11 @@
+// What `mcp-bridge/client` offers.
+
+export type { BridgeError, BridgeErrorCode } from '../util/bridge-error.ts';
+export {
+  type BridgeEvents,
+  type BridgeOptions,
+  BridgeTransport,
+  type JsonRpcMessage,
+  type ReconnectOptions,
+} from './bridge-transport.ts';
+export { type ConnectableClient, type ConnectOptions, connectToBridge } from './connect-to-bridge.ts';

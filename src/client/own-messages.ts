@@ -1,0 +1,33 @@
+// What this side says of its own, as whole frames. What was cut out of frames has one byte a character.
+
+export interface ErrorSaid {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
+
+const INTERNAL_ERROR = -32603;
+
+export const OUTCOME_UNKNOWN: ErrorSaid = {
+  code: 'OUTCOME_UNKNOWN',
+  message: 'The bridge was restarted while this call was under way; whether it was done is not known',
+};
+
+/** `params` is JSON. */
+export function notification(method: string, params?: string): Buffer {
+  return line(`"method":"${method}"${params === undefined ? '' : `,"params":${params}`}`);
+}
+
+export function request(id: string, method: string, params: string): Buffer {
+  return line(`"id":"${id}","method":"${method}"${params === '' ? '' : `,"params":${params}`}`);
+}
+
+export function errorAnswer(idText: string, { code, message, hint }: ErrorSaid): Buffer {
+  const error = JSON.stringify({ code: INTERNAL_ERROR, message, data: { code, hint } });
+  // A message may name a file in any letters; the id is bytes already.
+  return line(`"id":${idText},"error":${Buffer.from(error).toString('latin1')}`);
+}
+
+function line(members: string): Buffer {
+  return Buffer.from(`{"jsonrpc":"2.0",${members}}\n`, 'latin1');
+}

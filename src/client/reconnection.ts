@@ -1,0 +1,61 @@
+// Coming back to a daemon: at once, then after delays that grow (util/backoff.ts), until it works or enough was tried.
+
+import { type AttemptPace, fullJitter, type ReconnectSettings } from '../util/backoff.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+
+export interface Reconnection {
+  /** Resolves when the session goes on. Attempts are counted from 1; `elapsedMs`: since it was lost. */
+  attempt(number: number, elapsedMs: number): Promise<void>;
+  /** The next attempt comes after so long. */
+  waits(attempt: number, delayMs: number): void;
+  readonly settings: ReconnectSettings;
+  /** Of all reconnections of one client together. */
+  readonly pace: AttemptPace;
+  now(): number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  random(): number;
+  readonly signal: AbortSignal;
+  /** Where the daemon is looked for. */
+  readonly path: () => string;
+}
+
+export async function reconnect(options: Reconnection): Promise<void> {
+  const { settings, pace, now, sleep, signal, waits } = options;
+  const beganMs = now();
+  const attempt = async (number: number, delayMs: number): Promise<void> => {
+    const wholeDelayMs = delayMs + pace.next(now() + delayMs);
+    waits(number, wholeDelayMs);
+    if (wholeDelayMs > 0) await sleep(wholeDelayMs, signal);
+    signal.throwIfAborted();
+    await options.attempt(number, now() - beganMs);
+  };
+  let last: unknown;
+  try {
+    return await attempt(1, 0);
+  } catch (error) {
+    last = error;
+  }
+  try {
+    if (settings.maxAttempts === 1) throw last;
+    const { default: pRetry } = await import('p-retry');
+    // It counts and ends; the delays are ours, because its own are never shorter than their bound's half.
+    await pRetry((retry) => attempt(retry + 1, fullJitter(settings, retry, options.random())), {
+      retries: settings.maxAttempts - 2,
+      minTimeout: 0,
+      factor: 1,
+      signal,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw unreachable(options, (now() - beganMs) / 1000, error);
+  }
+}
+
+function unreachable({ path, settings }: Reconnection, seconds: number, last: unknown): BridgeError {
+  const attempts = settings.maxAttempts === 1 ? 'one attempt' : `${settings.maxAttempts} attempts`;
+  return new BridgeError(
+    'DAEMON_UNREACHABLE',
+    `The bridge at ${path()} could not be reached again, by ${attempts} in ${seconds.toFixed(1)} s: ${messageOf(last)}`,
+    { hint: 'See: mcp-bridge doctor', cause: last },
+  );
+}

@@ -1,0 +1,129 @@
+// `mcp-bridge/client` as a program uses it: built, with the clients of both lines of the SDK, and real daemons that die.
+
+import { Client as ClientV2 } from '@modelcontextprotocol/client';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { expect, test } from 'vitest';
+import { BridgeTransport, connectToBridge } from '../../src/client/index.ts';
+import { fixtureServer, TestDaemon } from '../support/test-daemon.ts';
+
+const INFO = { name: 'library', version: '1' };
+const CONFIG = { mcpServers: { fixture: fixtureServer() } };
+
+interface AnyClient {
+  listTools(): Promise<{ tools: { name: string }[] }>;
+  callTool(call: { name: string; arguments?: Record<string, unknown> }): Promise<unknown>;
+  getServerVersion(): { name: string } | undefined;
+  close(): Promise<void>;
+}
+
+const CLIENTS: [string, (transport: BridgeTransport) => Promise<AnyClient>][] = [
+  [
+    '@modelcontextprotocol/sdk',
+    async (transport) => {
+      const client = new ClientV1(INFO);
+      await client.connect(transport);
+      return client as unknown as AnyClient;
+    },
+  ],
+  ...(['legacy', 'auto'] as const).map((mode): (typeof CLIENTS)[number] => [
+    `@modelcontextprotocol/client, ${mode}`,
+    async (transport) => {
+      const client = new ClientV2(INFO, { versionNegotiation: { mode } });
+      await client.connect(transport);
+      return client as unknown as AnyClient;
+    },
+  ]),
+];
+
+const call = (client: AnyClient, text: string) => client.callTool({ name: 'echo', arguments: { text } });
+const said = (text: string) => expect.objectContaining({ content: [{ type: 'text', text }] });
+
+test.each(CLIENTS)('the client of %s works over it, and goes on with the next daemon', async (_, connect) => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false, clientId: 'me' });
+  const events: string[] = [];
+  transport.on('connected', () => events.push('connected'));
+  transport.on('lost', () => events.push('lost'));
+  transport.on('closed', ({ error }) => events.push(`closed ${error?.code}`));
+  const resumed = new Promise<string>((resolve) => transport.on('resumed', ({ session }) => resolve(session)));
+  const client = await connect(transport);
+  expect(client.getServerVersion()).toMatchObject({ name: 'fixture' });
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain('echo');
+  expect(await call(client, 'first')).toEqual(said('first'));
+  expect(transport.clientId).toBe('me');
+
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  const listing = client.listTools();
+  const next = await TestDaemon.start(CONFIG, { dir: daemon.dir });
+  expect(await resumed).toBe('new');
+  expect((await listing).tools.length).toBeGreaterThan(3);
+  expect(await call(client, 'second')).toEqual(said('second'));
+  await client.close();
+  expect(events).toEqual(['connected', 'lost', 'closed undefined']);
+  await next.stop();
+});
+
+test('connectToBridge gives a client of the SDK, or connects one that is there', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const options = { socketPath: daemon.path, autostart: false };
+  const client = await connectToBridge({ ...options, name: 'one-line' });
+  expect(client).toBeInstanceOf(ClientV1);
+  expect(await client.callTool({ name: 'echo', arguments: { text: 'x' } })).toMatchObject({ content: [{ text: 'x' }] });
+  const own = new ClientV2(INFO);
+  expect(await connectToBridge({ ...options, client: own })).toBe(own);
+  expect(await own.callTool({ name: 'echo', arguments: { text: 'y' } })).toMatchObject({ content: [{ text: 'y' }] });
+  await Promise.all([client.close(), own.close()]);
+  await daemon.stop();
+});
+
+test('a client is told that lists may differ behind a restart', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false });
+  const client = new ClientV1(INFO);
+  const told = new Promise<void>((resolve) =>
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve()),
+  );
+  await client.connect(transport);
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  const next = await TestDaemon.start(CONFIG, { dir: daemon.dir });
+  await told;
+  await client.close();
+  await next.stop();
+});
+
+test('when nobody comes back each call ends with an error, which says what was tried', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const reconnect = { maxAttempts: 3, initialDelayMs: 10 };
+  const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false, reconnect });
+  const client = new ClientV1(INFO);
+  const errors: Error[] = [];
+  client.onerror = (error) => errors.push(error);
+  await client.connect(transport);
+  await client.callTool({ name: 'echo', arguments: { text: 'ready' } });
+  const held = client.callTool({ name: 'hold' });
+  await client.ping();
+  daemon.kill('SIGKILL');
+  await expect(held).rejects.toThrow(
+    /could not be reached again, by 3 attempts in \d+\.\d s: .*; whether this was done is not known/,
+  );
+  expect(errors).toMatchObject([{ code: 'DAEMON_UNREACHABLE', message: expect.stringContaining(daemon.path) }]);
+  await daemon.stop();
+});
+
+test('a signal closes it', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const leave = new AbortController();
+  const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false, signal: leave.signal });
+  const client = new ClientV1(INFO);
+  await client.connect(transport);
+  const closed = new Promise<void>((resolve) => {
+    client.onclose = resolve;
+  });
+  leave.abort();
+  await closed;
+  await expect(new BridgeTransport({ socketPath: daemon.path, signal: leave.signal }).start()).rejects.toThrow(/abort/);
+  await daemon.stop();
+});

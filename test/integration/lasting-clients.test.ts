@@ -1,0 +1,219 @@
+// Clients that outlive daemons: through `connect`, and many at once through the library. Daemons are real and die hard.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { BridgeTransport } from '../../src/client/index.ts';
+import { RawClient, textOf } from '../support/raw-client.ts';
+import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+
+const CONFIG = { mcpServers: { fixture: fixtureServer() } };
+
+interface Shim {
+  readonly child: ChildProcess;
+  readonly client: RawClient;
+  readonly exited: Promise<number>;
+  said: string;
+}
+
+function startShim(args: string[], env: object = {}, cwd?: string): Shim {
+  const child = spawn(process.execPath, [PROGRAM, 'connect', ...args], {
+    env: { ...process.env, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const shim = {
+    child,
+    client: new RawClient(child.stdout, child.stdin),
+    exited: new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1))),
+    said: '',
+  };
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    shim.said += text;
+  });
+  return shim;
+}
+
+test('connect: behind kill -9 and a new daemon the client goes on as if nothing had been', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const { client, exited } = startShim(['--no-autostart', '--mcp-bridge-socket', daemon.path]);
+  await client.initialize();
+  expect(textOf(await client.callTool(1, 'echo', { text: 'one' }))).toBe('one');
+  client.send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'hold' } });
+  await client.request(3, 'ping');
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  const next = await TestDaemon.start(CONFIG, { dir: daemon.dir });
+  expect((await client.answerTo(2)).error).toMatchObject({ code: -32603, data: { code: 'OUTCOME_UNKNOWN' } });
+  expect(textOf(await client.callTool(4, 'echo', { text: 'two' }))).toBe('two');
+  expect(client.lines.filter((line) => line.includes('list_changed'))).toHaveLength(1);
+  client.end();
+  expect(await exited).toBe(0);
+  await next.stop();
+});
+
+test('connect: starts a daemon again when the one that was started is killed', async () => {
+  const dir = tempDir();
+  const env = { XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, HOME: dir, MCP_BRIDGE_SOCKET: join(dir, 'b.sock') };
+  writeFileSync(join(dir, 'config.json'), '{}');
+  const { client, exited } = startShim(['--view', 'server:example'], env, dir);
+  await client.initialize();
+  const { stdout } = await runCommand(['status', '--json'], { env });
+  process.kill((JSON.parse(stdout) as { pid: number }).pid, 'SIGKILL');
+  // Nobody can say of a call that was on its way whether it was done; a ping may be repeated.
+  expect((await client.request('again', 'ping')).result).toEqual({});
+  expect(textOf(await client.callTool(1, 'add', { a: 1, b: 2 }))).toBe('3');
+  client.end();
+  expect(await exited).toBe(0);
+  await runCommand(['stop'], { env });
+});
+
+test('connect: when nobody comes back, each request gets an error, and it ends with 1', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const config = join(daemon.dir, 'client.json');
+  writeFileSync(config, JSON.stringify({ mcpBridge: { reconnect: { maxAttempts: 3, initialDelayMs: 10 } } }));
+  const shim = startShim(['--no-autostart', '--mcp-bridge-socket', daemon.path, '--config', config]);
+  await shim.client.initialize();
+  shim.client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+  await shim.client.request(2, 'ping');
+  daemon.kill('SIGKILL');
+  expect((await shim.client.answerTo(1)).error).toMatchObject({ data: { code: 'OUTCOME_UNKNOWN' } });
+  expect(await shim.exited).toBe(1);
+  expect(shim.said).toMatch(/could not be reached again, by 3 attempts in .* See: mcp-bridge doctor/);
+  await daemon.stop();
+});
+
+test('connect passes on the directory of the project that it is started for', async () => {
+  const project = tempDir();
+  const config = { mcpServers: { fixture: { ...fixtureServer(), cwd: `\${PWD}` } } };
+  const daemon = await TestDaemon.start(config);
+  const { client, exited } = startShim(['--mcp-bridge-socket', daemon.path, '--view', 'server:fixture'], {
+    CLAUDE_PROJECT_DIR: project,
+  });
+  await client.initialize();
+  expect(textOf(await client.callTool(1, 'cwd'))).toBe(project);
+  client.end();
+  expect(await exited).toBe(0);
+  await daemon.stop();
+});
+
+/** A server that notes each call before it answers: what was run can be counted whatever dies. */
+const COUNTING = `
+const fs = require('node:fs');
+let rest = '';
+process.stdin.on('end', () => process.exit());
+process.stdin.setEncoding('utf8').on('data', (chunk) => {
+  const lines = (rest + chunk).split('\\n');
+  rest = lines.pop();
+  for (const line of lines) {
+    const { id, method, params } = JSON.parse(line);
+    const say = (result) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+    if (method === 'initialize')
+      say({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'c', version: '1' } });
+    else if (method === 'tools/list') say({ tools: [{ name: 'note', inputSchema: { type: 'object' } }] });
+    else if (method === 'tools/call') {
+      fs.appendFileSync(process.env.NOTES, params.arguments.text + '\\n');
+      say({ content: [{ type: 'text', text: params.arguments.text }] });
+    }
+  }
+});`;
+
+test('200 clients come back to a daemon that was killed; nothing is lost, and nothing done twice', async () => {
+  const dir = tempDir();
+  const notes = join(dir, 'notes');
+  appendFileSync(notes, '');
+  const config = {
+    mcpServers: { counter: { command: process.execPath, args: ['-e', COUNTING], env: { NOTES: notes } } },
+  };
+  const daemon = await TestDaemon.start(config, { dir });
+  const clients = await Promise.all(Array.from({ length: 200 }, (_, i) => LibraryClient.open(daemon.path, i)));
+  for (const client of clients) client.callOn();
+  daemon.kill('SIGKILL');
+  await Promise.all(clients.map((client) => client.lost));
+  for (const client of clients) client.callOn();
+  const next = await TestDaemon.start(config, { dir });
+  await Promise.all(clients.map((client) => client.resumed));
+  for (const client of clients) expect(client.attempts).toBeLessThanOrEqual(12);
+  for (const client of clients) client.callOn();
+  const outcomes = (await Promise.all(clients.map((client) => client.outcomes()))).flat();
+  expect(outcomes).toHaveLength(600);
+  const noted = readFileSync(notes, 'utf8').trimEnd().split('\n');
+  expect(new Set(noted).size).toBe(noted.length);
+  const known = outcomes.filter(({ outcome }) => outcome === 'done').map(({ text }) => text);
+  expect(noted).toEqual(expect.arrayContaining(known));
+  expect(outcomes.filter(({ outcome }) => outcome === 'twice' || outcome === 'failed')).toEqual([]);
+  // What was asked behind the end of the first daemon was never in its hands.
+  const later = outcomes.filter(({ text }) => !text.endsWith('-1')).map(({ outcome }) => outcome);
+  expect(new Set(later)).toEqual(new Set(['done']));
+  await Promise.all(clients.map((client) => client.close()));
+  await next.stop();
+});
+
+type Outcome = 'open' | 'done' | 'unknown' | 'failed' | 'twice';
+
+/** A client by the library, without the SDK: it keeps what becomes of each call. */
+class LibraryClient {
+  readonly #transport: BridgeTransport;
+  readonly #name: string;
+  readonly #outcomes: Outcome[] = [];
+  readonly lost: Promise<void>;
+  readonly resumed: Promise<void>;
+  attempts = 0;
+  #wake: () => void = () => undefined;
+
+  private constructor(path: string, name: string) {
+    this.#name = name;
+    this.#transport = new BridgeTransport({ socketPath: path, autostart: false });
+    this.#transport.on('reconnecting', () => void this.attempts++);
+    this.lost = new Promise((resolve) => this.#transport.on('lost', () => resolve()));
+    this.resumed = new Promise((resolve) => this.#transport.on('resumed', () => resolve()));
+    this.#transport.onmessage = (message) => this.#received(message);
+  }
+
+  static async open(path: string, index: number): Promise<LibraryClient> {
+    const client = new LibraryClient(path, `client${index}`);
+    await client.#transport.start();
+    const welcomed = new Promise<void>((resolve) => {
+      client.#wake = resolve;
+    });
+    const clientInfo = { name: client.#name, version: '1' };
+    client.#send({
+      id: 0,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
+    });
+    await welcomed;
+    client.#send({ method: 'notifications/initialized' });
+    return client;
+  }
+
+  callOn(): void {
+    const id = this.#outcomes.push('open');
+    this.#send({ id, method: 'tools/call', params: { name: 'note', arguments: { text: `${this.#name}-${id}` } } });
+  }
+
+  async outcomes(): Promise<{ text: string; outcome: Outcome }[]> {
+    while (this.#outcomes.includes('open'))
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    return this.#outcomes.map((outcome, i) => ({ text: `${this.#name}-${i + 1}`, outcome }));
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  #send(message: object): void {
+    void this.#transport.send({ jsonrpc: '2.0', ...message });
+  }
+
+  #received(message: object): void {
+    const { id, error } = message as { id?: number; error?: { data?: { code?: string } } };
+    if (id === undefined) return;
+    const outcome = error === undefined ? 'done' : error.data?.code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'failed';
+    if (id > 0) this.#outcomes[id - 1] = this.#outcomes[id - 1] === 'open' ? outcome : 'twice';
+    this.#wake();
+  }
+}

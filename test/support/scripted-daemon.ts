@@ -1,0 +1,235 @@
+// The daemon's side of resuming, in memory and slow on purpose: a test says how many bytes move, when a connection drops
+// in the middle of a frame, and when the daemon is killed, or goes in order. It counts how often each call was run.
+
+import { type Duplex, duplexPair } from 'node:stream';
+import type { Message } from './raw-client.ts';
+
+interface ParkedSession {
+  readonly token: string;
+  /** What was sent behind the handshake, as one stream. */
+  sent: Buffer;
+  received: number;
+  isInitialized: boolean;
+  readonly subscribed: string[];
+  logLevel: string | undefined;
+  readonly announced: Set<unknown>;
+  readonly pending: Message[];
+  connection: ScriptedConnection | undefined;
+}
+
+interface ScriptedConnection {
+  readonly stream: Duplex;
+  session: ParkedSession | undefined;
+  incoming: Buffer;
+  outgoing: Buffer;
+}
+
+export class ScriptedDaemon {
+  /** How often each call was run, by what it has as its text. */
+  readonly runs = new Map<string, number>();
+  readonly connections = new Set<ScriptedConnection>();
+  /** Whether clients are given tokens. */
+  canResume = true;
+  isRunning = true;
+  #sessions = new Map<string, ParkedSession>();
+  #tokens = 0;
+
+  dial(): Duplex {
+    if (!this.isRunning) throw new Error('nobody is there');
+    const [ours, theirs] = duplexPair({ allowHalfOpen: true });
+    const connection: ScriptedConnection = {
+      stream: theirs,
+      session: undefined,
+      incoming: Buffer.alloc(0),
+      outgoing: Buffer.alloc(0),
+    };
+    theirs.on('data', (chunk: Buffer) => {
+      connection.incoming = Buffer.concat([connection.incoming, chunk]);
+    });
+    theirs.on('error', () => undefined);
+    ours.on('close', () => {
+      this.#take(connection, Number.POSITIVE_INFINITY); // which a kernel would still hand over
+      theirs.destroy();
+      this.#forget(connection);
+    });
+    theirs.on('close', () => ours.destroy());
+    this.connections.add(connection);
+    return ours;
+  }
+
+  get sessions(): readonly ParkedSession[] {
+    return [...this.#sessions.values()];
+  }
+
+  /** Takes up to so many bytes that have come, and acts on each whole frame. */
+  take(bytes: number): void {
+    for (const connection of [...this.connections]) this.#take(connection, bytes);
+  }
+
+  #take(connection: ScriptedConnection, bytes: number): void {
+    if (!this.connections.has(connection)) return;
+    const whole = connection.incoming.subarray(0, bytes).lastIndexOf(0x0a) + 1;
+    const taken = connection.incoming.subarray(0, whole);
+    connection.incoming = connection.incoming.subarray(whole);
+    for (const line of taken.toString().split('\n').slice(0, -1)) this.#frame(connection, line);
+  }
+
+  /** Lets up to so many bytes go out, in whatever pieces. */
+  give(bytes: number): void {
+    for (const connection of this.connections) {
+      const piece = connection.outgoing.subarray(0, bytes);
+      connection.outgoing = connection.outgoing.subarray(piece.length);
+      if (piece.length > 0) connection.stream.write(piece);
+    }
+  }
+
+  /** Runs and answers the oldest call of each session. */
+  answer(): void {
+    for (const session of this.#sessions.values()) {
+      const call = session.pending.shift();
+      if (call !== undefined) this.#send(session, { jsonrpc: '2.0', id: call.id, result: { said: textOf(call) } });
+    }
+  }
+
+  /** Asks each client something. */
+  ask(id: unknown): void {
+    for (const session of this.#sessions.values())
+      this.#send(session, { jsonrpc: '2.0', id, method: 'elicitation/create' });
+  }
+
+  drop(): void {
+    for (const connection of [...this.connections]) {
+      connection.stream.destroy();
+      this.#forget(connection);
+    }
+  }
+
+  kill(): void {
+    this.isRunning = false;
+    this.drop();
+    this.#sessions.clear();
+  }
+
+  /** Goes in order: answers what it has taken, and says how far it has come. */
+  leave(reason: string): void {
+    this.isRunning = false;
+    for (const session of this.#sessions.values()) {
+      while (session.pending.length > 0) {
+        const call = session.pending.shift() as Message;
+        this.#send(session, { jsonrpc: '2.0', id: call.id, result: { said: textOf(call) } });
+      }
+      const { received } = session;
+      this.#send(session, { jsonrpc: '2.0', method: 'bridge/leaving', params: { received, reason } });
+    }
+    this.give(Number.POSITIVE_INFINITY);
+    for (const connection of [...this.connections]) {
+      connection.stream.end();
+      this.#forget(connection);
+    }
+    this.#sessions.clear();
+  }
+
+  #forget(connection: ScriptedConnection): void {
+    if (connection.session !== undefined) connection.session.connection = undefined;
+    this.connections.delete(connection);
+  }
+
+  #frame(connection: ScriptedConnection, line: string): void {
+    const message = JSON.parse(line) as Message;
+    if (message.method === 'initialize') return this.#hello(connection, message);
+    const { session } = connection;
+    if (session === undefined) throw new Error(`${line} came before initialize`);
+    session.received += line.length + 1;
+    switch (message.method) {
+      case 'notifications/initialized':
+        session.isInitialized = true;
+        return;
+      case 'bridge/again':
+        for (const id of (message.params?.ids ?? []) as unknown[]) session.announced.add(id);
+        return;
+      case 'bridge/leave':
+        this.#sessions.delete(session.token);
+        return;
+      case 'tools/call':
+        return this.#call(session, message);
+      case 'resources/subscribe':
+        session.subscribed.push(String(message.params?.uri));
+        return this.#send(session, { jsonrpc: '2.0', id: message.id, result: {} });
+      case 'logging/setLevel':
+        session.logLevel = String(message.params?.level);
+        return this.#send(session, { jsonrpc: '2.0', id: message.id, result: {} });
+      default:
+        if (message.id !== undefined && message.method !== undefined)
+          this.#send(session, { jsonrpc: '2.0', id: message.id, result: { listed: true } });
+    }
+  }
+
+  #hello(connection: ScriptedConnection, { id, params }: Message): void {
+    const meta = (params?._meta ?? {}) as Record<string, unknown>;
+    const wish = meta['mcp-bridge/resume'] as true | { token: string; received: number } | undefined;
+    const say = (answer: object): void => {
+      const line = `${JSON.stringify({ jsonrpc: '2.0', id, ...answer })}\n`;
+      connection.outgoing = Buffer.concat([connection.outgoing, Buffer.from(line)]);
+    };
+    if (typeof wish === 'object') {
+      const session = this.#sessions.get(wish.token);
+      if (session === undefined)
+        return say({ error: { code: -32600, message: 'unknown token', data: { code: 'RESUME_REFUSED' } } });
+      this.#sessions.delete(wish.token);
+      const resumed = { ...session, token: this.#token(), connection };
+      this.#sessions.set(resumed.token, resumed);
+      connection.session = resumed;
+      say({ result: welcome({ resumed: true, resumeToken: resumed.token, received: resumed.received }) });
+      connection.outgoing = Buffer.concat([connection.outgoing, resumed.sent.subarray(wish.received)]);
+      return;
+    }
+    const session: ParkedSession = {
+      token: this.#token(),
+      sent: Buffer.alloc(0),
+      received: 0,
+      isInitialized: false,
+      subscribed: [],
+      logLevel: undefined,
+      announced: new Set(),
+      pending: [],
+      connection,
+    };
+    connection.session = session;
+    this.#sessions.set(session.token, session);
+    say({ result: welcome(this.canResume ? { resumed: false, resumeToken: session.token } : {}) });
+  }
+
+  #call(session: ParkedSession, message: Message): void {
+    const isSafe = message.params?.name === 'safe';
+    if (session.announced.has(message.id) && !isSafe) {
+      const error = { code: -32603, message: 'not known', data: { code: 'OUTCOME_UNKNOWN' } };
+      return this.#send(session, { jsonrpc: '2.0', id: message.id, error });
+    }
+    if (!isSafe) this.runs.set(textOf(message), (this.runs.get(textOf(message)) ?? 0) + 1);
+    session.pending.push(message);
+  }
+
+  #send(session: ParkedSession, message: object): void {
+    const line = Buffer.from(`${JSON.stringify(message)}\n`);
+    session.sent = Buffer.concat([session.sent, line]);
+    const { connection } = session;
+    if (connection !== undefined) connection.outgoing = Buffer.concat([connection.outgoing, line]);
+  }
+
+  #token(): string {
+    return `token-${++this.#tokens}`;
+  }
+}
+
+function welcome(meta: Readonly<Record<string, unknown>>): object {
+  return {
+    protocolVersion: '2025-11-25',
+    capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+    serverInfo: { name: 'scripted', version: '1' },
+    _meta: Object.fromEntries(Object.entries(meta).map(([name, value]) => [`mcp-bridge/${name}`, value])),
+  };
+}
+
+function textOf({ params }: Message): string {
+  return String((params?.arguments as { text?: string } | undefined)?.text);
+}

@@ -1,0 +1,427 @@
+// A client's connection against a daemon of which each byte is moved by hand, on a clock that is turned by hand.
+
+import fc from 'fast-check';
+import 'p-retry'; // loaded with the first failure: not in the middle of a test
+import { describe, expect, test } from 'vitest';
+import { type ConnectionEvent, ResumingConnection } from '../../../src/client/resuming-connection.ts';
+import type { BridgeError } from '../../../src/util/bridge-error.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import type { Message } from '../../support/raw-client.ts';
+import { ScriptedDaemon } from '../../support/scripted-daemon.ts';
+
+const ALL = Number.POSITIVE_INFINITY;
+
+class World {
+  readonly clock = new FakeClock();
+  readonly daemon = new ScriptedDaemon();
+  readonly heard: Message[] = [];
+  readonly events: ConnectionEvent[] = [];
+  readonly attemptsMs: number[] = [];
+  readonly starts: boolean[] = [];
+  closed: { error: BridgeError | undefined } | undefined;
+  readonly connection: ResumingConnection;
+
+  constructor({ random = () => 0.5, maxAttempts = 10_000 }: { random?: () => number; maxAttempts?: number } = {}) {
+    this.connection = new ResumingConnection({
+      client: {
+        frame: (b, start, end) => void this.heard.push(JSON.parse(b.toString('utf8', start, end)) as Message),
+        flush: () => true,
+        full: () => undefined,
+        event: (event) => void this.events.push(event),
+        closed: (error) => {
+          this.closed = { error };
+        },
+      },
+      dial: (mayStart) => {
+        this.attemptsMs.push(this.clock.now());
+        this.starts.push(mayStart);
+        return new Promise((resolve) => resolve(this.daemon.dial()));
+      },
+      path: () => '/the/socket',
+      reconnect: { isEnabled: true, maxAttempts, initialDelayMs: 100, maxDelayMs: 5000 },
+      meta: { 'mcp-bridge/cwd': '/' },
+      clock: this.clock,
+      sleep: (ms, signal) =>
+        new Promise((resolve, reject) => {
+          const aborted = (): void => reject(signal.reason as Error);
+          this.clock.after(ms, () => {
+            signal.removeEventListener('abort', aborted);
+            resolve();
+          });
+          signal.addEventListener('abort', aborted);
+        }),
+      random,
+    });
+    this.connection.open(this.daemon.dial());
+  }
+
+  say(message: object): void {
+    const line = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    this.connection.frame(line, 0, line.length - 1);
+    this.connection.flush();
+  }
+
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 12; turn++) await new Promise(setImmediate);
+  }
+
+  /** Moves all bytes there are. */
+  async exchange(rounds = 6): Promise<void> {
+    for (let round = 0; round < rounds; round++) {
+      this.daemon.take(ALL);
+      this.daemon.give(ALL);
+      await this.settle();
+    }
+  }
+
+  async introduce(): Promise<void> {
+    this.say({ id: 'hello', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {} } });
+    await this.settle();
+    await this.exchange(2);
+    this.say({ method: 'notifications/initialized' });
+    await this.settle();
+    await this.exchange(2);
+  }
+
+  /** Lets time pass until the connection is there again. */
+  async untilBack(): Promise<void> {
+    for (let round = 0; round < 60; round++) {
+      await this.exchange(2);
+      if (this.events.at(-1)?.kind === 'resumed') return;
+      this.clock.advance(1000);
+      await this.settle();
+    }
+    throw new Error(`it did not come back: ${JSON.stringify(this.events.at(-1))}`);
+  }
+
+  answersTo(id: unknown): Message[] {
+    return this.heard.filter((message) => message.method === undefined && message.id === id);
+  }
+
+  told(method: string): Message[] {
+    return this.heard.filter((message) => message.method === method);
+  }
+}
+
+const call = (id: unknown, name = 'unsafe') => ({
+  id,
+  method: 'tools/call',
+  params: { name, arguments: { text: String(id) } },
+});
+
+async function ready(options?: ConstructorParameters<typeof World>[0]): Promise<World> {
+  const world = new World(options);
+  await world.introduce();
+  return world;
+}
+
+describe('a connection that drops', () => {
+  test('goes on where it was: what waits comes once, in order', async () => {
+    const world = await ready();
+    world.say(call(1));
+    world.say(call(2));
+    await world.exchange();
+    world.daemon.answer();
+    world.daemon.give(20); // torn in the middle of a frame
+    await world.settle();
+    world.daemon.drop();
+    await world.settle();
+    world.daemon.answer();
+    await world.untilBack();
+    expect(world.events.at(-1)).toEqual({ kind: 'resumed', session: 'kept' });
+    expect([world.answersTo(1), world.answersTo(2)].map((answers) => answers.length)).toEqual([1, 1]);
+    expect([...world.daemon.runs.values()]).toEqual([1, 1]);
+    expect(world.told('notifications/tools/list_changed')).toEqual([]);
+  });
+
+  test('the client learns nothing of tokens', async () => {
+    const world = await ready();
+    expect(JSON.stringify(world.heard)).not.toContain('token');
+    expect(world.answersTo('hello')[0]?.result?._meta).toEqual({});
+  });
+
+  test('what is said meanwhile waits, and more than that is not wanted', async () => {
+    const world = await ready();
+    world.daemon.kill();
+    await world.settle();
+    world.say(call(1));
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    expect(world.answersTo(1)).toMatchObject([{ result: { said: '1' } }]);
+  });
+});
+
+describe('a daemon that is gone', () => {
+  test('the next one is told everything again, and the client hears of none of it', async () => {
+    const world = await ready();
+    world.say({ id: 1, method: 'resources/subscribe', params: { uri: 'file:///ä' } });
+    world.say({ id: 2, method: 'logging/setLevel', params: { level: 'debug' } });
+    world.say({ id: 3, method: 'resources/subscribe', params: { uri: 'file:///b' } });
+    await world.exchange();
+    world.say({ id: 4, method: 'resources/unsubscribe', params: { uri: 'file:///b' } });
+    await world.exchange();
+    const before = world.heard.length;
+    world.daemon.kill();
+    await world.settle();
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    await world.exchange();
+    expect(world.daemon.sessions).toMatchObject([
+      { isInitialized: true, subscribed: ['file:///ä'], logLevel: 'debug' },
+    ]);
+    expect(world.heard.slice(before).map(({ method, params }) => [method, params?.uri])).toEqual([
+      ['notifications/tools/list_changed', undefined],
+      ['notifications/resources/updated', 'file:///ä'],
+    ]);
+  });
+
+  test('a call that it had is announced, and done again only if it is safe', async () => {
+    const world = await ready();
+    world.say(call('a'));
+    world.say(call('b', 'safe'));
+    await world.exchange();
+    world.daemon.kill();
+    await world.settle();
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    expect(world.answersTo('a')).toMatchObject([{ error: { data: { code: 'OUTCOME_UNKNOWN' } } }]);
+    expect(world.answersTo('b')).toMatchObject([{ result: { said: 'b' } }]);
+    expect(world.daemon.runs).toEqual(new Map([['a', 1]]));
+  });
+
+  test('one that goes in order says what it has not looked at, and that is done', async () => {
+    const world = await ready();
+    world.say(call(1));
+    await world.exchange();
+    world.say(call(2)); // on its way, and not taken
+    world.say({ method: 'notifications/x' });
+    await world.settle();
+    world.daemon.leave('restart');
+    await world.settle();
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    expect(world.answersTo(1)).toMatchObject([{ result: { said: '1' } }]);
+    expect(world.answersTo(2)).toMatchObject([{ result: { said: '2' } }]);
+    expect([...world.daemon.runs.values()]).toEqual([1, 1]);
+  });
+
+  test('one that cannot resume is not asked to repeat anything', async () => {
+    const world = new World();
+    world.daemon.canResume = false;
+    await world.introduce();
+    world.say(call(1));
+    world.say({ id: 2, method: 'tools/list' });
+    await world.settle();
+    world.daemon.take(ALL);
+    world.daemon.kill();
+    await world.settle();
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    await world.exchange();
+    expect(world.answersTo(1)).toMatchObject([{ error: { data: { code: 'OUTCOME_UNKNOWN' } } }]);
+    expect(world.answersTo(2)).toMatchObject([{ result: { listed: true } }]);
+    expect(world.daemon.sessions[0]?.announced).toEqual(new Set());
+  });
+
+  test('its questions are taken back, and one of the next daemon with the same id is another', async () => {
+    const world = await ready();
+    world.daemon.ask(7);
+    await world.exchange();
+    world.daemon.kill();
+    await world.settle();
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    await world.exchange();
+    expect(world.told('notifications/cancelled')).toMatchObject([{ params: { requestId: 7 } }]);
+    world.daemon.ask(7);
+    await world.exchange();
+    const [, second] = world.told('elicitation/create');
+    expect(second?.id).not.toBe(7);
+    const before = world.daemon.sessions[0]?.received ?? 0;
+    world.say({ id: 7, result: { of: 'the old one' } });
+    await world.exchange();
+    expect(world.daemon.sessions[0]?.received).toBe(before);
+    world.say({ id: second?.id, result: {} });
+    await world.exchange();
+    expect(world.daemon.sessions[0]?.received).toBe(before + '{"jsonrpc":"2.0","id":7,"result":{}}\n'.length);
+  });
+
+  test('after a stop another one is started only for a client that asks something', async () => {
+    const world = await ready({ maxAttempts: 3 });
+    world.daemon.leave('stop');
+    for (let round = 0; round < 10; round++) {
+      await world.settle();
+      world.clock.advance(1000);
+    }
+    expect(world.starts).toEqual([false, false, false]);
+    expect(world.closed).toBeUndefined();
+    world.daemon.isRunning = true;
+    world.say(call(1));
+    await world.untilBack();
+    expect(world.starts.at(-1)).toBe(true);
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    expect(world.answersTo(1)).toHaveLength(1);
+  });
+});
+
+describe('when nobody can be reached', () => {
+  test('it is tried so often, and then each request gets an error', async () => {
+    const world = await ready({ maxAttempts: 5 });
+    world.say(call(1));
+    world.say({ id: 2, method: 'tools/list' });
+    await world.settle();
+    world.daemon.kill();
+    for (let round = 0; round < 10; round++) {
+      await world.settle();
+      world.clock.advance(1000);
+    }
+    expect(world.attemptsMs).toHaveLength(5);
+    expect(world.closed?.error).toMatchObject({
+      code: 'DAEMON_UNREACHABLE',
+      message: expect.stringMatching(/\/the\/socket .* by 5 attempts in .* s: nobody is there/),
+    });
+    expect(world.answersTo(1)).toMatchObject([{ error: { data: { code: 'OUTCOME_UNKNOWN' } } }]);
+    expect(world.answersTo(2)).toMatchObject([{ error: { data: { code: 'DAEMON_UNREACHABLE' } } }]);
+  });
+
+  test.each([0, 0.01, 0.5, 0.999])('never more than twelve attempts in ten seconds, dice %d', async (dice) => {
+    const world = await ready({ random: () => dice });
+    world.daemon.kill();
+    for (let round = 0; round < 400; round++) {
+      await world.settle();
+      world.clock.advance(50);
+    }
+    expect(world.attemptsMs[0]).toBe(0);
+    for (const from of world.attemptsMs)
+      expect(world.attemptsMs.filter((ms) => ms >= from && ms < from + 10_000).length).toBeLessThanOrEqual(12);
+    expect(world.attemptsMs.length).toBeGreaterThan(3);
+    world.connection.close();
+  });
+
+  test('a daemon that ends on each client does not make them hammer', async () => {
+    const world = await ready();
+    for (let round = 0; round < 100; round++) {
+      await world.exchange(2);
+      world.daemon.drop();
+      await world.settle();
+      world.clock.advance(50);
+    }
+    expect(world.attemptsMs.length).toBeLessThanOrEqual(12);
+    world.connection.close();
+  });
+});
+
+describe('a client that ends its side', () => {
+  test('is left when everything is answered, and says so', async () => {
+    const world = await ready();
+    world.say(call(1));
+    await world.exchange();
+    world.connection.end();
+    await world.settle();
+    expect(world.closed).toBeUndefined();
+    world.daemon.answer();
+    await world.exchange();
+    expect(world.closed).toEqual({ error: undefined });
+    expect(world.answersTo(1)).toHaveLength(1);
+    expect(world.daemon.sessions).toEqual([]);
+  });
+
+  test('answers no questions any more', async () => {
+    const world = await ready();
+    world.daemon.ask(1);
+    await world.exchange();
+    world.say(call(5));
+    world.connection.end();
+    await world.exchange();
+    world.daemon.ask(2);
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    expect(world.closed).toEqual({ error: undefined });
+  });
+});
+
+type Step =
+  | { do: 'say'; what: 'unsafe' | 'safe' | 'list' | 'cancel' | 'note' }
+  | { do: 'take' | 'give'; bytes: number }
+  | { do: 'answer' | 'drop' | 'kill' | 'leave' | 'start' | 'ask' }
+  | { do: 'advance'; ms: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('say' as const),
+      what: fc.constantFrom('unsafe', 'safe', 'list', 'cancel', 'note'),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constantFrom('take', 'give'), bytes: fc.oneof(fc.nat(400), fc.constant(1e9)) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constantFrom('answer', 'ask', 'start', 'start', 'drop', 'kill', 'leave') }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.nat(3000) }) },
+);
+
+test('whatever dies and when: each request gets exactly one answer, and nothing unsafe is run twice', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), async (steps, canResume) => {
+      const world = new World({ random: () => 0.9 });
+      world.daemon.canResume = canResume;
+      await world.introduce();
+      let asked = 0;
+      const cancelled = new Set<number>();
+      const say = (what: (Step & { do: 'say' })['what']): void => {
+        if (what === 'note') return world.say({ method: 'notifications/x' });
+        if (what === 'cancel') {
+          if (asked > 0) cancelled.add(asked);
+          return world.say({ method: 'notifications/cancelled', params: { requestId: asked } });
+        }
+        world.say(what === 'list' ? { id: ++asked, method: 'tools/list' } : call(++asked, what));
+      };
+      for (const one of steps) {
+        if (one.do === 'say') say(one.what);
+        else if (one.do === 'take') world.daemon.take(one.bytes);
+        else if (one.do === 'give') world.daemon.give(one.bytes);
+        else if (one.do === 'advance') world.clock.advance(one.ms);
+        else if (one.do === 'start') world.daemon.isRunning = true;
+        else if (one.do === 'leave') world.daemon.leave('restart');
+        else if (one.do === 'ask') world.daemon.ask(asked);
+        else world.daemon[one.do]();
+        await world.settle();
+      }
+      world.daemon.isRunning = true;
+      for (let round = 0; round < 20; round++) {
+        world.clock.advance(10_000);
+        await world.settle();
+        await world.exchange(2);
+        for (let i = 0; i <= asked; i++) world.daemon.answer();
+      }
+      await world.exchange(2);
+      expect(world.closed).toBeUndefined();
+      for (let id = 1; id <= asked; id++) {
+        const answers = world.answersTo(id);
+        const runs = world.daemon.runs.get(String(id)) ?? 0;
+        expect(runs).toBeLessThanOrEqual(1);
+        if (cancelled.has(id)) expect(answers.length).toBeLessThanOrEqual(1);
+        else expect([id, answers.length]).toEqual([id, 1]);
+      }
+      world.connection.close();
+    }),
+    { numRuns: 150 },
+  );
+});
