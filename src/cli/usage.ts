@@ -27,6 +27,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   auth: 'NAME',
   status: '',
   clients: '',
+  send: 'CLIENT METHOD',
   start: '',
   stop: '',
   reload: '',

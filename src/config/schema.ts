@@ -1,12 +1,14 @@
 // What a config file may say, and what each word of it must look like. A fault names its place; faults of one server
 // leave that server out and nothing else (server-schema.ts).
 
+import { type AgentSettings, DEFAULT_AGENTS } from '../core/agents/agent-settings.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
 import { membersOf } from '../util/json-value.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
+import { agentsOf } from './agents-schema.ts';
 import { type AuditSettings, auditSettingsOf, NO_AUDIT } from './audit-settings.ts';
 import { type Finding, Reader } from './reader.ts';
 import { type SynonymGroups, synonymsOf } from './search-words.ts';
@@ -26,6 +28,7 @@ export interface Config {
   /** What becomes of tools that have changed; undefined for what goes without saying. */
   readonly onToolChange: ToolChangePolicy | undefined;
   readonly audit: AuditSettings;
+  readonly agents: AgentSettings;
 }
 
 /** Which servers of other programs' files are offered. */
@@ -71,9 +74,21 @@ export const EMPTY_CONFIG: Config = {
   },
   onToolChange: undefined,
   audit: NO_AUDIT,
+  agents: DEFAULT_AGENTS,
 };
 
-const SECTIONS = ['$schema', 'mcpBridge', 'client', 'mcpServers', 'discovery', 'policy', 'limits', 'liveness', 'audit'];
+const SECTIONS = [
+  '$schema',
+  'mcpBridge',
+  'client',
+  'mcpServers',
+  'discovery',
+  'policy',
+  'limits',
+  'liveness',
+  'audit',
+  'agents',
+];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
 export function validate(file: unknown, resolvePath: (path: string) => string): Validated {
@@ -97,6 +112,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     discovery: discoveryOf(reader, root, resolvePath),
     onToolChange: onToolChangeOf(reader, root.policy),
     audit: auditSettingsOf(reader, root.audit, resolvePath),
+    agents: agentsOf(reader, root.agents),
   };
   return { config, faults: reader.faults, findings: reader.findings };
 }

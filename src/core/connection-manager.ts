@@ -162,6 +162,7 @@ export class ConnectionManager {
     session.view?.leave();
     for (const question of [...session.questions.values()]) question.abandon();
     session.roots.abandon();
+    this.#options.agents.leave(session);
     if (this.#byId.get(session.clientId) === session) this.#byId.delete(session.clientId);
   }
 

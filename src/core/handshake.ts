@@ -7,6 +7,7 @@ import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import { Splice } from '../wire/splice.ts';
+import type { Agents } from './agents/agents.ts';
 import type { Counters } from './counters.ts';
 import { bridgeHello, type Hello, readHello, writeServerHello } from './era/hello.ts';
 import { JoinedView } from './joined-view.ts';
@@ -23,6 +24,10 @@ export interface HandshakeContext {
   readonly servers: ServerDirectory;
   /** The view of a client that looks for tools before it uses them. */
   readonly discoverView: (session: Session, all: JoinedView) => View;
+  /** Clients that speak to each other. */
+  readonly agents: Agents;
+  /** The view of a client that may read what others write to it, made of the one that it would have. */
+  readonly agentView: (session: Session, view: View) => View;
   /** The bridge's own version. */
   readonly version: string;
 }
@@ -71,6 +76,7 @@ export class Handshake {
     const greeting = await session.view.greeting();
     if (!session.isOpen) return;
     session.greet(hello, this.#ports.nameClient(session, hello.clientId));
+    this.#context.agents.join(session, hello.accepted);
     this.#answer(session, hello, idText, greeting);
   }
 
@@ -78,7 +84,9 @@ export class Handshake {
     const choice = chooseView(hello, this.#context.servers);
     if (choice.kind === 'server') return new ServerView(session, choice.server, this.#context.limits);
     const all = new JoinedView(session, choice.servers, this.#context);
-    return choice.kind === 'all' ? all : this.#context.discoverView(session, all);
+    const view = choice.kind === 'all' ? all : this.#context.discoverView(session, all);
+    const { agents, agentView } = this.#context;
+    return agents.settings.isEnabled && hello.accepted !== false ? agentView(session, view) : view;
   }
 
   #welcomeControl(session: Session, hello: Hello, idText: string): void {

@@ -120,6 +120,8 @@ export class Router {
       case 'roots-changed':
         session.roots.changed();
         return session.view?.rootsChanged({ b: bytes, start, end });
+      case 'between-clients':
+        return this.#context.agents.notice(session, { b: bytes, start, end }, envelope);
       default:
         session.view?.notify({ b: bytes, start, end });
     }
@@ -198,6 +200,12 @@ export class Router {
     this.#handshake.begin(session, idText, envelope.decode(b, Field.params));
   }
 
+  #onMessage(session: Session, { id, idText, b, start, end }: Request): void {
+    if (this.#connections.isDraining) return session.answerError(idText, SHUTTING_DOWN);
+    session.becomeReady();
+    this.#context.agents.request(session, { id, role: 'other', frame: { b, start, end } }, envelope);
+  }
+
   /** The daemon goes before `initialize` is answered. */
   abandon(session: Session): void {
     this.#handshake.abandon(session, SHUTTING_DOWN, certainId);
@@ -215,6 +223,7 @@ export class Router {
         : 'The first request is initialize';
       return session.answerError(request.idText, rpcError(INVALID_REQUEST, message));
     }
+    if (method.role === 'between-clients' && session.role === 'client') return this.#onMessage(session, request);
     if (session.role === 'control') {
       const { b, start, end } = request;
       return this.#context.control(b.subarray(start, end), (json) => {

@@ -1,12 +1,14 @@
 // The composition root: wires the socket, the core and the instances together, and takes them apart again.
 
 import type { Duplex } from 'node:stream';
+import { AgentView } from '../catalog/agent-view.ts';
 import { ArgumentCheck } from '../catalog/argument-check.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { DiscoverView } from '../catalog/discover-view.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { ToolFinder } from '../catalog/tool-finder.ts';
 import type { Config } from '../config/schema.ts';
+import { Agents } from '../core/agents/agents.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
 import type { Session } from '../core/session.ts';
@@ -76,6 +78,7 @@ export class Daemon {
   };
   readonly #audit: AuditLog | undefined;
   readonly #pool: ServerPool;
+  readonly #agents: Agents;
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
   #isStopping = false;
@@ -95,6 +98,14 @@ export class Daemon {
     options.finder.watch(() => this.#following.ask());
     this.#audit = this.#makeAudit();
     this.#pool = this.#makePool();
+    const agents = new Agents({
+      settings: config.agents,
+      limits,
+      counters: this.#counters,
+      clock: systemClock,
+      date: () => new Date(),
+    });
+    this.#agents = agents;
     this.#connections = new ConnectionManager({
       limits,
       counters: this.#counters,
@@ -102,6 +113,8 @@ export class Daemon {
       audit: this.#audit,
       servers: this.#pool,
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
+      agents,
+      agentView: (session, view) => new AgentView(session, view, { agents, clock: systemClock }),
       control: (request, answer) => void this.#control(request, answer),
       version,
       clock: systemClock,
@@ -248,6 +261,8 @@ export class Daemon {
       state: session.state,
       connectedAt: session.connectedAt.toISOString(),
       inFlight: session.slots.size,
+      accepts: this.#agents.describe(session)?.accepts ?? false,
+      mailbox: this.#agents.describe(session)?.mailbox ?? false,
     }));
   }
 

@@ -48,6 +48,10 @@ export interface ClientReport {
   readonly state: string;
   readonly connectedAt: string;
   readonly inFlight: number;
+  /** The methods that it takes from other clients: all, none, or these. */
+  readonly accepts: boolean | readonly string[];
+  /** Whether others may write to it. */
+  readonly mailbox: boolean;
 }
 
 /** Of a daemon that has looked for its servers anew: names of those that are others now. */

@@ -72,6 +72,8 @@ describe('start, status, clients, stop', () => {
         state: 'ready',
         connectedAt: expect.stringMatching(/^\d{4}-.*Z$/),
         inFlight: 0,
+        accepts: [],
+        mailbox: false,
       },
     ]);
     expect((await run(['status'])).stdout).toMatch(/example +ready +\d+ +1 +1 +0/);

@@ -7,6 +7,7 @@ import { skipSpace } from '../../wire/json-grammar.ts';
 import { findMembers } from '../../wire/json-members.ts';
 import type { Outbox } from '../../wire/outbox.ts';
 import type { Splice } from '../../wire/splice.ts';
+import { type Accepted, readAccepted } from '../agents/acceptance.ts';
 import { type CallBackRole, LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
 
 export type ClientRole = 'client' | 'server' | 'control';
@@ -23,6 +24,8 @@ export interface Hello {
   readonly cwd: string | undefined;
   /** What of its capabilities a server may be offered. */
   readonly offers: Offers;
+  /** What it takes from other clients. */
+  readonly accepted: Accepted;
 }
 
 /** The client's capabilities by which a server may ask it something, as the client has put them. */
@@ -50,6 +53,9 @@ export function readHello(params: unknown): Hello | string {
   const cwd = meta['mcp-bridge/cwd'];
   if (cwd !== undefined && (typeof cwd !== 'string' || !CWD.test(cwd)))
     return '_meta["mcp-bridge/cwd"] is an absolute path';
+  const accepted = readAccepted(meta['mcp-bridge/accepts']);
+  if (accepted === undefined)
+    return '_meta["mcp-bridge/accepts"] is true, false, or a list of at most 64 methods, such as "review/*"';
   const asked = params.protocolVersion;
   return {
     name: textOr(info.name, 'unknown'),
@@ -60,6 +66,7 @@ export function readHello(params: unknown): Hello | string {
     clientId,
     cwd,
     offers: offersOf(params.capabilities),
+    accepted,
   };
 }
 

@@ -9,6 +9,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { Reader } from '../../../src/config/reader.ts';
 import { validate } from '../../../src/config/schema.ts';
+import { DEFAULT_AGENTS } from '../../../src/core/agents/agent-settings.ts';
 import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
 import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
 
@@ -47,8 +48,17 @@ describe('the JSON Schema', () => {
     for (const onFailure of properties.onFailure?.enum ?? []) expect(faultsOf({ audit: { onFailure } })).toEqual([]);
   });
 
+  test('has all of agents with the defaults', () => {
+    const properties = schema.properties.agents?.properties ?? {};
+    const { isEnabled: enabled, mailbox, policy: _, ...numbers } = DEFAULT_AGENTS;
+    const defaults = Object.entries(properties).map(([key, value]) => [key, value.default]);
+    expect(Object.fromEntries(defaults)).toEqual({ enabled, ...numbers, mailbox: undefined, policy: undefined });
+    const box = Object.entries(properties.mailbox?.properties ?? {}).map(([key, value]) => [key, value.default]);
+    expect(Object.fromEntries(box)).toEqual(mailbox);
+  });
+
   test('draws the same borders', () => {
-    for (const section of ['limits', 'liveness', 'audit']) {
+    for (const section of ['limits', 'liveness', 'audit', 'agents']) {
       for (const [key, { minimum, maximum }] of Object.entries(schema.properties[section]?.properties ?? {})) {
         if (minimum !== undefined) {
           expect(faultsOf({ [section]: { [key]: minimum } })).toEqual([]);

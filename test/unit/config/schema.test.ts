@@ -45,6 +45,7 @@ describe('a config file', () => {
       policy: { deniedMcpServers: [{ serverName: 'x' }] },
       limits: { maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
+      agents: { enabled: true, maxHops: 2, mailbox: { maxMessages: 3 }, policy: [{ from: 'a*', allow: false }] },
     });
     expect(faults).toEqual(['mcpBridge.autoConnect has no effect yet']);
     expect(config).toEqual({
@@ -96,7 +97,22 @@ describe('a config file', () => {
       },
       limits: { ...EMPTY_CONFIG.limits, maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
+      agents: {
+        ...EMPTY_CONFIG.agents,
+        isEnabled: true,
+        maxHops: 2,
+        mailbox: { ...EMPTY_CONFIG.agents.mailbox, maxMessages: 3 },
+        policy: [{ from: 'a*', to: '*', isAllowed: false }],
+      },
     });
+  });
+
+  test('in which a rule of agents.policy is not understood lets nobody speak', () => {
+    for (const policy of [{}, [7], [{ from: 'a', allow: 'no' }], [{ from: '', allow: true }, { allow: true }]]) {
+      const { config, faults } = read({ agents: { policy } });
+      expect(faults.length).toBeGreaterThan(0);
+      expect(config.agents.policy).toEqual([{ from: '*', to: '*', isAllowed: false }]);
+    }
   });
 
   test.each<[unknown, string]>([
