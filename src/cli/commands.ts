@@ -2,6 +2,7 @@
 
 import yargs, { type Argv } from 'yargs';
 import type { DecideValues } from './approve.ts';
+import type { AttachValues } from './attach.ts';
 import type { AuthValues } from './auth.ts';
 import type { ConfigValues } from './config.ts';
 import { clients, reload, start, status, stop } from './daemon-verbs.ts';
@@ -11,6 +12,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import {
   APPROVE,
+  ATTACH,
   AUTH,
   CONFIG,
   CONNECT,
@@ -129,6 +131,16 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
     )
     .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
     .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
+    .command(
+      'attach <name>',
+      'Run the stdio server that follows --, and offer it to all clients',
+      (y) =>
+        y
+          .positional('name', { type: 'string', describe: 'What others are to know it by', demandOption: true })
+          .options(ATTACH)
+          .example('$0 attach notes -- node notes-server.js', ''),
+      does(async (values: AttachValues, host) => (await import('./attach.ts')).attach(values, line, host)),
+    )
     .command(
       'send <to> [method] [arguments..]',
       'Say something to another client, and print what it answers',

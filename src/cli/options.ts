@@ -95,6 +95,8 @@ export const SEND = {
   timeout: { type: 'string', describe: 'Give up after so many milliseconds' },
 } as const satisfies Options;
 
+export const ATTACH = { ...WHERE, 'no-autostart': CONNECT['no-autostart'] } as const satisfies Options;
+
 const PROJECT = {
   ...WHERE,
   cwd: { type: 'string', describe: 'The directory whose project is looked at, instead of this one' },

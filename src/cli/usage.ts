@@ -28,6 +28,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   status: '',
   clients: '',
   send: 'CLIENT METHOD',
+  attach: 'NAME -- COMMAND…',
   start: '',
   stop: '',
   reload: '',

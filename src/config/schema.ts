@@ -3,13 +3,14 @@
 
 import { type AgentSettings, DEFAULT_AGENTS } from '../core/agents/agent-settings.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
+import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
 import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
 import { membersOf } from '../util/json-value.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { agentsOf } from './agents-schema.ts';
 import { type AuditSettings, auditSettingsOf, NO_AUDIT } from './audit-settings.ts';
+import { dialInOf } from './dial-in-schema.ts';
 import { type Finding, Reader } from './reader.ts';
 import { type SynonymGroups, synonymsOf } from './search-words.ts';
 import { serverOf } from './server-schema.ts';
@@ -29,6 +30,8 @@ export interface Config {
   readonly onToolChange: ToolChangePolicy | undefined;
   readonly audit: AuditSettings;
   readonly agents: AgentSettings;
+  /** Servers that may connect by themselves. */
+  readonly dialIn: readonly DialInServer[];
 }
 
 /** Which servers of other programs' files are offered. */
@@ -75,6 +78,7 @@ export const EMPTY_CONFIG: Config = {
   onToolChange: undefined,
   audit: NO_AUDIT,
   agents: DEFAULT_AGENTS,
+  dialIn: [],
 };
 
 const SECTIONS = [
@@ -88,6 +92,7 @@ const SECTIONS = [
   'liveness',
   'audit',
   'agents',
+  'dialIn',
 ];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
@@ -113,6 +118,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     onToolChange: onToolChangeOf(reader, root.policy),
     audit: auditSettingsOf(reader, root.audit, resolvePath),
     agents: agentsOf(reader, root.agents),
+    dialIn: dialInOf(reader, root.dialIn, (name) => Object.hasOwn(servers, name)),
   };
   return { config, faults: reader.faults, findings: reader.findings };
 }

@@ -10,7 +10,7 @@ import type { Link } from '../wire/link.ts';
 import { examine, type Finding, type LivenessSettings, mayClose, TICK_MS } from './liveness.ts';
 import { Router, type RouterContext } from './router.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
-import { Session } from './session.ts';
+import { Pause, Session } from './session.ts';
 
 /** So many clients may want one id before they are told apart by chance instead of by counting. */
 const MOST_NAMESAKES = 20;
@@ -145,6 +145,14 @@ export class ConnectionManager {
     else session.endWhenAnswered();
   }
 
+  /** It is no client: what becomes of its link is the business of whoever gets it. */
+  release(session: Session): Link {
+    this.#retire(session);
+    this.#sessionGone(session);
+    session.resume(Pause.held);
+    return session.link;
+  }
+
   /** From here on nothing is done for it any more. */
   #retire(session: Session): void {
     if (session.state === 'closing') return;
@@ -168,6 +176,10 @@ export class ConnectionManager {
 
   #forget(session: Session): void {
     this.#retire(session);
+    this.#sessionGone(session);
+  }
+
+  #sessionGone(session: Session): void {
     this.#sessions.delete(session);
     if (this.#sessions.size > 0) return;
     for (const resolve of this.#whenEmpty.splice(0)) resolve();

@@ -28,5 +28,6 @@ export class Counters {
   letters = 0;
   serverBusy = 0;
   serverStarts = 0;
+  serversDialledIn = 0;
   serverCrashes = 0;
 }

@@ -7,7 +7,7 @@ import type { RequestId } from '../wire/request-id.ts';
 import { type AuditTrail, CallRecord } from './audit-trail.ts';
 import type { ConnectionManager } from './connection-manager.ts';
 import { isCall, type Method, methodOf, unbatch } from './era/era-2025.ts';
-import { BAD_ID, BAD_TOKEN, refusalOf } from './frame-refusal.ts';
+import { BAD_ID, BAD_TOKEN, certainId, refusalOf } from './frame-refusal.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
 import type { Session } from './session.ts';
@@ -39,6 +39,7 @@ export class Router {
     this.#connections = connections;
     this.#handshake = new Handshake(context, {
       nameClient: (session, wanted) => connections.nameClient(session, wanted),
+      release: (session) => connections.release(session),
       letIn: (session, { b, start, end }) => this.frame(session, b, start, end),
     });
   }
@@ -208,7 +209,7 @@ export class Router {
 
   /** The daemon goes before `initialize` is answered. */
   abandon(session: Session): void {
-    this.#handshake.abandon(session, SHUTTING_DOWN, certainId);
+    this.#handshake.abandon(session, SHUTTING_DOWN);
   }
 
   #onRareRequest(session: Session, method: Method, request: Request): void {
@@ -234,10 +235,4 @@ export class Router {
     }
     session.answerError(request.idText, rpcError(METHOD_NOT_FOUND, 'Method not found'));
   }
-}
-
-/** The id of a frame that is refused, where there can be no doubt about it. */
-function certainId(read: Envelope, bytes: Buffer): string {
-  const isAmbiguous = (read.ambiguous & (1 << Field.id)) !== 0;
-  return isAmbiguous || read.id(bytes, Field.id) === undefined ? 'null' : read.raw(bytes, Field.id);
 }

@@ -14,6 +14,7 @@ import { Counters } from '../core/counters.ts';
 import type { Session } from '../core/session.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
+import { DialInDecisions } from '../local/dial-in-decisions.ts';
 import { Listener } from '../local/listener.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
@@ -24,6 +25,7 @@ import { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
 import { Definitions, type FoundServers } from './definitions.ts';
+import { DialIns } from './dial-ins.ts';
 import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
 import { ServerPool } from './server-pool.ts';
@@ -77,6 +79,7 @@ export class Daemon {
     check: new ArgumentCheck(),
   };
   readonly #audit: AuditLog | undefined;
+  readonly #dialIns: DialIns;
   readonly #pool: ServerPool;
   readonly #agents: Agents;
   readonly #connections: ConnectionManager;
@@ -97,6 +100,15 @@ export class Daemon {
     this.#following = new PacedTask({ clock: systemClock, run: () => this.#reloadChanged() });
     options.finder.watch(() => this.#following.ask());
     this.#audit = this.#makeAudit();
+    this.#dialIns = new DialIns({
+      configured: () => options.finder.config.config.dialIn,
+      decisions: new DialInDecisions(options.environment, options.homedir),
+      policy: () => options.finder.config.config.discovery.policy,
+      isDefined: (name) => [...this.#definitions.all()].some((definition) => definition.name === name),
+      changed: () => this.#onDialIns(),
+      clock: systemClock,
+      logger,
+    });
     this.#pool = this.#makePool();
     const agents = new Agents({
       settings: config.agents,
@@ -113,6 +125,7 @@ export class Daemon {
       audit: this.#audit,
       servers: this.#pool,
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
+      dialIns: this.#dialIns,
       agents,
       agentView: (session, view) => new AgentView(session, view, { agents, clock: systemClock }),
       control: (request, answer) => void this.#control(request, answer),
@@ -163,6 +176,7 @@ export class Daemon {
     this.#following.close();
     await this.#pool.stop();
     await this.#audit?.close();
+    await this.#dialIns.close();
     this.#guard.close();
     this.#listener?.release();
   }
@@ -174,8 +188,14 @@ export class Daemon {
     const report = await this.#definitions.reload();
     finder.settle(this.#definitions.dirs);
     this.#follow(report);
+    this.#dialIns.refresh();
     this.#pool.refresh();
     return report;
+  }
+
+  #onDialIns(): void {
+    this.#connections.serversChanged();
+    this.#pool.refresh();
   }
 
   /** What of its servers' tools may be used is known with them. */
@@ -244,6 +264,7 @@ export class Daemon {
       uptimeMs: Math.round(systemClock.now() - this.#startedMs),
       clients: this.#connections.clients().length,
       instances: this.#pool.report(),
+      dialledIn: this.#dialIns.report(),
       counters: { ...this.#counters },
       configFile: finder.config.file ?? null,
       configFaults: finder.configFaults,
@@ -279,6 +300,7 @@ export class Daemon {
     const clock = systemClock;
     return new ServerPool({
       definitions: this.#definitions,
+      dialledIn: () => this.#dialIns.offered,
       defaultView: () => finder.config.config.view,
       gates: this.#gates,
       origin: () => originOf(finder),
@@ -312,6 +334,7 @@ export class Daemon {
           local: new StartGate(limits.maxLocalStarts, clock),
           remote: new StartGate(limits.maxRemoteStarts, clock),
         },
+        dialledIn: (name) => this.#dialIns.open(name),
       },
     });
   }

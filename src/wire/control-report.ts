@@ -24,6 +24,17 @@ export interface AuditReport {
   readonly refuses: boolean;
 }
 
+/** A server that has connected by itself. */
+export interface DialledInReport {
+  readonly name: string;
+  /** What it says of itself. */
+  readonly program: string;
+  readonly version: string;
+  /** Who waits is seen by nobody until it is approved; who is blocked is so by policy. */
+  readonly state: 'offered' | 'waiting' | 'rejected' | 'blocked';
+  readonly since: string;
+}
+
 export interface StatusReport {
   readonly pid: number;
   readonly version: string;
@@ -31,6 +42,7 @@ export interface StatusReport {
   readonly uptimeMs: number;
   readonly clients: number;
   readonly instances: readonly InstanceReport[];
+  readonly dialledIn: readonly DialledInReport[];
   readonly counters: Readonly<Record<string, number>>;
   readonly configFile: string | null;
   readonly configFaults: readonly string[];

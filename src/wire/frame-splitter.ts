@@ -37,7 +37,7 @@ interface FrameEnds {
 
 export class FrameSplitter {
   readonly #maxFrameBytes: number;
-  readonly #sink: FrameSink;
+  #sink: FrameSink;
   #pieces: Buffer[] = [];
   #heldBytes = 0;
   /** The last piece, while it has room: #tailUsed of its bytes are filled. */
@@ -48,6 +48,11 @@ export class FrameSplitter {
 
   constructor(maxFrameBytes: number, sink: FrameSink) {
     this.#maxFrameBytes = maxFrameBytes;
+    this.#sink = sink;
+  }
+
+  /** From the next frame on they are another one's. */
+  handTo(sink: FrameSink): void {
     this.#sink = sink;
   }
 

@@ -16,6 +16,8 @@ export class StreamLink implements Link {
   readonly #writable: Writable;
   readonly #maxFrameBytes: number;
   #openSides: number;
+  #splitter: FrameSplitter | undefined;
+  #handler: LinkHandler | undefined;
 
   constructor(readable: Readable, writable: Writable, options: StreamLinkOptions) {
     this.#readable = readable;
@@ -30,18 +32,21 @@ export class StreamLink implements Link {
   }
 
   start(handler: LinkHandler): void {
+    this.#handler = handler;
+    if (this.#splitter !== undefined) return this.#splitter.handTo(handler);
     const splitter = new FrameSplitter(this.#maxFrameBytes, handler);
+    this.#splitter = splitter;
     const sideClosed = (): void => {
       if (--this.#openSides > 0) return;
       this.outbox.close();
-      handler.closed();
+      this.#handler?.closed();
     };
     // A failed write or read ends in 'close', which is where it is handled.
     const failed = (): void => this.destroy();
     this.#readable.on('data', (chunk: Buffer) => splitter.push(chunk));
-    this.#readable.on('end', () => handler.ended());
+    this.#readable.on('end', () => this.#handler?.ended());
     this.#readable.on('error', failed).on('close', sideClosed);
-    this.#writable.on('drain', () => handler.drained());
+    this.#writable.on('drain', () => this.#handler?.drained());
     if (this.#isOneStream) return;
     this.#writable.on('error', failed).on('close', sideClosed);
   }

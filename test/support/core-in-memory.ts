@@ -11,6 +11,7 @@ import type { AuditTrail } from '../../src/core/audit-trail.ts';
 import type { Backend } from '../../src/core/backend.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
+import type { DialInDesk } from '../../src/core/handshake.ts';
 import { KnownServer } from '../../src/core/known-server.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/core/liveness.ts';
 import type { ControlHandler } from '../../src/core/router.ts';
@@ -438,9 +439,17 @@ export interface CoreOptions {
   /** Who is told of each call. */
   readonly audit?: AuditTrail;
   readonly agents?: Partial<AgentSettings>;
+  readonly dialIns?: DialInDesk;
 }
 
 const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const NOBODY_DIALS_IN: DialInDesk = {
+  admit: (name) => {
+    throw new BridgeError('SERVER_EXISTS', `There is no room for ${name}`);
+  },
+  take: (_, link) => link.destroy(),
+};
 
 export class CoreInMemory {
   readonly clock = new FakeClock();
@@ -490,6 +499,7 @@ export class CoreInMemory {
         defaultView: names.length === 1 ? `server:${names[0]}` : 'all',
         origin: 'In a test.',
       },
+      dialIns: options.dialIns ?? NOBODY_DIALS_IN,
       agents,
       agentView: (session, view) => new AgentView(session, view, { agents, clock }),
       control: options.control ?? (() => undefined),

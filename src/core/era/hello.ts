@@ -26,6 +26,8 @@ export interface Hello {
   readonly offers: Offers;
   /** What it takes from other clients. */
   readonly accepted: Accepted;
+  /** Of a server that connects by itself, what it wants to be known by. */
+  readonly serverName: string | undefined;
 }
 
 /** The client's capabilities by which a server may ask it something, as the client has put them. */
@@ -35,6 +37,7 @@ const OFFERABLE: readonly CallBackRole[] = ['roots', 'sampling', 'elicitation'];
 
 /** No longer than any file system takes. */
 const CWD = /^\/[^\0]{0,4095}$/;
+const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** Reads `params` of an `initialize`; a text says what is wrong with it. */
@@ -56,6 +59,9 @@ export function readHello(params: unknown): Hello | string {
   const accepted = readAccepted(meta['mcp-bridge/accepts']);
   if (accepted === undefined)
     return '_meta["mcp-bridge/accepts"] is true, false, or a list of at most 64 methods, such as "review/*"';
+  const serverName = meta['mcp-bridge/serverName'] ?? (role === 'server' ? info.name : undefined);
+  if (role === 'server' && (typeof serverName !== 'string' || !SERVER_NAME.test(serverName)))
+    return '_meta["mcp-bridge/serverName"], else clientInfo.name, is the server\'s name: 1 to 64 of A-Z a-z 0-9 . _ -';
   const asked = params.protocolVersion;
   return {
     name: textOr(info.name, 'unknown'),
@@ -67,6 +73,7 @@ export function readHello(params: unknown): Hello | string {
     cwd,
     offers: offersOf(params.capabilities),
     accepted,
+    serverName: role === 'server' && typeof serverName === 'string' ? serverName : undefined,
   };
 }
 

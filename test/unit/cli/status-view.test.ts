@@ -7,7 +7,15 @@ const RUNS = { pid: 7, state: 'ready', sessions: 1, restarts: 0, calls: 2, leftO
 const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0 };
 
 function shown(more: Partial<StatusReport>): string[] {
-  const report = { pid: 1, version: '1.2.3', socketPath: '/tmp/b.sock', uptimeMs: 61_000, clients: 3, counters: {} };
+  const report = {
+    pid: 1,
+    version: '1.2.3',
+    socketPath: '/tmp/b.sock',
+    uptimeMs: 61_000,
+    clients: 3,
+    counters: {},
+    dialledIn: [],
+  };
   const nothing = { instances: [], configFile: '/c.json', configFaults: [], definitionFaults: [], audit: null };
   return statusText({ ...report, ...nothing, ...more })
     .trimEnd()

@@ -107,6 +107,14 @@ test('the JSON Schema knows the keys and types of a server that the code knows',
   }
 });
 
+test('the JSON Schema knows the keys of a server that dials in that the code knows', () => {
+  const keys = Object.keys(schema.properties.dialIn?.additionalProperties?.properties ?? {});
+  expect(keys).toHaveLength(4);
+  const fields = { description: 'd', timeoutMs: 1, startTimeoutMs: 1, trustHints: true };
+  expect(keys).toEqual(Object.keys(fields));
+  expect(faultsOf({ dialIn: { ide: fields } })).toEqual([]);
+});
+
 describe('the JSON Schema and the reader', () => {
   const isOfSchema = new Ajv2020({ strict: false, unicodeRegExp: true }).compile(schema);
   const mistakesIn = (file: unknown): string[] =>

@@ -104,6 +104,7 @@ describe('a config file', () => {
         mailbox: { ...EMPTY_CONFIG.agents.mailbox, maxMessages: 3 },
         policy: [{ from: 'a*', to: '*', isAllowed: false }],
       },
+      dialIn: [],
     });
   });
 

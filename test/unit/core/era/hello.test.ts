@@ -118,6 +118,7 @@ describe("a client's hello", () => {
       clientId: 'me',
       offers: { sampling: { tools: {} } },
       accepted: [],
+      serverName: undefined,
     });
   });
 
