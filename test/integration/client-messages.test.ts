@@ -5,6 +5,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { EmptyResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { messageTo, senderOf } from '../../src/client/client-messages.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
 import { SocketTransport } from '../support/socket-transport.ts';
 import { fixtureServer, runCommand, TestDaemon } from '../support/test-daemon.ts';
@@ -30,7 +31,7 @@ async function sdkClient(daemon: TestDaemon, clientId: string, accepts: unknown)
   };
   client.setRequestHandler(Review, ({ params }) => ({
     verdict: `${clientId} has read ${params.branch}`,
-    askedBy: params._meta['mcp-bridge/from'],
+    askedBy: senderOf(params),
   }));
   await client.connect(transport as unknown as Transport);
   return client;
@@ -41,7 +42,7 @@ test('two clients of the SDK ask each other, and beside that use the same server
   const one = await sdkClient(daemon, 'one', ['review/start', 'myapp/poke']);
   const two = await sdkClient(daemon, 'two', ['review/*']);
   const ask = (from: Client, to: string, branch: string) =>
-    from.request({ method: 'bridge/send', params: { to, method: 'review/start', params: { branch } } }, Verdict);
+    from.request(messageTo(to, 'review/start', { branch }), Verdict);
   const [forth, back, called] = await Promise.all([
     ask(one, 'two', 'main'),
     ask(two, 'one', 'topic'),
@@ -52,15 +53,34 @@ test('two clients of the SDK ask each other, and beside that use the same server
   expect(called.content).toEqual([{ type: 'text', text: 'x' }]);
 
   const poked = new Promise((resolve) => one.setNotificationHandler(Poke, ({ params }) => resolve(params)));
-  const params = { to: 'one', method: 'myapp/poke', params: { softly: true }, notify: true };
-  await two.request({ method: 'bridge/send', params }, EmptyResultSchema);
+  await two.request(messageTo('one', 'myapp/poke', { softly: true }, { notify: true }), EmptyResultSchema);
   expect(await poked).toMatchObject({ softly: true, _meta: { 'mcp-bridge/from': 'two' } });
 
   // What nobody handles is answered by the receiver's SDK, and what is not accepted by the bridge.
-  const asked = two.request({ method: 'bridge/send', params: { to: 'two', method: 'review/x' } }, Verdict);
+  const asked = two.request(messageTo('two', 'review/x'), Verdict);
   await expect(asked).rejects.toThrow('The message is for its own sender');
-  const other = one.request({ method: 'bridge/send', params: { to: 'two', method: 'review/other' } }, Verdict);
+  const other = one.request(messageTo('two', 'review/other'), Verdict);
   await expect(other).rejects.toMatchObject({ code: -32601 });
+  await one.close();
+  await two.close();
+  await daemon.stop();
+});
+
+test('two clients of the SDK that hand a message to each other for ever are stopped by the number of hops', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const [one, two] = [await sdkClient(daemon, 'one', ['review/*']), await sdkClient(daemon, 'two', ['review/*'])];
+  let handed = 0;
+  for (const [client, other] of [
+    [one, 'two'],
+    [two, 'one'],
+  ] as const)
+    client.setRequestHandler(Review, ({ params }) => {
+      handed++;
+      return client.request(messageTo(other, 'review/start', { branch: 'x' }, { causedBy: params }), Verdict);
+    });
+  const asked = one.request(messageTo('two', 'review/start', { branch: 'x' }), Verdict);
+  await expect(asked).rejects.toThrow('handed on 8 times already');
+  expect(handed).toBe(8);
   await one.close();
   await two.close();
   await daemon.stop();
