@@ -247,6 +247,7 @@ export class ConnectionManager {
   /** Takes nobody in any more; resolves when all that was asked is answered, or after the time limit. */
   async drain(): Promise<void> {
     this.#isDraining = true;
+    this.#options.agents.endWaits();
     const deadline = this.#options.clock.now() + this.#limits.drainTimeoutMs;
     while (this.#openSlots() > 0 && this.#options.clock.now() < deadline) {
       await new Promise<void>((resolve) => this.#options.clock.after(20, resolve));

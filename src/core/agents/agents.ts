@@ -267,6 +267,11 @@ export class Agents {
 
   // --- letters ---
 
+  /** The daemon is about to go: who waits for a letter is told that there is none. */
+  endWaits(): void {
+    for (const { mailbox } of this.#participants.values()) mailbox?.endWaits();
+  }
+
   /** Puts a letter into a mailbox. Throws why it could not be. */
   post(sender: Participant, { to, text, inReplyTo }: LetterDraft): { readonly id: string; readonly to: string } {
     this.#checkSize(Buffer.byteLength(text));

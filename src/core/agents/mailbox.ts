@@ -67,6 +67,11 @@ export class Mailbox {
     return hops === undefined ? 0 : hops + 1;
   }
 
+  /** Nobody shall wait any longer, with or without a letter. */
+  endWaits(): void {
+    for (const end of [...this.#waiting]) end();
+  }
+
   /** Calls back once there is something; until the returned function is called. */
   whenFilled(then: () => void): () => void {
     const once = (): void => {

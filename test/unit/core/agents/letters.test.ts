@@ -120,6 +120,16 @@ describe.each(VIEWS)('in the view %s', (view) => {
   });
 });
 
+test('nobody waits for a letter of a bridge that is going', async () => {
+  const { core, b } = await agents('discover');
+  const waiting = b.begin('read_messages', { wait: 50 });
+  await core.settle();
+  const drained = core.manager.drain();
+  await core.settle();
+  expect(told(b.client.answersTo(waiting)[0])).toEqual({ messages: [], left: 0 });
+  await drained;
+});
+
 test('what other servers’ tools are called is not touched', async () => {
   const { core, a } = await agents('all');
   core.server().has({ tools: [{ name: 'read_messages' }] });
