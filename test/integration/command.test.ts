@@ -44,6 +44,7 @@ describe('start, status, clients, stop', () => {
       'uptimeMs',
       'clients',
       'instances',
+      'dialledIn',
       'counters',
       'configFile',
       'configFaults',
