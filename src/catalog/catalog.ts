@@ -34,7 +34,9 @@ export class Catalog {
 
   /** What is known of a server that is defined like this. */
   knownOf(definition: ServerDefinition, listeners: Pick<KnowledgeContext, 'toolsListed'> = {}): KnownServer {
-    const { dir, date, ttlMs } = this.#options;
+    const { dir, date } = this.#options;
+    // What comes by itself runs, or is not there at all, and may be another program the next time.
+    const ttlMs = definition.transport === 'dial-in' ? 0 : this.#options.ttlMs;
     const path = dir === undefined ? undefined : join(dir, `${hashOfDefinition(definition)}.json`);
     const changed = (): void => this.#save(path, definition.name, known);
     const known: KnownServer = new KnownServer({ date, ttlMs, changed, ...listeners });

@@ -5,6 +5,7 @@ import type { ServerDefinition } from '../core/server-definition.ts';
 
 /** Of all that decides what a server is: another command, URL or variable begins with nothing. */
 export function hashOfDefinition(definition: ServerDefinition): string {
+  if (definition.transport === 'dial-in') return hashOf([definition.transport, definition.name]);
   if (definition.transport !== 'stdio') {
     const { transport, url, headers, headersHelper, oauth } = definition;
     return hashOf([transport, url, sorted(headers), headersHelper, oauth]);
@@ -19,6 +20,7 @@ export function hashOfDefinition(definition: ServerDefinition): string {
  */
 export function hashOfIdentity(definition: ServerDefinition): string {
   const { name } = definition;
+  if (definition.transport === 'dial-in') return hashOf([name, definition.transport]);
   if (definition.transport !== 'stdio') return hashOf([name, definition.url]);
   const { command, args, cwd, dir } = definition;
   return hashOf([name, command, args, cwd ?? dir]);

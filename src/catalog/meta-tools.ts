@@ -8,7 +8,7 @@ interface Parameter {
   readonly description?: string;
 }
 
-interface MetaToolTerms {
+export interface ToolTerms {
   readonly description: string;
   readonly parameters: Readonly<Record<string, Parameter>>;
 }
@@ -16,7 +16,7 @@ interface MetaToolTerms {
 const SERVER: Parameter = { type: 'string', isNeeded: true };
 const TOOL: Parameter = { type: 'string', isNeeded: true };
 
-export const META_TOOLS: Readonly<Record<MetaTool, MetaToolTerms>> = {
+export const META_TOOLS: Readonly<Record<MetaTool, ToolTerms>> = {
   search_tools: {
     description: 'Find tools of all servers by what they do. Start here.',
     parameters: {
@@ -41,15 +41,18 @@ export const META_TOOLS: Readonly<Record<MetaTool, MetaToolTerms>> = {
 };
 
 /** The result of `tools/list`. */
-export const META_TOOL_LIST: string = JSON.stringify({
-  tools: Object.entries(META_TOOLS).map(([name, { description, parameters }]) => ({
+export const META_TOOL_LIST: string = JSON.stringify({ tools: definitionsOf(META_TOOLS) });
+
+/** As `tools/list` shows them. */
+export function definitionsOf(tools: Readonly<Record<string, ToolTerms>>): object[] {
+  return Object.entries(tools).map(([name, { description, parameters }]) => ({
     name,
     description,
     inputSchema: schemaOf(parameters),
-  })),
-});
+  }));
+}
 
-function schemaOf(parameters: MetaToolTerms['parameters']): object {
+function schemaOf(parameters: ToolTerms['parameters']): object {
   const entries = Object.entries(parameters);
   const required = entries.filter(([, { isNeeded }]) => isNeeded === true).map(([name]) => name);
   const properties = entries.map(([name, { type, description }]) => [name, { type, description }]);
@@ -62,7 +65,10 @@ function schemaOf(parameters: MetaToolTerms['parameters']): object {
 
 /** What is wrong with the arguments of such a call: one sentence for each fault. */
 export function argumentFaults(tool: MetaTool, args: Readonly<Record<string, unknown>>): string[] {
-  const { parameters } = META_TOOLS[tool];
+  return faultsIn(args, META_TOOLS[tool]);
+}
+
+export function faultsIn(args: Readonly<Record<string, unknown>>, { parameters }: ToolTerms): string[] {
   const missing = Object.entries(parameters)
     .filter(([name, { isNeeded }]) => isNeeded === true && args[name] === undefined)
     .map(([name]) => `${name} is missing`);

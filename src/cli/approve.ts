@@ -3,6 +3,7 @@
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { DialledInReport } from '../client/control-client.ts';
 import { type Approval, definitionHash } from '../discovery/approval.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { differencesIn } from '../discovery/launch-difference.ts';
@@ -10,11 +11,13 @@ import { replacedBy } from '../discovery/precedence.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { candidatesFor, isWaiting } from './candidates.ts';
 import { definitionLines, differenceLines, rendered, warningsOf } from './definition-view.ts';
+import { decideDialIns, dialledIn, settledAmong, undecided, viewOf } from './dialled-in.ts';
 import { serverReport } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { handleOf } from './selection.ts';
+import { waitingNotes } from './status-view.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
 import { printable, table } from './table.ts';
 import { confirm, hasPerson, tilde, widthOf } from './terminal.ts';
@@ -39,17 +42,25 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   found.approvalFile.read(); // to a file that cannot be understood nothing is added
   for (const failure of found.failures) host.stderr.write(`mcp-bridge: ${printable(failure)}\n`);
   const file = values['all-from'] === undefined ? undefined : fileOf(values['all-from'], host);
-  const names = values.names ?? [];
-  if (names.length === 0 && file === undefined) return list(found, values, host);
+  const connected = await dialledIn(values, host);
+  const callers = undecided(values.names ?? [], decision, connected);
+  const decided = settledAmong(values.names ?? [], connected, callers);
+  for (const { name, state } of decided) host.stdout.write(`${printable(name)} is ${state} already.\n`);
+  const names = (values.names ?? []).filter((name) => ![...callers, ...decided].some((known) => known.name === name));
+  if ((values.names ?? []).length === 0 && file === undefined) return list(found, connected, values, host);
   if (values.json === true)
     throw new BridgeError('USAGE', '--json is for the list of what waits', { hint: 'Leave the names out.' });
-  const { servers, settled } = candidatesFor({ names, file, decision }, found);
+  const needed = names.length > 0 || file !== undefined;
+  const { servers, settled } = needed ? candidatesFor({ names, file, decision }, found) : { servers: [], settled: [] };
   for (const sentence of settled) host.stdout.write(`${printable(tilde(sentence, host))}\n`);
-  if (servers.length === 0) return DONE;
+  if (servers.length + callers.length === 0) return DONE;
   for (const server of servers) host.stdout.write(`${view(server, found, host)}\n`);
-  await agree(decision, servers, values, host);
-  await found.approvalFile.decide(servers, decision, new Date());
-  host.stdout.write(outcome(decision, servers, found, host));
+  for (const caller of callers) host.stdout.write(`${viewOf(caller)}\n`);
+  const handles = [...servers.map(({ client, name }) => `${client}:${name}`), ...callers.map(({ name }) => name)];
+  await agree(decision, handles, values, host);
+  if (servers.length > 0) await found.approvalFile.decide(servers, decision, new Date());
+  await decideDialIns(callers, decision, values, host);
+  host.stdout.write(outcome(decision, handles, servers, found, host));
   return DONE;
 }
 
@@ -60,14 +71,15 @@ function fileOf(named: string, { cwd, homedir }: CliHost): string {
   throw new BridgeError('USAGE', `There is no file ${file}`, { hint: 'See --all-from.' });
 }
 
-function list(found: Survey, { json }: DecideValues, host: CliHost): number {
+function list(found: Survey, connected: readonly DialledInReport[], { json }: DecideValues, host: CliHost): number {
   const waiting = found.discovery.servers.filter(isWaiting);
   if (json === true) {
     const report = waiting.map((server) => serverReport(server, found));
     host.stdout.write(jsonText(report));
     return DONE;
   }
-  if (waiting.length === 0) {
+  const notes = waitingNotes(connected).map((note) => `! ${printable(note)}\n`);
+  if (waiting.length === 0 && notes.length === 0) {
     host.stdout.write('Nothing waits for approval.\n');
     return DONE;
   }
@@ -76,6 +88,8 @@ function list(found: Survey, { json }: DecideValues, host: CliHost): number {
     tilde(server.file, host),
     changeSince(server, found) === undefined ? 'new' : 'changed',
   ]);
+  for (const note of notes) host.stdout.write(note);
+  if (rows.length === 0) return DONE;
   host.stdout.write(table(['NAME', 'FILE', 'SINCE'], rows, { width: widthOf(host) }));
   host.stdout.write('\nTo see all of one, and to decide: mcp-bridge approve NAME, or mcp-bridge reject NAME\n');
   return DONE;
@@ -106,33 +120,40 @@ function view(server: DiscoveredServer, found: Survey, host: CliHost): string {
 /** To reject is safe, and needs nobody's yes. */
 async function agree(
   decision: Approval,
-  servers: readonly DiscoveredServer[],
+  handles: readonly string[],
   { yes }: DecideValues,
   host: CliHost,
 ): Promise<void> {
   if (decision === 'rejected' || yes === true) return;
-  const what = servers.length === 1 ? 'Approve it?' : `Approve these ${servers.length}?`;
+  const what = handles.length === 1 ? 'Approve it?' : `Approve these ${handles.length}?`;
   if (!hasPerson(host))
     throw new BridgeError('REQUEST_REFUSED', 'Nothing was approved: there is no terminal to ask on', {
       hint: 'Having looked at it, add --yes.',
     });
   if (await confirm(what, host)) return;
   throw new BridgeError('REQUEST_REFUSED', 'Nothing was approved', {
-    hint: `To be asked no more: mcp-bridge reject ${servers.map(({ client, name }) => `${client}:${name}`).join(' ')}`,
+    hint: `To be asked no more: mcp-bridge reject ${handles.join(' ')}`,
   });
 }
 
-function outcome(decision: Approval, servers: readonly DiscoveredServer[], found: Survey, host: CliHost): string {
-  const names = servers.map(({ client, name }) => `${client}:${name}`).join(', ');
+function outcome(
+  decision: Approval,
+  handles: readonly string[],
+  servers: readonly DiscoveredServer[],
+  found: Survey,
+  host: CliHost,
+): string {
   const { discovery } = found.config.config;
   const inputs = decision === 'approved' ? servers.filter((server) => server.inputs.length > 0) : [];
   const lines = [
-    `${decision === 'approved' ? 'Approved' : 'Rejected'}: ${names}`,
+    `${decision === 'approved' ? 'Approved' : 'Rejected'}: ${handles.join(', ')}`,
     ...inputs.map(
       ({ name, inputs: needed }) =>
         `${name} still needs ${needed.join(', ')}. See: mcp-bridge discover --explain ${name}`,
     ),
-    ...(discovery.isEnabled ? [] : [`The daemon does not use it: discovery.enabled is false in ${found.config.file}`]),
+    ...(discovery.isEnabled || servers.length === 0
+      ? []
+      : [`The daemon does not use it: discovery.enabled is false in ${found.config.file}`]),
   ];
   return lines.map((line) => `${printable(tilde(line, host))}\n`).join('');
 }

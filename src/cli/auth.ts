@@ -54,7 +54,7 @@ function remoteServer(name: string, servers: Served) {
       hint: known === '' ? 'See: mcp-bridge discover --all' : `There are: ${known}. See: mcp-bridge discover --all`,
     });
   }
-  if (definition.transport === 'stdio' || definition.transport === 'ws')
+  if (definition.transport === 'stdio' || definition.transport === 'ws' || definition.transport === 'dial-in')
     throw new BridgeError('AUTH_FAILED', `Server ${name} is not one to sign in to: it is not reached over HTTP`);
   if (Object.keys(definition.headers).some((header) => header.toLowerCase() === 'authorization'))
     throw new BridgeError('AUTH_FAILED', `Server ${name} has an Authorization header of its own, which goes before`, {

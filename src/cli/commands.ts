@@ -2,6 +2,7 @@
 
 import yargs, { type Argv } from 'yargs';
 import type { DecideValues } from './approve.ts';
+import type { AttachValues } from './attach.ts';
 import type { AuthValues } from './auth.ts';
 import type { ConfigValues } from './config.ts';
 import { clients, reload, start, status, stop } from './daemon-verbs.ts';
@@ -12,6 +13,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import {
   APPROVE,
+  ATTACH,
   AUTH,
   CONFIG,
   CONNECT,
@@ -21,12 +23,14 @@ import {
   LOGGING,
   POLICY,
   REJECT,
+  SEND,
   SERVE,
   WHERE,
 } from './options.ts';
 import type { PolicyValues } from './policy.ts';
 import { restart, upgrade } from './restart.ts';
 import { withRunningVerbs } from './running-verbs.ts';
+import type { SendValues } from './send.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
 import { checkVerb, usageError } from './usage.ts';
 
@@ -49,7 +53,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
   const [own, line] = end < 0 ? [args, undefined] : [args.slice(0, end), args.slice(end + 1)];
   checkVerb(own);
   const parser = withToolVerbs(withDiscoveringVerbs(yargs(withoutDash(own)), does), does, line);
-  const all = withDaemonVerbs(withRunningVerbs(withEditingVerbs(parser, does, line), does), does);
+  const all = withDaemonVerbs(withRunningVerbs(withEditingVerbs(parser, does, line), does), does, line);
   await all
     .scriptName('mcp-bridge')
     .usage('$0 VERB\n\nLets many MCP clients on this host share MCP servers through one socket.')
@@ -118,7 +122,8 @@ function withDiscoveringVerbs(parser: Argv, does: Does): Argv {
     );
 }
 
-function withDaemonVerbs(parser: Argv, does: Does): Argv {
+/** `line` is what followed `--`. */
+function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = []): Argv {
   const elsewhere = (): void => undefined;
   return parser
     .command(
@@ -129,6 +134,31 @@ function withDaemonVerbs(parser: Argv, does: Does): Argv {
     )
     .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
     .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
+    .command(
+      'attach <name>',
+      'Run the stdio server that follows --, and offer it to all clients',
+      (y) =>
+        y
+          .positional('name', { type: 'string', describe: 'What others are to know it by', demandOption: true })
+          .options(ATTACH)
+          .example('$0 attach notes -- node notes-server.js', ''),
+      does(async (values: AttachValues, host) => (await import('./attach.ts')).attach(values, line, host)),
+    )
+    .command(
+      'send <to> [method] [arguments..]',
+      'Say something to another client, and print what it answers',
+      (y) =>
+        y
+          .positional('to', { type: 'string', describe: 'The client', demandOption: true })
+          .positional('method', { type: 'string', describe: 'What to ask it' })
+          .positional('arguments', { type: 'string', array: true, describe: 'KEY=VALUE, or KEY:=JSON' })
+          .options(SEND)
+          .example('$0 send reviewer review/start branch=main', '')
+          .example("$0 send reviewer --message 'The build is green'", ''),
+      does(async ({ arguments: pairs = [], ...values }: SendValues, host) =>
+        (await import('./send.ts')).send({ ...values, arguments: [...pairs, ...line] }, host),
+      ),
+    )
     .command(
       'start',
       'Start the daemon in the background',

@@ -57,9 +57,16 @@ export async function clients(values: WhereValues & { json?: boolean | undefined
     c.state,
     c.connectedAt,
     `${c.inFlight}`,
+    acceptedBy(c),
   ]);
-  host.stdout.write(table(['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'CONNECTED', 'IN FLIGHT'], rows));
+  host.stdout.write(table(['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'CONNECTED', 'IN FLIGHT', 'ACCEPTS'], rows));
   return DONE;
+}
+
+/** What other clients may say to it. */
+function acceptedBy({ accepts, mailbox }: ClientReport): string {
+  const methods = typeof accepts === 'boolean' ? (accepts ? ['everything'] : []) : accepts;
+  return [...methods, ...(mailbox ? ['messages'] : [])].join(', ') || '-';
 }
 
 export async function reload(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {

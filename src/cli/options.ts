@@ -91,6 +91,16 @@ export const LISTING = {
 
 export const CONFIG = { config: WHERE.config, json: LISTING.json } as const satisfies Options;
 export const DOCTOR = { ...LISTING, 'mcp-client-id': CONNECT['mcp-client-id'] } as const satisfies Options;
+export const SEND = {
+  ...LISTING,
+  params: { type: 'string', describe: 'The params, as JSON' },
+  notify: { type: 'boolean', describe: 'Send a notification, which is not answered' },
+  message: { type: 'string', describe: 'A text for its mailbox, instead of a method' },
+  'in-reply-to': { type: 'string', describe: 'The id of the message that the text answers' },
+  timeout: { type: 'string', describe: 'Give up after so many milliseconds' },
+} as const satisfies Options;
+
+export const ATTACH = { ...WHERE, 'no-autostart': CONNECT['no-autostart'] } as const satisfies Options;
 
 const PROJECT = {
   ...WHERE,

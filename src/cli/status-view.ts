@@ -18,9 +18,12 @@ export function statusText(report: StatusReport): string {
     `${i.restarts}`,
   ]);
   const shown = table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows);
-  const notes = [...faultsOf(report), ...auditNotes(report), ...notesOn(instances)].map(
-    (note) => `! ${printable(note)}\n`,
-  );
+  const notes = [
+    ...faultsOf(report),
+    ...auditNotes(report),
+    ...notesOn(instances),
+    ...waitingNotes(report.dialledIn),
+  ].map((note) => `! ${printable(note)}\n`);
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n\n${shown}${notes.join('')}`;
 }
 
@@ -43,6 +46,16 @@ function auditNotes({ audit }: StatusReport): string[] {
     ...(failure === null ? [] : [`calls ${refuses ? 'are refused: they ' : ''}cannot be recorded: ${failure}`]),
     ...(lost === 0 ? [] : [`the audit log ${file} lacks ${lost} calls`]),
   ];
+}
+
+/** Of servers that have connected by themselves, and that nobody may see yet. */
+export function waitingNotes(dialledIn: StatusReport['dialledIn']): string[] {
+  return dialledIn
+    .filter(({ state }) => state === 'waiting')
+    .map(
+      ({ name, program, version }) =>
+        `${name} (${`${program} ${version}`.trim()}) has connected as a server, and waits for: mcp-bridge approve ${name}`,
+    );
 }
 
 /** One for each server: whoever fails says nothing either. */

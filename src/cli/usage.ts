@@ -27,6 +27,8 @@ export const VERBS: Readonly<Record<string, string>> = {
   auth: 'NAME',
   status: '',
   clients: '',
+  attach: 'NAME -- COMMAND…',
+  send: 'CLIENT METHOD',
   start: '',
   stop: '',
   restart: '',

@@ -12,6 +12,7 @@ export type {
   ChangedTool,
   ChangesReport,
   ClientReport,
+  DialledInReport,
   RefreshReport,
   ReloadReport,
   ServerRefresh,

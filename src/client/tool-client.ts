@@ -64,10 +64,15 @@ export class ToolClient {
       protocolVersion: '2025-11-25',
       capabilities: {},
       clientInfo: { name: 'mcp-bridge-cli', version },
-      _meta: { 'mcp-bridge/view': 'discover', 'mcp-bridge/cwd': cwd, 'mcp-bridge/clientId': 'mcp-bridge-cli' },
+      _meta: {
+        'mcp-bridge/view': 'discover',
+        'mcp-bridge/cwd': cwd,
+        'mcp-bridge/clientId': 'mcp-bridge-cli',
+        'mcp-bridge/accepts': false,
+      },
     };
     try {
-      await client.#request('initialize', JSON.stringify(hello), {});
+      await client.request('initialize', JSON.stringify(hello), {});
     } catch (error) {
       socket.destroy();
       throw error;
@@ -79,7 +84,7 @@ export class ToolClient {
   /** Calls a tool of the view. `args` is the text of a JSON object, on one line. */
   callTool(name: string, args: string, options: CallOptions = {}): Promise<Answer> {
     const meta = options.onProgress === undefined ? '' : `,"_meta":{"progressToken":${this.#lastId + 1}}`;
-    return this.#request('tools/call', `{"name":${JSON.stringify(name)},"arguments":${args}${meta}}`, options);
+    return this.request('tools/call', `{"name":${JSON.stringify(name)},"arguments":${args}${meta}}`, options);
   }
 
   /** Resolves when all that was sent is on its way. */
@@ -91,7 +96,8 @@ export class ToolClient {
     });
   }
 
-  #request(method: string, params: string, options: CallOptions): Promise<Answer> {
+  /** Asks for something else. `params` is the text of a JSON object, on one line. */
+  request(method: string, params: string, options: CallOptions = {}): Promise<Answer> {
     const id = ++this.#lastId;
     const { signal } = options;
     if (signal?.aborted === true) return Promise.reject(signal.reason);

@@ -1,14 +1,17 @@
 // What a config file may say, and what each word of it must look like. A fault names its place; faults of one server
 // leave that server out and nothing else (server-schema.ts).
 
+import { type AgentSettings, DEFAULT_AGENTS } from '../core/agents/agent-settings.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
+import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
 import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
 import { DEFAULT_RECONNECT, type ReconnectSettings } from '../util/backoff.ts';
 import { membersOf } from '../util/json-value.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
+import { agentsOf } from './agents-schema.ts';
 import { type AuditSettings, auditSettingsOf, NO_AUDIT } from './audit-settings.ts';
+import { dialInOf } from './dial-in-schema.ts';
 import { type Finding, Reader } from './reader.ts';
 import { type SynonymGroups, synonymsOf } from './search-words.ts';
 import { serverOf } from './server-schema.ts';
@@ -31,6 +34,9 @@ export interface Config {
   /** What becomes of tools that have changed; undefined for what goes without saying. */
   readonly onToolChange: ToolChangePolicy | undefined;
   readonly audit: AuditSettings;
+  readonly agents: AgentSettings;
+  /** Servers that may connect by themselves. */
+  readonly dialIn: readonly DialInServer[];
 }
 
 export interface DaemonSettings {
@@ -86,6 +92,8 @@ export const EMPTY_CONFIG: Config = {
   },
   onToolChange: undefined,
   audit: NO_AUDIT,
+  agents: DEFAULT_AGENTS,
+  dialIn: [],
 };
 
 const SECTIONS = [
@@ -99,6 +107,8 @@ const SECTIONS = [
   'liveness',
   'daemon',
   'audit',
+  'agents',
+  'dialIn',
 ];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
@@ -126,6 +136,8 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     discovery: discoveryOf(reader, root, resolvePath),
     onToolChange: onToolChangeOf(reader, root.policy),
     audit: auditSettingsOf(reader, root.audit, resolvePath),
+    agents: agentsOf(reader, root.agents),
+    dialIn: dialInOf(reader, root.dialIn, (name) => Object.hasOwn(servers, name)),
   };
   return { config, faults: reader.faults, findings: reader.findings };
 }

@@ -6,13 +6,13 @@ import { messageOf } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
-import type { Carrier, LinkHandler } from '../wire/link.ts';
+import type { Carrier, Link, LinkHandler } from '../wire/link.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { examine, type Finding, type LivenessSettings, mayClose, TICK_MS } from './liveness.ts';
 import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
-import { Session } from './session.ts';
+import { Pause, Session } from './session.ts';
 
 /** So many clients may want one id before they are told apart by chance instead of by counting. */
 const MOST_NAMESAKES = 20;
@@ -176,6 +176,14 @@ export class ConnectionManager {
     else session.endWhenAnswered();
   }
 
+  /** It is no client: what becomes of its link is the business of whoever gets it. */
+  release(session: Session): Link {
+    this.#retire(session);
+    this.#sessionGone(session);
+    session.resume(Pause.held);
+    return session.link;
+  }
+
   /** From here on nothing is done for it any more. */
   #retire(session: Session): void {
     if (session.state === 'closing') return;
@@ -193,6 +201,7 @@ export class ConnectionManager {
     session.view?.leave();
     for (const question of [...session.questions.values()]) question.abandon();
     session.roots.abandon();
+    this.#options.agents.leave(session);
     if (this.#byId.get(session.clientId) === session) this.#byId.delete(session.clientId);
   }
 
@@ -212,6 +221,10 @@ export class ConnectionManager {
 
   #forget(session: Session): void {
     this.#retire(session);
+    this.#sessionGone(session);
+  }
+
+  #sessionGone(session: Session): void {
     this.#sessions.delete(session);
     if (this.#sessions.size > 0) return;
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
@@ -283,6 +296,7 @@ export class ConnectionManager {
   async drain(): Promise<void> {
     this.#isDraining = true;
     for (const session of this.#sessions) this.#resumption.stopReading(session);
+    this.#options.agents.endWaits();
     const deadline = this.#options.clock.now() + this.#limits.drainTimeoutMs;
     while (this.#openSlots() > 0 && this.#options.clock.now() < deadline) {
       await new Promise<void>((resolve) => this.#options.clock.after(20, resolve));

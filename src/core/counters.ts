@@ -28,7 +28,12 @@ export class Counters {
   notificationsDropped = 0;
   /** Messages over which the bridge itself has failed. */
   internalErrors = 0;
+  /** What clients have said to each other, what of it was refused, and the letters among it. */
+  messages = 0;
+  messagesRefused = 0;
+  letters = 0;
   serverBusy = 0;
   serverStarts = 0;
+  serversDialledIn = 0;
   serverCrashes = 0;
 }

@@ -1,6 +1,6 @@
 // What a client is told about a frame that the router does not act on.
 
-import type { FrameFault } from '../wire/envelope.ts';
+import { type Envelope, Field, type FrameFault } from '../wire/envelope.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from './rpc-error.ts';
 
 export const BAD_ID = 'Invalid request: an id is a string of at most 256 bytes or a safe integer';
@@ -28,4 +28,10 @@ export function refusalOf(fault: FrameFault, maxDepth: number): { code: number; 
     case 'no-method':
       return { code: INVALID_REQUEST, message: 'Invalid request: neither a method nor an answer' };
   }
+}
+
+/** The id of a frame that is refused, where there can be no doubt about it. */
+export function certainId(read: Envelope, bytes: Buffer): string {
+  const isAmbiguous = (read.ambiguous & (1 << Field.id)) !== 0;
+  return isAmbiguous || read.id(bytes, Field.id) === undefined ? 'null' : read.raw(bytes, Field.id);
 }

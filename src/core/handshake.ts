@@ -6,9 +6,12 @@ import type { Logger } from '../util/logger.ts';
 import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
+import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
+import type { Agents } from './agents/agents.ts';
 import type { Counters } from './counters.ts';
 import { bridgeHello, type Hello, type ResumeWish, readHello, resumedHello, writeServerHello } from './era/hello.ts';
+import { certainId } from './frame-refusal.ts';
 import { JoinedView } from './joined-view.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, rpcError, rpcErrorOf } from './rpc-error.ts';
 import { ServerView } from './server-view.ts';
@@ -23,6 +26,12 @@ export interface HandshakeContext {
   readonly servers: ServerDirectory;
   /** The view of a client that looks for tools before it uses them. */
   readonly discoverView: (session: Session, all: JoinedView) => View;
+  /** Clients that speak to each other. */
+  readonly agents: Agents;
+  /** The view of a client that may read what others write to it, made of the one that it would have. */
+  readonly agentView: (session: Session, view: View) => View;
+  /** Where servers go that connect by themselves. */
+  readonly dialIns: DialInDesk;
   /** The bridge's own version, and that of its program and of this run of it. */
   readonly version: string;
   readonly build: string;
@@ -36,9 +45,17 @@ export interface Initialize {
   readonly params: unknown;
 }
 
+export interface DialInDesk {
+  /** Whether others may see a server of this name. Throws why it may not come at all. */
+  admit(name: string): string;
+  take(name: string, link: Link, program: { readonly program: string; readonly version: string }): void;
+}
+
 export interface HandshakePorts {
   /** The id that a client goes by from here on. */
   readonly nameClient: (session: Session, wanted: string | undefined) => string;
+  /** Who turns out to be a server is no client any more; its link is for whoever takes it. */
+  readonly release: (session: Session) => Link;
   /** Lets a frame in that was held. */
   readonly letIn: (session: Session, frame: Frame) => void;
   readonly resumption: ResumptionPorts;
@@ -61,6 +78,7 @@ export interface ResumptionPorts {
 }
 
 const splice = new Splice();
+const TURNED = rpcError(INVALID_REQUEST, 'A server that dials in is asked from here on, and asks nothing by itself');
 
 export class Handshake {
   readonly #context: HandshakeContext;
@@ -117,8 +135,7 @@ export class Handshake {
   }
 
   async #welcome(session: Session, hello: Hello, idText: string): Promise<void> {
-    if (hello.role === 'server')
-      throw new BridgeError('REQUEST_REFUSED', 'This bridge does not take servers that dial in');
+    if (hello.serverName !== undefined) return this.#welcomeServer(session, hello, idText, hello.serverName);
     if (hello.role === 'control') return this.#welcomeControl(session, hello, idText);
     session.introduce(hello);
     const preparing = this.#context.servers.prepare(hello.cwd);
@@ -128,6 +145,7 @@ export class Handshake {
     const greeting = await session.view.greeting();
     if (!session.isOpen) return;
     session.greet(hello, this.#ports.nameClient(session, hello.clientId));
+    this.#context.agents.join(session, hello.accepted);
     this.#answer(session, hello, idText, greeting);
     if (hello.resume === 'can') this.#ports.resumption.keep(session);
   }
@@ -136,12 +154,29 @@ export class Handshake {
     const choice = chooseView(hello, this.#context.servers);
     if (choice.kind === 'server') return new ServerView(session, choice.server, this.#context.limits);
     const all = new JoinedView(session, choice.servers, this.#context);
-    return choice.kind === 'all' ? all : this.#context.discoverView(session, all);
+    const view = choice.kind === 'all' ? all : this.#context.discoverView(session, all);
+    const { agents, agentView } = this.#context;
+    return agents.settings.isEnabled && hello.accepted !== false ? agentView(session, view) : view;
   }
 
   #welcomeControl(session: Session, hello: Hello, idText: string): void {
     session.greet(hello, this.#ports.nameClient(session, hello.clientId));
     this.#answerAsBridge(session, hello, idText, {}, this.#ownMeta);
+  }
+
+  /** From its answer on the roles are turned: the bridge asks, and it answers. */
+  async #welcomeServer(session: Session, hello: Hello, idText: string, name: string): Promise<void> {
+    const { dialIns, servers, counters } = this.#context;
+    const preparing = servers.prepare(undefined); // or it could take the name of one that is not known yet
+    if (preparing !== undefined) await preparing;
+    if (!session.isOpen || session.hasEnded) return;
+    const state = dialIns.admit(name);
+    const { protocolVersion, version } = hello;
+    const meta = { 'mcp-bridge/serverName': name, 'mcp-bridge/serverState': state };
+    session.answer(idText, bridgeHello({ protocolVersion, version: this.#context.version, meta }));
+    this.#refuseHeld(session, TURNED);
+    counters.serversDialledIn++;
+    dialIns.take(name, this.#ports.release(session), { program: hello.name, version });
   }
 
   #answerAsBridge(
@@ -207,13 +242,17 @@ export class Handshake {
   }
 
   /** Answers an `initialize` that is still waiting, and all requests behind it, with one error. */
-  abandon(session: Session, error: string, idOf: (envelope: Envelope, b: Buffer) => string): void {
+  abandon(session: Session, error: string): void {
     if (session.held === undefined) return;
-    const envelope = new Envelope();
     session.answerError(session.initializeId, error);
+    this.#refuseHeld(session, error);
+  }
+
+  #refuseHeld(session: Session, error: string): void {
+    const envelope = new Envelope();
     for (const { b, start, end } of session.takeHeld()) {
       envelope.scan(b, start, end, this.#context.limits.maxDepth);
-      if (envelope.kind === 'request') session.answerError(idOf(envelope, b), error);
+      if (envelope.kind === 'request') session.answerError(certainId(envelope, b), error);
     }
   }
 }

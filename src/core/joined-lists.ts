@@ -28,6 +28,8 @@ const PAGE_BYTES = 1024 * 1024;
 const OUTWARD = 'mcp-bridge://';
 
 export class JoinedLists {
+  /** Tools of the bridge's own, which no server's joined name can be taken for. */
+  ownTools: readonly JoinedItem[] = [];
   #legs: readonly JoinedLeg[] = [];
   #byAlias: ReadonlyMap<string, JoinedLeg> = new Map();
   readonly #clock: Clock;
@@ -144,7 +146,7 @@ export class JoinedLists {
   page(kind: ListKind, cursor: unknown): { items: JoinedItem[]; nextCursor: string | undefined } | undefined {
     const from = cursor === undefined ? { leg: 0, item: 0 } : this.#placeOf(cursor);
     if (from === undefined) return undefined;
-    const items: JoinedItem[] = [];
+    const items: JoinedItem[] = kind === 'tools' && cursor === undefined ? [...this.ownTools] : [];
     let bytes = 0;
     const owners = LISTS[kind].key === 'name' ? undefined : this.#ownersOf(kind);
     for (const [n, joined] of this.legs.entries()) {

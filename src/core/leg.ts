@@ -134,10 +134,10 @@ export class Leg {
     for (const kind of LIST_KINDS) this.listChanged(kind);
   }
 
-  /** The server is not defined any more. What it was asked already it still answers. */
+  /** The server is not offered any more. What it was asked already it still answers. */
   release(): void {
     const { name } = this.server;
-    this.#refusal = new BridgeError('SERVER_NOT_FOUND', `Server ${name} is not defined any more`, { server: name });
+    this.#refusal = new BridgeError('SERVER_NOT_FOUND', `Server ${name} is not offered any more`, { server: name });
     this.server.legs.delete(this.session);
     this.backend?.release(this.session, this.#refusal);
     this.backend = undefined;

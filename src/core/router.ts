@@ -8,7 +8,7 @@ import type { RequestId } from '../wire/request-id.ts';
 import { type AuditTrail, CallRecord } from './audit-trail.ts';
 import type { ConnectionManager } from './connection-manager.ts';
 import { isCall, type Method, methodOf, unbatch } from './era/era-2025.ts';
-import { BAD_ID, BAD_TOKEN, refusalOf } from './frame-refusal.ts';
+import { BAD_ID, BAD_TOKEN, certainId, refusalOf } from './frame-refusal.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
 import type { Resumption } from './resumption.ts';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
@@ -43,6 +43,7 @@ export class Router {
     this.#connections = connections;
     this.#handshake = new Handshake(context, {
       nameClient: (session, wanted) => connections.nameClient(session, wanted),
+      release: (session) => connections.release(session),
       letIn: (session, { b, start, end }) => this.frame(session, b, start, end),
       resumption,
     });
@@ -131,6 +132,8 @@ export class Router {
       case 'bridge-leave':
       case 'bridge-leaving':
         return this.#resumption.notice(session, method.role, membersOf(envelope.decode(bytes, Field.params)));
+      case 'between-clients':
+        return this.#context.agents.notice(session, { b: bytes, start, end }, envelope);
       default:
         session.view?.notify({ b: bytes, start, end });
     }
@@ -209,9 +212,15 @@ export class Router {
     this.#handshake.begin(session, { idText, first: { b, start, end }, params: envelope.decode(b, Field.params) });
   }
 
+  #onMessage(session: Session, { id, idText, b, start, end }: Request): void {
+    if (this.#connections.isDraining) return session.answerError(idText, SHUTTING_DOWN);
+    session.becomeReady();
+    this.#context.agents.request(session, { id, role: 'other', frame: { b, start, end } }, envelope);
+  }
+
   /** The daemon goes before `initialize` is answered. */
   abandon(session: Session): void {
-    this.#handshake.abandon(session, SHUTTING_DOWN, certainId);
+    this.#handshake.abandon(session, SHUTTING_DOWN);
   }
 
   #onRareRequest(session: Session, method: Method, request: Request): void {
@@ -226,6 +235,7 @@ export class Router {
         : 'The first request is initialize';
       return session.answerError(request.idText, rpcError(INVALID_REQUEST, message));
     }
+    if (method.role === 'between-clients' && session.role === 'client') return this.#onMessage(session, request);
     if (session.role === 'control') {
       const { b, start, end } = request;
       return this.#context.control(b.subarray(start, end), (json) => {
@@ -236,10 +246,4 @@ export class Router {
     }
     session.answerError(request.idText, rpcError(METHOD_NOT_FOUND, 'Method not found'));
   }
-}
-
-/** The id of a frame that is refused, where there can be no doubt about it. */
-function certainId(read: Envelope, bytes: Buffer): string {
-  const isAmbiguous = (read.ambiguous & (1 << Field.id)) !== 0;
-  return isAmbiguous || read.id(bytes, Field.id) === undefined ? 'null' : read.raw(bytes, Field.id);
 }

@@ -12,12 +12,18 @@ const NO_SUCH_RESOURCE = -32002;
 
 function rpcCodeOf(code: BridgeErrorCode): number {
   switch (code) {
+    case 'CLIENT_NOT_FOUND':
     case 'SERVER_NOT_FOUND':
     case 'TOOL_NOT_FOUND':
     case 'PROMPT_NOT_FOUND':
       return METHOD_NOT_FOUND;
     case 'RESOURCE_NOT_FOUND':
       return NO_SUCH_RESOURCE;
+    case 'MESSAGE_INVALID':
+    case 'MESSAGE_NOT_ACCEPTED':
+    case 'MESSAGE_REFUSED':
+    case 'MESSAGE_TOO_LARGE':
+    case 'MESSAGE_TO_SELF':
     case 'TOOL_ARGUMENTS_INVALID':
     case 'TOOL_CHANGED':
     case 'TOOL_DISABLED':

@@ -61,4 +61,9 @@ export interface OAuthSettings {
   readonly callbackPort: number | undefined;
 }
 
-export type ServerDefinition = StdioServer | RemoteServer;
+/** One that connects to the bridge by itself, and offers what it has for as long as it stays. */
+export interface DialInServer extends AnyServer {
+  readonly transport: 'dial-in';
+}
+
+export type ServerDefinition = StdioServer | RemoteServer | DialInServer;

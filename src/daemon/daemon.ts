@@ -2,17 +2,20 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import { AgentView } from '../catalog/agent-view.ts';
 import { ArgumentCheck } from '../catalog/argument-check.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { DiscoverView } from '../catalog/discover-view.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { ToolFinder } from '../catalog/tool-finder.ts';
 import type { Config } from '../config/schema.ts';
+import { Agents } from '../core/agents/agents.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
 import type { Session } from '../core/session.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
+import { DialInDecisions } from '../local/dial-in-decisions.ts';
 import { Listener } from '../local/listener.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
@@ -24,6 +27,7 @@ import type { LeavingReason } from '../wire/resume-notices.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
 import { Definitions, type FoundServers } from './definitions.ts';
+import { DialIns } from './dial-ins.ts';
 import { IdleExit } from './idle-exit.ts';
 import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
@@ -82,7 +86,9 @@ export class Daemon {
     check: new ArgumentCheck(),
   };
   readonly #audit: AuditLog | undefined;
+  readonly #dialIns: DialIns;
   readonly #pool: ServerPool;
+  readonly #agents: Agents;
   readonly #connections: ConnectionManager;
   #listener: Listener | undefined;
   #idleExit: IdleExit | undefined;
@@ -103,7 +109,24 @@ export class Daemon {
     this.#following = new PacedTask({ clock: systemClock, run: () => this.#reloadChanged() });
     options.finder.watch(() => this.#following.ask());
     this.#audit = this.#makeAudit();
+    this.#dialIns = new DialIns({
+      configured: () => options.finder.config.config.dialIn,
+      decisions: new DialInDecisions(options.environment, options.homedir),
+      policy: () => options.finder.config.config.discovery.policy,
+      isDefined: (name) => [...this.#definitions.all()].some((definition) => definition.name === name),
+      changed: () => this.#onDialIns(),
+      clock: systemClock,
+      logger,
+    });
     this.#pool = this.#makePool();
+    const agents = new Agents({
+      settings: config.agents,
+      limits,
+      counters: this.#counters,
+      clock: systemClock,
+      date: () => new Date(),
+    });
+    this.#agents = agents;
     this.#connections = new ConnectionManager({
       limits,
       counters: this.#counters,
@@ -111,6 +134,9 @@ export class Daemon {
       audit: this.#audit,
       servers: this.#pool,
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
+      dialIns: this.#dialIns,
+      agents,
+      agentView: (session, view) => new AgentView(session, view, { agents, clock: systemClock }),
       control: (request, answer) => void this.#control(request, answer),
       version,
       build,
@@ -185,6 +211,7 @@ export class Daemon {
     this.#following.close();
     await this.#pool.stop();
     await this.#audit?.close();
+    await this.#dialIns.close();
     this.#guard.close();
     this.#listener?.release();
   }
@@ -196,8 +223,14 @@ export class Daemon {
     const report = await this.#definitions.reload();
     finder.settle(this.#definitions.dirs);
     this.#follow(report);
+    this.#dialIns.refresh();
     this.#pool.refresh();
     return report;
+  }
+
+  #onDialIns(): void {
+    this.#connections.serversChanged();
+    this.#pool.refresh();
   }
 
   /** What of its servers' tools may be used is known with them. */
@@ -269,6 +302,7 @@ export class Daemon {
       clients: this.#connections.clients().length,
       parked: this.#connections.parkedCount,
       instances: this.#pool.report(),
+      dialledIn: this.#dialIns.report(),
       counters: { ...this.#counters },
       configFile: finder.config.file ?? null,
       configFaults: finder.configFaults,
@@ -286,6 +320,8 @@ export class Daemon {
       state: this.#connections.isParked(session) ? 'parked' : session.state,
       connectedAt: session.connectedAt.toISOString(),
       inFlight: session.slots.size,
+      accepts: this.#agents.describe(session)?.accepts ?? false,
+      mailbox: this.#agents.describe(session)?.mailbox ?? false,
     }));
   }
 
@@ -302,6 +338,7 @@ export class Daemon {
     const clock = systemClock;
     return new ServerPool({
       definitions: this.#definitions,
+      dialledIn: () => this.#dialIns.offered,
       defaultView: () => finder.config.config.view,
       gates: this.#gates,
       origin: () => originOf(finder),
@@ -335,6 +372,7 @@ export class Daemon {
           local: new StartGate(limits.maxLocalStarts, clock),
           remote: new StartGate(limits.maxRemoteStarts, clock),
         },
+        dialledIn: (name) => this.#dialIns.open(name),
       },
     });
   }

@@ -36,7 +36,7 @@ const QUIET_MS = 200;
 const MOST_QUIET_MS = 2_000;
 
 /** What a daemon keeps for its life. */
-const LASTING = ['socketPath', 'limits', 'liveness', 'cache'] as const;
+const LASTING = ['socketPath', 'limits', 'liveness', 'cache', 'agents'] as const;
 
 function differ(a: LoadedConfig, b: LoadedConfig, section: (typeof LASTING)[number]): boolean {
   return JSON.stringify(a.config[section]) !== JSON.stringify(b.config[section]);

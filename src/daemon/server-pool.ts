@@ -20,6 +20,8 @@ import type { ToolGates } from './tool-gates.ts';
 
 export interface ServerPoolOptions {
   readonly definitions: Pick<Definitions, 'prepare' | 'of' | 'all'>;
+  /** Those that are there because they have connected, by their names. */
+  readonly dialledIn: () => ReadonlyMap<string, ServerDefinition>;
   readonly defaultView: () => string | undefined;
   readonly origin: () => string;
   readonly catalog: Catalog;
@@ -77,7 +79,8 @@ export class ServerPool implements ServerDirectory {
   }
 
   names(cwd: string | undefined): readonly string[] {
-    return [...this.#options.definitions.of(cwd).keys()];
+    const defined = this.#options.definitions.of(cwd);
+    return [...defined.keys(), ...[...this.#options.dialledIn().keys()].filter((name) => !defined.has(name))];
   }
 
   find(name: string, cwd: string | undefined): Server | undefined {
@@ -96,7 +99,7 @@ export class ServerPool implements ServerDirectory {
   }
 
   #find(name: string, cwd: string | undefined): PooledServer | undefined {
-    const definition = this.#options.definitions.of(cwd).get(name);
+    const definition = this.#options.definitions.of(cwd).get(name) ?? this.#options.dialledIn().get(name);
     if (definition === undefined) return undefined;
     const own = inProject(definition, cwd);
     const identity = identityOf(own);
@@ -145,11 +148,16 @@ export class ServerPool implements ServerDirectory {
     for (const namesakes of this.#servers.values()) yield* namesakes.values();
   }
 
+  *#definitions(): Iterable<ServerDefinition> {
+    yield* this.#options.definitions.all();
+    yield* this.#options.dialledIn().values();
+  }
+
   // --- those that end ---
 
   /** The definitions are others now, and all clients use what they are to use. */
   refresh(): void {
-    const sources = new Set([...this.#options.definitions.all()].map(identityOf));
+    const sources = new Set([...this.#definitions()].map(identityOf));
     for (const [name, namesakes] of this.#servers) {
       this.#letGo(namesakes, ({ server, source }) => server.legs.size === 0 && !sources.has(source));
       if (namesakes.size === 0) this.#servers.delete(name);
@@ -211,7 +219,7 @@ export class ServerPool implements ServerDirectory {
   report(): InstanceReport[] {
     const reports: InstanceReport[] = [];
     const servers = new Map<string, Server[]>();
-    for (const { name } of this.#options.definitions.all()) servers.set(name, []);
+    for (const { name } of this.#definitions()) servers.set(name, []);
     for (const server of this.servers()) servers.set(server.name, [...(servers.get(server.name) ?? []), server]);
     for (const [name, namesakes] of servers) {
       const own = namesakes.flatMap((server) =>

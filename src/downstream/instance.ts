@@ -32,6 +32,8 @@ export interface InstanceContext extends LaunchContext {
   readonly stopped?: () => void;
   /** Where processes, and connections, wait for their turn to be started. */
   readonly gates: { readonly local: StartGate; readonly remote: StartGate };
+  /** Those that have connected by themselves. Throws if none has under this name. */
+  readonly dialledIn: (name: string) => ServerConnection;
 }
 
 /** Of a server's last line in a message. */
@@ -77,9 +79,14 @@ export class Instance {
   usersChanged(users: number): void {
     this.#vacancy?.cancel();
     this.#vacancy = undefined;
-    if (users > 0) return;
+    if (users > 0 || this.#comesByItself) return;
     const idleMs = this.definition.idleMs ?? this.#context.limits.idleMs;
     this.#vacancy = this.#context.clock.after(idleMs, () => this.#vacate());
+  }
+
+  /** It is there for as long as it likes, and nothing here can bring it back. */
+  get #comesByItself(): boolean {
+    return this.definition.transport === 'dial-in';
   }
 
   #vacate(): void {
@@ -189,6 +196,7 @@ export class Instance {
     const { definition } = this;
     try {
       if (definition.transport === 'stdio') return new ServerProcess(definition, this.#context);
+      if (definition.transport === 'dial-in') return this.#context.dialledIn(definition.name);
       return connectRemote(definition, this.#context);
     } catch (error) {
       this.#failStart(undefined, this.#refusedStart(error));
@@ -229,7 +237,7 @@ export class Instance {
     this.lastError = error.message;
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
     void child?.stop();
-    this.#happen(error.code === 'SERVER_AUTH_REQUIRED' ? 'refused' : 'died');
+    this.#happen(error.code === 'SERVER_AUTH_REQUIRED' || this.#comesByItself ? 'refused' : 'died');
     this.backend.failed(error);
   }
 
@@ -247,7 +255,8 @@ export class Instance {
       return this.#context.stopped?.();
     }
     if (before === 'ready') this.#recordCrash(how);
-    this.#happen(before === 'ready' ? 'died' : 'gone');
+    if (before === 'ready') this.#happen(this.#comesByItself ? 'left' : 'died');
+    else this.#happen('gone');
     this.backend.closed(this.#crashError(how));
   }
 
@@ -262,7 +271,9 @@ export class Instance {
     const { name } = this.definition;
     return new BridgeError('SERVER_CRASHED', `Server ${name} ${how} during the call; its outcome is unknown`, {
       server: name,
-      hint: 'The next call starts the server again.',
+      hint: this.#comesByItself
+        ? 'It is there again once it has connected again.'
+        : 'The next call starts the server again.',
     });
   }
 
@@ -302,6 +313,7 @@ export class Instance {
   }
 
   #remedy(): string {
+    if (this.definition.transport === 'dial-in') return 'See what its program says.';
     if (this.definition.transport !== 'stdio') return `Check its url, at ${originOf(this.definition.url)}`;
     return `Check its command: ${this.definition.command}`;
   }

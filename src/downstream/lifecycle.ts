@@ -32,7 +32,7 @@ export interface Life {
   readonly deathsMs: readonly number[];
 }
 
-export type LifeEvent = 'needed' | 'opened' | 'refused' | 'died' | 'timer' | 'vacant' | 'gone' | 'shutdown';
+export type LifeEvent = 'needed' | 'opened' | 'refused' | 'died' | 'left' | 'timer' | 'vacant' | 'gone' | 'shutdown';
 
 /** What is to be done. `refuse` fails all who wait: it is broken. */
 export type LifeEffect = 'launch' | 'end' | 'refuse' | { readonly waitMs: number } | undefined;
@@ -68,6 +68,8 @@ export function transition(
       return event === 'died' ? whenDead(recent, now) : stay(recent);
     case 'ready':
       if (event === 'vacant') return become(recent, { kind: 'stopping', isNeeded: false }, 'end');
+      // It came by itself and has gone again: that is no death, and nothing starts it.
+      if (event === 'left') return become(recent, { kind: 'idle' });
       return event === 'died' ? whenDead(recent, now) : stay(recent);
     case 'waiting':
       return event === 'timer' ? become(recent, { kind: 'starting' }, 'launch') : stay(recent);

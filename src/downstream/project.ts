@@ -7,7 +7,7 @@ import type { RemoteServer, ServerDefinition, StdioServer } from '../core/server
 const DIRECTORY = /\$\{(?:PWD|CLAUDE_PROJECT_DIR|workspaceFolder)\}/g;
 const DOTTED = /^\.\.?(?:\/|$)/;
 
-function dependsOnProject(definition: ServerDefinition): boolean {
+function dependsOnProject(definition: StdioServer | RemoteServer): boolean {
   if (textsOf(definition).some((text) => text.search(DIRECTORY) >= 0)) return true;
   return definition.transport === 'stdio' && definition.cwd === undefined && isRelative(definition);
 }
@@ -16,7 +16,7 @@ function isRelative({ command, args }: StdioServer): boolean {
   return (command.includes('/') && !isAbsolute(command)) || args.some((arg) => DOTTED.test(arg));
 }
 
-function textsOf(definition: ServerDefinition): readonly string[] {
+function textsOf(definition: StdioServer | RemoteServer): readonly string[] {
   if (definition.transport !== 'stdio') return [definition.url, ...Object.values(definition.headers)];
   const { command, args, env, cwd } = definition;
   return [command, ...args, ...Object.values(env), cwd ?? ''];
@@ -24,6 +24,7 @@ function textsOf(definition: ServerDefinition): readonly string[] {
 
 /** The definition as it is for clients that work in `project`, or, without one, where it was defined. */
 export function inProject(definition: ServerDefinition, project: string | undefined): ServerDefinition {
+  if (definition.transport === 'dial-in') return definition;
   const dir = project ?? (definition.transport === 'stdio' ? definition.dir : undefined);
   if (dir === undefined || !dependsOnProject(definition)) return definition;
   // What stands in headers is looked at for variables once more: a directory must not become one.

@@ -24,6 +24,17 @@ export interface AuditReport {
   readonly refuses: boolean;
 }
 
+/** A server that has connected by itself. */
+export interface DialledInReport {
+  readonly name: string;
+  /** What it says of itself. */
+  readonly program: string;
+  readonly version: string;
+  /** Who waits is seen by nobody until it is approved; who is blocked is so by policy. */
+  readonly state: 'offered' | 'waiting' | 'rejected' | 'blocked';
+  readonly since: string;
+}
+
 export interface StatusReport {
   readonly pid: number;
   readonly version: string;
@@ -37,6 +48,7 @@ export interface StatusReport {
   /** Those of them that are away, and may come back. */
   readonly parked: number;
   readonly instances: readonly InstanceReport[];
+  readonly dialledIn: readonly DialledInReport[];
   readonly counters: Readonly<Record<string, number>>;
   readonly configFile: string | null;
   readonly configFaults: readonly string[];
@@ -54,6 +66,10 @@ export interface ClientReport {
   readonly state: string;
   readonly connectedAt: string;
   readonly inFlight: number;
+  /** The methods that it takes from other clients: all, none, or these. */
+  readonly accepts: boolean | readonly string[];
+  /** Whether others may write to it. */
+  readonly mailbox: boolean;
 }
 
 /** Of a daemon that has looked for its servers anew: names of those that are others now. */

@@ -25,6 +25,8 @@ export interface Members {
   /** Where the closing brace is. */
   readonly close: number;
   readonly isEmpty: boolean;
+  /** One of the names is there twice. */
+  readonly isRepeated: boolean;
   /** The names of all other members. */
   readonly others: readonly string[];
 }
@@ -34,6 +36,7 @@ export function findMembers(b: Buffer, p: number, names: readonly string[]): Mem
   const spans = new Map<string, Span>();
   const others: string[] = [];
   const open = p;
+  let isRepeated = false;
   if (byteAt(b, p) !== OPEN_OBJECT) return undefined;
   p = skipSpace(b, p + 1);
   while (byteAt(b, p) === QUOTE) {
@@ -43,14 +46,16 @@ export function findMembers(b: Buffer, p: number, names: readonly string[]): Mem
     const from = skipColon(b, keyEnd);
     const to = from < 0 ? from : skipValue(b, from, 1, DEEPEST);
     if (to < 0) return undefined;
-    if (names.includes(key)) spans.set(key, { from, to });
-    else others.push(key);
+    if (names.includes(key)) {
+      isRepeated ||= spans.has(key);
+      spans.set(key, { from, to });
+    } else others.push(key);
     p = skipSpace(b, to);
     if (byteAt(b, p) !== COMMA) break;
     p = skipSpace(b, p + 1);
   }
   if (byteAt(b, p) !== CLOSE_OBJECT) return undefined;
-  return { spans, close: p, isEmpty: skipSpace(b, open + 1) === p, others };
+  return { spans, close: p, isEmpty: skipSpace(b, open + 1) === p, isRepeated, others };
 }
 
 const PLAIN = /^[ !#-[\]-~]*$/;

@@ -14,7 +14,7 @@ export interface LinkHandler extends FrameSink {
 
 export interface Link {
   readonly outbox: Outbox;
-  /** Begins to hand on what arrives. */
+  /** Begins to hand on what arrives; called again, it hands on to another one what arrives from then on. */
   start(handler: LinkHandler): void;
   /** Stops and goes on reading; frames of the chunk at hand still come. */
   pause(): void;

@@ -34,8 +34,9 @@ export class StreamLink implements Carrier {
   }
 
   start(handler: LinkHandler): void {
-    const splitter = new FrameSplitter(this.#maxFrameBytes, handler);
     this.#handler = handler;
+    if (this.#splitter !== undefined) return this.#splitter.handTo(handler);
+    const splitter = new FrameSplitter(this.#maxFrameBytes, handler);
     this.#splitter = splitter;
     const sideClosed = (): void => {
       if (--this.#openSides > 0) return;

@@ -47,6 +47,7 @@ describe('start, status, clients, stop', () => {
       'clients',
       'parked',
       'instances',
+      'dialledIn',
       'counters',
       'configFile',
       'configFaults',
@@ -75,6 +76,8 @@ describe('start, status, clients, stop', () => {
         state: 'ready',
         connectedAt: expect.stringMatching(/^\d{4}-.*Z$/),
         inFlight: 0,
+        accepts: [],
+        mailbox: false,
       },
     ]);
     expect((await run(['status'])).stdout).toMatch(/example +ready +\d+ +1 +1 +0/);

@@ -1,13 +1,17 @@
 // The core on links in memory, with a clock and a turn of the loop that the test moves, and servers that say what the
 // test tells them to. Nothing happens by itself: settle() lets happen what is due.
 
+import { AgentView } from '../../src/catalog/agent-view.ts';
 import { ArgumentCheck } from '../../src/catalog/argument-check.ts';
 import { DiscoverView } from '../../src/catalog/discover-view.ts';
 import { ToolFinder } from '../../src/catalog/tool-finder.ts';
+import { type AgentSettings, DEFAULT_AGENTS } from '../../src/core/agents/agent-settings.ts';
+import { Agents } from '../../src/core/agents/agents.ts';
 import type { AuditTrail } from '../../src/core/audit-trail.ts';
 import type { Backend } from '../../src/core/backend.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
+import type { DialInDesk } from '../../src/core/handshake.ts';
 import { KnownServer } from '../../src/core/known-server.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/core/liveness.ts';
 import type { ControlHandler } from '../../src/core/router.ts';
@@ -446,9 +450,18 @@ export interface CoreOptions {
   readonly control?: ControlHandler;
   /** Who is told of each call. */
   readonly audit?: AuditTrail;
+  readonly agents?: Partial<AgentSettings>;
+  readonly dialIns?: DialInDesk;
 }
 
 const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const NOBODY_DIALS_IN: DialInDesk = {
+  admit: (name) => {
+    throw new BridgeError('SERVER_EXISTS', `There is no room for ${name}`);
+  },
+  take: (_, link) => link.destroy(),
+};
 
 export class CoreInMemory {
   readonly clock = new FakeClock();
@@ -478,6 +491,13 @@ export class CoreInMemory {
     const ttlMs = options.ttlMs ?? 0;
     this.#makeServer = (name) => new TestServer({ name, later, newLink, clock, ttlMs }, context, options.definition);
     this.#servers = new Map(names.map((name) => [name, this.#makeServer(name)]));
+    const agents = new Agents({
+      settings: { ...DEFAULT_AGENTS, ...options.agents },
+      limits,
+      counters,
+      clock,
+      date: () => new Date(clock.now()),
+    });
     this.manager = new ConnectionManager({
       limits,
       counters,
@@ -491,6 +511,9 @@ export class CoreInMemory {
         defaultView: names.length === 1 ? `server:${names[0]}` : 'all',
         origin: 'In a test.',
       },
+      dialIns: options.dialIns ?? NOBODY_DIALS_IN,
+      agents,
+      agentView: (session, view) => new AgentView(session, view, { agents, clock }),
       control: options.control ?? (() => undefined),
       discoverView: (session, all) =>
         new DiscoverView(session, all, { finder: new ToolFinder(), check: new ArgumentCheck() }),

@@ -43,6 +43,7 @@ export type MethodRole =
   | 'initialized'
   | 'ping'
   | 'discover'
+  | 'between-clients'
   | 'cancelled'
   | 'progress'
   | 'list-changed'
@@ -100,6 +101,10 @@ const METHODS = new ByteTable<Method>([
   ['elicitation/create', method('elicitation')],
   ['roots/list', method('roots')],
   ['server/discover', method('discover')],
+  // The bridge's own: no server is asked.
+  ['bridge/clients', method('between-clients', ...TOKEN)],
+  ['bridge/send', method('between-clients', ...TOKEN)],
+  ['bridge/post', method('between-clients', ...TOKEN)],
   ['tools/call', method('call', Field.name, Field.task, ...TOKEN)],
   ['tools/list', list('tools')],
   ['prompts/get', method('get-prompt', Field.name, ...TOKEN)],

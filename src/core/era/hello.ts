@@ -7,6 +7,7 @@ import { skipSpace } from '../../wire/json-grammar.ts';
 import { findMembers } from '../../wire/json-members.ts';
 import type { Outbox } from '../../wire/outbox.ts';
 import type { Splice } from '../../wire/splice.ts';
+import { type Accepted, readAccepted } from '../agents/acceptance.ts';
 import { type CallBackRole, LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
 
 export type ClientRole = 'client' | 'server' | 'control';
@@ -25,6 +26,10 @@ export interface Hello {
   readonly offers: Offers;
   /** That it can take a session up again, or which one it wants to; undefined if it cannot. */
   readonly resume: 'can' | ResumeWish | undefined;
+  /** What it takes from other clients. */
+  readonly accepted: Accepted;
+  /** Of a server that connects by itself, what it wants to be known by. */
+  readonly serverName: string | undefined;
 }
 
 /** To go on with a session, behind so many bytes of what was sent. */
@@ -40,6 +45,7 @@ const OFFERABLE: readonly CallBackRole[] = ['roots', 'sampling', 'elicitation'];
 
 /** No longer than any file system takes. */
 const CWD = /^\/[^\0]{0,4095}$/;
+const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** Reads `params` of an `initialize`; a text says what is wrong with it. */
@@ -60,6 +66,12 @@ export function readHello(params: unknown): Hello | string {
     return '_meta["mcp-bridge/cwd"] is an absolute path';
   const resume = resumeOf(meta['mcp-bridge/resume']);
   if (resume === 'malformed') return '_meta["mcp-bridge/resume"] is true, or {"token": TEXT, "received": BYTES}';
+  const accepted = readAccepted(meta['mcp-bridge/accepts']);
+  if (accepted === undefined)
+    return '_meta["mcp-bridge/accepts"] is true, false, or a list of at most 64 methods, such as "review/*"';
+  const serverName = meta['mcp-bridge/serverName'] ?? (role === 'server' ? info.name : undefined);
+  if (role === 'server' && (typeof serverName !== 'string' || !SERVER_NAME.test(serverName)))
+    return '_meta["mcp-bridge/serverName"], else clientInfo.name, is the server\'s name: 1 to 64 of A-Z a-z 0-9 . _ -';
   const asked = params.protocolVersion;
   return {
     name: textOr(info.name, 'unknown'),
@@ -70,7 +82,9 @@ export function readHello(params: unknown): Hello | string {
     clientId,
     cwd,
     offers: offersOf(params.capabilities),
-    resume,
+    resume: role === 'client' ? resume : undefined, // the others begin anew
+    accepted,
+    serverName: role === 'server' && typeof serverName === 'string' ? serverName : undefined,
   };
 }
 

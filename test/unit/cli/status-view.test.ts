@@ -16,6 +16,7 @@ function shown(more: Partial<StatusReport>): string[] {
     uptimeMs: 61_000,
     clients: 3,
     counters: {},
+    dialledIn: [],
   };
   const nothing = { instances: [], configFile: '/c.json', configFaults: [], definitionFaults: [], audit: null };
   return statusText({ ...report, ...nothing, ...more })

@@ -9,6 +9,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { Reader } from '../../../src/config/reader.ts';
 import { DEFAULT_DAEMON, validate } from '../../../src/config/schema.ts';
+import { DEFAULT_AGENTS } from '../../../src/core/agents/agent-settings.ts';
 import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
 import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
 
@@ -48,8 +49,17 @@ describe('the JSON Schema', () => {
     for (const onFailure of properties.onFailure?.enum ?? []) expect(faultsOf({ audit: { onFailure } })).toEqual([]);
   });
 
+  test('has all of agents with the defaults', () => {
+    const properties = schema.properties.agents?.properties ?? {};
+    const { isEnabled: enabled, mailbox, policy: _, ...numbers } = DEFAULT_AGENTS;
+    const defaults = Object.entries(properties).map(([key, value]) => [key, value.default]);
+    expect(Object.fromEntries(defaults)).toEqual({ enabled, ...numbers, mailbox: undefined, policy: undefined });
+    const box = Object.entries(properties.mailbox?.properties ?? {}).map(([key, value]) => [key, value.default]);
+    expect(Object.fromEntries(box)).toEqual(mailbox);
+  });
+
   test('draws the same borders', () => {
-    for (const section of ['limits', 'liveness', 'daemon', 'audit']) {
+    for (const section of ['limits', 'liveness', 'daemon', 'audit', 'agents']) {
       for (const [key, { minimum, maximum }] of Object.entries(schema.properties[section]?.properties ?? {})) {
         if (minimum !== undefined) {
           expect(faultsOf({ [section]: { [key]: minimum } })).toEqual([]);
@@ -96,6 +106,14 @@ test('the JSON Schema knows the keys and types of a server that the code knows',
     const entry = type === 'stdio' ? { command: 'c' } : { url: type === 'ws' ? 'ws://x' : 'https://x' };
     expect(faultsOf({ mcpServers: { s: { type, ...entry } } })).toEqual([]);
   }
+});
+
+test('the JSON Schema knows the keys of a server that dials in that the code knows', () => {
+  const keys = Object.keys(schema.properties.dialIn?.additionalProperties?.properties ?? {});
+  expect(keys).toHaveLength(4);
+  const fields = { description: 'd', timeoutMs: 1, startTimeoutMs: 1, trustHints: true };
+  expect(keys).toEqual(Object.keys(fields));
+  expect(faultsOf({ dialIn: { ide: fields } })).toEqual([]);
 });
 
 describe('the JSON Schema and the reader', () => {

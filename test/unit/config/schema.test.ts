@@ -50,6 +50,7 @@ describe('a config file', () => {
       limits: { maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
       daemon: { idleExitMs: 5 },
+      agents: { enabled: true, maxHops: 2, mailbox: { maxMessages: 3 }, policy: [{ from: 'a*', allow: false }] },
     });
     expect(faults).toEqual([]);
     expect(config).toEqual({
@@ -104,7 +105,23 @@ describe('a config file', () => {
       limits: { ...EMPTY_CONFIG.limits, maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
       daemon: { idleExitMs: 5 },
+      agents: {
+        ...EMPTY_CONFIG.agents,
+        isEnabled: true,
+        maxHops: 2,
+        mailbox: { ...EMPTY_CONFIG.agents.mailbox, maxMessages: 3 },
+        policy: [{ from: 'a*', to: '*', isAllowed: false }],
+      },
+      dialIn: [],
     });
+  });
+
+  test('in which a rule of agents.policy is not understood lets nobody speak', () => {
+    for (const policy of [{}, [7], [{ from: 'a', allow: 'no' }], [{ from: '', allow: true }, { allow: true }]]) {
+      const { config, faults } = read({ agents: { policy } });
+      expect(faults.length).toBeGreaterThan(0);
+      expect(config.agents.policy).toEqual([{ from: '*', to: '*', isAllowed: false }]);
+    }
   });
 
   test.each<[unknown, string]>([

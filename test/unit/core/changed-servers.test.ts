@@ -170,7 +170,7 @@ describe('a client of one server', () => {
     await toolsOf(core, client, 'b');
     for (const id of ['a', 'b'])
       expect(client.answersTo(id)).toMatchObject([
-        { error: { code: -32601, message: 'Server one is not defined any more', data: { code: 'SERVER_NOT_FOUND' } } },
+        { error: { code: -32601, message: 'Server one is not offered any more', data: { code: 'SERVER_NOT_FOUND' } } },
       ]);
     core.redefine(['one', 'two']);
     call(client, 'c', 'go');

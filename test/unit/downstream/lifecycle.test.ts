@@ -64,6 +64,17 @@ describe('an instance', () => {
     expect(life.deathsMs).toEqual([]);
   });
 
+  test('that comes by itself has not died when it goes, however often', () => {
+    const comings = Array.from({ length: 9 }, (_, ms): [LifeEvent, number][] => [
+      ['needed', ms],
+      ['opened', ms],
+      ['left', ms],
+    ]).flat();
+    const { life, effects } = live(comings);
+    expect(life).toEqual(NEWBORN);
+    expect(effects.filter((effect) => effect !== undefined)).toEqual(Array(9).fill('launch'));
+  });
+
   test('that dies again and again is started after pauses that grow', () => {
     const waits = [2, 3, 4].map((count) => live([...deaths(count), ['needed', 10]]).effects.at(-1));
     expect(waits).toEqual([{ waitMs: 499 }, { waitMs: 999 }, { waitMs: 1998 }]);

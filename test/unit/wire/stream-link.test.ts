@@ -55,6 +55,31 @@ describe('a link over a stream', () => {
     expect(events).toEqual(['one', 'two', 'ended', 'closed']);
   });
 
+  test('hands on to another one from the frame after which it was told so', async () => {
+    const { link, peer, events } = await connect();
+    const later: string[] = [];
+    const first = events.push.bind(events);
+    events.push = (event) => {
+      if (event === 'turn')
+        link.start({
+          frame: (b, start, end) => later.push(b.toString('utf8', start, end)),
+          overflowed: () => later.push('overflowed'),
+          badFrame: (reason) => later.push(reason),
+          ended: () => later.push('ended'),
+          closed: () => later.push('closed'),
+          drained: () => later.push('drained'),
+        });
+      return first(event);
+    };
+    peer.write('one\nturn\ntwo\nth');
+    peer.end('ree\n');
+    await until(() => later.includes('ended'));
+    link.end();
+    await until(() => later.includes('closed'));
+    expect([...events]).toEqual(['one', 'turn']);
+    expect(later).toEqual(['two', 'three', 'ended', 'closed']);
+  });
+
   test('sends what is queued before it ends', async () => {
     const { link, peer } = await connect();
     link.outbox.latin1('last words');

@@ -117,6 +117,8 @@ describe("a client's hello", () => {
       view: 'server:x',
       clientId: 'me',
       offers: { sampling: { tools: {} } },
+      accepted: [],
+      serverName: undefined,
     });
   });
 

@@ -1,0 +1,68 @@
+// Servers that have connected to the daemon by themselves, and what a person decides about them: there is nothing to show
+// but the name and what the program says of itself.
+
+import { ControlClient, type DialledInReport, type StatusReport } from '../client/control-client.ts';
+import { type DialInDecision, DialInDecisions } from '../local/dial-in-decisions.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { CliHost } from './host.ts';
+import { locate, type WhereValues } from './locate.ts';
+import { printable } from './table.ts';
+
+/** None if there is no daemon that says so. */
+export async function dialledIn(values: WhereValues, host: CliHost): Promise<readonly DialledInReport[]> {
+  const { path } = await locate(values, host);
+  let client: ControlClient | undefined;
+  try {
+    client = await ControlClient.open(path, host.version);
+    return (await client.call<StatusReport>('bridge/status')).dialledIn;
+  } catch (error) {
+    // What else there is to decide about needs no daemon.
+    if (error instanceof BridgeError) return [];
+    throw error;
+  } finally {
+    client?.close();
+  }
+}
+
+/** Those among the names that a decision would change something about. */
+export function undecided(
+  names: readonly string[],
+  decision: DialInDecision,
+  servers: readonly DialledInReport[],
+): readonly DialledInReport[] {
+  const done = decision === 'approved' ? 'offered' : 'rejected';
+  return servers.filter(({ name, state }) => names.includes(name) && state !== done);
+}
+
+/** What is to be said of the others that are named. */
+export function settledAmong(
+  names: readonly string[],
+  servers: readonly DialledInReport[],
+  callers: readonly DialledInReport[],
+): DialledInReport[] {
+  return servers.filter((server) => names.includes(server.name) && !callers.includes(server));
+}
+
+/** Keeps it, and has the daemon look. */
+export async function decideDialIns(
+  servers: readonly DialledInReport[],
+  decision: DialInDecision,
+  values: WhereValues,
+  host: CliHost,
+): Promise<void> {
+  if (servers.length === 0) return;
+  const names = servers.map(({ name }) => name);
+  await new DialInDecisions(host.environment, host.homedir).decide(names, decision);
+  const { path } = await locate(values, host);
+  const client = await ControlClient.open(path, host.version);
+  try {
+    await client.call('bridge/reload');
+  } finally {
+    client.close();
+  }
+}
+
+export function viewOf({ name, program, version, since }: DialledInReport): string {
+  const who = printable(`${program} ${version}`.trim());
+  return `${printable(name)}\n  a server that has connected by itself: ${who}, since ${since}\n  ! Whatever program of yours connects under this name is offered to all clients from then on\n`;
+}

@@ -1,0 +1,134 @@
+// The server's end of a link to the bridge: connects, says that it is a server and under which name, and hands on what
+// the bridge asks.
+
+import type { Socket } from 'node:net';
+import { BridgeError } from '../util/bridge-error.ts';
+import { membersOf, textOf } from '../util/json-value.ts';
+import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
+import { openBridgeSocket } from './bridge-socket.ts';
+
+/** As the bridge knows it from here on. */
+export type DialInState = 'offered' | 'waiting' | 'rejected' | 'blocked';
+
+export interface DialInHello {
+  readonly name: string;
+  /** The program that is behind it, for people. */
+  readonly program: string;
+  readonly version: string;
+}
+
+export interface DialledLinkHandler {
+  frame(frame: Frame): void;
+  /** Once, last. */
+  closed(): void;
+}
+
+/** As much as `limits.maxMessageBytes` may allow, but no more than fits into a text. */
+const MAX_FRAME_BYTES = 512 * 1024 * 1024 - 1024;
+const HELLO_ID = 'mcp-bridge/dial-in';
+const ANSWER_MS = 10_000;
+
+export class DialledLink {
+  readonly socket: Socket;
+  readonly state: DialInState;
+  readonly #splitter: FrameSplitter;
+  readonly #early: Frame[];
+
+  private constructor(socket: Socket, splitter: FrameSplitter, early: Frame[], state: DialInState) {
+    this.socket = socket;
+    this.state = state;
+    this.#splitter = splitter;
+    this.#early = early;
+  }
+
+  /** Rejects with why the bridge does not take it. */
+  static async open(path: string, hello: DialInHello): Promise<DialledLink> {
+    const socket = await openBridgeSocket(path);
+    socket.on('error', () => socket.destroy());
+    const early: Frame[] = [];
+    let answered: (answer: Frame) => void = () => undefined;
+    const answer = new Promise<Frame>((resolve) => {
+      answered = resolve;
+    });
+    let hasAnswered = false;
+    const splitter = new FrameSplitter(MAX_FRAME_BYTES, {
+      frame: (b, start, end) => {
+        if (hasAnswered) early.push({ b, start, end });
+        else answered({ b, start, end });
+        hasAnswered = true;
+      },
+      overflowed: () => socket.destroy(),
+      badFrame: () => socket.destroy(),
+    });
+    socket.on('data', (chunk: Buffer) => splitter.push(chunk));
+    socket.write(`${JSON.stringify(initialize(hello))}\n`);
+    const { b, start, end } = await answerOrEnd(answer, socket, path);
+    const { result, error } = membersOf(JSON.parse(b.toString('utf8', start, end)));
+    if (error === undefined) return new DialledLink(socket, splitter, early, stateIn(result));
+    socket.destroy();
+    throw refusal(error);
+  }
+
+  /** Hands on what has come and what comes. */
+  listen(handler: DialledLinkHandler): void {
+    const { socket } = this;
+    this.#splitter.handTo({
+      frame: (b, start, end) => handler.frame({ b, start, end }),
+      overflowed: () => socket.destroy(),
+      badFrame: () => socket.destroy(),
+    });
+    if (socket.closed) return void setImmediate(() => handler.closed());
+    socket.once('close', () => handler.closed());
+    for (const frame of this.#early.splice(0)) handler.frame(frame);
+  }
+}
+
+function initialize({ name, program, version }: DialInHello): object {
+  return {
+    jsonrpc: '2.0',
+    id: HELLO_ID,
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: program, version },
+      _meta: { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': name },
+    },
+  };
+}
+
+function answerOrEnd(answer: Promise<Frame>, socket: Socket, path: string): Promise<Frame> {
+  return new Promise((resolve, reject) => {
+    const unresponsive = (how: string): BridgeError =>
+      new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} ${how}`, { hint: 'See: mcp-bridge status' });
+    const timer = setTimeout(() => {
+      reject(unresponsive('has not answered'));
+      socket.destroy();
+    }, ANSWER_MS);
+    const closed = (): void => reject(unresponsive('has closed the connection'));
+    socket.once('close', closed);
+    void answer.then((frame) => {
+      socket.off('close', closed);
+      clearTimeout(timer);
+      resolve(frame);
+    });
+    socket.once('close', () => clearTimeout(timer));
+  });
+}
+
+const STATES: readonly DialInState[] = ['offered', 'waiting', 'rejected', 'blocked'];
+
+function stateIn(result: unknown): DialInState {
+  const state = membersOf(membersOf(result)._meta)['mcp-bridge/serverState'];
+  return STATES.find((known) => known === state) ?? 'waiting';
+}
+
+function refusal(error: unknown): BridgeError {
+  const { message, data } = membersOf(error);
+  const { code, hint } = membersOf(data);
+  const isTaken = code === 'SERVER_EXISTS';
+  return new BridgeError(isTaken ? 'SERVER_EXISTS' : 'REQUEST_REFUSED', textOf(message) || 'The bridge refuses it', {
+    ...(typeof hint === 'string' && { hint }),
+    cause: error,
+  });
+}

@@ -1,0 +1,39 @@
+// `dialIn`: the names under which programs that connect by themselves may offer their tools to everybody.
+
+import type { DialInServer } from '../core/server-definition.ts';
+import { NO_FILTER } from '../core/tool-gate.ts';
+import type { Reader } from './reader.ts';
+
+/** What a server may say that it is called. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+export function dialInOf(reader: Reader, value: unknown, isDefined: (name: string) => boolean): DialInServer[] {
+  const entries = Object.entries(reader.section(value, 'dialIn'));
+  return entries.flatMap(([name, entry]) => dialInServerOf(reader, name, entry, isDefined) ?? []);
+}
+
+function dialInServerOf(
+  reader: Reader,
+  name: string,
+  entry: unknown,
+  isDefined: (name: string) => boolean,
+): DialInServer | undefined {
+  const place = `dialIn.${name}`;
+  const before = reader.errors;
+  const fields = reader.section(entry, place);
+  reader.keys(fields, place, ['description', 'timeoutMs', 'startTimeoutMs', 'trustHints']);
+  if (!NAME.test(name)) reader.fault(place, 'needs a name of 1 to 64 of A-Z a-z 0-9 . _ -');
+  if (isDefined(name)) reader.fault(place, 'is in mcpServers too');
+  const definition: DialInServer = {
+    name,
+    transport: 'dial-in',
+    description: typeof fields.description === 'string' ? fields.description : '',
+    timeoutMs: reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`),
+    startTimeoutMs: reader.optionalCount(fields.startTimeoutMs, `${place}.startTimeoutMs`),
+    idleMs: undefined,
+    sharing: 'shared',
+    trustHints: reader.flag(fields.trustHints, `${place}.trustHints`, false),
+    tools: NO_FILTER,
+  };
+  return reader.errors > before ? undefined : definition;
+}

@@ -1,0 +1,154 @@
+// The servers that have connected by themselves: who is there under which name, and which of them others may see. A name
+// is seen if the config has it, or a person has approved it; the others wait, connected.
+
+import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
+import { NO_FILTER } from '../core/tool-gate.ts';
+import type { ServerConnection } from '../downstream/connection.ts';
+import { DialledServer, notConnected } from '../downstream/dialled-server.ts';
+import type { DialInDecision, DialInDecisions } from '../local/dial-in-decisions.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import { isRecord } from '../util/json-value.ts';
+import type { Logger } from '../util/logger.ts';
+import type { DialledInReport } from '../wire/control-report.ts';
+import type { Link } from '../wire/link.ts';
+
+export interface DialInsOptions {
+  /** Those that the config has. */
+  readonly configured: () => readonly DialInServer[];
+  readonly decisions: Pick<DialInDecisions, 'read'>;
+  /** The bridge's own, as it is written. */
+  readonly policy: () => NamePolicy;
+  /** Whether a server of that name is defined anywhere. */
+  readonly isDefined: (name: string) => boolean;
+  /** Other servers are offered now. */
+  readonly changed: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface NamePolicy {
+  readonly allowedMcpServers?: unknown;
+  readonly deniedMcpServers?: unknown;
+}
+
+/** What it says of itself. */
+interface Program {
+  readonly program: string;
+  readonly version: string;
+}
+
+interface Caller extends Program {
+  readonly server: DialledServer;
+  readonly since: Date;
+}
+
+const MOST_CONNECTED = 256;
+
+export class DialIns {
+  readonly #options: DialInsOptions;
+  readonly #callers = new Map<string, Caller>();
+  #offered: ReadonlyMap<string, ServerDefinition> = new Map();
+  #decisions: ReadonlyMap<string, DialInDecision> = new Map();
+
+  constructor(options: DialInsOptions) {
+    this.#options = options;
+  }
+
+  /** Those that are there and may be seen, by their names. */
+  get offered(): ReadonlyMap<string, ServerDefinition> {
+    return this.#offered;
+  }
+
+  /** Throws why nobody may register under this name. */
+  admit(name: string): DialledInReport['state'] {
+    const hint = 'Choose another name: _meta["mcp-bridge/serverName"] of initialize, or mcp-bridge attach NAME.';
+    if (this.#options.isDefined(name))
+      throw new BridgeError('SERVER_EXISTS', `A server ${name} is defined already`, { server: name, hint });
+    if (this.#callers.has(name))
+      throw new BridgeError('SERVER_EXISTS', `A server ${name} is connected already`, { server: name, hint });
+    if (this.#callers.size >= MOST_CONNECTED)
+      throw new BridgeError('REQUEST_REFUSED', `The bridge has ${MOST_CONNECTED} servers already that dialled in`);
+    this.#readDecisions();
+    return this.#stateOf(name);
+  }
+
+  /** A file that cannot be understood approves nothing. */
+  #readDecisions(): void {
+    try {
+      this.#decisions = this.#options.decisions.read();
+    } catch (error) {
+      this.#decisions = new Map();
+      this.#options.logger.warn('decisions about servers that dial in', { fault: messageOf(error) });
+    }
+  }
+
+  take(name: string, link: Link, program: Program): void {
+    const server = new DialledServer(link, this.#options.clock);
+    this.#callers.set(name, { ...program, server, since: new Date() });
+    this.#options.logger.info('server dialled in', { server: name, ...program, state: this.#stateOf(name) });
+    void server.ended.then(() => this.#onGone(name, server));
+    this.refresh();
+  }
+
+  #onGone(name: string, server: DialledServer): void {
+    this.#options.logger.info('server hung up', { server: name });
+    if (this.#callers.get(name)?.server === server) this.#callers.delete(name);
+    this.refresh();
+  }
+
+  #stateOf(name: string): DialledInReport['state'] {
+    if (!isAllowed(name, this.#options.policy())) return 'blocked';
+    if (this.#configuredAs(name) !== undefined) return 'offered';
+    const decision = this.#decisions.get(name);
+    if (decision === 'approved') return 'offered';
+    return decision === 'rejected' ? 'rejected' : 'waiting';
+  }
+
+  #configuredAs(name: string): DialInServer | undefined {
+    return this.#options.configured().find((definition) => definition.name === name);
+  }
+
+  /** Somebody has come, gone, or been decided about. */
+  refresh(): void {
+    if (this.#callers.size > 0) this.#readDecisions();
+    const offered = new Map<string, ServerDefinition>();
+    for (const name of this.#callers.keys())
+      if (this.#stateOf(name) === 'offered') offered.set(name, this.#configuredAs(name) ?? unconfigured(name));
+    const isSame = JSON.stringify([...offered.values()]) === JSON.stringify([...this.#offered.values()]);
+    this.#offered = offered;
+    if (!isSame) this.#options.changed();
+  }
+
+  /** For an instance. Throws if it is not there. */
+  open(name: string): ServerConnection {
+    const caller = this.#callers.get(name);
+    if (caller === undefined) throw notConnected(name);
+    return caller.server.open(name);
+  }
+
+  report(): DialledInReport[] {
+    return [...this.#callers].map(([name, { program, version, since }]) => ({
+      ...{ name, program, version, state: this.#stateOf(name) },
+      since: since.toISOString(),
+    }));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#callers.values()].map(({ server }) => server.stop()));
+  }
+}
+
+/** It has no command and no URL: only rules for names can fit. */
+function isAllowed(name: string, { allowedMcpServers: allowed, deniedMcpServers: denied }: NamePolicy): boolean {
+  const isNamed = (rules: unknown): boolean =>
+    Array.isArray(rules) && rules.some((rule: unknown) => isRecord(rule) && rule.serverName === name);
+  return !isNamed(denied) && (allowed === undefined || isNamed(allowed));
+}
+
+function unconfigured(name: string): DialInServer {
+  return {
+    ...{ name, transport: 'dial-in', description: '', sharing: 'shared', trustHints: false, tools: NO_FILTER },
+    ...{ timeoutMs: undefined, startTimeoutMs: undefined, idleMs: undefined },
+  };
+}

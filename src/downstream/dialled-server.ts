@@ -1,0 +1,106 @@
+// A server that has connected to the bridge by itself. The bridge cannot start it: while it is there an instance may use
+// its link, and when either has enough the link is closed.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import { deferred } from '../util/deferred.ts';
+import { KNOWN_TOKEN } from '../util/secret-signs.ts';
+import type { Link, LinkHandler } from '../wire/link.ts';
+import type { ServerConnection } from './connection.ts';
+
+/** How long it may take what is still queued for it. */
+const GOODBYE_MS = 1000;
+const INITIALIZED = '"notifications/initialized"';
+/** Longer than what is said there. */
+const LONGEST_INITIALIZED = 512;
+
+export class DialledServer implements ServerConnection {
+  readonly pid = undefined;
+  readonly link: Link;
+  readonly #link: Link;
+  readonly #clock: Clock;
+  readonly #ended = deferred<string>();
+  #handler: LinkHandler | undefined;
+  #hasSpoken = false;
+  #isOpened = false;
+
+  constructor(link: Link, clock: Clock) {
+    this.#link = link;
+    this.#clock = clock;
+    this.link = {
+      outbox: link.outbox,
+      start: (handler) => {
+        this.#handler = handler;
+      },
+      pause: () => link.pause(),
+      resume: () => link.resume(),
+      end: () => link.end(),
+      destroy: () => link.destroy(),
+    };
+    link.start({
+      frame: (b, start, end) => this.#frame(b, start, end),
+      overflowed: () => this.#handler?.overflowed(),
+      badFrame: (reason, head, tail) => this.#handler?.badFrame(reason, head, tail),
+      ended: () => {
+        if (this.#handler === undefined) this.#link.end();
+        else this.#handler.ended();
+      },
+      closed: () => {
+        this.#handler?.closed();
+        this.#ended.resolve('has hung up');
+      },
+      drained: () => this.#handler?.drained(),
+    });
+  }
+
+  get ended(): Promise<string> {
+    return this.#ended.promise;
+  }
+
+  /** For the one instance that uses it. */
+  open(name: string): ServerConnection {
+    if (this.#isOpened) throw notConnected(name);
+    this.#isOpened = true;
+    return this;
+  }
+
+  /** Before an instance listens there is nothing that it could be asked, and nobody whom it could ask. */
+  #frame(b: Buffer, start: number, end: number): void {
+    const isFirst = !this.#hasSpoken;
+    this.#hasSpoken = true;
+    // It has shaken hands as clients do, and may believe that this is due.
+    if (isFirst && end - start < LONGEST_INITIALIZED && b.includes(INITIALIZED, start) && isWithin(b, start, end))
+      return;
+    this.#handler?.frame(b, start, end);
+  }
+
+  lastWords(): string {
+    return '';
+  }
+
+  lastLine(): string {
+    return '';
+  }
+
+  safe(text: string): string {
+    return text.replace(KNOWN_TOKEN, '[secret]');
+  }
+
+  async stop(): Promise<void> {
+    this.#link.end();
+    const timer = this.#clock.after(GOODBYE_MS, () => this.#link.destroy());
+    await this.ended;
+    timer.cancel();
+  }
+}
+
+function isWithin(b: Buffer, start: number, end: number): boolean {
+  return b.indexOf(INITIALIZED, start) < end;
+}
+
+export function notConnected(name: string): BridgeError {
+  return new BridgeError('SERVER_NOT_CONNECTED', `Server ${name} is not connected`, {
+    server: name,
+    hint: 'It connects to the bridge by itself: see whether its program runs.',
+  });
+}

@@ -1,0 +1,383 @@
+// Servers that connect to a real daemon by themselves: bare processes, the SDK's `Server`, and any stdio server by `attach`.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { afterEach, describe, expect, test } from 'vitest';
+import { BridgeServerTransport } from '../../src/client/server-transport.ts';
+import { type Message, type RawClient, textOf } from '../support/raw-client.ts';
+import {
+  FIXTURE,
+  fixtureServer,
+  isAlive,
+  PROGRAM,
+  ROOT,
+  runCommand,
+  TestDaemon,
+  untilGone,
+} from '../support/test-daemon.ts';
+
+const DIAL_IN = join(ROOT, 'test/fixtures/servers/dial-in-server.mjs');
+const IDE = { dialIn: { ide: { description: 'An editor' } }, client: { view: 'all' } };
+const children: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+interface Dialled {
+  readonly child: ChildProcess;
+  /** What the bridge has said to it. */
+  readonly said: Message['result'] & { readonly code?: number; readonly message?: string; readonly data?: object };
+}
+
+/** A process that dials in; resolves when the bridge has answered it. */
+async function dialIn(daemon: TestDaemon, name: string): Promise<Dialled> {
+  const child = spawn(process.execPath, [DIAL_IN, daemon.path, name], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const line = await new Promise<string>((resolve) => child.stdout.setEncoding('utf8').once('data', resolve));
+  return { child, said: JSON.parse(line) as Dialled['said'] };
+}
+
+async function toolNames(client: RawClient, id: unknown): Promise<string[]> {
+  const { result } = await client.request(id, 'tools/list');
+  return ((result?.tools ?? []) as { name: string }[]).map(({ name }) => name);
+}
+
+async function untilTold(client: RawClient, method: string): Promise<void> {
+  while ((await client.next()).method !== method);
+}
+
+const ended = (child: ChildProcess): Promise<unknown> => new Promise((resolve) => child.once('exit', resolve));
+
+describe('a server that dials in', () => {
+  test('appears in the views of all clients, is called, and goes', async () => {
+    const daemon = await TestDaemon.start({ ...IDE, mcpServers: { fixture: fixtureServer() } });
+    const all = await daemon.client();
+    expect(await toolNames(all, 1)).not.toContain('ide__echo');
+    const { child, said } = await dialIn(daemon, 'ide');
+    expect(said).toMatchObject({ 'mcp-bridge/serverName': 'ide', 'mcp-bridge/serverState': 'offered' });
+    await untilTold(all, 'notifications/tools/list_changed');
+    expect(await toolNames(all, 2)).toEqual(expect.arrayContaining(['ide__echo', 'ide__pid']));
+    expect(textOf(await all.callTool(3, 'ide__echo', { text: 'from all' }))).toBe('from all');
+
+    const one = await daemon.client({ 'mcp-bridge/view': 'server:ide' });
+    expect(textOf(await one.callTool(1, 'pid'))).toBe(`${child.pid}`);
+    const discover = await daemon.client({ 'mcp-bridge/view': 'discover' });
+    const args = { server: 'ide', tool: 'echo', arguments: { text: 'found' } };
+    expect(textOf(await discover.callTool(1, 'execute_tool', args))).toBe('found');
+    const { instances, counters } = await daemon.status();
+    expect(instances.filter(({ server }) => server === 'ide')).toMatchObject([{ state: 'ready', calls: 3 }]);
+    expect(counters).toMatchObject({ serversDialledIn: 1 });
+
+    child.kill('SIGTERM');
+    await untilTold(all, 'notifications/tools/list_changed');
+    expect(await toolNames(all, 4)).not.toContain('ide__echo');
+    expect((await all.callTool(5, 'ide__echo')).error).toMatchObject({ data: { code: 'TOOL_NOT_FOUND' } });
+    expect((await one.callTool(2, 'pid')).error).toMatchObject({ data: { code: 'SERVER_NOT_FOUND' } });
+
+    // Under the same name it is the same server, also for those who see nothing else.
+    const again = await dialIn(daemon, 'ide');
+    expect(textOf(await one.callTool(3, 'pid'))).toBe(`${again.child.pid}`);
+    expect(textOf(await all.callTool(6, 'ide__echo', { text: 'again' }))).toBe('again');
+    for (const client of [all, one, discover]) client.destroy();
+    await daemon.stop();
+  });
+
+  test('that is killed in the middle of 50 clients’ calls fails each of them once, and nothing else', async () => {
+    const daemon = await TestDaemon.start({ ...IDE, mcpServers: { fixture: fixtureServer() } });
+    const { child } = await dialIn(daemon, 'ide');
+    const clients = await Promise.all(Array.from({ length: 50 }, () => daemon.client()));
+    const echoed = await Promise.all(clients.map((client, n) => client.callTool('e', 'ide__echo', { text: `${n}` })));
+    expect(echoed.map(textOf)).toEqual(clients.map((_, n) => `${n}`));
+    const hanging = clients.map((client) => client.callTool('h', 'ide__hang'));
+    await daemon.until(({ instances }) => instances.some(({ server, calls }) => server === 'ide' && calls >= 100));
+    child.kill('SIGKILL');
+    for (const answer of await Promise.all(hanging)) {
+      expect(answer.error).toMatchObject({ code: -32603, data: { code: 'SERVER_CRASHED', server: 'ide' } });
+      expect(answer.error?.message).toBe('Server ide has hung up during the call; its outcome is unknown');
+    }
+    const others = await Promise.all(clients.map((client) => client.callTool('f', 'fixture__echo', { text: 'x' })));
+    expect(others.map(textOf)).toEqual(clients.map(() => 'x'));
+    for (const client of clients) expect(client.lines.filter((line) => line.includes('"id":"h"'))).toHaveLength(1);
+    for (const client of clients) client.destroy();
+    await daemon.stop();
+  });
+
+  test('asks the client whose call it is', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    await dialIn(daemon, 'ide');
+    const client = await daemon.connect();
+    await client.initialize({ 'mcp-bridge/view': 'server:ide' }, 'init', { sampling: {} });
+    client.answerQuestions(({ method }) =>
+      method === 'sampling/createMessage' ? { result: { content: { type: 'text', text: 'sampled' } } } : undefined,
+    );
+    expect(textOf(await client.callTool(1, 'ask'))).toBe('sampled');
+    client.destroy();
+    await daemon.stop();
+  });
+
+  test('is seen by nobody until somebody approves it, and not any more once it is rejected', async () => {
+    const home = process.env.HOME as string;
+    const daemon = await TestDaemon.start(
+      { mcpServers: { fixture: fixtureServer() }, client: { view: 'all' } },
+      { env: { HOME: home, XDG_CONFIG_HOME: undefined } },
+    );
+    const run = (...args: string[]) => runCommand([...args, '--mcp-bridge-socket', daemon.path]);
+    const client = await daemon.client();
+    const { said } = await dialIn(daemon, 'notes');
+    expect(said).toMatchObject({ 'mcp-bridge/serverState': 'waiting' });
+    expect(await toolNames(client, 1)).not.toContain('notes__echo');
+    expect(
+      (await daemon.client({ 'mcp-bridge/view': 'discover' }).then((one) => one.callTool(1, 'list_mcp_servers')))
+        .result,
+    ).not.toMatchObject({ content: [{ text: expect.stringContaining('notes') as string }] });
+    for (const verb of ['status', 'servers', 'approve'])
+      expect((await run(verb)).stdout).toContain(
+        'notes (dial-in-fixture 1) has connected as a server, and waits for: mcp-bridge approve notes',
+      );
+    expect(await run('approve', 'notes')).toMatchObject({ code: 1 }); // nobody is there to ask
+    expect(await run('reload')).toMatchObject({ code: 0 });
+    expect(await toolNames(client, 'waiting')).not.toContain('notes__echo');
+    expect(await run('approve', 'notes', '--yes')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Approved: notes') as string,
+    });
+    await untilTold(client, 'notifications/tools/list_changed');
+    expect(await toolNames(client, 'approved')).toContain('notes__echo');
+    expect(textOf(await client.callTool(2, 'notes__echo', { text: 'approved' }))).toBe('approved');
+    expect(await run('approve', 'notes')).toMatchObject({ code: 0, stdout: 'notes is offered already.\n' });
+
+    expect(await run('reject', 'notes')).toMatchObject({ code: 0 });
+    await untilTold(client, 'notifications/tools/list_changed');
+    expect(await toolNames(client, 3)).not.toContain('notes__echo');
+    await daemon.until((status) => (status as unknown as { dialledIn: unknown[] }).dialledIn.length === 0);
+    expect((await dialIn(daemon, 'notes')).said).toMatchObject({ 'mcp-bridge/serverState': 'rejected' });
+    client.destroy();
+    await daemon.stop();
+  });
+
+  test('stands under the rules for tools and the policy of the config', async () => {
+    const rules = [{ pattern: ['ide:hang'], enabled: false }];
+    const daemon = await TestDaemon.start({
+      client: { view: 'all' },
+      dialIn: { ide: {}, forbidden: {} },
+      discovery: { toolRules: rules },
+      policy: { deniedMcpServers: [{ serverName: 'forbidden' }] },
+    });
+    expect((await dialIn(daemon, 'forbidden')).said).toMatchObject({ 'mcp-bridge/serverState': 'blocked' });
+    expect((await dialIn(daemon, 'ide')).said).toMatchObject({ 'mcp-bridge/serverState': 'offered' });
+    const client = await daemon.client();
+    expect((await toolNames(client, 1)).sort()).toEqual(['ide__ask', 'ide__echo', 'ide__pid']);
+    expect((await client.callTool(2, 'ide__hang')).error?.data).toMatchObject({ code: 'TOOL_DISABLED' });
+    client.destroy();
+    await daemon.stop();
+  });
+
+  test.each([
+    ['fixture', 'A server fixture is defined already'],
+    ['ide', 'A server ide is connected already'],
+    ['a name', 'is the server'],
+    ['x'.repeat(65), 'is the server'],
+  ])('cannot be called %s', async (name, problem) => {
+    const daemon = await TestDaemon.start({ ...IDE, mcpServers: { fixture: fixtureServer() } });
+    await dialIn(daemon, 'ide');
+    const { said } = await dialIn(daemon, name);
+    expect(said.message).toContain(problem);
+    const client = await daemon.client();
+    expect(textOf(await client.callTool(1, 'ide__echo', { text: 'still' }))).toBe('still');
+    client.destroy();
+    await daemon.stop();
+  });
+
+  test('that registers twice on one connection, or asks the bridge something, is told so', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    const server = await daemon.connect();
+    const hello = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'ide', version: '1' },
+      _meta: { 'mcp-bridge/role': 'server' },
+    };
+    const lines = [1, 2, 3].map((id) =>
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id,
+        method: id === 3 ? 'tools/list' : 'initialize',
+        params: id === 3 ? {} : hello,
+      }),
+    );
+    await server.write(Buffer.from(`${lines.join('\n')}\n`));
+    const answers = [await server.next(), await server.next(), await server.next()];
+    expect(answers.find(({ id }) => id === 1)?.result?._meta).toMatchObject({ 'mcp-bridge/serverName': 'ide' });
+    for (const id of [2, 3]) expect(answers.find((answer) => answer.id === id)?.error).toMatchObject({ code: -32600 });
+    server.destroy();
+    await daemon.stop();
+  });
+
+  test('that never answers initialize fails its callers, and hangs nobody else up', async () => {
+    const daemon = await TestDaemon.start({
+      ...IDE,
+      mcpServers: { fixture: fixtureServer() },
+      limits: { startTimeoutMs: 200 },
+    });
+    const server = await daemon.connect();
+    await server.initialize({ 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'ide' });
+    const client = await daemon.client({ 'mcp-bridge/view': 'discover' });
+    const args = { server: 'ide', tool: 'echo', arguments: {} };
+    expect((await client.callTool(1, 'execute_tool', args)).error?.message).toContain('did not answer initialize');
+    await server.untilClosed();
+    client.destroy();
+    await daemon.stop();
+  });
+});
+
+describe('BridgeServerTransport', () => {
+  test('offers a server of the SDK, also to a daemon that was started again', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    const states: string[] = [];
+    const server = new McpServer({ name: 'ide', version: '2' });
+    server.registerTool('where', {}, () => ({ content: [{ type: 'text', text: `pid ${process.pid}` }] }));
+    let release: () => void = () => undefined;
+    let begun: () => void = () => undefined;
+    const hasBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    server.registerTool('slow', {}, async () => {
+      begun();
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      return { content: [{ type: 'text', text: 'too late' }] };
+    });
+    const transport = new BridgeServerTransport({
+      name: 'ide',
+      socketPath: daemon.path,
+      onState: (state) => void states.push(state),
+    });
+    await server.connect(transport as unknown as Transport);
+    const client = await daemon.client();
+    expect(textOf(await client.callTool(1, 'ide__where'))).toBe(`pid ${process.pid}`);
+    client.send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'ide__slow', arguments: {} } });
+    await hasBegun;
+    daemon.kill('SIGKILL');
+    await daemon.exited;
+    const next = await TestDaemon.start(IDE, { dir: daemon.dir });
+    await next.until((status) => (status as unknown as { dialledIn: unknown[] }).dialledIn.length === 1);
+    release(); // what was asked over the old connection is nobody's
+    const other = await next.client();
+    expect(textOf(await other.callTool(1, 'ide__where'))).toBe(`pid ${process.pid}`);
+    expect(other.lines.join()).not.toContain('too late');
+    expect((await next.status()).counters).toMatchObject({ strayResponses: 0 });
+    expect(states).toEqual(['offered', 'lost', 'offered']);
+    await server.close();
+    other.destroy();
+    client.destroy();
+    await next.stop();
+  });
+
+  test('says why it is not taken, and gives up when there is no bridge any more', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    const make = (name: string) =>
+      new BridgeServerTransport({ name, socketPath: daemon.path, reconnect: { maxAttempts: 3, initialDelayMs: 5 } });
+    const first = make('ide');
+    await first.start();
+    await expect(make('ide').start()).rejects.toThrow('A server ide is connected already');
+    await expect(make('two words').start()).rejects.toThrow('is the server');
+    const errors: Error[] = [];
+    first.onerror = (error) => void errors.push(error);
+    const closed = new Promise<void>((resolve) => {
+      first.onclose = resolve;
+    });
+    await daemon.stop();
+    await closed;
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('in 3 attempts')]);
+  });
+});
+
+describe('mcp-bridge attach', () => {
+  const attach = (daemon: TestDaemon, name: string, ...command: string[]) => {
+    const args = [PROGRAM, 'attach', name, '--mcp-bridge-socket', daemon.path, '--no-autostart', '--', ...command];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: daemon.dir });
+    children.push(child);
+    const said = { text: '' };
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      said.text += chunk;
+    });
+    const untilSaid = async (text: string): Promise<void> => {
+      while (!said.text.includes(text)) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    return { child, said, untilSaid };
+  };
+
+  test('offers a stdio server, also to a daemon that was started again, and ends it', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    const starts = join(daemon.dir, 'starts');
+    const { child, untilSaid } = attach(
+      daemon,
+      'ide',
+      '/usr/bin/env',
+      `FIXTURE_STARTS=${starts}`,
+      process.execPath,
+      FIXTURE,
+    );
+    await untilSaid('ide is offered');
+    const client = await daemon.client({ 'mcp-bridge/view': 'server:ide' });
+    expect(textOf(await client.callTool(2, 'echo', { text: 'é' }))).toBe('é');
+    client.send({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'hang', arguments: {} } });
+    await daemon.until(({ instances }) => instances.some(({ calls }) => calls >= 2));
+    daemon.kill('SIGKILL');
+    await daemon.exited;
+    const next = await TestDaemon.start(IDE, { dir: daemon.dir });
+    await untilSaid('connecting again\nmcp-bridge: ide is offered');
+    const other = await next.client({ 'mcp-bridge/view': 'server:ide' });
+    expect(textOf(await other.callTool(1, 'echo', { text: 'again' }))).toBe('again');
+    const pids = readFileSync(starts, 'utf8').trim().split('\n').map(Number);
+    expect(pids).toHaveLength(1); // it is the same process, which remembers
+    const pid = pids[0] as number;
+    expect(isAlive(pid)).toBe(true);
+    child.kill('SIGTERM');
+    await ended(child);
+    await untilGone(pid);
+    expect((await other.callTool(2, 'echo', {})).error).toBeDefined();
+    other.destroy();
+    client.destroy();
+    await next.stop();
+  });
+
+  test('ends when the server ends, and says how', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    const { child, said } = attach(daemon, 'ide', process.execPath, '-e', 'process.exit(7)');
+    expect(await ended(child)).toBe(1);
+    expect(said.text).toContain('exited with code 7');
+    await daemon.stop();
+  });
+
+  test.each([
+    [['ide', '--'], 2, 'Name what to run'],
+    [['ide', '--', '/no/such/program'], 1, '/no/such/program could not be started: there is no such program'],
+    [['fixture', '--', 'true'], 1, 'A server fixture is defined already'],
+    [['b!d', '--', 'true'], 1, 'is the server'],
+    [[], 2, 'Name a server'],
+  ])('%j says what is wrong', async (args, code, problem) => {
+    const daemon = await TestDaemon.start({ ...IDE, mcpServers: { fixture: fixtureServer() } });
+    const result = await runCommand(['attach', '--mcp-bridge-socket', daemon.path, ...args]);
+    expect(result).toMatchObject({ code, stdout: '' });
+    expect(result.stderr).toContain(problem);
+    await daemon.stop();
+  });
+
+  test('leaves nothing behind when the server is told to end', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    const mark = join(daemon.dir, 'left');
+    const script = `trap 'echo > ${mark}; exit 0' TERM; while :; do sleep 0.05; done`;
+    const { child, untilSaid } = attach(daemon, 'ide', '/bin/sh', '-c', script);
+    await untilSaid('ide is offered');
+    child.kill('SIGINT');
+    expect(await ended(child)).toBe(0);
+    expect(existsSync(mark)).toBe(true);
+    await daemon.stop();
+  });
+});

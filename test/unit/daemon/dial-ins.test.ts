@@ -1,0 +1,140 @@
+// Who may come under which name, and who of them is seen: by the config, by what a person has decided, and by policy.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { validate } from '../../../src/config/schema.ts';
+import { DialIns } from '../../../src/daemon/dial-ins.ts';
+import { DialInDecisions } from '../../../src/local/dial-in-decisions.ts';
+import { FlushTurn } from '../../../src/wire/outbox.ts';
+import { TestLink } from '../../support/core-in-memory.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+let home = '';
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'mcpd-'));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const PROGRAM = { program: 'p', version: '1' };
+
+function deskWith(file: object, defined: readonly string[] = []) {
+  const tasks: (() => void)[] = [];
+  const warnings: string[] = [];
+  const decisions = new DialInDecisions({}, home);
+  let changes = 0;
+  const { config } = validate(file, (path) => path);
+  const quiet = { debug: () => undefined, info: () => undefined, error: () => undefined };
+  const dialIns = new DialIns({
+    configured: () => config.dialIn,
+    decisions,
+    policy: () => config.discovery.policy,
+    isDefined: (name) => defined.includes(name),
+    changed: () => void changes++,
+    clock: new FakeClock(),
+    logger: { ...quiet, warn: (_, fields) => void warnings.push(String(fields?.fault)) },
+  });
+  const link = (): TestLink => new TestLink((task) => void tasks.push(task), new FlushTurn(), 1024);
+  const settle = async (): Promise<void> => {
+    for (const task of tasks.splice(0)) task();
+    await new Promise(setImmediate);
+  };
+  return { dialIns, decisions, link, settle, warnings, changes: () => changes };
+}
+
+const dirty = { mcpServers: { own: { command: 'c' } }, dialIn: { ide: { description: 'd', timeoutMs: 7 } } };
+
+describe('a name', () => {
+  test('is offered if the config has it', () => {
+    const { dialIns, link, changes } = deskWith(dirty);
+    expect(dialIns.admit('ide')).toBe('offered');
+    dialIns.take('ide', link(), PROGRAM);
+    expect([...dialIns.offered.values()]).toMatchObject([
+      { name: 'ide', transport: 'dial-in', description: 'd', timeoutMs: 7, sharing: 'shared' },
+    ]);
+    expect(changes()).toBe(1);
+  });
+
+  test('waits until it is approved, and is not seen any more once it is rejected or its program goes', async () => {
+    const { dialIns, decisions, link, settle, changes } = deskWith({});
+    expect(dialIns.admit('notes')).toBe('waiting');
+    const end = link();
+    dialIns.take('notes', end, PROGRAM);
+    expect([dialIns.offered.size, changes()]).toEqual([0, 0]);
+    await decisions.decide(['notes'], 'approved');
+    dialIns.refresh();
+    expect([...dialIns.offered.keys()]).toEqual(['notes']);
+    await decisions.decide(['notes'], 'rejected');
+    dialIns.refresh();
+    expect(dialIns.offered.size).toBe(0);
+    await decisions.decide(['notes'], 'approved');
+    dialIns.refresh();
+    end.destroy();
+    await settle();
+    expect([dialIns.offered.size, dialIns.report(), changes()]).toEqual([0, [], 4]);
+    expect(dialIns.admit('notes')).toBe('offered');
+  });
+
+  test.each([
+    [{ deniedMcpServers: [{ serverName: 'ide' }] }, 'blocked'],
+    [{ allowedMcpServers: [] }, 'blocked'],
+    [{ allowedMcpServers: [{ serverName: 'other' }, { serverCommand: ['ide'] }] }, 'blocked'],
+    [{ allowedMcpServers: [{ serverName: 'ide' }] }, 'offered'],
+    [{ deniedMcpServers: [{ serverName: 'other' }] }, 'offered'],
+  ])('under the policy %j is %s', (policy, state) => {
+    expect(deskWith({ ...dirty, policy }).dialIns.admit('ide')).toBe(state);
+  });
+
+  test('of a server that is defined or connected is nobody else’s', () => {
+    const { dialIns, link } = deskWith(dirty, ['own']);
+    dialIns.take('ide', link(), PROGRAM);
+    for (const name of ['own', 'ide'])
+      expect(() => dialIns.admit(name)).toThrow(expect.objectContaining({ code: 'SERVER_EXISTS' }));
+    expect(dialIns.report()).toMatchObject([{ name: 'ide', program: 'p', version: '1', state: 'offered' }]);
+  });
+
+  test('is no use to an instance when nobody is there, or another one has it', () => {
+    const { dialIns, link } = deskWith(dirty);
+    const absent = expect.objectContaining({ code: 'SERVER_NOT_CONNECTED', server: 'ide' });
+    expect(() => dialIns.open('ide')).toThrow(absent);
+    dialIns.take('ide', link(), PROGRAM);
+    expect(dialIns.open('ide').pid).toBeUndefined();
+    expect(() => dialIns.open('ide')).toThrow(absent);
+  });
+});
+
+test('so many may be connected and no more', () => {
+  const { dialIns, link } = deskWith({});
+  for (let n = 0; n < 256; n++) dialIns.take(`s${n}`, link(), PROGRAM);
+  expect(() => dialIns.admit('one-more')).toThrow('256 servers already');
+});
+
+test.each(['', 'x', '[]', '{"version":2,"decisions":{}}', '{"version":1,"decisions":{"notes":"yes"}}'])(
+  'a file of decisions that is %j approves nothing, and is not written over',
+  async (text) => {
+    const { dialIns, decisions, warnings } = deskWith({});
+    await decisions.decide(['notes'], 'approved');
+    writeFileSync(decisions.path, text);
+    expect(dialIns.admit('notes')).toBe('waiting');
+    expect(warnings).toEqual([expect.stringContaining(decisions.path)]);
+    await expect(decisions.decide(['other'], 'approved')).rejects.toMatchObject({ code: 'FILE_UNUSABLE' });
+  },
+);
+
+test('the config says what is wrong with an entry', () => {
+  const { config, faults } = validate(
+    {
+      mcpServers: { own: { command: 'c' } },
+      dialIn: { own: {}, a: 7, b: { timeoutMs: 0 }, c: { command: 'x' }, d: {} },
+    },
+    (path) => path,
+  );
+  expect(faults).toEqual([
+    'dialIn.own is in mcpServers too',
+    'dialIn.a must be an object',
+    'dialIn.b.timeoutMs must be a whole number from 1 up',
+    'dialIn.c.command is not known',
+  ]);
+  expect(config.dialIn.map(({ name }) => name)).toEqual(['c', 'd']);
+});
