@@ -8,4 +8,6 @@ export {
   type JsonRpcMessage,
   type ReconnectOptions,
 } from './bridge-transport.ts';
+export { type BridgeRequest, type MessageOptions, messageTo, senderOf } from './client-messages.ts';
 export { type ConnectableClient, type ConnectOptions, connectToBridge } from './connect-to-bridge.ts';
+export { type BridgeServerOptions, BridgeServerTransport } from './server-transport.ts';

@@ -6,8 +6,7 @@ import { homedir } from 'node:os';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { type DialInState, DialledLink } from './dialled-link.ts';
-import { locateBridge } from './locate.ts';
+import type { DialInState, DialledLink } from './dialled-link.ts';
 import { marked, unmarked } from './turn-ids.ts';
 
 export interface BridgeServerOptions {
@@ -56,6 +55,7 @@ export class BridgeServerTransport {
   async start(): Promise<void> {
     const { socketPath: socketFlag } = this.#options;
     const { env: environment } = process;
+    const { locateBridge } = await import('./locate.ts');
     const located = await locateBridge({ socketFlag, environment, cwd: process.cwd(), homedir: homedir() });
     this.#path = located.path;
     this.#serve(await this.#open());
@@ -77,8 +77,9 @@ export class BridgeServerTransport {
     return Promise.resolve();
   }
 
-  #open(): Promise<DialledLink> {
+  async #open(): Promise<DialledLink> {
     const { name, version = '' } = this.#options;
+    const { DialledLink } = await import('./dialled-link.ts');
     return DialledLink.open(this.#path, { name, program: name, version });
   }
 

@@ -148,10 +148,10 @@ export class Daemon {
 
   /** Becomes the daemon of its path, and accepts. */
   async listen(): Promise<void> {
-    const { socketPath, activatedFd, pid, version } = this.#options;
+    const { socketPath, activatedFd, pid, version, build } = this.#options;
     await this.#audit?.open();
     const listener = await Listener.open(socketPath, (socket) => this.accept(socket), activatedFd);
-    listener.describe({ pid, version });
+    listener.describe({ pid, version, build });
     systemClock.every(TOUCH_PERIOD_MS, () => this.#lookAfter(() => listener.touch()));
     systemClock.every(HEAL_PERIOD_MS, () => this.#lookAfter(() => this.#heal(listener)));
     this.#listener = listener;
