@@ -20,6 +20,8 @@ import {
   withView,
 } from '../support/test-daemon.ts';
 
+const NOTEBOOK = join(ROOT, 'test/fixtures/servers/notebook.mjs');
+
 let dir: string;
 let path: string;
 let env: Record<string, string>;
@@ -91,7 +93,7 @@ class Caller {
 
 describe('restart', () => {
   test('loses no call of clients that can resume, and makes none twice', async () => {
-    writeConfig({ mcpServers: { fixture: fixtureServer() } });
+    writeConfig({ mcpServers: { notebook: { command: process.execPath, args: [NOTEBOOK] } } });
     await run('start');
     const file = join(dir, 'done');
     writeFileSync(file, '');
