@@ -3,11 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text as textFrom } from 'node:stream/consumers';
-import type { Answer, ToolClient } from '../client/tool-client.ts';
+import type { Answer, LogMessage, Progress, ToolClient } from '../client/tool-client.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { type Blob, blobLine, callResult, shown } from './call-result.ts';
 import { DONE, FAILED, INTERRUPTED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { patiently } from './patience.ts';
 import { ProgressLine } from './progress-line.ts';
 import { checkOut, saveBlobs } from './saved-blobs.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
@@ -25,9 +26,6 @@ export interface CallValues extends ToolVerbValues {
 }
 
 const MOST_MS = 2 ** 31 - 1;
-
-/** Why a call was given up: not a failure that anyone must be told of. */
-const INTERRUPT = Symbol('interrupt');
 
 export async function call(values: CallValues, host: CliHost): Promise<number> {
   const timeoutMs = timeoutIn(values);
@@ -91,30 +89,16 @@ async function run(
   { client, host, timeoutMs }: Running,
 ): Promise<Answer | undefined> {
   const line = new ProgressLine(tool, host);
-  const cancelled = new AbortController();
-  const stopListening = host.onInterrupt(() => cancelled.abort(INTERRUPT));
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => cancelled.abort(timedOut(timeoutMs)), timeoutMs);
   const wanted = `{"server":${JSON.stringify(server)},"tool":${JSON.stringify(tool)},"arguments":${args}}`;
+  const onProgress = (progress: Progress): void => line.show(progress);
+  const onLog = (message: LogMessage): void => line.log(message);
   try {
-    return await client.callTool('execute_tool', wanted, {
-      onProgress: (progress) => line.show(progress),
-      onLog: (message) => line.log(message),
-      signal: cancelled.signal,
-    });
-  } catch (error) {
-    if (error === INTERRUPT) return undefined;
-    throw error;
+    return await patiently({ host, timeoutMs }, (signal) =>
+      client.callTool('execute_tool', wanted, { onProgress, onLog, signal }),
+    );
   } finally {
-    clearTimeout(timer);
-    stopListening();
     line.clear();
   }
-}
-
-function timedOut(ms: number): BridgeError {
-  return new BridgeError('CALL_TIMED_OUT', `There was no answer within ${ms} ms, so the call was cancelled`, {
-    hint: '--timeout allows more.',
-  });
 }
 
 // --- its answer ---

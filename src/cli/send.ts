@@ -1,11 +1,11 @@
 // `mcp-bridge send`: says something to another client, and prints what it answers.
 
-import type { Answer, ToolClient } from '../client/tool-client.ts';
-import { BridgeError } from '../util/bridge-error.ts';
+import type { Answer } from '../client/tool-client.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import { DONE, INTERRUPTED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import type { WhereValues } from './locate.ts';
+import { patiently } from './patience.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
 import { withTools, wrongUsage } from './tool-session.ts';
 
@@ -21,15 +21,12 @@ export interface SendValues extends WhereValues {
   readonly json?: boolean | undefined;
 }
 
-/** Why it was given up: not a failure that anyone must be told of. */
-const INTERRUPT = Symbol('interrupt');
-
 export async function send(values: SendValues, host: CliHost): Promise<number> {
   const timeoutMs = timeoutIn(values);
   const { method, params } = values.message === undefined ? messageIn(values) : letterIn(values);
   // A daemon that is started now has nobody to send anything to.
   const answer = await withTools({ ...values, 'no-autostart': true }, host, (client) =>
-    ask(client, method, params, { host, timeoutMs }),
+    patiently({ host, timeoutMs }, (signal) => client.request(method, params, { signal })),
   );
   if (answer === undefined) return INTERRUPTED;
   print(answer, values, host);
@@ -63,33 +60,6 @@ function timeoutIn({ timeout }: SendValues): number | undefined {
   const ms = /^\d{1,9}$/.test(timeout) ? Number(timeout) : 0;
   if (ms < 1) throw wrongUsage('send', '--timeout is a number of milliseconds');
   return ms;
-}
-
-/** Undefined if the person has ended it. */
-async function ask(
-  client: ToolClient,
-  method: string,
-  params: string,
-  { host, timeoutMs }: { readonly host: CliHost; readonly timeoutMs: number | undefined },
-): Promise<Answer | undefined> {
-  const cancelled = new AbortController();
-  const stopListening = host.onInterrupt(() => cancelled.abort(INTERRUPT));
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => cancelled.abort(timedOut(timeoutMs)), timeoutMs);
-  try {
-    return await client.request(method, params, { signal: cancelled.signal });
-  } catch (error) {
-    if (error === INTERRUPT) return undefined;
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    stopListening();
-  }
-}
-
-function timedOut(ms: number): BridgeError {
-  return new BridgeError('CALL_TIMED_OUT', `There was no answer within ${ms} ms, so it was cancelled`, {
-    hint: '--timeout allows more.',
-  });
 }
 
 function print(answer: Answer, { json, notify, message }: SendValues, host: CliHost): void {
