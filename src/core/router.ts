@@ -7,7 +7,7 @@ import { OPEN_ARRAY } from '../wire/json-grammar.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import { type AuditTrail, CallRecord } from './audit-trail.ts';
 import type { ConnectionManager } from './connection-manager.ts';
-import { isCall, type Method, methodOf, unbatch } from './era/era-2025.ts';
+import { isCall, type Method, methodOf, unbatch, wantsAnswer } from './era/era-2025.ts';
 import { BAD_ID, BAD_TOKEN, certainId, refusalOf } from './frame-refusal.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
 import type { Resumption } from './resumption.ts';
@@ -114,6 +114,8 @@ export class Router {
   #onNotification(session: Session, bytes: Buffer, start: number, end: number): void {
     const method = methodOf(bytes, envelope);
     if (this.#refusesAmbiguous(session, method, 'null')) return;
+    // A server that heeds no ids would run a tool for it, past everything that decides about calls.
+    if (wantsAnswer(method)) return void this.#context.counters.badFrames++;
     if (session.state === 'connecting') return;
     if (session.held !== undefined)
       return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);

@@ -24,6 +24,7 @@ import {
   relatedTask,
   URL_ELICITATION_REQUIRED,
   unbatch,
+  wantsAnswer,
 } from './era/era-2025.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
@@ -178,8 +179,9 @@ export class ServerMessages implements FrameSink {
   }
 
   #onNotification(b: Buffer, start: number, end: number): void {
-    const { role, reads, lists } = methodOf(b, envelope);
-    if ((envelope.ambiguous & reads) !== 0) {
+    const method = methodOf(b, envelope);
+    const { role, reads, lists } = method;
+    if ((envelope.ambiguous & reads) !== 0 || wantsAnswer(method)) {
       this.#context.counters.serverNoise++;
       return;
     }

@@ -195,6 +195,16 @@ export function isCall(method: Method): method is Call {
   return method.isCall;
 }
 
+const ASKED: ReadonlySet<MethodRole> = new Set([
+  ...CALLS,
+  ...(['initialize', 'ping', 'discover', 'sampling', 'elicitation', 'roots'] as const),
+]);
+
+/** Whether it makes sense only with an id: what is asked without one nobody may answer, but somebody may do it. */
+export function wantsAnswer({ role }: Method): boolean {
+  return role !== 'other' && ASKED.has(role);
+}
+
 /** Whether a server that speaks this version is understood. */
 export function isSpoken(version: string): boolean {
   return version === PRELIMINARY_VERSION || PROTOCOL_VERSIONS.some((known) => known === version);

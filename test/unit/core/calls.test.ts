@@ -97,6 +97,24 @@ describe('a call', () => {
     ]);
   });
 
+  test.each(['tools/call', 'tools\\/call', 'tools/list', 'initialize', 'sampling/createMessage'])(
+    'of %s without an id is passed on in neither direction, since nobody decides about it',
+    async (method) => {
+      const core = new CoreInMemory();
+      const client = await core.ready();
+      client.call(1);
+      await core.settle();
+      const sent = core.server().link?.lines.length;
+      const frame = `{"jsonrpc":"2.0","method":"${method}","params":{"name":"tool"}}`;
+      client.say(frame);
+      core.server().say(frame);
+      await core.settle();
+      expect(core.server().link?.lines).toHaveLength(sent ?? 0);
+      expect(client.received).toEqual([]);
+      expect(core.counters).toMatchObject({ badFrames: 1, serverNoise: 1 });
+    },
+  );
+
   test.each<[string, (id: number) => string]>([
     ['nests too deeply', (id) => `{"jsonrpc":"2.0","id":${id},"result":{"x":${'['.repeat(200)}${']'.repeat(200)}}}`],
     ['has a key twice', (id) => `{"jsonrpc":"2.0","id":${id},"result":{},"result":{}}`],
