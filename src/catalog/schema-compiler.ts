@@ -1,16 +1,22 @@
 // Schemas of tools made into functions. They come from servers, which may put anything into them: what is too large, or
-// refers elsewhere, lets everything pass, and so does a pattern, since it could run for ever.
+// refers elsewhere, lets everything pass, and so does what could run for ever: a pattern, or references in circles.
 
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Compiled } from './argument-check.ts';
+import { beginSteps, countReferences, TooManySteps } from './counted-references.ts';
 
-const LARGEST_SCHEMA = 256 * 1024;
+/** Three times the largest of 358 tools of public servers; it is compiled in one go. */
+const LARGEST_SCHEMA = 32 * 1024;
+/** What is compiled leaves traces in its compiler: after so many there is a new one, at the price of a few schemas. */
+const MOST_COMPILED = 500;
 const MOST_FAULTS = 5;
 
 /** Words by which a text that is long may decide whether something fits, where a short one would fit. */
 const READS_TEXTS = /"(?:maxLength|not|if|oneOf|contains|dependentSchemas)"\s*:/;
 const OLDER = /draft-0[4-7]/;
+/** Of members for which a function would have to wait, or would be looked for while it runs. */
+const NOT_FOLLOWED = /"(?:patternProperties|\$async|\$dynamicRef|\$recursiveRef)"\s*:/;
 
 const anyText = Object.assign(() => ({ test: () => true }), { code: 'anyText' });
 
@@ -20,28 +26,41 @@ const OPTIONS: Options = {
   validateFormats: false,
   logger: false,
   addUsedSchema: false,
+  inlineRefs: false, // or what is referred to a thousand times would be compiled as often
   code: { regExp: anyText },
 };
 
+const OLDER_COMPILER = (): Ajv => countReferences(new Ajv(OPTIONS));
+const NEWER_COMPILER = (): Ajv => countReferences(new Ajv2020(OPTIONS));
+
 export function schemaCompiler(): (schema: object) => Compiled | undefined {
-  const [older, newer] = [new Ajv(OPTIONS), new Ajv2020(OPTIONS)];
+  let [older, newer] = [OLDER_COMPILER(), NEWER_COMPILER()];
+  let count = 0;
   return (schema) => {
     const text = JSON.stringify(schema);
-    if (text.length > LARGEST_SCHEMA || text.includes('"patternProperties"')) return undefined;
+    if (text.length > LARGEST_SCHEMA || NOT_FOLLOWED.test(text)) return undefined;
+    if (++count % MOST_COMPILED === 0) [older, newer] = [OLDER_COMPILER(), NEWER_COMPILER()];
     const isOlder = '$schema' in schema && OLDER.test(String(schema.$schema));
     const validate = compiled(isOlder ? older : newer, text);
-    if (validate === undefined) return undefined;
-    return {
-      validate: (args) =>
-        validate(args) ? undefined : (validate.errors ?? []).slice(0, MOST_FAULTS).map(wordsFor).join('; '),
-      readsTexts: READS_TEXTS.test(text),
-    };
+    return validate && { validate: (args) => faultsIn(args, validate), readsTexts: READS_TEXTS.test(text) };
   };
+}
+
+function faultsIn(args: unknown, validate: ValidateFunction): string | undefined {
+  try {
+    beginSteps();
+    if (validate(args)) return undefined;
+  } catch (error) {
+    if (error instanceof TooManySteps || error instanceof RangeError) return undefined; // the server decides
+    throw error;
+  }
+  return (validate.errors ?? []).slice(0, MOST_FAULTS).map(wordsFor).join('; ');
 }
 
 /** A copy without its own name, under which the next schema might want to be known too. */
 function compiled(ajv: Ajv, text: string): ValidateFunction | undefined {
   try {
+    beginSteps(); // a schema is a value too, of the schema for schemas
     const { $id: _, $schema: __, ...schema } = JSON.parse(text) as Record<string, unknown>;
     return ajv.compile(schema);
   } catch {
