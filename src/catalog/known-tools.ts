@@ -19,11 +19,14 @@ export class KnownTool {
   }
 
   get definition(): Readonly<Record<string, unknown>> {
-    if (this.#definition === undefined) {
-      const value: unknown = JSON.parse(this.#bytes.toString());
-      this.#definition = isRecord(value) ? value : {};
-    }
+    this.#definition ??= this.decode();
     return this.#definition;
+  }
+
+  /** The same, not kept: for who looks at thousands of them once. */
+  decode(): Readonly<Record<string, unknown>> {
+    const value: unknown = JSON.parse(this.#bytes.toString());
+    return isRecord(value) ? value : {};
   }
 
   /** One line of what it does. */

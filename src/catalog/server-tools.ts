@@ -73,7 +73,7 @@ export interface ServerTools {
 
 export async function indexTools(
   server: SearchableServer,
-  tools: readonly SearchableTool[],
+  tools: Iterable<SearchableTool>,
   pace: TurnPace,
 ): Promise<ServerTools> {
   const draft = new Draft();

@@ -7,6 +7,7 @@ import type { ToolGate } from '../core/tool-gate.ts';
 import { membersOf } from '../util/json-value.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 import type { SynonymGroups } from './question.ts';
+import type { SearchableTool } from './server-tools.ts';
 import type { ToolSearch } from './tool-search.ts';
 
 export interface SearchedServer {
@@ -73,8 +74,7 @@ export class ToolFinder {
     if (list.gate === server.gate) return list;
     list.gate = server.gate;
     const { name, description, gate } = server;
-    const tools = [...toolsIn(pages).values()].map((tool) => searchable(tool, gate));
-    list.done = search.set({ key: list.key, name, description }, tools);
+    list.done = search.set({ key: list.key, name, description }, searchable(toolsIn(pages).values(), gate));
     return list;
   }
 
@@ -86,10 +86,13 @@ export class ToolFinder {
   }
 }
 
-function searchable(tool: KnownTool, gate: ToolGate) {
-  const { title, description, inputSchema } = tool.definition;
+/** Each is decoded when it is its turn: all at once would keep everybody waiting. */
+function* searchable(tools: Iterable<KnownTool>, gate: ToolGate): Generator<SearchableTool> {
   const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-  const parameters = Object.keys(membersOf(membersOf(inputSchema).properties));
-  const tags = gate.tagsOf(tool.name);
-  return { name: tool.name, title: text(title), description: text(description), parameters, tags };
+  for (const tool of tools) {
+    const { title, description, inputSchema } = tool.decode();
+    const parameters = Object.keys(membersOf(membersOf(inputSchema).properties));
+    const tags = gate.tagsOf(tool.name);
+    yield { name: tool.name, title: text(title), description: text(description), parameters, tags };
+  }
 }

@@ -57,7 +57,7 @@ export class ToolSearch {
   }
 
   /** Puts these tools in the place of those that the server had. Until it is done, those are found. */
-  async set(server: SearchableServer, tools: readonly SearchableTool[]): Promise<void> {
+  async set(server: SearchableServer, tools: Iterable<SearchableTool>): Promise<void> {
     const { key = server.name } = server;
     const turn = Symbol(key);
     this.#latest.set(key, turn);
