@@ -32,8 +32,9 @@ export interface SeenToolsPorts {
   readonly changed: (seen: SeenTools, names: readonly string[]) => void;
 }
 
-/** Of one server. What it adds beyond them is not watched. */
+/** Of one server, and all their names together. What it adds beyond them is not watched. */
 const MOST_TOOLS = 10_000;
+const MOST_NAMES = 1024 * 1024;
 /** What is kept word by word, of one tool and of all of a server's; in UTF-16 units. */
 const LONGEST_TEXT = 64 * 1024;
 const MOST_TEXT = 1024 * 1024;
@@ -49,6 +50,7 @@ export class SeenTools {
   #digest: string | undefined;
   #isLost: boolean;
   #textKept = 0;
+  #namesKept = 0;
   #changed: ReadonlySet<string>;
 
   constructor(server: string, ports: SeenToolsPorts, { tools, digest, isLost }: SeenBefore = NOTHING) {
@@ -58,6 +60,7 @@ export class SeenTools {
     this.#digest = digest;
     this.#isLost = isLost;
     for (const tool of tools.values()) this.#textKept += textIn(tool);
+    for (const name of tools.keys()) this.#namesKept += name.length;
     this.#changed = this.#changedNow();
   }
 
@@ -90,7 +93,7 @@ export class SeenTools {
     const hash = hashOfText(text);
     const known = this.#tools.get(name);
     if (known === undefined) {
-      if (this.#tools.size >= MOST_TOOLS) return 'known';
+      if (this.#tools.size >= MOST_TOOLS || this.#namesKept + name.length > MOST_NAMES) return 'known';
       this.#set(name, this.#asSeenFirst(this.#kept(hash, text)));
     } else if (known.accepted?.hash !== hash) {
       if (known.current?.hash === hash) return 'known';
@@ -127,7 +130,9 @@ export class SeenTools {
   }
 
   #set(name: string, tool: SeenTool): void {
-    this.#textKept += textIn(tool) - textIn(this.#tools.get(name));
+    const before = this.#tools.get(name);
+    if (before === undefined) this.#namesKept += name.length;
+    this.#textKept += textIn(tool) - textIn(before);
     this.#tools.set(name, tool);
   }
 

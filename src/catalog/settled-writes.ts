@@ -41,6 +41,7 @@ export class SettledWrites {
       } catch (error) {
         this.#options.failed(path, messageOf(error));
         isWritten = false;
+        if (!this.#due.has(path)) this.#due.set(path, content); // the next time something is written
       }
     }
     return isWritten;

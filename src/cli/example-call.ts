@@ -6,13 +6,15 @@ import type { CalledTool } from './tool-arguments.ts';
 import { parametersOf, type Schema, type Shape, shapeOf, typeOf } from './tool-schema.ts';
 
 const DEEPEST = 4;
-const FORMATS: Readonly<Record<string, string>> = {
-  date: '2026-01-31',
-  'date-time': '2026-01-31T12:00:00Z',
-  email: 'me@example.com',
-  uri: 'https://example.com',
-  url: 'https://example.com',
-};
+const FORMATS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    date: '2026-01-31',
+    'date-time': '2026-01-31T12:00:00Z',
+    email: 'me@example.com',
+    uri: 'https://example.com',
+    url: 'https://example.com',
+  }),
+);
 
 /** With what it needs, and nothing else. */
 export function exampleCall({ server, tool, inputSchema }: CalledTool): string {
@@ -39,7 +41,7 @@ function exampleOf(shape: Shape, root: Schema, depth = 0): unknown {
   const type = types.find((one) => one !== 'null') ?? types[0] ?? 'string';
   switch (type) {
     case 'string':
-      return FORMATS[textOf(schema.format)] ?? 'text';
+      return FORMATS.get(textOf(schema.format)) ?? 'text';
     case 'number':
     case 'integer':
       return typeof schema.minimum === 'number' ? schema.minimum : 1;

@@ -7,23 +7,25 @@ import { type Blob, blobLine } from './call-result.ts';
 import { printable } from './table.ts';
 import { wrongUsage } from './tool-session.ts';
 
-const ENDINGS: Readonly<Record<string, string>> = {
-  'application/gzip': 'gz',
-  'application/json': 'json',
-  'application/pdf': 'pdf',
-  'application/zip': 'zip',
-  'audio/mpeg': 'mp3',
-  'audio/ogg': 'ogg',
-  'audio/wav': 'wav',
-  'image/gif': 'gif',
-  'image/jpeg': 'jpg',
-  'image/png': 'png',
-  'image/svg+xml': 'svg',
-  'image/webp': 'webp',
-  'text/csv': 'csv',
-  'text/html': 'html',
-  'text/plain': 'txt',
-};
+const ENDINGS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'application/gzip': 'gz',
+    'application/json': 'json',
+    'application/pdf': 'pdf',
+    'application/zip': 'zip',
+    'audio/mpeg': 'mp3',
+    'audio/ogg': 'ogg',
+    'audio/wav': 'wav',
+    'image/gif': 'gif',
+    'image/jpeg': 'jpg',
+    'image/png': 'png',
+    'image/svg+xml': 'svg',
+    'image/webp': 'webp',
+    'text/csv': 'csv',
+    'text/html': 'html',
+    'text/plain': 'txt',
+  }),
+);
 
 /** Before the call, so that its answer is not lost for want of a directory. */
 export function checkOut(out: string | undefined, cwd: string): void {
@@ -38,7 +40,7 @@ export function saveBlobs(blobs: readonly Blob[], out: string, cwd: string): str
   const path = resolve(cwd, out);
   const goesInto = blobs.length > 1 || out.endsWith('/') || isDirectory(path);
   return blobs.map((blob, i) => {
-    const file = goesInto ? join(path, `${i + 1}.${ENDINGS[blob.mimeType] ?? 'bin'}`) : path;
+    const file = goesInto ? join(path, `${i + 1}.${ENDINGS.get(blob.mimeType) ?? 'bin'}`) : path;
     try {
       if (goesInto) mkdirSync(path, { recursive: true });
       writeFileSync(file, blob.bytes);

@@ -105,7 +105,7 @@ const METHODS = new ByteTable<Method>([
   ['bridge/clients', method('between-clients', ...TOKEN)],
   ['bridge/send', method('between-clients', ...TOKEN)],
   ['bridge/post', method('between-clients', ...TOKEN)],
-  ['tools/call', method('call', Field.name, Field.task, ...TOKEN)],
+  ['tools/call', method('call', Field.name, Field.arguments, Field.task, ...TOKEN)],
   ['tools/list', list('tools')],
   ['prompts/get', method('get-prompt', Field.name, ...TOKEN)],
   ['prompts/list', list('prompts')],

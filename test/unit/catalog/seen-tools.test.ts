@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ChangeGate } from '../../../src/catalog/change-gate.ts';
@@ -223,6 +223,8 @@ describe('a file that cannot be understood', () => {
     const seen = store.of(LOCAL);
     seen.learn(list(READ), WHOLE);
     expect([store.flush(), log.length, seen.changed]).toEqual([false, 2, new Set(['read'])]);
+    rmdirSync(join(other, path.slice(dir.length + 1))); // there is room now
+    expect([store.flush(), readdirSync(other)]).toEqual([true, readdirSync(dir)]);
   });
 });
 
@@ -238,6 +240,12 @@ describe('what is kept', () => {
     expect(readFileSync(join(dir, readdirSync(dir)[0] ?? '')).length).toBeLessThan(1_200_000);
     seen.learn(list(long('long', 70_001), ...many), WHOLE);
     expect(seen.changed).toEqual(new Set(['long']));
+  });
+
+  test('is bounded for names too, whatever a server calls its tools', () => {
+    const names = Array.from({ length: 20 }, (_, i) => `${i}`.padEnd(100_000, 'n'));
+    const seen = learnt(temporaryDir(), list(...names.map((name) => ({ name }))));
+    expect(seen.tools.size).toBe(10);
   });
 
   test.each<[string, ServerDefinition, ServerDefinition, boolean]>([

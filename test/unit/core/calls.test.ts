@@ -77,10 +77,14 @@ describe('a call', () => {
     client.say('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}');
     client.say('{"jsonrpc":"2.0","id":2,"method":"tools\\/call","params":{"name":"a","Name":"b"}}');
     client.say('{"jsonrpc":"2.0","id":3,"method":"other","params":{"name":"a","name":"b"}}');
+    client.say(
+      '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a","arguments":{},"arguments":{"b":1}}}',
+    );
     await core.settle();
     expect(client.received.map(({ id, error }) => [id, error?.code])).toEqual([
       [1, -32600],
       [2, -32600],
+      [4, -32600],
     ]);
     expect(core.server().requests).toHaveLength(1);
   });
