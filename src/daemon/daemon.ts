@@ -165,7 +165,7 @@ export class Daemon {
     this.#idleExit = new IdleExit({
       clock: systemClock,
       idleMs: idleExitMs,
-      isInUse: () => !this.#connections.isEmpty || this.#pool.isBusy,
+      isInUse: () => !this.#connections.isEmpty || !this.#dialIns.isEmpty || this.#pool.isBusy,
       retreat: () => {
         this.#isRetreating = true;
         return listener.retreat();

@@ -60,6 +60,11 @@ export class DialIns {
     return this.#offered;
   }
 
+  /** Whether no server is connected, be it seen or not. */
+  get isEmpty(): boolean {
+    return this.#callers.size === 0;
+  }
+
   /** Throws why nobody may register under this name. */
   admit(name: string): DialledInReport['state'] {
     const hint = 'Choose another name: _meta["mcp-bridge/serverName"] of initialize, or mcp-bridge attach NAME.';

@@ -195,6 +195,18 @@ describe('a daemon that a client has started', () => {
     expect(daemon.log).toContain('"reason":"idle"');
   });
 
+  test('stays while a server is there that has connected by itself', async () => {
+    const daemon = await started(300);
+    const server = await RawClient.connect(path);
+    const meta = { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'ide' };
+    server.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { capabilities: {}, _meta: meta } });
+    expect((await server.next()).result).toBeDefined();
+    await passTime(1500);
+    expect(isAlive(daemon.pid)).toBe(true);
+    server.destroy();
+    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+  });
+
   test('serves whoever comes while it goes, or is not there: nobody is dropped without a word', async () => {
     for (let round = 0; round < 4; round++) {
       const daemon = await started(40);
