@@ -6,6 +6,7 @@ import type { Letter } from '../core/agents/mailbox.ts';
 import type { Participant } from '../core/agents/participant.ts';
 import { methodOf } from '../core/era/era-2025.ts';
 import { JoinedView } from '../core/joined-view.ts';
+import { outcomeUnknown } from '../core/outcome-unknown.ts';
 import { failureOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import type { ClientRequest, Slot, SlotOwner } from '../core/slot.ts';
@@ -86,6 +87,7 @@ export class AgentView implements View, SlotOwner {
       case 'list_agents':
         return this.#say(slot, listOf(self, agents));
       case 'send_message':
+        if (slot.mayBeDone) throw outcomeUnknown();
         return this.#say(slot, agents.post(self, letterIn(args)));
       case 'read_messages':
         return this.#readMessages(self, args, slot);

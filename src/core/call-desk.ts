@@ -8,6 +8,7 @@ import type { AuditTrail } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
 import { type CallRole, type MethodRole, methodOf } from './era/era-2025.ts';
 import { NEEDS_NO_LANE } from './lane.ts';
+import { outcomeUnknown } from './outcome-unknown.ts';
 import type { ClientRequest, Slot } from './slot.ts';
 import type { SlotTable } from './slot-table.ts';
 import type { Tasks } from './tasks.ts';
@@ -87,14 +88,7 @@ export class CallDesk {
 
   /** What may do harm twice is not done again. */
   #leaveUnknown(slot: Slot): void {
-    const message = 'The bridge was restarted while this call was under way; whether it was done is not known';
-    this.#ports.slots.fail(
-      slot,
-      new BridgeError('OUTCOME_UNKNOWN', message, {
-        server: this.#ports.backend.server,
-        hint: 'Look at what it was to change before it is called again.',
-      }),
-    );
+    this.#ports.slots.fail(slot, outcomeUnknown(this.#ports.backend.server));
   }
 
   /** One that has waited elsewhere: what it is called, and what follows from its answer, is our business now. */

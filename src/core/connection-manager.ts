@@ -181,7 +181,7 @@ export class ConnectionManager {
     this.#retire(session);
     this.#sessionGone(session);
     session.resume(Pause.held);
-    return session.link;
+    return this.#resumption.plainLink(session);
   }
 
   /** From here on nothing is done for it any more. */

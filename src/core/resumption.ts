@@ -5,7 +5,8 @@ import type { Clock } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
-import type { LinkHandler } from '../wire/link.ts';
+import type { Link, LinkHandler } from '../wire/link.ts';
+import { isRequestId } from '../wire/request-id.ts';
 import { ResumableLink } from '../wire/resumable-link.ts';
 import { type LeavingReason, leavingNotice } from '../wire/resume-notices.ts';
 import type { Counters } from './counters.ts';
@@ -112,6 +113,11 @@ export class Resumption implements ResumptionPorts {
     else session.link.destroy();
   }
 
+  /** The link without what counts and keeps, for who makes no use of that: an `initialize` before may have wanted it. */
+  plainLink({ link }: Session): Link {
+    return link instanceof ResumableLink ? link.giveCarrier() : link;
+  }
+
   // --- what the client says of it ---
 
   notice(session: Session, role: MethodRole, params: Readonly<Record<string, unknown>>): void {
@@ -145,7 +151,7 @@ export class Resumption implements ResumptionPorts {
   #onAgain(session: Session, ids: unknown): void {
     if (!Array.isArray(ids)) return void this.#options.counters.badFrames++;
     session.repeated ??= new Set();
-    for (const id of ids as unknown[]) if (typeof id === 'string' || typeof id === 'number') session.repeated.add(id);
+    for (const id of ids as unknown[]) if (isRequestId(id)) session.repeated.add(id);
     if (session.repeated.size > MOST_REPEATED) this.#options.cutOff(session, 'it says too many requests come again');
   }
 

@@ -162,6 +162,11 @@ export class Session {
     return true;
   }
 
+  /** Whether a request under this id was announced as one that may have been carried out already; said once. */
+  takeRepeated(id: RequestId): boolean {
+    return this.repeated?.delete(id) ?? false;
+  }
+
   /** The slot was answered or given up. */
   close(slot: Slot): void {
     const wasOpen = this.slots.delete(slot.id);

@@ -99,7 +99,7 @@ export function openSlot(
   const idText = read.raw(frame.b, Field.id);
   const tokenText = read.has(Field.metaProgressToken) ? read.raw(frame.b, Field.metaProgressToken) : '';
   const slot = new Slot(session, owner, id, idText, tokenText);
-  if (session.repeated?.delete(id)) slot.mayBeDone = true;
+  slot.mayBeDone = session.takeRepeated(id);
   if (session.open(slot)) {
     slot.record = session.asking;
     session.asking = undefined;

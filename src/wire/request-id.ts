@@ -16,6 +16,11 @@ export function readRequestId(b: Buffer, from: number, to: number): RequestId | 
   return readInteger(b, from, to);
 }
 
+/** Whether a value that was decoded elsewhere can be the id of a request. */
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' ? value.length <= MAX_ID_BYTES : Number.isSafeInteger(value);
+}
+
 function readString(b: Buffer, from: number, to: number): string | undefined {
   if (to - from - 2 > MAX_ID_BYTES) return undefined;
   for (let i = from + 1; i < to - 1; i++) {

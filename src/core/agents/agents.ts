@@ -9,6 +9,7 @@ import { type Envelope, Field } from '../../wire/envelope.ts';
 import type { Frame } from '../../wire/frame-splitter.ts';
 import type { Limits } from '../../wire/limits.ts';
 import type { Counters } from '../counters.ts';
+import { outcomeUnknown } from '../outcome-unknown.ts';
 import { failureOf } from '../rpc-error.ts';
 import type { Session } from '../session.ts';
 import type { ClientRequest } from '../slot.ts';
@@ -79,8 +80,10 @@ export class Agents {
     try {
       const sender = this.#senderOf(session);
       const method = textOf(read.decode(b, Field.method));
+      const mayBeDone = session.takeRepeated(request.id);
       if (method === 'bridge/clients')
         return session.answer(idText, JSON.stringify(this.#page(sender, paramsOf(request.frame, read))));
+      if (mayBeDone) throw outcomeUnknown(); // others may have been told it already
       if (method === 'bridge/send') return this.#send(sender, request, read);
       const letter = letterIn(paramsOf(request.frame, read));
       session.answer(idText, JSON.stringify(this.post(sender, letter)));

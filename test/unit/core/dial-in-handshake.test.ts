@@ -75,6 +75,25 @@ test('what it asks behind its initialize gets an error, and a refusal leaves it 
   expect(desk.taken).toHaveLength(1);
 });
 
+test('it is heard also where it had first wanted to be a client that can resume', async () => {
+  const desk = new Desk();
+  const core = new CoreInMemory({ dialIns: desk });
+  const server = core.connect();
+  server.initialize(1, { _meta: { 'mcp-bridge/view': 'none', 'mcp-bridge/resume': true } });
+  await core.settle();
+  expect(server.answersTo(1)[0]?.error).toMatchObject({ data: { code: 'VIEW_UNKNOWN' } });
+  server.initialize(2, { _meta: SERVER });
+  server.say('{"jsonrpc":"2.0","method":"early"}');
+  await core.settle();
+  expect(server.answersTo(2)[0]?.result).toMatchObject({ _meta: { 'mcp-bridge/serverName': 'ide' } });
+  server.say('{"jsonrpc":"2.0","id":1,"result":{}}');
+  await core.settle();
+  server.link.destroy();
+  await core.settle();
+  expect(desk.frames.slice(-2)).toEqual(['{"jsonrpc":"2.0","id":1,"result":{}}', 'closed']);
+  expect(core.counters.internalErrors).toBe(0);
+});
+
 test.each(['', 'two words', '-x', 'x'.repeat(65), 7, null])('it cannot be called %j', async (name) => {
   const core = new CoreInMemory({ dialIns: new Desk() });
   const server = core.connect();

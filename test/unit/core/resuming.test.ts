@@ -632,6 +632,26 @@ describe('a request that may have been carried out before the bridge was started
     expect(calls(core)).toHaveLength(3);
   });
 
+  test('is not made when it was a message to another client', async () => {
+    const core = new CoreInMemory({ agents: { isEnabled: true } });
+    const other = await core.ready({
+      _meta: { 'mcp-bridge/clientId': 'other', 'mcp-bridge/view': 'all', 'mcp-bridge/accepts': true },
+    });
+    const client = await ready(core, { 'mcp-bridge/view': 'all' });
+    announce(client, 1, 2, 3, 4, 5);
+    client.say({ jsonrpc: '2.0', id: 1, method: 'bridge/send', params: { to: 'other', method: 'note' } });
+    client.say({ jsonrpc: '2.0', id: 2, method: 'bridge/send', params: { to: 'other', method: 'note', notify: true } });
+    client.say({ jsonrpc: '2.0', id: 3, method: 'bridge/post', params: { to: 'other', text: 'hello' } });
+    client.call(4, 'send_message', { to: 'other', text: 'hello' });
+    client.say({ jsonrpc: '2.0', id: 5, method: 'bridge/clients' });
+    await core.settle();
+    const outcomes = [1, 2, 3, 4, 5].map((id) => client.answersTo(id).map(codeOf));
+    expect(outcomes).toEqual([...Array<string[]>(4).fill(['OUTCOME_UNKNOWN']), [undefined]]);
+    expect(other.received).toEqual([]);
+    expect(core.counters).toMatchObject({ messages: 0, letters: 0 });
+    expect(core.openSlots).toBe(0);
+  });
+
   test('is not made where hints are not trusted', async () => {
     const core = new CoreInMemory();
     core.server().has({ tools: [SAFE] });
