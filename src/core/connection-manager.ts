@@ -295,12 +295,18 @@ export class ConnectionManager {
   /** Takes nobody in any more; resolves when all that was asked is answered, or after the time limit. */
   async drain(): Promise<void> {
     this.#isDraining = true;
-    for (const session of this.#sessions) this.#resumption.stopReading(session);
+    this.#stopListening();
     this.#options.agents.endWaits();
     const deadline = this.#options.clock.now() + this.#limits.drainTimeoutMs;
     while (this.#openSlots() > 0 && this.#options.clock.now() < deadline) {
       await new Promise<void>((resolve) => this.#options.clock.after(20, resolve));
+      this.#stopListening();
     }
+  }
+
+  /** Looked at again and again: one is asked something, another can be resumed only now. */
+  #stopListening(): void {
+    for (const session of this.#sessions) this.#resumption.stopListening(session);
   }
 
   #openSlots(): number {

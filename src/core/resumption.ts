@@ -157,9 +157,14 @@ export class Resumption implements ResumptionPorts {
 
   // --- the daemon goes ---
 
-  /** What it sends from here on is for the next daemon. */
-  stopReading(session: Session): void {
-    if (isResumable(session)) session.pause(Pause.leaving);
+  /** What it sends from here on is for the next daemon, but for answers to what it was asked by this one. */
+  stopListening(session: Session): void {
+    const { link } = session;
+    if (!(link instanceof ResumableLink) || !link.isResumable) return;
+    link.stopCounting();
+    session.isLeaving = true;
+    if (session.questions.size > 0) session.resume(Pause.leaving);
+    else session.pause(Pause.leaving);
   }
 
   /** Tells it how much of what it has sent was taken; false if it cannot make use of that. */
@@ -169,8 +174,4 @@ export class Resumption implements ResumptionPorts {
     if (link.isCarried) session.tell(leavingNotice(link.receivedBytes, reason));
     return true;
   }
-}
-
-function isResumable({ link }: Session): boolean {
-  return link instanceof ResumableLink && link.isResumable;
 }

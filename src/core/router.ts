@@ -52,8 +52,9 @@ export class Router {
   frame(session: Session, bytes: Buffer, start: number, end: number): void {
     session.hasSpoken = true;
     if (!session.isOpen) return;
-    if (!envelope.scan(bytes, start, end, this.#context.limits.maxDepth))
-      return this.#onUnsound(session, bytes, start, end);
+    const isSound = envelope.scan(bytes, start, end, this.#context.limits.maxDepth);
+    if (session.isLeaving && !(isSound && envelope.kind === 'response')) return;
+    if (!isSound) return this.#onUnsound(session, bytes, start, end);
     switch (envelope.kind) {
       case 'response':
         return this.#onResponse(session, bytes, start, end);
@@ -66,7 +67,7 @@ export class Router {
 
   notUtf8(session: Session): void {
     session.hasSpoken = true;
-    if (!session.isOpen) return;
+    if (!session.isOpen || session.isLeaving) return;
     this.#refuse(session, 'null', { code: PARSE_ERROR, message: 'Parse error: not valid UTF-8' });
   }
 

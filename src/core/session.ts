@@ -87,6 +87,8 @@ export class Session {
   /** It will ask nothing more, but waits for its answers. */
   hasEnded = false;
   heldBytes = 0;
+  /** The daemon goes, and it can ask the next one: nothing is taken from it any more but answers. */
+  isLeaving = false;
   /** Why nothing is read from it; then nothing can be heard of it either. */
   #pauses = 0;
   readonly #mostUnread: number;
@@ -149,6 +151,11 @@ export class Session {
 
   get isOpen(): boolean {
     return this.state !== 'closing';
+  }
+
+  /** Whether it has no connection at the moment. */
+  get isAway(): boolean {
+    return 'isCarried' in this.link && !this.link.isCarried;
   }
 
   get isServed(): boolean {

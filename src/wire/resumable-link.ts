@@ -29,6 +29,8 @@ export class ResumableLink implements Link, ByteSink {
   #handedOut = 0;
   /** Bytes that have come, those of an unfinished frame too. */
   #readBytes = 0;
+  /** Where counting has stopped, if it has. */
+  #countedTo: number | undefined;
   /** What of it the other side was told, and how many frames have come since. */
   #toldBytes = 0;
   #untoldFrames = 0;
@@ -81,7 +83,12 @@ export class ResumableLink implements Link, ByteSink {
 
   /** The bytes of whole frames that have come. */
   get receivedBytes(): number {
-    return this.#readBytes - (this.#carrier?.heldBytes ?? 0);
+    return this.#countedTo ?? this.#readBytes - (this.#carrier?.heldBytes ?? 0);
+  }
+
+  /** Of what comes from here on nothing is taken but answers, which nobody sends again: the count stays where it is. */
+  stopCounting(): void {
+    this.#countedTo ??= this.receivedBytes;
   }
 
   /** What is kept for the other side. */

@@ -31,6 +31,8 @@ export interface AgentsOptions {
   readonly date: () => Date;
 }
 
+/** The part of what is kept for a client that is away which others may fill. */
+const PART_WHILE_AWAY = 4;
 const PAGE = 100;
 const MOST_OF_A_PAGE = 1000;
 /** So many ids are compared with one that does not exist. */
@@ -248,9 +250,11 @@ export class Agents {
     });
   }
 
-  /** Who does not take what was said to it gets no more. */
+  /** Who does not take what was said to it gets no more; least who is away, whose session ends when too much waits. */
   #checkQueue({ id, session }: Participant, bytes: number): void {
-    if (session.link.outbox.queuedBytes + bytes <= this.#options.limits.maxQueuedBytesPerClient) return;
+    const { maxQueuedBytesPerClient, maxResumeBytesPerClient } = this.#options.limits;
+    const most = session.isAway ? maxResumeBytesPerClient / PART_WHILE_AWAY : maxQueuedBytesPerClient;
+    if (session.link.outbox.queuedBytes + bytes <= most) return;
     throw new BridgeError('CLIENT_BUSY', `The client ${id} does not take what is meant for it`, {
       hint: 'Try again later.',
     });

@@ -363,6 +363,26 @@ describe('a session whose client is away', () => {
     expect(codeOf(await comeBack(core, client))).toBe('RESUME_REFUSED');
   });
 
+  test('is not filled by what other clients say', async () => {
+    const core = new CoreInMemory({ limits: { maxResumeBytesPerClient: 100_000 }, agents: { maxPerSecond: 1000 } });
+    const away = await ready(core, { 'mcp-bridge/clientId': 'away', 'mcp-bridge/accepts': true });
+    const other = await ready(core);
+    away.call(1);
+    await core.settle();
+    away.drop();
+    await core.settle();
+    const params = { to: 'away', method: 'note', notify: true, params: { text: 'x'.repeat(10_000) } };
+    for (let id = 1; id <= 20; id++) other.say({ jsonrpc: '2.0', id, method: 'bridge/send', params });
+    await core.settle();
+    other.take();
+    expect(other.messages.map(codeOf)).toEqual([undefined, undefined, ...Array<string>(18).fill('CLIENT_BUSY')]);
+    core.server().answer(calls(core)[0]);
+    await core.settle();
+    expect((await comeBack(core, away)).error).toBeUndefined();
+    await core.settle();
+    expect(idsOf(away)).toEqual(['note', 'note', 1]);
+  });
+
   test('is given up when all of them together have more than may be kept', async () => {
     const core = new CoreInMemory({ limits: { maxParkedBytes: 30_000 } });
     const [small, large] = [await ready(core), await ready(core)];
@@ -556,6 +576,36 @@ describe('a daemon that goes in order', () => {
       [2, 'SHUTTING_DOWN'],
       [1, undefined],
     ]);
+  });
+
+  test('still hears the answers that its calls wait for, and nothing else', async () => {
+    const core = new CoreInMemory();
+    const accepts = { 'mcp-bridge/clientId': 'asked', 'mcp-bridge/accepts': true };
+    const client = await ready(core, accepts, { capabilities: { sampling: {} } });
+    const other = await ready(core);
+    client.call(1);
+    other.say({ jsonrpc: '2.0', id: 'm', method: 'bridge/send', params: { to: 'asked', method: 'note' } });
+    await core.settle();
+    const taken = client.sent.length;
+    const gone = core.manager.drain().then(() => core.manager.close('restart'));
+    core.server().say({ jsonrpc: '2.0', id: 'q', method: 'sampling/createMessage', params: { messages: [] } });
+    await core.settle();
+    client.take();
+    const questions = client.messages.filter(({ id, method }) => id !== undefined && method !== undefined);
+    expect(questions.map(({ method }) => method)).toEqual(['note', 'sampling/createMessage']);
+    client.call(2);
+    for (const { id } of questions) client.say({ jsonrpc: '2.0', id, result: { said: 'yes' } });
+    client.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
+    client.wire.say('no message at all\n');
+    await core.settle();
+    expect(other.answersTo('m')[0]?.result).toEqual({ said: 'yes' });
+    expect(core.server().received.at(-1)).toEqual({ jsonrpc: '2.0', id: 'q', result: { said: 'yes' } });
+    core.server().answer(calls(core)[0]);
+    await core.pass(1000);
+    await gone;
+    expect(calls(core)).toHaveLength(1);
+    expect(idsOf(client).slice(2)).toEqual([1]);
+    expect(client.leaving).toEqual({ received: taken, reason: 'restart' });
   });
 
   test('leaves what it could not answer in time without an answer, and cancels it', async () => {
