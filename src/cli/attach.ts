@@ -74,7 +74,9 @@ function reconnect(path: string, hello: Parameters<typeof DialledLink.open>[1], 
     shouldRetry: ({ error }) =>
       !isOver() &&
       error instanceof BridgeError &&
-      ['DAEMON_NOT_RUNNING', 'DAEMON_UNRESPONSIVE', 'SOCKET_UNUSABLE', 'SERVER_EXISTS'].includes(error.code),
+      ['DAEMON_NOT_RUNNING', 'DAEMON_UNRESPONSIVE', 'SOCKET_UNUSABLE', 'SERVER_EXISTS', 'SHUTTING_DOWN'].includes(
+        error.code,
+      ),
   });
 }
 

@@ -62,6 +62,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   #connection: ResumingConnection | undefined;
   #path = '';
   #hasStarted = false;
+  #isLeft = false;
   #isFull = false;
   #wake: (() => void)[] = [];
   #closed: Promise<void> = Promise.resolve();
@@ -99,8 +100,9 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     this.#path = located.path;
     const start = this.#startSettings(located, serveArgsOf(located));
     const socket = await openOrStart(located.path, start);
-    if (signal?.aborted) socket.destroy();
+    if (signal?.aborted || this.#isLeft) socket.destroy();
     signal?.throwIfAborted();
+    if (this.#isLeft) throw new BridgeError('USAGE', 'This transport was closed while it connected');
     const { clientId, where } = located;
     const cwd = this.#options.cwd ?? process.cwd();
     const options: ConnectionOptions = {
@@ -135,6 +137,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
 
   /** Leaves for good: nothing is kept for this client. */
   async close(): Promise<void> {
+    this.#isLeft = true;
     this.#connection?.close();
     await this.#closed;
   }

@@ -123,11 +123,16 @@ function stateIn(result: unknown): DialInState {
   return STATES.find((known) => known === state) ?? 'waiting';
 }
 
+const INTERNAL_ERROR = -32603;
+
+/** `REQUEST_REFUSED` is for good; what is said otherwise may be over in a moment. */
 function refusal(error: unknown): BridgeError {
-  const { message, data } = membersOf(error);
+  const { code: number, message, data } = membersOf(error);
   const { code, hint } = membersOf(data);
-  const isTaken = code === 'SERVER_EXISTS';
-  return new BridgeError(isTaken ? 'SERVER_EXISTS' : 'REQUEST_REFUSED', textOf(message) || 'The bridge refuses it', {
+  const isForNow = code === 'SERVER_EXISTS' || code === 'SHUTTING_DOWN';
+  // Whom it has no room for it tells so before it has heard anything of him.
+  const unsaid = number === INTERNAL_ERROR && code === undefined ? 'DAEMON_UNRESPONSIVE' : 'REQUEST_REFUSED';
+  return new BridgeError(isForNow ? code : unsaid, textOf(message) || 'The bridge refuses it', {
     ...(typeof hint === 'string' && { hint }),
     cause: error,
   });

@@ -113,6 +113,16 @@ test('when nobody comes back each call ends with an error, which says what was t
   await daemon.stop();
 });
 
+test('what is closed while it connects has no connection afterwards', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: {} });
+  const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false });
+  const starting = transport.start();
+  await transport.close();
+  await expect(starting).rejects.toMatchObject({ message: 'This transport was closed while it connected' });
+  await expect(transport.send({ jsonrpc: '2.0' })).rejects.toMatchObject({ code: 'DAEMON_NOT_RUNNING' });
+  await daemon.stop();
+});
+
 test('a signal closes it', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const leave = new AbortController();

@@ -1,0 +1,67 @@
+// The transport of a server that dials in, with daemons that take it, refuse it for now, or refuse it for good.
+
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { BridgeServerTransport } from '../../../src/client/server-transport.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
+
+const TAKEN = { result: { _meta: { 'mcp-bridge/serverState': 'offered' } } };
+const WRONG = { error: { code: -32602, message: 'That is no name' } };
+const FOR_NOW = [
+  { error: { code: -32603, message: 'The bridge is shutting down', data: { code: 'SHUTTING_DOWN' } } },
+  { error: { code: -32603, message: 'A server ide is connected already', data: { code: 'SERVER_EXISTS' } } },
+  { id: null, error: { code: -32603, message: 'The bridge has 9 clients already, its limit' } },
+];
+
+let daemon: Server;
+let path: string;
+let answers: object[];
+const connected: Socket[] = [];
+
+beforeEach(async () => {
+  path = join(temporaryDir(), 's');
+  daemon = createServer((socket) => {
+    connected.push(socket);
+    createInterface(socket).once('line', (line) => {
+      const { id } = JSON.parse(line) as { id: string };
+      socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...(answers.shift() ?? WRONG) })}\n`);
+    });
+  });
+  await new Promise<void>((resolve) => daemon.listen(path, resolve));
+});
+
+afterEach(async () => {
+  for (const socket of connected.splice(0)) socket.destroy();
+  await new Promise((resolve) => daemon.close(resolve));
+});
+
+test('it comes back through refusals that are over in a moment, and gives up at one for good', async () => {
+  answers = [TAKEN, ...FOR_NOW, TAKEN];
+  const states: string[] = [];
+  const errors: Error[] = [];
+  let came: () => void = () => undefined;
+  const transport = new BridgeServerTransport({
+    ...{ name: 'ide', socketPath: path, reconnect: { initialDelayMs: 1, maxDelayMs: 1 } },
+    onState: (state) => {
+      states.push(state);
+      if (states.length === 3) came();
+    },
+  });
+  const closed = new Promise<void>((resolve) => {
+    transport.onclose = resolve;
+  });
+  transport.onerror = (error) => errors.push(error);
+  const isBack = new Promise<void>((resolve) => {
+    came = resolve;
+  });
+  await transport.start();
+  connected[0]?.destroy();
+  await Promise.race([isBack, closed]);
+  expect(states).toEqual(['offered', 'lost', 'offered']);
+  expect(errors).toEqual([]);
+  connected.at(-1)?.destroy();
+  await closed;
+  expect(errors).toMatchObject([{ code: 'REQUEST_REFUSED', message: 'That is no name' }]);
+});
