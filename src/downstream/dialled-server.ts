@@ -1,10 +1,14 @@
 // A server that has connected to the bridge by itself. The bridge cannot start it: while it is there an instance may use
 // its link, and when either has enough the link is closed.
 
+import { certainId } from '../core/frame-refusal.ts';
+import { INVALID_REQUEST, rpcError } from '../core/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
 import { KNOWN_TOKEN } from '../util/secret-signs.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import { DEEPEST } from '../wire/json-grammar.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import type { ServerConnection } from './connection.ts';
 
@@ -13,6 +17,14 @@ const GOODBYE_MS = 1000;
 const INITIALIZED = '"notifications/initialized"';
 /** Longer than what is said there. */
 const LONGEST_INITIALIZED = 512;
+/** Who does not take so much is answered no more. */
+const MOST_UNTAKEN = 65_536;
+const UNHEARD = rpcError(
+  INVALID_REQUEST,
+  'This connection is that of a server: it is asked, and asks nothing while no call of a client is under way',
+);
+
+const read = new Envelope();
 
 export class DialledServer implements ServerConnection {
   readonly pid = undefined;
@@ -64,14 +76,24 @@ export class DialledServer implements ServerConnection {
     return this;
   }
 
-  /** Before an instance listens there is nothing that it could be asked, and nobody whom it could ask. */
+  /** Before an instance listens nobody has asked it anything, and there is nobody whom it could ask. */
   #frame(b: Buffer, start: number, end: number): void {
     const isFirst = !this.#hasSpoken;
     this.#hasSpoken = true;
     // It has shaken hands as clients do, and may believe that this is due.
     if (isFirst && end - start < LONGEST_INITIALIZED && b.includes(INITIALIZED, start) && isWithin(b, start, end))
       return;
-    this.#handler?.frame(b, start, end);
+    if (this.#handler === undefined) this.#answerAlone(b, start, end);
+    else this.#handler.frame(b, start, end);
+  }
+
+  /** Who asks is not left to wait for what nobody hears. */
+  #answerAlone(b: Buffer, start: number, end: number): void {
+    const { outbox } = this.#link;
+    if (!read.scan(b, start, end, DEEPEST) || read.kind !== 'request' || outbox.queuedBytes > MOST_UNTAKEN) return;
+    const isPing = read.decode(b, Field.method) === 'ping';
+    outbox.latin1(`{"jsonrpc":"2.0","id":${certainId(read, b)},${isPing ? '"result":{}' : `"error":${UNHEARD}`}}`);
+    outbox.endFrame();
   }
 
   lastWords(): string {

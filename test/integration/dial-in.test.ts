@@ -7,7 +7,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { BridgeServerTransport } from '../../src/client/server-transport.ts';
-import { type Message, type RawClient, textOf } from '../support/raw-client.ts';
+import { type Message, RawClient, textOf } from '../support/raw-client.ts';
 import {
   FIXTURE,
   fixtureServer,
@@ -83,6 +83,20 @@ describe('a server that dials in', () => {
     expect(textOf(await one.callTool(3, 'pid'))).toBe(`${again.child.pid}`);
     expect(textOf(await all.callTool(6, 'ide__echo', { text: 'again' }))).toBe('again');
     for (const client of [all, one, discover]) client.destroy();
+    await daemon.stop();
+  });
+
+  test('is told so when it asks while nobody uses it, be it to register twice', async () => {
+    const daemon = await TestDaemon.start({ mcpServers: {} });
+    const server = await RawClient.connect(daemon.path);
+    const params = { capabilities: {}, _meta: { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'ide' } };
+    expect((await server.request(1, 'initialize', params)).error).toBeUndefined();
+    server.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    const again = await server.request('again', 'initialize', params);
+    expect(again.error).toMatchObject({ code: -32600, message: expect.stringContaining('that of a server') });
+    expect((await server.request(2, 'ping')).result).toEqual({});
+    expect((await daemon.status()).dialledIn).toMatchObject([{ name: 'ide', state: 'waiting' }]);
+    server.destroy();
     await daemon.stop();
   });
 
