@@ -83,7 +83,7 @@ export class Backend implements SlotOwner {
   readonly sessions = new Set<Session>();
   readonly #desk: CallDesk;
   readonly #opening: Opening;
-  readonly #senders = new Senders();
+  readonly #senders: Senders;
 
   constructor({ definition, known, gate, key, ports, context }: BackendOptions) {
     const server = definition.name;
@@ -101,7 +101,8 @@ export class Backend implements SlotOwner {
       released: () => this.callBacks.callEnded(),
     });
     this.#opening = new Opening(ports.start);
-    this.tasks = new Tasks(this, (method, params) => this.#slots.ask(method, params));
+    this.#senders = new Senders(context.limits.maxQueuedBytesPerServer);
+    this.tasks = new Tasks(this, context, (method, params) => this.#slots.ask(method, params));
     this.lists = new ListReader(context.limits.maxMessageBytes, (method, params, onAnswer) =>
       this.#slots.ask(method, params, onAnswer),
     );
@@ -116,12 +117,19 @@ export class Backend implements SlotOwner {
       backend: this,
       gate,
       audit: context.audit,
-      maxDepth: context.limits.maxDepth,
+      limits: context.limits,
+      counters: context.counters,
       trustsHints: definition.trustHints,
       isSafe: (name) => this.#isSafe(name),
       startIfWaiting: () => this.#startIfWaiting(),
     });
-    this.callBacks = new CallBacks({ ...parts, known, key });
+    this.callBacks = new CallBacks({
+      ...parts,
+      ...context,
+      known,
+      key,
+      told: (outbox, session) => this.#senders.charge(outbox, session),
+    });
     this.fromServer = new ServerMessages(server, context, {
       ...parts,
       backend: this,
@@ -244,6 +252,7 @@ export class Backend implements SlotOwner {
     if (slot.downId !== 0 && this.#upstream !== undefined) {
       splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(slot.downId));
       splice.send(this.#upstream.outbox, notice.b, notice.start, notice.end);
+      this.#senders.charge(this.#upstream.outbox, slot.session);
     }
     slot.onEnd?.(false);
     this.#slots.remove(slot);

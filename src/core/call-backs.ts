@@ -6,10 +6,12 @@ import { membersOf } from '../util/json-value.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import { Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { InstanceKey } from './backend.ts';
 import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED } from './client-roots.ts';
+import type { Counters } from './counters.ts';
 import { type CallBackRole, cancelNotice, relatedTask } from './era/era-2025.ts';
 import type { KnownServer } from './known-server.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
@@ -17,12 +19,6 @@ import type { ClientQuestion, Session } from './session.ts';
 import type { SlotTable } from './slot-table.ts';
 import type { Tasks } from './tasks.ts';
 
-/** How long a question may be held until it is certain whom it is for. */
-const HELD_MS = 20_000;
-/** How long a client may take for its answer: it may be a person's. */
-const ANSWER_MS = 600_000;
-/** Of one server, held or unanswered; and of one client. */
-const MOST_QUESTIONS = 256;
 const TOO_MANY: string = rpcError(INTERNAL_ERROR, 'Too many questions are unanswered');
 /** Of one server; beyond it the oldest are forgotten. */
 const MOST_ELICITATIONS = 1000;
@@ -59,6 +55,10 @@ export interface CallBacksPorts {
   readonly known: KnownServer;
   readonly key: InstanceKey;
   readonly outbox: () => Outbox | undefined;
+  readonly limits: Limits;
+  readonly counters: Counters;
+  /** The client has told the server something. */
+  readonly told: (outbox: Outbox, session: Session) => void;
 }
 
 const splice = new Splice();
@@ -90,7 +90,7 @@ export class CallBacks {
     this.#ports.known.noteAsksBack();
     const taskId = relatedTask(params._meta);
     if (taskId !== undefined) return this.#askAboutTask(taskId, question);
-    if (this.#held.length >= MOST_QUESTIONS) return this.#reply(question.idText, `"error":${TOO_MANY}`);
+    if (this.#held.length >= this.#ports.limits.maxQuestions) return this.#refuseOneMore(question);
     this.#held.push(question);
     if (this.#ports.slots.givenUp.size > 0) this.#refuseWhatIsInDoubt();
     this.callEnded();
@@ -103,6 +103,11 @@ export class CallBacks {
     if (askers.size === 1 && only !== undefined && this.#ports.slots.hasSentOf(only)) return;
     this.#ports.slots.markGivenUpAskedBack();
     this.#refuseHeld('It may be about a call that was given up');
+  }
+
+  #refuseOneMore({ idText }: Question): void {
+    this.#ports.counters.questionsRefused++;
+    this.#reply(idText, `"error":${TOO_MANY}`);
   }
 
   #refuseHeld(message: string): void {
@@ -172,7 +177,11 @@ export class CallBacks {
 
   #pass(session: Session, question: Question): void {
     if (question.role !== 'roots') this.#ports.slots.markAskedBack(session);
-    const refusal = this.#isFlooded(session) ? TOO_MANY : whyNot(session, question);
+    if (this.#isFlooded(session)) {
+      this.#noteNoRoots(question);
+      return this.#refuseOneMore(question);
+    }
+    const refusal = whyNot(session, question);
     if (refusal !== undefined) {
       this.#noteNoRoots(question);
       return this.#reply(question.idText, `"error":${refusal}`);
@@ -201,7 +210,8 @@ export class CallBacks {
 
   /** Whether this server asks more than anybody could answer. */
   #isFlooded(session: Session): boolean {
-    return this.#pending.size >= MOST_QUESTIONS || session.questions.size >= MOST_QUESTIONS;
+    const { maxQuestions } = this.#ports.limits;
+    return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions;
   }
 
   /** Whether the client has been asked about what this server does for it. */
@@ -222,13 +232,15 @@ export class CallBacks {
     if (outbox === undefined) return;
     splice.clear().replace(read.from(Field.id), read.to(Field.id), pending.serverIdText);
     splice.send(outbox, answer.b, answer.start, answer.end);
+    this.#ports.told(outbox, pending.session);
   }
 
-  #passProgress({ serverTokenText }: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
+  #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
     const outbox = this.#ports.outbox();
     if (outbox === undefined || serverTokenText === '') return;
     splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), serverTokenText);
     splice.send(outbox, b, start, end);
+    this.#ports.told(outbox, session);
   }
 
   /** So that the server goes on. */
@@ -278,15 +290,18 @@ export class CallBacks {
 
   checkTime(nowMs: number): void {
     this.#ports.slots.checkTime(nowMs);
-    for (const question of [...this.#held]) if (isLate(question, nowMs, HELD_MS)) this.#giveUp(question);
+    const { questionHeldMs, questionTimeoutMs } = this.#ports.limits;
+    for (const question of [...this.#held]) if (isLate(question, nowMs, questionHeldMs)) this.#giveUp(question);
     for (const pending of [...this.#pending]) {
-      if (!isLate(pending, nowMs, ANSWER_MS)) continue;
+      if (!isLate(pending, nowMs, questionTimeoutMs)) continue;
+      this.#ports.counters.questionTimeouts++;
       this.#takeBack(pending, 'It was not answered in time');
       this.#refuse(pending.serverIdText, 'The client has not answered in time');
     }
   }
 
   #giveUp(question: Question): void {
+    this.#ports.counters.questionsUncertain++;
     this.#held = this.#held.filter((other) => other !== question);
     for (const session of this.#ports.slots.askers()) this.#ports.slots.markAskedBack(session);
     this.#refuse(question.idText, 'Several clients have calls under way, so it is not certain whom this is for');

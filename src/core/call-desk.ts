@@ -4,8 +4,10 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
+import type { Counters } from './counters.ts';
 import { type CallRole, type MethodRole, methodOf } from './era/era-2025.ts';
 import { NEEDS_NO_LANE } from './lane.ts';
 import { outcomeUnknown } from './outcome-unknown.ts';
@@ -21,7 +23,8 @@ export interface CallDeskPorts {
   readonly tasks: Tasks;
   readonly gate: () => ToolGate;
   readonly audit: AuditTrail | undefined;
-  readonly maxDepth: number;
+  readonly limits: Limits;
+  readonly counters: Counters;
   /** Whether the server is believed that a tool does no harm twice. */
   readonly trustsHints: boolean;
   /** Whether the server says so of this tool. */
@@ -39,11 +42,13 @@ export class CallDesk {
 
   constructor(ports: CallDeskPorts) {
     this.#ports = ports;
-    const { backend, slots } = ports;
+    const { backend, slots, limits, counters } = ports;
     this.wishes = new Wishes({
       server: backend.server,
       slots,
       sessions: backend.sessions,
+      limits,
+      counters,
       submit: (slot, role, frame, read) => this.#submit(slot, role, frame, read),
     });
   }
@@ -94,7 +99,7 @@ export class CallDesk {
   /** One that has waited elsewhere: what it is called, and what follows from its answer, is our business now. */
   takeOver(slot: Slot, frame: Frame): void {
     slot.owner = this.#ports.backend;
-    readAgain.scan(frame.b, frame.start, frame.end, this.#ports.maxDepth);
+    readAgain.scan(frame.b, frame.start, frame.end, this.#ports.limits.maxDepth);
     const { role } = methodOf(frame.b, readAgain);
     this.#prepare(slot, role, frame, readAgain);
     this.#ports.slots.resubmit(slot, frame);

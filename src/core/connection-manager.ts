@@ -261,9 +261,11 @@ export class ConnectionManager {
         session.answerError('null', rpcError(INVALID_REQUEST, 'No initialize came in time'));
         return this.cutOff(session, 'no initialize came in time');
       case 'stalled':
+        this.#options.counters.clientsStalled++;
         this.cutOff(session, 'it takes nothing of what is meant for it');
         return session.link.destroy();
       case 'unresponsive':
+        this.#options.counters.clientsUnresponsive++;
         return this.cutOff(session, 'it does not answer pings');
       case 'probe':
         return this.#probe(session);

@@ -4,6 +4,12 @@ export class Counters {
   clientsAccepted = 0;
   clientsRefused = 0;
   clientsCutOff = 0;
+  /** Why: they took nothing for too long, too much was queued for them, they did not answer pings. */
+  clientsStalled = 0;
+  clientsOverQueued = 0;
+  clientsUnresponsive = 0;
+  /** Times that a client was not read because too much of its own waited. */
+  clientsPaused = 0;
   handshakeTimeouts = 0;
   /** Sessions that went on on another connection, that nobody came back for, and that were not kept for want of room. */
   sessionsResumed = 0;
@@ -16,6 +22,15 @@ export class Counters {
   errorsAnswered = 0;
   cancelled = 0;
   timeouts = 0;
+  /** Requests that waited because their client, or their server, had enough under way. */
+  waitedForClient = 0;
+  waitedForServer = 0;
+  subscriptionsRefused = 0;
+  /** Questions of servers that were too many, that were for nobody certain in time, and that were not answered in time. */
+  questionsRefused = 0;
+  questionsUncertain = 0;
+  questionTimeouts = 0;
+  tasksForgotten = 0;
   /** Frames of clients that are not JSON, or not JSON-RPC. */
   badFrames = 0;
   oversizedFrames = 0;
@@ -33,7 +48,17 @@ export class Counters {
   messagesRefused = 0;
   letters = 0;
   serverBusy = 0;
+  /** Clients that waited for each other because the server has as many instances as it may. */
+  instancesRefused = 0;
   serverStarts = 0;
+  /** Starts that waited for their turn, and that took too long. */
+  startsQueued = 0;
+  startTimeouts = 0;
+  /** Servers that were stopped because nobody used them, those that were left alone for a while, and the processes killed. */
+  idleStops = 0;
+  serversBroken = 0;
+  serversKilled = 0;
   serversDialledIn = 0;
+  dialInsRefused = 0;
   serverCrashes = 0;
 }

@@ -1,19 +1,28 @@
-// What clients tell a server without asking for an answer. Nothing of it waits here: a client that tells more than the
-// server takes is not read until it has taken it.
+// What clients tell a server without asking for an answer: notices, cancellations, answers to its questions. Nothing of it
+// waits here: a client that tells more than the server takes is not read until it has taken it.
 
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import { Pause, type Session } from './session.ts';
-import { CONGESTED_BYTES } from './slot-table.ts';
 
 const splice = new Splice();
 
 export class Senders {
+  readonly #most: number;
   readonly #paused = new Set<Session>();
+
+  constructor(maxQueuedBytesPerServer: number) {
+    this.#most = maxQueuedBytesPerServer;
+  }
 
   tell(outbox: Outbox, session: Session, b: Buffer, start: number, end: number): void {
     splice.clear().send(outbox, b, start, end);
-    if (outbox.blockedBytes < CONGESTED_BYTES) return;
+    this.charge(outbox, session);
+  }
+
+  /** The client has told the server something. */
+  charge(outbox: Outbox, session: Session): void {
+    if (outbox.blockedBytes < this.#most || !session.isOpen) return;
     session.pause(Pause.congested);
     this.#paused.add(session);
   }
@@ -24,7 +33,7 @@ export class Senders {
 
   /** The server has taken what was queued for it. */
   drained(blockedBytes: number): void {
-    if (this.#paused.size > 0 && blockedBytes < CONGESTED_BYTES) this.resumeAll();
+    if (this.#paused.size > 0 && blockedBytes < this.#most) this.resumeAll();
   }
 
   resumeAll(): void {

@@ -321,8 +321,10 @@ export class ServerMessages implements FrameSink {
   }
 
   #checkQueue(session: Session): void {
-    if (session.link.outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient * CUT_OFF_FACTOR)
-      this.#context.cutOff(session, 'it does not take what is meant for it');
+    const { limits, counters, cutOff } = this.#context;
+    if (session.link.outbox.blockedBytes <= limits.maxQueuedBytesPerClient * CUT_OFF_FACTOR || !session.isOpen) return;
+    counters.clientsOverQueued++;
+    cutOff(session, 'it does not take what is meant for it');
   }
 }
 

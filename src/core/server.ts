@@ -213,7 +213,10 @@ export class Server {
     const key = { offers, rootsKey, owner: undefined };
     const vacant = this.#vacant(key);
     if (vacant !== undefined) return vacant;
-    return this.#instances.size < this.#options.context.limits.maxInstancesPerServer ? this.#make(key) : undefined;
+    const { limits, counters } = this.#options.context;
+    if (this.#instances.size < limits.maxInstancesPerServer) return this.#make(key);
+    counters.instancesRefused++;
+    return undefined;
   }
 
   // --- what clients are told ---

@@ -251,7 +251,7 @@ export class Session {
 
   addWaiting(bytes: number, most: number): void {
     this.waitingBytes += bytes;
-    if (this.waitingBytes > most) this.pause(Pause.waiting);
+    if (this.waitingBytes > most) this.#pauseOver(Pause.waiting);
     else if (this.waitingBytes * 2 <= most) this.resume(Pause.waiting);
   }
 
@@ -259,7 +259,7 @@ export class Session {
   hold(frame: Frame, most: number): void {
     this.held?.push(frame);
     this.heldBytes += frame.end - frame.start;
-    if (this.heldBytes > most || (this.held?.length ?? 0) >= MOST_HELD) this.pause(Pause.held);
+    if (this.heldBytes > most || (this.held?.length ?? 0) >= MOST_HELD) this.#pauseOver(Pause.held);
   }
 
   takeHeld(): Frame[] {
@@ -271,7 +271,7 @@ export class Session {
 
   /** Who does not take its answers is not asked for more questions. */
   #checkUnread(): void {
-    if (this.link.outbox.blockedBytes > this.#mostUnread) this.pause(Pause.unread);
+    if (this.link.outbox.blockedBytes > this.#mostUnread) this.#pauseOver(Pause.unread);
   }
 
   /** The client has taken what was queued for it. */
@@ -281,6 +281,12 @@ export class Session {
 
   get isPaused(): boolean {
     return this.#pauses !== 0;
+  }
+
+  /** Too much of its own waits. */
+  #pauseOver(reason: Pause): void {
+    if ((this.#pauses & reason) === 0) this.#counters.clientsPaused++;
+    this.pause(reason);
   }
 
   pause(reason: Pause): void {

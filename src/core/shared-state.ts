@@ -16,6 +16,9 @@ function isPartOf(whole: string, uri: string): boolean {
   return uri.length === whole.length || /[/:?#]$/.test(whole) || /[/?#]/.test(uri.charAt(whole.length));
 }
 
+/** What a subscription takes besides its URI. */
+const SUBSCRIPTION_BYTES = 256;
+
 /** For clients that have not asked for a level, while others have. */
 const DEFAULT_LEVEL = LEVELS.indexOf('info');
 
@@ -27,20 +30,35 @@ export interface OwnRequest {
 
 export class SharedState {
   readonly #subscribers = new Map<string, Set<Session>>();
+  /** Of each client that has subscribed to something. */
+  readonly #subscribedBytes = new Map<Session, number>();
   readonly #levels = new Map<Session, number>();
 
   // --- subscriptions ---
 
   subscribed(session: Session, uri: string): void {
     const sessions = this.#subscribers.get(uri) ?? new Set();
+    if (!sessions.has(session)) this.#charge(session, weightOf(uri));
     this.#subscribers.set(uri, sessions.add(session));
+  }
+
+  /** What the client would take with this one. */
+  bytesWith(session: Session, uri: string): number {
+    const bytes = this.#subscribedBytes.get(session) ?? 0;
+    return this.hasSubscribed(session, uri) ? bytes : bytes + weightOf(uri);
+  }
+
+  #charge(session: Session, bytes: number): void {
+    const all = (this.#subscribedBytes.get(session) ?? 0) + bytes;
+    if (all > 0) this.#subscribedBytes.set(session, all);
+    else this.#subscribedBytes.delete(session);
   }
 
   /** Takes the wish back; whether someone else still has it, so that the server must not be told. */
   unsubscribe(session: Session, uri: string): boolean {
     const sessions = this.#subscribers.get(uri);
     if (sessions === undefined) return false;
-    sessions.delete(session);
+    if (sessions.delete(session)) this.#charge(session, -weightOf(uri));
     if (sessions.size === 0) this.#subscribers.delete(uri);
     return sessions.size > 0;
   }
@@ -115,6 +133,10 @@ export class SharedState {
   #level(): string | undefined {
     return this.#levels.size === 0 ? undefined : LEVELS[Math.min(...this.#levels.values())];
   }
+}
+
+function weightOf(uri: string): number {
+  return Buffer.byteLength(uri) + SUBSCRIPTION_BYTES;
 }
 
 /** What a server is told of wishes that it does not know of. */

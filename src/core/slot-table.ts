@@ -19,9 +19,6 @@ import type { Session } from './session.ts';
 import type { OwnRequest } from './shared-state.ts';
 import type { Cut, Slot } from './slot.ts';
 
-/** Bytes that a server has not taken yet, from which on requests wait here, in fair turns, and not in its pipe. */
-export const CONGESTED_BYTES = 1024 * 1024;
-
 const splice = new Splice();
 /** Of frames that have waited: what was read of them when they came is not kept, it is read again. */
 const readAgain = new Envelope();
@@ -127,6 +124,7 @@ export class SlotTable {
   submit(slot: Slot, frame: Frame, read: Envelope): void {
     if (this.#outbox !== undefined && this.#waiting.size === 0 && this.#maySend(this.#outbox, slot))
       return this.#send(this.#outbox, slot, frame, read);
+    this.#countWait(slot.session);
     this.#wait(slot, frame);
     this.pump(); // those before it may be held up by what does not concern it
     if (slot.unsent !== undefined && this.lane.isContended(slot.session, slot.call)) this.#contended(slot.session);
@@ -306,7 +304,16 @@ export class SlotTable {
   }
 
   #hasRoom(outbox: Outbox): boolean {
-    return !this.isHeld && this.#sent.size < this.#limits.maxInFlightPerServer && outbox.blockedBytes < CONGESTED_BYTES;
+    const { maxInFlightPerServer, maxQueuedBytesPerServer } = this.#limits;
+    // Those that were given up may still be worked on.
+    const underWay = this.#sent.size + this.givenUp.size;
+    return !this.isHeld && underWay < maxInFlightPerServer && outbox.blockedBytes < maxQueuedBytesPerServer;
+  }
+
+  #countWait(session: Session): void {
+    if (this.#outbox === undefined) return;
+    if (!this.#mayAsk(session)) this.#counters.waitedForClient++;
+    else if (!this.#hasRoom(this.#outbox)) this.#counters.waitedForServer++;
   }
 
   #send(outbox: Outbox, slot: Slot, { b, start, end }: Frame, read: Envelope): void {

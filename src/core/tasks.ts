@@ -9,11 +9,9 @@ import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import type { Backend } from './backend.ts';
 import { INTERNAL_ERROR, rpcError } from './rpc-error.ts';
+import type { BackendContext } from './server-messages.ts';
 import type { Session } from './session.ts';
 import type { Slot } from './slot.ts';
-
-/** Of one server; beyond it the oldest are forgotten. */
-const MOST_TASKS = 10_000;
 
 interface Task {
   readonly session: Session;
@@ -24,12 +22,18 @@ interface Task {
 
 export class Tasks {
   readonly #backend: Backend;
+  readonly #context: Pick<BackendContext, 'limits' | 'counters'>;
   readonly #tell: (method: string, params: object) => void;
   readonly #byId = new Map<string, Task>();
   readonly #byToken = new Map<number, Task>();
 
-  constructor(backend: Backend, tell: (method: string, params: object) => void) {
+  constructor(
+    backend: Backend,
+    context: Pick<BackendContext, 'limits' | 'counters'>,
+    tell: (method: string, params: object) => void,
+  ) {
     this.#backend = backend;
+    this.#context = context;
     this.#tell = tell;
   }
 
@@ -45,9 +49,16 @@ export class Tasks {
     this.#byId.set(id, task);
     if (tokenText !== '') this.#byToken.set(downId, task);
     session.tasks.set(id, this.#backend);
-    const [oldest] = this.#byId.keys();
-    if (this.#byId.size > MOST_TASKS && oldest !== undefined) this.#drop(oldest);
+    this.#forgetOldest();
     return answer;
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#byId.keys();
+    const { limits, counters } = this.#context;
+    if (this.#byId.size <= limits.maxTasksPerServer || oldest === undefined) return;
+    counters.tasksForgotten++;
+    this.#drop(oldest);
   }
 
   /** Nobody could say any more which of two tasks is meant. */

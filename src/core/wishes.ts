@@ -1,9 +1,12 @@
 // What each client wishes of a server that all of them share, carried out: what the server is told, and when a client can
 // be answered without asking it. Whose wish it is stands in SharedState.
 
+import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { Counters } from './counters.ts';
 import type { CallRole } from './era/era-2025.ts';
 import type { Session } from './session.ts';
 import { isLevel, type OwnRequest, SharedState } from './shared-state.ts';
@@ -15,6 +18,8 @@ export interface WishesPorts {
   readonly server: string;
   readonly slots: SlotTable;
   readonly sessions: ReadonlySet<Session>;
+  readonly limits: Limits;
+  readonly counters: Counters;
   /** Has the server answer it. */
   readonly submit: (slot: Slot, role: CallRole, frame: Frame, read: Envelope) => void;
 }
@@ -31,9 +36,22 @@ export class Wishes {
 
   subscribe(slot: Slot, frame: Frame, read: Envelope): void {
     const uri = uriIn(frame, read);
+    if (this.#isTooMuch(slot.session, uri)) return this.#refuse(slot);
     // At once: the first update may come before the answer.
     if (uri !== '') this.state.subscribed(slot.session, uri);
     this.#ports.submit(slot, 'subscribe', frame, read);
+  }
+
+  #isTooMuch(session: Session, uri: string): boolean {
+    return this.state.bytesWith(session, uri) > this.#ports.limits.maxSubscribedBytesPerClient;
+  }
+
+  #refuse(slot: Slot): void {
+    const { server, slots, counters, limits } = this.#ports;
+    counters.subscriptionsRefused++;
+    const message = `A client may have subscriptions of ${limits.maxSubscribedBytesPerClient} bytes on server ${server}`;
+    const hint = 'Take some back; limits.maxSubscribedBytesPerClient allows more.';
+    slots.fail(slot, new BridgeError('REQUEST_REFUSED', message, { server, hint }));
   }
 
   unsubscribe(slot: Slot, frame: Frame, read: Envelope): void {

@@ -115,6 +115,8 @@ export class Daemon {
       policy: () => options.finder.config.config.discovery.policy,
       isDefined: (name) => [...this.#definitions.all()].some((definition) => definition.name === name),
       changed: () => this.#onDialIns(),
+      maxDialIns: limits.maxDialIns,
+      counters: this.#counters,
       clock: systemClock,
       logger,
     });
@@ -369,8 +371,8 @@ export class Daemon {
         turn: this.#turn,
         maxFrameBytes: limits.maxMessageBytes,
         gates: {
-          local: new StartGate(limits.maxLocalStarts, clock),
-          remote: new StartGate(limits.maxRemoteStarts, clock),
+          local: new StartGate(limits.maxLocalStarts, { clock, counters }),
+          remote: new StartGate(limits.maxRemoteStarts, { clock, counters }),
         },
         dialledIn: (name) => this.#dialIns.open(name),
       },

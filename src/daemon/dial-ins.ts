@@ -1,6 +1,7 @@
 // The servers that have connected by themselves: who is there under which name, and which of them others may see. A name
 // is seen if the config has it, or a person has approved it; the others wait, connected.
 
+import type { Counters } from '../core/counters.ts';
 import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
 import { NO_FILTER } from '../core/tool-gate.ts';
 import type { ServerConnection } from '../downstream/connection.ts';
@@ -23,6 +24,8 @@ export interface DialInsOptions {
   readonly isDefined: (name: string) => boolean;
   /** Other servers are offered now. */
   readonly changed: () => void;
+  readonly maxDialIns: number;
+  readonly counters: Pick<Counters, 'dialInsRefused'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -42,8 +45,6 @@ interface Caller extends Program {
   readonly server: DialledServer;
   readonly since: Date;
 }
-
-const MOST_CONNECTED = 256;
 
 export class DialIns {
   readonly #options: DialInsOptions;
@@ -72,10 +73,18 @@ export class DialIns {
       throw new BridgeError('SERVER_EXISTS', `A server ${name} is defined already`, { server: name, hint });
     if (this.#callers.has(name))
       throw new BridgeError('SERVER_EXISTS', `A server ${name} is connected already`, { server: name, hint });
-    if (this.#callers.size >= MOST_CONNECTED)
-      throw new BridgeError('REQUEST_REFUSED', `The bridge has ${MOST_CONNECTED} servers already that dialled in`);
+    this.#checkRoom();
     this.#readDecisions();
     return this.#stateOf(name);
+  }
+
+  #checkRoom(): void {
+    const { maxDialIns, counters } = this.#options;
+    if (this.#callers.size < maxDialIns) return;
+    counters.dialInsRefused++;
+    throw new BridgeError('REQUEST_REFUSED', `The bridge has ${maxDialIns} servers already that dialled in`, {
+      hint: 'limits.maxDialIns allows more.',
+    });
   }
 
   /** A file that cannot be understood approves nothing. */

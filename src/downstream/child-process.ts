@@ -2,12 +2,14 @@
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import type { Counters } from '../core/counters.ts';
 import type { StdioServer } from '../core/server-definition.ts';
 import { systemCode } from '../util/bridge-error.ts';
 import { ByteRing } from '../util/byte-ring.ts';
 import type { Clock } from '../util/clock.ts';
 import { secretsInArguments } from '../util/given-secrets.ts';
 import { KNOWN_TOKEN } from '../util/secret-signs.ts';
+import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
@@ -24,13 +26,14 @@ export interface LaunchContext {
   readonly clock: Clock;
   readonly turn: FlushTurn;
   readonly maxFrameBytes: number;
+  readonly limits: Limits;
+  readonly counters: Counters;
 }
 
 const STDERR_BYTES = 16 * 1024;
 const LAST_WORDS_LINES = 12;
-/** How long a process that is told to go may take, after its input was closed and after SIGTERM. */
+/** How long a process that is told to go may take after its input was closed, before SIGTERM. */
 const INPUT_GRACE_MS = 500;
-const TERM_GRACE_MS = 3000;
 /** How long what a dead process has written is still waited for: a grandchild may hold the pipe for ever. */
 const OUTPUT_GRACE_MS = 200;
 
@@ -100,10 +103,14 @@ export class ServerProcess implements ServerConnection {
   async stop(): Promise<void> {
     this.#child.stdin.end();
     const term = this.#context.clock.after(INPUT_GRACE_MS, () => signalGroup(this.pid, 'SIGTERM'));
-    const kill = this.#context.clock.after(INPUT_GRACE_MS + TERM_GRACE_MS, () => signalGroup(this.pid, 'SIGKILL'));
+    const kill = this.#context.clock.after(INPUT_GRACE_MS + this.#context.limits.termGraceMs, () => this.#kill());
     await this.ended;
     term.cancel();
     kill.cancel();
+  }
+
+  #kill(): void {
+    if (signalGroup(this.pid, 'SIGKILL')) this.#context.counters.serversKilled++;
   }
 
   #watch(stdout: Readable): Promise<string> {
@@ -134,8 +141,8 @@ export class ServerProcess implements ServerConnection {
     const { pid } = this;
     if (pid === undefined) return;
     if (!signalGroup(pid, 'SIGTERM')) return this.#context.guard.drop(pid);
-    this.#context.clock.after(TERM_GRACE_MS, () => {
-      signalGroup(pid, 'SIGKILL');
+    this.#context.clock.after(this.#context.limits.termGraceMs, () => {
+      this.#kill();
       this.#context.guard.drop(pid);
     });
   }

@@ -4,25 +4,21 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Backend } from '../core/backend.ts';
-import type { Counters } from '../core/counters.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import { type LaunchContext, ServerProcess } from './child-process.ts';
 import type { ServerConnection } from './connection.ts';
-import { BROKEN_MS, type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
+import { type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
 import { originOf } from './remote-failure.ts';
 import { connectRemote } from './remote-server.ts';
 import { ServerHandshake } from './server-handshake.ts';
 import type { StartGate } from './start-gate.ts';
 
 export interface InstanceContext extends LaunchContext {
-  readonly limits: Limits;
-  readonly counters: Counters;
   readonly logger: Logger;
   /** From 0 up to 1, for pauses that shall not fall together. */
   readonly random: () => number;
@@ -93,6 +89,7 @@ export class Instance {
     if (this.state !== 'ready') return;
     if (this.backend.isBusy) return this.usersChanged(0); // with what clients began that use another instance now
     this.#context.logger.info('server stopping, nobody uses it', { server: this.definition.name });
+    this.#context.counters.idleStops++;
     this.#happen('vacant');
     this.backend.closed(this.#crashError('was stopped'));
   }
@@ -105,8 +102,9 @@ export class Instance {
   }
 
   #happen(event: LifeEvent): void {
-    const { clock, random } = this.#context;
-    const { life, effect } = transition(this.#life, event, { ms: clock.now(), random: random() });
+    const { clock, random, limits, counters } = this.#context;
+    const { life, effect } = transition(this.#life, event, { ms: clock.now(), random: random() }, limits);
+    if (life.state.kind === 'broken' && this.state !== 'broken') counters.serversBroken++;
     this.#life = life;
     this.#carryOut(effect);
   }
@@ -154,6 +152,7 @@ export class Instance {
     const handshake = new ServerHandshake(this.definition.name, child, limits.maxDepth);
     const startTimeoutMs = this.definition.startTimeoutMs ?? limits.startTimeoutMs;
     const timeout = clock.after(startTimeoutMs, () => {
+      if (this.state === 'starting' && child === this.#child) this.#context.counters.startTimeouts++;
       const how = `did not answer initialize within ${startTimeoutMs} ms (its startTimeoutMs, or limits.startTimeoutMs)`;
       this.#failStart(child, this.#startError(child, how));
     });
@@ -278,11 +277,16 @@ export class Instance {
   }
 
   #brokenError(): BridgeError {
+    const { maxDeathsPerMinute, brokenMs } = this.#context.limits;
     const { name } = this.definition;
-    return new BridgeError('SERVER_BROKEN', `Server ${name} has died five times within a minute: ${this.lastError}`, {
-      server: name,
-      hint: `It is tried again ${BROKEN_MS / 1000} s after its last death.`,
-    });
+    return new BridgeError(
+      'SERVER_BROKEN',
+      `Server ${name} has died ${maxDeathsPerMinute} times within a minute: ${this.lastError}`,
+      {
+        server: name,
+        hint: `It is tried again ${brokenMs / 1000} s after its last death.`,
+      },
+    );
   }
 
   #startError(child: ServerConnection, how: string): BridgeError {

@@ -12,6 +12,7 @@
 // pause is over; the start after that decides. One that refuses to start until a person signs in is idle again.
 
 import { invariant } from '../util/invariant.ts';
+import type { Limits } from '../wire/limits.ts';
 
 export type LifeState =
   | { readonly kind: 'idle' }
@@ -44,8 +45,8 @@ export interface Now {
 }
 
 const WINDOW_MS = 60_000;
-const MOST_DEATHS = 5;
-export const BROKEN_MS = 30_000;
+export type BreakerLimits = Pick<Limits, 'maxDeathsPerMinute' | 'brokenMs'>;
+
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
@@ -55,6 +56,7 @@ export function transition(
   life: Life,
   event: LifeEvent,
   now: Now,
+  limits: BreakerLimits,
 ): { readonly life: Life; readonly effect: LifeEffect } {
   const recent = { ...life, deathsMs: life.deathsMs.filter((ms) => now.ms - ms < WINDOW_MS) };
   if (event === 'shutdown') return shutDown(recent);
@@ -65,12 +67,12 @@ export function transition(
       if (event === 'opened') return become(recent, { kind: 'ready' });
       // It is there, and wants something that only a person can give: that is no death.
       if (event === 'refused') return become(recent, { kind: 'idle' });
-      return event === 'died' ? whenDead(recent, now) : stay(recent);
+      return event === 'died' ? whenDead(recent, now, limits) : stay(recent);
     case 'ready':
       if (event === 'vacant') return become(recent, { kind: 'stopping', isNeeded: false }, 'end');
       // It came by itself and has gone again: that is no death, and nothing starts it.
       if (event === 'left') return become(recent, { kind: 'idle' });
-      return event === 'died' ? whenDead(recent, now) : stay(recent);
+      return event === 'died' ? whenDead(recent, now, limits) : stay(recent);
     case 'waiting':
       return event === 'timer' ? become(recent, { kind: 'starting' }, 'launch') : stay(recent);
     case 'broken':
@@ -105,10 +107,10 @@ export function pauseMs(deaths: number, random: number): number {
   return Math.floor(random * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (deaths - 2)));
 }
 
-function whenDead(life: Life, now: Now): Step {
+function whenDead(life: Life, now: Now, { maxDeathsPerMinute, brokenMs }: BreakerLimits): Step {
   const died = { ...life, deathsMs: [...life.deathsMs, now.ms] };
-  if (died.deathsMs.length < MOST_DEATHS) return become(died, { kind: 'idle' });
-  return become(died, { kind: 'broken', untilMs: now.ms + BROKEN_MS });
+  if (died.deathsMs.length < maxDeathsPerMinute) return become(died, { kind: 'idle' });
+  return become(died, { kind: 'broken', untilMs: now.ms + brokenMs });
 }
 
 function whenBroken(life: Life, untilMs: number, now: Now): Step {

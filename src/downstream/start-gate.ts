@@ -1,6 +1,7 @@
 // How many servers are started at the same time: few processes, because each of them keeps a core busy while it loads;
 // many connections, because they only wait. Who takes long gives its turn away, so that one that hangs holds up nobody.
 
+import type { Counters } from '../core/counters.ts';
 import type { Clock } from '../util/clock.ts';
 
 /** A turn lasts no longer. */
@@ -9,20 +10,27 @@ const TURN_MS = 3_000;
 export class StartGate {
   readonly #most: number;
   readonly #clock: Clock;
+  readonly #counters: Pick<Counters, 'startsQueued'>;
   #taken = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(most: number, clock: Clock) {
+  constructor(most: number, { clock, counters }: { clock: Clock; counters: Pick<Counters, 'startsQueued'> }) {
     this.#most = most;
     this.#clock = clock;
+    this.#counters = counters;
   }
 
   /** Calls `start` when it may, with what is to be called once it has started, or could not be. */
   enter(start: (leave: () => void) => void): void {
     if (this.#taken >= this.#most) {
-      this.#waiting.push(() => this.enter(start));
+      this.#counters.startsQueued++;
+      this.#waiting.push(() => this.#enter(start));
       return;
     }
+    this.#enter(start);
+  }
+
+  #enter(start: (leave: () => void) => void): void {
     this.#taken++;
     let isInside = true;
     const leave = (): void => {

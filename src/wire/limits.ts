@@ -16,6 +16,10 @@ export interface Limits {
   readonly maxWaitingBytesPerServer: number;
   /** Bytes that a client has not taken, before it may ask nothing new; at three times that it is cut off. */
   readonly maxQueuedBytesPerClient: number;
+  /** Bytes that a server has not taken, before requests wait for it here, and who tells it more is not read. */
+  readonly maxQueuedBytesPerServer: number;
+  /** Resources that one client has subscribed to on one server: their URIs, and some bytes for each. */
+  readonly maxSubscribedBytesPerClient: number;
   /** How long a client may take nothing of what is queued for it. */
   readonly stallTimeoutMs: number;
   /** From connecting to `initialize`. */
@@ -27,11 +31,26 @@ export interface Limits {
   readonly progressExtendsTimeout: boolean;
   /** How long a call may take in all, however much progress it makes. */
   readonly maxCallMs: number;
+  /** Questions of one server that are not answered, and questions to one client. */
+  readonly maxQuestions: number;
+  /** How long a question is held until it is certain whom it is for. */
+  readonly questionHeldMs: number;
+  /** How long a client may take for its answer to one: it may be a person's. */
+  readonly questionTimeoutMs: number;
+  /** Tasks of one server, before the oldest are forgotten. */
+  readonly maxTasksPerServer: number;
   /** Instances of one server, before clients wait for each other's conversations with it. */
   readonly maxInstancesPerServer: number;
   /** Servers that are being started at the same time: processes, and connections to remote ones. */
   readonly maxLocalStarts: number;
   readonly maxRemoteStarts: number;
+  /** Deaths of an instance within a minute, at which it counts as broken, and how long it is left alone then. */
+  readonly maxDeathsPerMinute: number;
+  readonly brokenMs: number;
+  /** How long a process that was told to go may go on after SIGTERM. */
+  readonly termGraceMs: number;
+  /** Servers that have connected by themselves. */
+  readonly maxDialIns: number;
   /** How long a server may run without any client, where its definition does not say. */
   readonly idleMs: number;
   /** How long a client that can resume may be away before its session is given up. */
@@ -57,15 +76,25 @@ export const DEFAULT_LIMITS: Limits = {
   maxWaitingBytesPerClient: MIB,
   maxWaitingBytesPerServer: 512 * MIB,
   maxQueuedBytesPerClient: 16 * MIB,
+  maxQueuedBytesPerServer: MIB,
+  maxSubscribedBytesPerClient: MIB,
   stallTimeoutMs: 10_000,
   handshakeTimeoutMs: 5_000,
   startTimeoutMs: 30_000,
   callTimeoutMs: 30_000,
   progressExtendsTimeout: true,
   maxCallMs: 600_000,
+  maxQuestions: 256,
+  questionHeldMs: 20_000,
+  questionTimeoutMs: 600_000,
+  maxTasksPerServer: 10_000,
   maxInstancesPerServer: 8,
   maxLocalStarts: 4,
   maxRemoteStarts: 32,
+  maxDeathsPerMinute: 5,
+  brokenMs: 30_000,
+  termGraceMs: 3_000,
+  maxDialIns: 256,
   idleMs: 600_000,
   resumeGraceMs: 30_000,
   maxParkedClients: 4096,

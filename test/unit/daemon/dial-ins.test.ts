@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { validate } from '../../../src/config/schema.ts';
 import { DialIns } from '../../../src/daemon/dial-ins.ts';
 import { DialInDecisions } from '../../../src/local/dial-in-decisions.ts';
+import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
 import { TestLink } from '../../support/core-in-memory.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -32,6 +33,8 @@ function deskWith(file: object, defined: readonly string[] = []) {
     policy: () => config.discovery.policy,
     isDefined: (name) => defined.includes(name),
     changed: () => void changes++,
+    maxDialIns: DEFAULT_LIMITS.maxDialIns,
+    counters: { dialInsRefused: 0 },
     clock: new FakeClock(),
     logger: { ...quiet, warn: (_, fields) => void warnings.push(String(fields?.fault)) },
   });

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  BROKEN_MS,
   type Life,
   type LifeEffect,
   type LifeEvent,
@@ -9,6 +8,9 @@ import {
   pauseMs,
   transition,
 } from '../../../src/downstream/lifecycle.ts';
+import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
+
+const { brokenMs: BROKEN_MS } = DEFAULT_LIMITS;
 
 /** Lets events happen at their times; the effects, in order. */
 function live(
@@ -17,7 +19,7 @@ function live(
 ): { life: Life; effects: LifeEffect[] } {
   let life = NEWBORN;
   const effects = events.map(([event, ms]) => {
-    const step = transition(life, event, { ms, random });
+    const step = transition(life, event, { ms, random }, DEFAULT_LIMITS);
     life = step.life;
     return step.effect;
   });
@@ -88,7 +90,8 @@ describe('an instance', () => {
     const { life, effects } = live([...deaths(5), ['needed', 100], ['needed', BROKEN_MS], ['needed', BROKEN_MS + 4]]);
     expect(effects.slice(-3)).toEqual(['refuse', 'refuse', 'launch']);
     expect(life.state.kind).toBe('starting');
-    const next = (event: LifeEvent) => transition(life, event, { ms: BROKEN_MS + 5, random: 0 }).life.state;
+    const next = (event: LifeEvent) =>
+      transition(life, event, { ms: BROKEN_MS + 5, random: 0 }, DEFAULT_LIMITS).life.state;
     expect(next('opened').kind).toBe('ready');
     expect(next('died')).toEqual({ kind: 'broken', untilMs: 2 * BROKEN_MS + 5 });
   });
@@ -183,7 +186,7 @@ describe('an instance', () => {
             if (what === 'timer' && life.state.kind !== 'waiting') continue;
             if (what === 'died' || what === 'refused' || what === 'gone') processes--;
             if (what === 'opened' || what === 'refused' || what === 'died') isWaitedFor = false;
-            const { life: next, effect } = transition(life, what, { ms, random });
+            const { life: next, effect } = transition(life, what, { ms, random }, DEFAULT_LIMITS);
             if (what === 'needed' && next.state.kind !== 'ready') isWaitedFor = true;
             if (effect === 'launch') processes++;
             if (effect === 'refuse') isWaitedFor = false;
