@@ -25,6 +25,7 @@ function deskWith(file: object, defined: readonly string[] = []) {
   const warnings: string[] = [];
   const decisions = new DialInDecisions({}, home);
   let changes = 0;
+  const counters = { dialInsRefused: 0 };
   const { config } = validate(file, (path) => path);
   const quiet = { debug: () => undefined, info: () => undefined, error: () => undefined };
   const dialIns = new DialIns({
@@ -34,7 +35,7 @@ function deskWith(file: object, defined: readonly string[] = []) {
     isDefined: (name) => defined.includes(name),
     changed: () => void changes++,
     maxDialIns: DEFAULT_LIMITS.maxDialIns,
-    counters: { dialInsRefused: 0 },
+    counters,
     clock: new FakeClock(),
     logger: { ...quiet, warn: (_, fields) => void warnings.push(String(fields?.fault)) },
   });
@@ -43,7 +44,7 @@ function deskWith(file: object, defined: readonly string[] = []) {
     for (const task of tasks.splice(0)) task();
     await new Promise(setImmediate);
   };
-  return { dialIns, decisions, link, settle, warnings, changes: () => changes };
+  return { dialIns, counters, decisions, link, settle, warnings, changes: () => changes };
 }
 
 const dirty = { mcpServers: { own: { command: 'c' } }, dialIn: { ide: { description: 'd', timeoutMs: 7 } } };
@@ -108,9 +109,15 @@ describe('a name', () => {
 });
 
 test('so many may be connected and no more', () => {
-  const { dialIns, link } = deskWith({});
-  for (let n = 0; n < 256; n++) dialIns.take(`s${n}`, link(), PROGRAM);
+  const { dialIns, counters, link } = deskWith({});
+  const { maxDialIns } = DEFAULT_LIMITS;
+  for (let n = 0; n < maxDialIns; n++) {
+    dialIns.admit(`s${n}`);
+    dialIns.take(`s${n}`, link(), PROGRAM);
+  }
+  expect(counters.dialInsRefused).toBe(0);
   expect(() => dialIns.admit('one-more')).toThrow('256 servers already');
+  expect(counters.dialInsRefused).toBe(1);
 });
 
 test.each(['', 'x', '[]', '{"version":2,"decisions":{}}', '{"version":1,"decisions":{"notes":"yes"}}'])(
