@@ -24,7 +24,19 @@ export function statusText(report: StatusReport): string {
     ...notesOn(instances),
     ...waitingNotes(report.dialledIn),
   ].map((note) => `! ${printable(note)}\n`);
-  return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n\n${shown}${notes.join('')}`;
+  const counters = countersText(report.counters);
+  return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${counters}\n${shown}${notes.join('')}`;
+}
+
+/** Those that say how much there was to do, not what went wrong or was too much. */
+const ORDINARY: ReadonlySet<string> = new Set([
+  ...['clientsAccepted', 'sessionsResumed', 'requests', 'responses', 'cancelled', 'messages', 'letters'],
+  ...['serverStarts', 'serversDialledIn', 'idleStops'],
+]);
+
+function countersText(counters: StatusReport['counters']): string {
+  const others = Object.entries(counters).filter(([name, count]) => count > 0 && !ORDINARY.has(name));
+  return others.length === 0 ? '' : `counters: ${others.map(([name, count]) => `${name} ${count}`).join(', ')}\n`;
 }
 
 /** Whichever of its pauses it is in: it does not run, because it could not be started or has died. */

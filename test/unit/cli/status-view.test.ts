@@ -34,6 +34,11 @@ test('the status says who runs, and with which config', () => {
   ]);
 });
 
+test('the status counts what was too much or went wrong, and not what is ordinary', () => {
+  const counters = { requests: 9, serverBusy: 2, timeouts: 0, clientsPaused: 1 };
+  expect(shown({ counters }).slice(1, 4)).toEqual(['config: /c.json', 'counters: serverBusy 2, clientsPaused 1', '']);
+});
+
 test('the status says how many clients are away', () => {
   expect(shown({ parked: 2 })[0]).toMatch(/clients: 3 \(2 of them away\)$/);
 });
