@@ -10,7 +10,7 @@ import type { Counters } from '../../../src/core/counters.ts';
 import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/wire/limits.ts';
-import { CoreInMemory, type CoreOptions, type TestClient } from '../../support/core-in-memory.ts';
+import { CoreInMemory, type CoreOptions, type Message, type TestClient } from '../../support/core-in-memory.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
 
@@ -386,4 +386,63 @@ describe('a client is', () => {
     expect(await silent({ cutOffSilentClients: true }, 15 * TICK)).toEqual([2, 1]);
     expect(await silent({ cutOffSilentClients: false }, 60 * TICK)).toEqual([2, 0]);
   });
+});
+
+describe('a client that tells a server more than it takes is not read', () => {
+  const large = 'x'.repeat(100_000);
+  const limits = { maxQueuedBytesPerServer: 70_000 };
+
+  test('be it in cancellations', async () => {
+    const core = new CoreInMemory({ limits });
+    const client = await core.ready();
+    await calls(core, client, 1);
+    core.server().link?.block();
+    client.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1, reason: large } });
+    await core.settle();
+    expect(client.link.isPaused).toBe(true);
+    core.server().link?.unblock();
+    expect(client.link.isPaused).toBe(false);
+    expect(core.server().cancelled).toHaveLength(1);
+  });
+
+  test('be it in answers to its questions', async () => {
+    const core = new CoreInMemory({ limits });
+    const client = await asked(core, 1);
+    const [question] = client.notifications('elicitation/create');
+    core.server().link?.block();
+    client.say({ jsonrpc: '2.0', id: question?.id, result: { action: 'accept', content: { large } } });
+    await core.settle();
+    expect(client.link.isPaused).toBe(true);
+    core.server().link?.unblock();
+    expect(client.link.isPaused).toBe(false);
+  });
+});
+
+test('calls that were given up count for their server until it has done with them', async () => {
+  const core = new CoreInMemory({ limits: { maxInFlightPerServer: 2 } });
+  const client = await core.ready(ASKABLE);
+  await calls(core, client, 2);
+  for (const id of [1, 2]) client.cancel(id);
+  client.call(3);
+  await core.settle();
+  const sent = (method: string): Message[] => core.server().requests.filter((request) => request.method === method);
+  expect([sent('tools/call').length, core.counters.waitedForServer]).toEqual([2, 1]);
+  for (const { id } of sent('ping')) core.server().say({ jsonrpc: '2.0', id, result: {} });
+  await core.settle();
+  expect(sent('tools/call')).toHaveLength(3);
+});
+
+test('a subscription that was taken back leaves room for another', async () => {
+  const core = new CoreInMemory({ limits: { maxSubscribedBytesPerClient: 300 } });
+  const client = await core.ready();
+  for (const [id, method, uri] of [
+    [1, 'subscribe', 'x:1'],
+    [2, 'subscribe', 'x:2'],
+    [3, 'unsubscribe', 'x:1'],
+    [4, 'subscribe', 'x:2'],
+  ])
+    client.say({ jsonrpc: '2.0', id, method: `resources/${method}`, params: { uri } });
+  await core.settle();
+  expect(client.received.map(({ id, error }) => [id, error?.data?.code])).toEqual([[2, 'REQUEST_REFUSED']]);
+  expect(core.server().requests.map(({ params }) => params?.uri)).toEqual(['x:1', 'x:1', 'x:2']);
 });
