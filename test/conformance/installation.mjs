@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodePackage } from '../support/node-package.mjs';
 
 const DIR = fileURLToPath(new URL('../../node_modules/.cache/conformance/', import.meta.url));
 const RECORD = join(DIR, 'installed.json');
@@ -16,12 +17,6 @@ const isNodeNewEnough = () => {
   const [major, minor] = process.versions.node.split('.').map(Number);
   return major > NEEDED_NODE[0] || (major === NEEDED_NODE[0] && minor >= NEEDED_NODE[1]);
 };
-
-/** The package that is a Node for this machine and nothing else; the package `node` would run a script to fetch it. */
-function nodePackage() {
-  const name = process.platform === 'darwin' && process.arch === 'arm64' ? 'node-bin' : 'node';
-  return `${name}-${process.platform}-${process.arch}`;
-}
 
 const inside = (name, path) => join(DIR, 'node_modules', name, path);
 

@@ -1,0 +1,200 @@
+// The package as others get it: packed, installed without a script, typed, and started on each line of Node.
+
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { installGlobally, nodeOf, type Packed, pack } from '../support/installed-package.ts';
+import { ROOT, tempDir } from '../support/test-daemon.ts';
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+let packed: Packed;
+let prefix: string;
+let installed: string;
+
+beforeAll(async () => {
+  const dir = tempDir();
+  packed = await pack(dir);
+  prefix = join(dir, 'prefix');
+  installed = await installGlobally(packed.file, prefix);
+});
+
+function run(command: string, args: string[], options: { cwd?: string; env?: object; input?: string } = {}) {
+  return new Promise<Ended>((resolve) => {
+    const env = { ...process.env, ...options.env };
+    const child = execFile(command, args, { cwd: options.cwd ?? ROOT, env }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
+    );
+    child.stdin?.on('error', () => undefined).end(options.input ?? '');
+  });
+}
+
+/** The installed command by its name, for somebody whose first `node` is this one. */
+function user(nodeDir: string) {
+  const home = tempDir();
+  const path = [join(prefix, 'bin'), nodeDir, process.env.PATH].join(delimiter);
+  const env = { PATH: path, HOME: home, MCP_BRIDGE_SOCKET: join(home, 'b.sock') };
+  return (args: string[], input = '') => run('mcp-bridge', args, { cwd: home, env, input });
+}
+
+const bin = (name: string) => join(ROOT, 'node_modules/.bin', name);
+
+describe('what is packed', () => {
+  test('holds what is needed and nothing of how it is built or tested', () => {
+    const kept = /^(?:dist|config|docs)\/|^(?:package\.json|README\.md|LICENSE|CONTRIBUTING\.md)$/;
+    expect(packed.files.filter(({ path }) => !kept.test(path))).toEqual([]);
+    for (const path of ['dist/mcp-bridge.cjs', 'dist/types/client/index.d.ts', 'config/mcp-bridge.schema.json'])
+      expect(packed.files.map((file) => file.path)).toContain(path);
+  });
+
+  test('is as small as its page says', () => {
+    const page = readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8');
+    const [, most, mostUnpacked, mostInstalled] =
+      /at most (\d+) kB to fetch, ([\d.]+) MB\s+unpacked and (\d+) MB with all that it needs/.exec(page) ?? [];
+    expect(packed.bytes).toBeLessThan(Number(most) * 1e3);
+    expect(packed.unpackedBytes).toBeLessThan(Number(mostUnpacked) * 1e6);
+    expect(bytesBelow(installed)).toBeLessThan(Number(mostInstalled) * 1e6);
+  });
+
+  test.each([
+    ['publint', () => ['run', packed.file, '--strict']],
+    // `require` of a module is what Node 20.19 and newer do; the oldest way to resolve knows no exports.
+    ['attw', () => [packed.file, '--profile', 'esm-only', '--no-definitely-typed', '--no-color']],
+  ])('%s finds nothing wrong with it', async (linter, args) => {
+    const { code, stdout, stderr } = await run(bin(linter), args());
+    expect(code, `${stdout}${stderr}`).toBe(0);
+  });
+});
+
+describe('what is installed', () => {
+  test('has no script that would have to run', () => {
+    const hooks = ['preinstall', 'install', 'postinstall'];
+    const withScripts = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+      .filter((path) => /(?:^|node_modules\/(?:@[^/]+\/)?[^/]+\/)(?:package\.json|binding\.gyp)$/.test(path))
+      .filter((path) => path.endsWith('.gyp') || hooks.some((hook) => scriptsOf(join(installed, path))[hook]));
+    expect(withScripts).toEqual([]);
+  });
+
+  test('says how each verb is used', async () => {
+    const mcpBridge = user(dirname(process.execPath));
+    const { stdout } = await mcpBridge(['--help']);
+    const verbs = [...stdout.matchAll(/^ {2}mcp-bridge ([a-z]+)/gm)].map(([, verb]) => verb as string);
+    expect(verbs).toEqual(expect.arrayContaining(['serve', 'connect', 'doctor']));
+    for (const verb of verbs) {
+      const help = await mcpBridge([verb, '--help']);
+      expect(help, verb).toMatchObject({ code: 0, stderr: '' });
+      expect(help.stdout).toContain(`mcp-bridge ${verb}`);
+    }
+  });
+
+  test.each(['node16', 'nodenext', 'bundler'])('has types for all that it exports: %s', async (moduleResolution) => {
+    const dir = tempDir();
+    mkdirSync(join(dir, 'node_modules'));
+    symlinkSync(installed, join(dir, 'node_modules/mcp-bridge'));
+    writeFileSync(join(dir, 'consumer.mts'), CONSUMER);
+    const compilerOptions = {
+      module: moduleResolution === 'bundler' ? 'esnext' : moduleResolution,
+      moduleResolution,
+      target: 'es2022',
+      lib: ['es2022', 'dom'], // the SDK's types name some of a browser's
+      types: ['node'],
+      typeRoots: [join(ROOT, 'node_modules/@types')],
+      strict: true,
+      noEmit: true,
+      skipLibCheck: moduleResolution !== 'nodenext', // what we have written is the same in all three
+    };
+    writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['consumer.mts'] }));
+    const { code, stdout } = await run(bin('tsc'), ['-p', dir]);
+    expect(stdout).toBe('');
+    expect(code).toBe(0);
+  });
+
+  test('can be imported, and required', async () => {
+    const dir = tempDir();
+    mkdirSync(join(dir, 'node_modules'));
+    symlinkSync(installed, join(dir, 'node_modules/mcp-bridge'));
+    const names = ['client', 'discovery', 'registry'];
+    const imported = names.map((name) => `await import('mcp-bridge/${name}')`).join();
+    const required = names.map((name) => `require('mcp-bridge/${name}')`).join();
+    const show = (list: string) => `console.log([${list}].map((m) => Object.keys(m).sort().join()).join(';'))`;
+    const asModule = await run(process.execPath, ['--input-type=module', '-e', show(imported)], { cwd: dir });
+    const asScript = await run(process.execPath, ['--no-warnings', '-e', show(required)], { cwd: dir });
+    expect(asModule.stdout).toContain('connectToBridge');
+    expect(asScript.stdout).toBe(asModule.stdout);
+  });
+});
+
+describe.each(['this', 22, 24] as const)('Node: %s', (line) => {
+  test('serves, connects, calls and stops', async () => {
+    const nodeDir = line === 'this' ? dirname(process.execPath) : await nodeOf(line);
+    if (line !== 'this') expect((await run(join(nodeDir, 'node'), ['-v'])).stdout).toMatch(`v${line}.`);
+    const mcpBridge = user(nodeDir);
+    const served = mcpBridge(['serve']);
+    const first = await mcpBridge(['connect', '--server', 'example'], CONVERSATION);
+    expect(first.stderr).toBe('');
+    expect(first.stdout).toContain('"id":2');
+    // Shared with the client before, so it is the second visitor.
+    expect(await mcpBridge(['call', 'example', 'visitors'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('2'),
+    });
+    expect((await mcpBridge(['search', 'add', 'numbers'])).stdout).toContain('example');
+    expect((await mcpBridge(['status'])).stdout).toContain('example');
+    expect(await mcpBridge(['stop'])).toMatchObject({ code: 0 });
+    const { code, stderr } = await served;
+    expect(stderr).toContain('listening on');
+    expect(code).toBe(0);
+    // Nobody serves now: the relay starts a daemon by itself.
+    expect((await mcpBridge(['connect', '--server', 'example'], CONVERSATION)).stdout).toContain('"id":2');
+    expect(await mcpBridge(['stop'])).toMatchObject({ code: 0 });
+  });
+});
+
+const CONVERSATION = `${[
+  '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}',
+  '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+  '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"visitors"}}',
+].join('\n')}\n`;
+
+/** Uses what each entry exports; where a type is wrong or missing it does not compile. */
+const CONSUMER = `
+import { type BridgeError, BridgeServerTransport, BridgeTransport, connectToBridge, messageTo } from 'mcp-bridge/client';
+import { type Discovery, discoverServers, nodeDiscoveryHost } from 'mcp-bridge/discovery';
+import { listServers, registerServer } from 'mcp-bridge/registry';
+
+const transport = new BridgeTransport({ clientId: 'me', view: 'all' });
+transport.on('lost', ({ reason }) => reason.toUpperCase());
+export const client = await connectToBridge({ name: 'me', version: '1' });
+const { tools } = await client.listTools();
+export const names: string[] = tools.map(({ name }) => name);
+export const code = (error: BridgeError): string => error.code;
+export const ide = new BridgeServerTransport({ name: 'ide' });
+messageTo('reviewer', 'review/start', { branch: 'main' });
+const { platform, env } = process;
+const self = { bins: [], packages: [], endpoints: [] };
+const found: Discovery = await discoverServers(nodeDiscoveryHost({ platform, homedir: '/', cwd: '/', env, self }));
+export const ids: string[] = found.servers.map(({ id }) => id);
+export const { id } = await registerServer({ name: 'notes', url: 'http://localhost:1/mcp' });
+export const pids: number[] = (await listServers()).servers.map(({ pid }) => pid);
+// @ts-expect-error a view is a text
+new BridgeTransport({ view: 5 });
+// @ts-expect-error there is no such option
+await listServers({ nowhere: true });
+`;
+
+function scriptsOf(file: string): Record<string, string> {
+  if (!file.endsWith('package.json')) return {};
+  return (JSON.parse(readFileSync(file, 'utf8')) as { scripts?: Record<string, string> }).scripts ?? {};
+}
+
+function bytesBelow(dir: string): number {
+  let bytes = 0;
+  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) bytes += statSync(join(entry.parentPath, entry.name)).size;
+  return bytes;
+}
