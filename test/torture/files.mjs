@@ -102,6 +102,32 @@ export const files = {
     return 'served without a file';
   },
 
+  async 'an audit log that is put aside under load'(place, { isShort }) {
+    const count = isShort ? 2000 : 30_000;
+    const file = place.path('audit.jsonl');
+    const config = place.config({ audit: { file, maxBytes: 65_536, keep: 1000 } });
+    const daemons = await Promise.all([place.daemon({ config }), place.daemon({ config })]);
+    const peers = await Promise.all(times(20, (i) => daemons[i % 2].peer()));
+    for (let n = 0; n < count / 20; n++) await Promise.all(peers.map((peer) => peer.call('echo', { text: `${n}` })));
+    for (const daemon of daemons) assert.equal((await daemon.status()).audit.lost, 0);
+    for (const daemon of daemons) await daemon.stop();
+    const parts = readdirSync(place.dir).filter((name) => /^audit\.jsonl(?:\.\d+)?$/.test(name));
+    assert(parts.length > 2, 'it was put aside');
+    const lines = parts.flatMap((name) => {
+      // What is gathered is written whole: each daemon may go beyond by what it has gathered.
+      assert(
+        statSync(place.path(name)).size <= 65_536 + 2 * 262_144,
+        `${name} has ${statSync(place.path(name)).size} bytes`,
+      );
+      return readFileSync(place.path(name), 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    });
+    assert.equal(lines.filter(({ outcome, tool }) => outcome === 'ok' && tool === 'echo').length, count);
+    return `${count} calls of two daemons, each one line, in ${parts.length} files`;
+  },
+
   async 'no descriptors left'(place, { isShort }) {
     const daemon = await place.daemon({ shell: 'ulimit -n 100' });
     const count = isShort ? 150 : 300;

@@ -5,7 +5,8 @@ import { files } from './files.mjs';
 import { flow } from './flow.mjs';
 import { processes } from './processes.mjs';
 import { protocol } from './protocol.mjs';
+import { resuming } from './resuming.mjs';
 import { soak } from './soak.mjs';
 import { startAndStop } from './start-and-stop.mjs';
 
-export const themes = { 'start and stop': startAndStop, files, flow, processes, protocol, faults, soak };
+export const themes = { 'start and stop': startAndStop, files, flow, processes, protocol, resuming, faults, soak };

@@ -105,6 +105,30 @@ export const startAndStop = {
     return '100 of 100 answered before the end';
   },
 
+  async 'clients that come at the instant of idle exit'(place, { isShort }) {
+    const rounds = isShort ? 8 : 100;
+    const config = place.config({ daemon: { idleExitMs: 100 } });
+    const path = place.newPath('sock');
+    let served = 0;
+    let turnedAway = 0;
+    const visit = async () => {
+      const peer = await Peer.open(path).catch(() => undefined);
+      if (peer === undefined) return turnedAway++; // No daemon: it would start one.
+      const hello = await peer.soon(peer.begin());
+      assert(hello.result !== undefined, `who has found a daemon is served: ${JSON.stringify(hello)}`);
+      assert.equal(textOf(await peer.soon(peer.call('echo', { text: 'x' }))), 'x');
+      peer.close();
+      return served++;
+    };
+    for (let round = 0; round < rounds; round++) {
+      const daemon = await place.daemon({ config, path, args: ['--autostarted'] });
+      await delay(90 + (round % 20) * 6);
+      await Promise.all(times(5, visit));
+      assert.equal((await place.ended(daemon)).code, 0);
+    }
+    return `${served} served, ${turnedAway} found no daemon, none was dropped`;
+  },
+
   async 'umask 000'(place) {
     const daemon = await place.daemon({ shell: 'umask 000', config: place.config() });
     const peer = await daemon.peer();
