@@ -76,6 +76,7 @@ export interface TestStatus {
     calls: number;
     leftOut: boolean;
   }[];
+  readonly dialledIn: readonly { readonly name: string; readonly state: string }[];
   readonly counters: Record<string, number>;
   readonly configFaults: readonly string[];
   readonly definitionFaults: readonly string[];
