@@ -11,6 +11,12 @@ const ACTIONS = ['install', 'uninstall', 'status'] as const;
 export function withRunningVerbs(parser: Argv, does: Does): Argv {
   return parser
     .command(
+      'demo',
+      'Show in some seconds what the bridge does, with real parts and none of yours',
+      (y) => y,
+      does(async (values: object, host) => (await import('./demo/demo.ts')).demo(values, host)),
+    )
+    .command(
       'announce <name>',
       'Register a server that runs and cannot do so itself, for everyone to find',
       (y) => y.positional('name', { type: 'string', describe: 'What it is called' }).options(ANNOUNCE),

@@ -22,6 +22,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   import: '',
   install: '',
   uninstall: 'CLIENT',
+  demo: '',
   announce: 'NAME --url URL',
   service: 'install|uninstall|status',
   auth: 'NAME',

@@ -1,0 +1,68 @@
+// `mcp-bridge demo`: it does what it says, and leaves nothing.
+
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { PROGRAM, ROOT, runCommand, tempDir, untilGone } from '../support/test-daemon.ts';
+
+const home = tempDir();
+const env = { HOME: home, TMPDIR: tempDir(), MCP_BRIDGE_SOCKET: `${home}/mine.sock` };
+
+/** The processes of a demonstration, and its socket, by what it says. */
+function partsOf(said: string): { pids: number[]; socket: string } {
+  const socket = /process \d+, at (\S+)/.exec(said)?.[1] ?? '';
+  return { pids: [...said.matchAll(/(?:process |pid )(\d+)/g)].map(([, pid]) => Number(pid)), socket };
+}
+
+test('three clients share a server, find, call, write to each other, and outlive its death; nothing is left', async () => {
+  const { code, stdout, stderr } = await runCommand(['demo'], { env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const [first, second, ...more] = [...stdout.matchAll(/One process, (\d+), serves all 3/g)].map(([, pid]) => pid);
+  expect(more).toEqual([]);
+  expect(first).not.toBe(second);
+  expect(stdout).toContain(`kill -9 ${first}\n`);
+  expect(stdout.match(new RegExp(`answered by process ${first}: [123]$`, 'gm'))).toHaveLength(3);
+  expect(stdout.match(new RegExp(`answered by process ${second}: [123]$`, 'gm'))).toHaveLength(3);
+  expect(stdout).toContain('found: add of the server example');
+  expect(stdout).toContain('a: 20, b: 22}: 42');
+  expect(stdout).toMatch(/reviewer reads a message from writer: /);
+  expect(stdout).toMatch(/What to do next:\n {2}mcp-bridge discover/);
+  expect(stdout).not.toContain('\u001b');
+  const { pids, socket } = partsOf(stdout);
+  expect(pids.length).toBeGreaterThan(6);
+  await Promise.all(pids.map(untilGone));
+  expect(existsSync(dirname(socket))).toBe(false);
+  expect(readdirSync(home)).toEqual([]);
+});
+
+test('Ctrl-C in the midst of it ends all of it', async () => {
+  const child = spawn(process.execPath, [PROGRAM, 'demo'], { env: { ...process.env, ...env }, cwd: home });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    if (!said.includes('1. Three') && (said + chunk).includes('1. Three')) child.kill('SIGINT');
+    said += chunk;
+  });
+  const code = await new Promise((resolve) => child.once('exit', resolve));
+  expect(code).toBe(130);
+  const { pids, socket } = partsOf(said);
+  await Promise.all(pids.map(untilGone));
+  expect([existsSync(dirname(socket)), readdirSync(home)]).toEqual([false, []]);
+});
+
+test('where a part does not work it says so, and fails', async () => {
+  const without = tempDir();
+  cpSync(dirname(PROGRAM), join(without, 'dist'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(without, 'node_modules'));
+  rmSync(join(without, 'dist/example-server.js'));
+  const child = spawn(process.execPath, [join(without, 'dist/mcp-bridge.cjs'), 'demo'], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [said, complaints] = [text(child.stdout), text(child.stderr)];
+  const code = await new Promise((resolve) => child.once('exit', resolve));
+  expect([code, await complaints]).toEqual([1, expect.stringMatching(/^mcp-bridge: .*Server example/)]);
+  expect(await said).not.toContain('One process');
+  expect(readdirSync(env.TMPDIR)).toEqual([]);
+});
