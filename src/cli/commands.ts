@@ -5,12 +5,13 @@ import type { DecideValues } from './approve.ts';
 import type { AttachValues } from './attach.ts';
 import type { AuthValues } from './auth.ts';
 import type { ConfigValues } from './config.ts';
-import { clients, reload, start, status, stop } from './daemon-verbs.ts';
+import { clients, reload, type StatusValues, start, status, stop } from './daemon-verbs.ts';
 import type { DiscoverValues } from './discover.ts';
 import type { DoctorValues } from './doctor.ts';
 import { withEditingVerbs } from './editing-verbs.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import type { WhereValues } from './locate.ts';
 import {
   APPROVE,
   ATTACH,
@@ -25,6 +26,8 @@ import {
   REJECT,
   SEND,
   SERVE,
+  STATUS,
+  TOP,
   WHERE,
 } from './options.ts';
 import type { PolicyValues } from './policy.ts';
@@ -33,6 +36,7 @@ import { withRunningVerbs } from './running-verbs.ts';
 import type { SendValues } from './send.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
 import { checkVerb, usageError } from './usage.ts';
+import type { WatchValues } from './watch.ts';
 
 const SERVER_NAME = 'A name, an id, an alias, or CLIENT:NAME';
 const NAMES = { type: 'string', array: true, describe: SERVER_NAME } as const;
@@ -132,7 +136,26 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
       (y) => y.positional('name', { type: 'string', describe: 'The server' }).options(AUTH),
       does(async (values: AuthValues, host) => (await import('./auth.ts')).auth(values, host)),
     )
-    .command('status', 'Show the daemon and its servers', (y) => y.options(LISTING), does(status))
+    .command(
+      'status',
+      'Show the daemon and its servers',
+      (y) => y.options(STATUS),
+      does(async (values: StatusValues & WatchValues, host) =>
+        values.watch === true ? (await import('./watch.ts')).watch(values, host) : status(values, host),
+      ),
+    )
+    .command(
+      'top',
+      'Show the daemon, its servers and clients, again and again; the same as status --watch',
+      (y) => y.options(TOP),
+      does(async (values: WatchValues, host) => (await import('./watch.ts')).watch(values, host)),
+    )
+    .command(
+      'metrics',
+      'Print what the daemon has counted, for Prometheus',
+      (y) => y.options(WHERE),
+      does(async (values: WhereValues, host) => (await import('./metrics.ts')).metrics(values, host)),
+    )
     .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
     .command(
       'attach <name>',

@@ -2,6 +2,7 @@
 
 import { type ClientReport, ControlClient, type ReloadReport, type StatusReport } from '../client/control-client.ts';
 import { startDaemon } from '../client/start-daemon.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate, placeOf, type WhereValues } from './locate.ts';
@@ -40,7 +41,15 @@ export async function stop(values: WhereValues, host: CliHost): Promise<number> 
   return DONE;
 }
 
-export async function status(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
+export interface StatusValues extends WhereValues {
+  readonly json?: boolean | undefined;
+  readonly watch?: boolean | undefined;
+  readonly interval?: string | undefined;
+}
+
+export async function status(values: StatusValues, host: CliHost): Promise<number> {
+  if (values.interval !== undefined)
+    throw new BridgeError('USAGE', '--interval goes with --watch', { hint: 'See: mcp-bridge status --help' });
   const report = await ask<StatusReport>(values, host, 'bridge/status');
   if (values.json === true) return printJson(report, host);
   host.stdout.write(statusText(report));

@@ -89,6 +89,14 @@ export const LISTING = {
   json: { type: 'boolean', describe: 'Print JSON, for scripts' },
 } as const satisfies Options;
 
+const INTERVAL = { type: 'string', describe: 'Seconds between two looks; else 1' } as const;
+export const TOP = { ...LISTING, interval: INTERVAL } as const satisfies Options;
+export const STATUS = {
+  ...LISTING,
+  watch: { type: 'boolean', describe: 'Show it again and again, until q or Ctrl-C' },
+  interval: INTERVAL,
+} as const satisfies Options;
+
 export const CONFIG = { config: WHERE.config, json: LISTING.json } as const satisfies Options;
 export const DOCTOR = { ...LISTING, 'mcp-client-id': CONNECT['mcp-client-id'] } as const satisfies Options;
 export const SEND = {

@@ -18,12 +18,7 @@ export function statusText(report: StatusReport): string {
     `${i.restarts}`,
   ]);
   const shown = table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows);
-  const notes = [
-    ...faultsOf(report),
-    ...auditNotes(report),
-    ...notesOn(instances),
-    ...waitingNotes(report.dialledIn),
-  ].map((note) => `! ${printable(note)}\n`);
+  const notes = notesOf(report).map((note) => `! ${printable(note)}\n`);
   const counters = countersText(report.counters);
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${counters}\n${shown}${notes.join('')}`;
 }
@@ -37,6 +32,11 @@ const ORDINARY: ReadonlySet<string> = new Set([
 function countersText(counters: StatusReport['counters']): string {
   const others = Object.entries(counters).filter(([name, count]) => count > 0 && !ORDINARY.has(name));
   return others.length === 0 ? '' : `counters: ${others.map(([name, count]) => `${name} ${count}`).join(', ')}\n`;
+}
+
+/** Everything that is wrong. */
+export function notesOf(report: StatusReport): string[] {
+  return [...faultsOf(report), ...auditNotes(report), ...notesOn(report.instances), ...waitingNotes(report.dialledIn)];
 }
 
 /** Whichever of its pauses it is in: it does not run, because it could not be started or has died. */

@@ -27,6 +27,8 @@ export const VERBS: Readonly<Record<string, string>> = {
   service: 'install|uninstall|status',
   auth: 'NAME',
   status: '',
+  top: '',
+  metrics: '',
   clients: '',
   attach: 'NAME -- COMMAND…',
   send: 'CLIENT METHOD',

@@ -13,6 +13,7 @@ export type {
   ChangesReport,
   ClientReport,
   DialledInReport,
+  LatencyReport,
   RefreshReport,
   ReloadReport,
   ServerRefresh,

@@ -97,6 +97,7 @@ export class Backend implements SlotOwner {
       ...context,
       server,
       known,
+      meter: context.meters.of(server),
       contended: ports.contended,
       released: () => this.callBacks.callEnded(),
     });

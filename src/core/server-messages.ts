@@ -15,6 +15,7 @@ import { Splice } from '../wire/splice.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
 import type { CallBacks } from './call-backs.ts';
+import type { CallMeters } from './call-meter.ts';
 import type { Counters } from './counters.ts';
 import { extend } from './deadline.ts';
 import {
@@ -37,6 +38,7 @@ export interface BackendContext {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly logger: Logger;
+  readonly meters: CallMeters;
   /** Undefined if no calls are recorded. */
   readonly audit?: AuditTrail | undefined;
   /** Cuts a client off that does not take what is meant for it. */

@@ -8,6 +8,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
+import type { CallMeter } from './call-meter.ts';
 import type { Counters } from './counters.ts';
 import { cancelNotice } from './era/era-2025.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -36,6 +37,7 @@ export interface SlotTableOptions {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly known: KnownServer;
+  readonly meter: CallMeter;
   /** A client waits for the end of another one's conversation. */
   readonly contended: (session: Session) => void;
   /** A call that was given up is over at the server too. */
@@ -46,6 +48,7 @@ export class SlotTable {
   readonly #server: string;
   readonly #limits: Limits;
   readonly #counters: Counters;
+  readonly #meter: CallMeter;
   #outbox: Outbox | undefined;
   #nextId = 1;
   readonly #sent = new Map<number, Slot>();
@@ -61,10 +64,11 @@ export class SlotTable {
   readonly lane: Lane;
   readonly givenUp: GivenUpCalls;
 
-  constructor({ server, limits, counters, known, contended, released }: SlotTableOptions) {
+  constructor({ server, limits, counters, known, meter, contended, released }: SlotTableOptions) {
     this.#server = server;
     this.#limits = limits;
     this.#counters = counters;
+    this.#meter = meter;
     this.#contended = contended;
     this.lane = new Lane(known);
     this.givenUp = new GivenUpCalls((slot) => {
@@ -157,6 +161,7 @@ export class SlotTable {
     const slot = this.#sent.get(downId);
     if (slot === undefined) return undefined;
     this.#sent.delete(downId);
+    this.#meter.answered(slot.sentTicks, hasResult);
     if (hasResult || slot.wasAskedBack) this.lane.learn(slot); // an error says nothing of what it asks otherwise
     this.lane.leave(slot);
     return slot;
@@ -230,8 +235,10 @@ export class SlotTable {
   }
 
   #forget(slot: Slot): void {
-    if (slot.downId !== 0) this.#sent.delete(slot.downId);
-    else if (this.#waiting.remove(slot.session, slot)) this.#takeUnsent(slot);
+    if (slot.downId !== 0) {
+      this.#sent.delete(slot.downId);
+      this.#meter.unanswered();
+    } else if (this.#waiting.remove(slot.session, slot)) this.#takeUnsent(slot);
     if (slot.hasLane) this.givenUp.add(slot);
   }
 
@@ -268,6 +275,7 @@ export class SlotTable {
     this.#sent.clear();
     for (const slot of lost) {
       this.lane.leave(slot);
+      this.#meter.unanswered();
       if (slot.again === undefined) this.fail(slot, error);
       else this.#unsend(slot, slot.again);
     }
@@ -319,6 +327,7 @@ export class SlotTable {
   #send(outbox: Outbox, slot: Slot, { b, start, end }: Frame, read: Envelope): void {
     const downId = this.#nextId++;
     slot.downId = downId;
+    slot.sentTicks = this.#meter.now();
     this.#sent.set(downId, slot);
     slot.session.sentCount++;
     this.sentInAll++;

@@ -53,6 +53,8 @@ export class Slot {
   again: Frame | undefined;
   /** Our own id towards the server; 0 until it was sent. It is the progress token too. */
   downId = 0;
+  /** When it was sent, by its server's meter. */
+  sentTicks = 0;
   /** What is called, where that matters: see lane.ts. */
   call = '';
   hasLane = false;

@@ -10,6 +10,7 @@ import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { ToolFinder } from '../catalog/tool-finder.ts';
 import type { Config } from '../config/schema.ts';
 import { Agents } from '../core/agents/agents.ts';
+import { CallMeters, LATENCY_BOUNDS_MS } from '../core/call-meter.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
 import type { Session } from '../core/session.ts';
@@ -20,7 +21,7 @@ import { Listener } from '../local/listener.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import type { ClientReport, ReloadReport, StatusReport } from '../wire/control-report.ts';
+import type { ClientReport, MemoryReport, ReloadReport, StatusReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
@@ -56,6 +57,7 @@ export interface DaemonOptions {
   /** The version and what the program was made of. */
   readonly build: string;
   readonly pid: number;
+  readonly memory: () => MemoryReport;
   /** Whether nobody has asked for it but a client that needed one: then it ends when nobody uses it. */
   readonly isAutostarted: boolean;
   /** Called when the daemon is to stop. */
@@ -76,6 +78,7 @@ export class Daemon {
   readonly #options: DaemonOptions;
   readonly #startedMs = systemClock.now();
   readonly #counters = new Counters();
+  readonly #meters = new CallMeters(systemClock);
   readonly #turn = new FlushTurn();
   readonly #guard = new OrphanGuard();
   readonly #definitions: Definitions;
@@ -303,7 +306,10 @@ export class Daemon {
       uptimeMs: Math.round(systemClock.now() - this.#startedMs),
       clients: this.#connections.clients().length,
       parked: this.#connections.parkedCount,
+      memory: this.#options.memory(),
       instances: this.#pool.report(),
+      latencies: this.#meters.report(),
+      latencyBoundsMs: LATENCY_BOUNDS_MS,
       dialledIn: this.#dialIns.report(),
       counters: { ...this.#counters },
       configFile: finder.config.file ?? null,
@@ -355,6 +361,7 @@ export class Daemon {
         limits,
         counters,
         logger,
+        meters: this.#meters,
         audit: this.#audit,
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
       },

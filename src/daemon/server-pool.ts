@@ -242,6 +242,7 @@ export class ServerPool implements ServerDirectory {
         sessions: backend.sessions.size,
         restarts: instance.restarts,
         calls: backend.calls,
+        inFlight: backend.openSlots,
         leftOut: server.isLeftOut,
         lastError: instance.lastError ?? null,
       },
@@ -256,4 +257,13 @@ export class ServerPool implements ServerDirectory {
   }
 }
 
-const NOTHING_RUNS = { pid: null, state: 'idle', sessions: 0, restarts: 0, calls: 0, leftOut: false, lastError: null };
+const NOTHING_RUNS = {
+  pid: null,
+  state: 'idle',
+  sessions: 0,
+  restarts: 0,
+  calls: 0,
+  inFlight: 0,
+  leftOut: false,
+  lastError: null,
+};

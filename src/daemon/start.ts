@@ -97,6 +97,10 @@ export async function serve(options: ServeOptions): Promise<void> {
     build: options.build,
     isAutostarted: options.isAutostarted,
     pid: process.pid,
+    memory: () => {
+      const { rss, heapUsed } = process.memoryUsage();
+      return { residentBytes: rss, heapBytes: heapUsed };
+    },
     onStopRequested: (reason) => stopRequested.resolve(reason),
   });
   const signalled = untilSignal();

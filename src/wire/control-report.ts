@@ -7,10 +7,30 @@ export interface InstanceReport {
   readonly sessions: number;
   readonly restarts: number;
   readonly calls: number;
+  /** Requests that are not answered yet. */
+  readonly inFlight: number;
   /** Whether joined lists were made without it, because it has not answered. */
   readonly leftOut: boolean;
   /** Why it could not be started, or has gone, when that happened last. */
   readonly lastError: string | null;
+}
+
+/** How long a server takes for its answers, since the daemon has started. */
+export interface LatencyReport {
+  readonly server: string;
+  /** How many answers took as long as each of `latencyBoundsMs` at most, and longer than the one before; the last, longer. */
+  readonly buckets: readonly number[];
+  readonly sumMs: number;
+  /** Answers among them that were errors. */
+  readonly errors: number;
+  /** Requests besides that were given up, or that the server has died over. */
+  readonly unanswered: number;
+}
+
+/** Of the daemon's own process. */
+export interface MemoryReport {
+  readonly residentBytes: number;
+  readonly heapBytes: number;
 }
 
 export interface AuditReport {
@@ -47,7 +67,10 @@ export interface StatusReport {
   readonly clients: number;
   /** Those of them that are away, and may come back. */
   readonly parked: number;
+  readonly memory: MemoryReport;
   readonly instances: readonly InstanceReport[];
+  readonly latencies: readonly LatencyReport[];
+  readonly latencyBoundsMs: readonly number[];
   readonly dialledIn: readonly DialledInReport[];
   readonly counters: Readonly<Record<string, number>>;
   readonly configFile: string | null;

@@ -48,6 +48,7 @@ const inMemory: OpenBridge = (file) => {
     version: '0.0.0-test',
     build: '0.0.0-test+1',
     isAutostarted: false,
+    memory: () => ({ residentBytes: 0, heapBytes: 0 }),
     pid: process.pid,
     onStopRequested: () => undefined,
   });

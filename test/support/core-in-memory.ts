@@ -9,6 +9,7 @@ import { type AgentSettings, DEFAULT_AGENTS } from '../../src/core/agents/agent-
 import { Agents } from '../../src/core/agents/agents.ts';
 import type { AuditTrail } from '../../src/core/audit-trail.ts';
 import type { Backend } from '../../src/core/backend.ts';
+import { CallMeters } from '../../src/core/call-meter.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
 import type { DialInDesk } from '../../src/core/handshake.ts';
@@ -465,6 +466,7 @@ const NOBODY_DIALS_IN: DialInDesk = {
 
 export class CoreInMemory {
   readonly clock = new FakeClock();
+  readonly meters = new CallMeters(this.clock);
   readonly counters = new Counters();
   readonly limits: Limits;
   readonly manager: ConnectionManager;
@@ -482,6 +484,7 @@ export class CoreInMemory {
       limits,
       counters,
       logger: silent,
+      meters: this.meters,
       audit: options.audit,
       cutOff: (session: Session, reason: string) => this.manager.cutOff(session, reason),
     };

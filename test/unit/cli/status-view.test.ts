@@ -3,7 +3,16 @@ import { statusText } from '../../../src/cli/status-view.ts';
 import type { StatusReport } from '../../../src/client/control-client.ts';
 import type { AuditReport } from '../../../src/wire/control-report.ts';
 
-const RUNS = { pid: 7, state: 'ready', sessions: 1, restarts: 0, calls: 2, leftOut: false, lastError: null };
+const RUNS = {
+  pid: 7,
+  state: 'ready',
+  sessions: 1,
+  restarts: 0,
+  calls: 2,
+  inFlight: 0,
+  leftOut: false,
+  lastError: null,
+};
 const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0 };
 
 function shown(more: Partial<StatusReport>): string[] {
@@ -17,6 +26,9 @@ function shown(more: Partial<StatusReport>): string[] {
     clients: 3,
     counters: {},
     dialledIn: [],
+    memory: { residentBytes: 1, heapBytes: 1 },
+    latencies: [],
+    latencyBoundsMs: [],
   };
   const nothing = { instances: [], configFile: '/c.json', configFaults: [], definitionFaults: [], audit: null };
   return statusText({ ...report, ...nothing, ...more })

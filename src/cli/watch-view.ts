@@ -1,0 +1,91 @@
+// What `status --watch` shows of a moment: the daemon, its servers, who is connected.
+
+import type { ClientReport, StatusReport } from '../client/control-client.ts';
+import { answersIn, quantile, shownMs, since } from './latency.ts';
+import { notesOf } from './status-view.ts';
+import { duration, printable, table } from './table.ts';
+
+export interface Moment {
+  readonly atMs: number;
+  readonly status: StatusReport;
+  readonly clients: readonly ClientReport[];
+  /** Of servers, by the pids of their instances; empty where nobody can know. */
+  readonly memory: ReadonlyMap<number, number>;
+}
+
+/** What is counted from: rates since the last look, latencies over a longer time, as calls are rare. */
+export interface Earlier {
+  readonly last: Moment | undefined;
+  readonly first: Moment | undefined;
+}
+
+export function momentLines(now: Moment, earlier: Earlier): string[] {
+  const { pid, version, socketPath, uptimeMs, clients, parked, memory, counters } = now.status;
+  const away = parked > 0 ? ` (${parked} of them away)` : '';
+  const requests = rate(counters.requests ?? 0, earlier.last?.status.counters.requests, now, earlier.last);
+  const lines = [
+    printable(`mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}`),
+    `clients: ${clients}${away}   requests: ${requests}   memory: ${shownBytes(memory.residentBytes)}`,
+    '',
+    ...serverLines(now, earlier),
+  ];
+  if (now.clients.length > 0) lines.push('', ...clientLines(now.clients));
+  return [...lines, ...notesOf(now.status).map((note) => printable(`! ${note}`))];
+}
+
+function serverLines(now: Moment, { last, first }: Earlier): string[] {
+  const { instances, latencies, latencyBoundsMs } = now.status;
+  const rows = instances.map((instance, i) => {
+    // Latencies are those of all instances: they stand at the first.
+    const isFirst = instances.findIndex(({ server }) => server === instance.server) === i;
+    const latency = latencies.find(({ server }) => server === instance.server);
+    const latest = latency && since(latencyIn(first, instance.server), latency);
+    const bytes = now.memory.get(instance.pid ?? -1);
+    const answers = latency && rate(answersIn(latency), answersBefore(last, instance.server), now, last);
+    const share = (of: number): string => (isFirst && latest ? shownMs(quantile(of, latest, latencyBoundsMs)) : '');
+    return [
+      instance.server,
+      instance.lastError !== null && instance.state !== 'ready' ? 'failed' : instance.state,
+      `${instance.pid ?? '-'}`,
+      `${instance.sessions}`,
+      `${instance.calls}`,
+      isFirst ? (answers ?? '-') : '',
+      `${instance.inFlight}`,
+      share(0.5),
+      share(0.99),
+      bytes === undefined ? '-' : shownBytes(bytes),
+    ];
+  });
+  const head = ['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RATE', 'IN FLIGHT', 'P50', 'P99', 'MEMORY'];
+  return table(head, rows).trimEnd().split('\n');
+}
+
+const latencyIn = (moment: Moment | undefined, name: string) =>
+  moment?.status.latencies.find(({ server }) => server === name);
+
+function answersBefore(moment: Moment | undefined, name: string): number | undefined {
+  const latency = latencyIn(moment, name);
+  return latency === undefined ? moment && 0 : answersIn(latency);
+}
+
+function clientLines(clients: readonly ClientReport[]): string[] {
+  const rows = clients.map((client) => [
+    client.clientId,
+    `${client.name} ${client.version}`.trim(),
+    client.view,
+    client.state,
+    `${client.inFlight}`,
+  ]);
+  return table(['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'IN FLIGHT'], rows).trimEnd().split('\n');
+}
+
+/** How many there were a second since the last look. */
+function rate(count: number, before: number | undefined, now: Moment, last: Moment | undefined): string {
+  if (before === undefined || last === undefined || now.atMs <= last.atMs) return '-';
+  const each = ((count - before) * 1000) / (now.atMs - last.atMs);
+  return `${each >= 10 || each === 0 ? Math.round(each) : each.toFixed(1)}/s`;
+}
+
+export function shownBytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(bytes < 10 * 1024 * 1024 ? 1 : 0)} MB`;
+}

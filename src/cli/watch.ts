@@ -1,0 +1,94 @@
+// `mcp-bridge status --watch`, `mcp-bridge top`: what the daemon does, again and again, also across its restarts. On a
+// terminal it is written over; a pipe gets one snapshot after the other.
+
+import { type ClientReport, ControlClient, type StatusReport } from '../client/control-client.ts';
+import { residentBytesOfGroups } from '../local/process-table.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { sleep } from '../util/sleep.ts';
+import { DONE } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+import { LiveScreen } from './live-screen.ts';
+import { locate, type WhereValues } from './locate.ts';
+import { printable } from './table.ts';
+import { wrongUsage } from './tool-session.ts';
+import { type Moment, momentLines } from './watch-view.ts';
+
+export interface WatchValues extends WhereValues {
+  readonly json?: boolean | undefined;
+  readonly interval?: string | undefined;
+}
+
+const DEFAULT_INTERVAL_S = 1;
+const LONGEST_INTERVAL_S = 86_400;
+/** Latencies are those of the last minute. */
+const WINDOW_MS = 60_000;
+const KEYS = 'q ends';
+
+export async function watch(values: WatchValues, host: CliHost): Promise<number> {
+  const intervalMs = 1000 * intervalOf(values.interval);
+  const { path } = await locate(values, host);
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  const screen = new LiveScreen(host);
+  screen.once('ended', end);
+  host.onEnd(end);
+  const moments = new Moments();
+  screen.open();
+  try {
+    while (!ending.signal.aborted) {
+      const lines = await look(path, host, moments, values.json === true);
+      if (ending.signal.aborted) break;
+      screen.show(screen.isTerminal ? [...lines, '', KEYS] : lines);
+      await sleep(intervalMs, ending.signal).catch(() => undefined);
+    }
+  } finally {
+    screen.close();
+  }
+  return DONE;
+}
+
+function intervalOf(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_INTERVAL_S;
+  const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : 0;
+  if (seconds >= 0.1 && seconds <= LONGEST_INTERVAL_S) return seconds;
+  throw wrongUsage('status', `--interval is a number of seconds, from 0.1 to ${LONGEST_INTERVAL_S}`);
+}
+
+/** The lines of this moment; where no daemon answers, the one that says so. */
+async function look(path: string, host: CliHost, moments: Moments, asJson: boolean): Promise<string[]> {
+  let client: ControlClient | undefined;
+  try {
+    client = await ControlClient.open(path, host.version);
+    const status = await client.call<StatusReport>('bridge/status');
+    const clients = await client.call<ClientReport[]>('bridge/connections');
+    if (asJson) return [JSON.stringify({ ...status, connections: clients })];
+    const pids = new Set(status.instances.flatMap(({ pid }) => pid ?? []));
+    const connected = clients.filter(({ view }) => view !== 'control');
+    const now = { atMs: performance.now(), status, clients: connected, memory: residentBytesOfGroups(pids) };
+    return momentLines(now, moments.add(now));
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    moments.forget();
+    if (asJson) return [JSON.stringify({ error: { code: error.code, message: error.message } })];
+    return [printable(`${error.message}; waiting for it to come back`)];
+  } finally {
+    client?.close();
+  }
+}
+
+/** Those of the last minute, all of one daemon. */
+class Moments {
+  #kept: Moment[] = [];
+
+  add(now: Moment): { last: Moment | undefined; first: Moment | undefined } {
+    if (this.#kept.at(-1)?.status.pid !== now.status.pid) this.forget();
+    const last = this.#kept.at(-1);
+    this.#kept = [...this.#kept.filter(({ atMs }) => now.atMs - atMs <= WINDOW_MS), now];
+    const first = this.#kept[0];
+    return { last, first: first === now ? undefined : first };
+  }
+
+  forget(): void {
+    this.#kept = [];
+  }
+}

@@ -1,0 +1,79 @@
+// How long servers take for their answers: counted in buckets that are there from the start. A request costs two readings of
+// the clock and allocates nothing; time spent waiting here for its turn is not the server's, and not in it.
+
+import type { Clock } from '../util/clock.ts';
+import type { LatencyReport } from '../wire/control-report.ts';
+
+/** Upper bounds of the buckets, each included; what took longer is in one more. */
+export const LATENCY_BOUNDS_MS: readonly number[] = [
+  0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 300_000,
+];
+
+/** A moment is a small integer, which is kept without a box; so many wrap around after almost six hours. */
+const TICKS_PER_MS = 100;
+const LAST = LATENCY_BOUNDS_MS.length;
+const boundsInTicks = Float64Array.from(LATENCY_BOUNDS_MS, (bound) => bound * TICKS_PER_MS);
+
+export class CallMeter {
+  readonly #clock: Clock;
+  readonly #counts = new Float64Array(LAST + 1);
+  readonly #sumTicks = new Float64Array(1);
+  #errors = 0;
+  #unanswered = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A moment to measure from. */
+  now(): number {
+    return (this.#clock.now() * TICKS_PER_MS) | 0;
+  }
+
+  /** The server has answered what it was sent at that moment. */
+  answered(sentTicks: number, hasResult: boolean): void {
+    const ticks = Math.max(0, (this.now() - sentTicks) | 0);
+    let bucket = 0;
+    while (bucket < LAST && ticks > (boundsInTicks[bucket] ?? 0)) bucket++;
+    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
+    this.#sumTicks[0] = (this.#sumTicks[0] ?? 0) + ticks;
+    if (!hasResult) this.#errors++;
+  }
+
+  /** What it was sent was given up, or it has died over it. */
+  unanswered(): void {
+    this.#unanswered++;
+  }
+
+  report(server: string): LatencyReport {
+    return {
+      server,
+      buckets: [...this.#counts],
+      sumMs: (this.#sumTicks[0] ?? 0) / TICKS_PER_MS,
+      errors: this.#errors,
+      unanswered: this.#unanswered,
+    };
+  }
+}
+
+/** One for each name: those of its instances, and of namesakes in other directories, are added up. */
+export class CallMeters {
+  readonly #clock: Clock;
+  readonly #meters = new Map<string, CallMeter>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  of(server: string): CallMeter {
+    const known = this.#meters.get(server);
+    if (known !== undefined) return known;
+    const meter = new CallMeter(this.#clock);
+    this.#meters.set(server, meter);
+    return meter;
+  }
+
+  report(): LatencyReport[] {
+    return [...this.#meters].map(([server, meter]) => meter.report(server));
+  }
+}

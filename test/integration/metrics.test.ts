@@ -1,0 +1,74 @@
+// `mcp-bridge metrics`, read as strictly as the format is written; and what monitoring sends along with calls.
+
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { metricsText } from '../../src/cli/metrics.ts';
+import type { StatusReport } from '../../src/wire/control-report.ts';
+import { parsePrometheus } from '../support/prometheus-parser.ts';
+import { textOf } from '../support/raw-client.ts';
+import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+
+test('what the daemon has counted is in it, in a form that the strictest reader takes', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+  const client = await daemon.client({ 'mcp-bridge/view': 'server:fixture' });
+  for (let id = 1; id <= 5; id++) await client.callTool(id, 'echo', { text: 'x' });
+  const { code, stdout, stderr } = await runCommand(['metrics'], { env: { MCP_BRIDGE_SOCKET: daemon.path } });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const metrics = parsePrometheus(stdout);
+  const status = (await daemon.status()) as unknown as StatusReport;
+
+  for (const name of metrics.keys()) expect(name).toMatch(/^mcp_bridge_/);
+  const labels = new Set([...metrics.values()].flatMap(({ samples }) => samples.flatMap((s) => Object.keys(s.labels))));
+  expect([...labels].sort()).toEqual(['le', 'server']);
+  const figureOf = (name: string, labels = {}): number | undefined =>
+    metrics.get(name)?.samples.find((sample) => JSON.stringify(sample.labels) === JSON.stringify(labels))?.value;
+  expect(figureOf('mcp_bridge_up')).toBe(1);
+  expect(figureOf('mcp_bridge_clients')).toBe(1);
+  expect(figureOf('mcp_bridge_requests_total')).toBeGreaterThanOrEqual(6);
+  for (const key of Object.keys(status.counters)) {
+    const words = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    expect(metrics.get(`mcp_bridge_${words}_total`)?.type).toBe('counter');
+  }
+  expect(figureOf('mcp_bridge_server_instances', { server: 'fixture' })).toBe(1);
+  if (process.platform === 'linux')
+    expect(figureOf('mcp_bridge_server_resident_memory_bytes', { server: 'fixture' })).toBeGreaterThan(1_000_000);
+
+  const histogram = metrics.get('mcp_bridge_request_duration_seconds');
+  const own = histogram?.samples.filter(({ labels }) => labels.server === 'fixture') ?? [];
+  expect(own.find(({ name }) => name.endsWith('_count'))?.value).toBe(5);
+  expect(own.find(({ name }) => name.endsWith('_sum'))?.value).toBeGreaterThan(0);
+
+  const odd = 'o"d\\d\nname';
+  const renamed = status.instances.map((instance) => ({ ...instance, server: odd }));
+  const [instances] = [parsePrometheus(metricsText({ ...status, instances: renamed }, new Map()))].map(
+    (parsed) => parsed.get('mcp_bridge_server_instances')?.samples,
+  );
+  expect(instances).toMatchObject([{ labels: { server: odd }, value: 1 }]);
+  client.destroy();
+  await daemon.stop();
+});
+
+test('where no daemon runs that is a figure, and none is started', async () => {
+  const socket = join(tempDir(), 'b.sock');
+  const { code, stdout } = await runCommand(['metrics', '--mcp-bridge-socket', socket]);
+  expect([code, [...parsePrometheus(stdout)].map(([name, { samples }]) => [name, samples[0]?.value])]).toEqual([
+    0,
+    [['mcp_bridge_up', 0]],
+  ]);
+  expect(parsePrometheus(metricsText(undefined, new Map())).size).toBe(1);
+});
+
+test('traceparent, tracestate and baggage of a call reach the server as they were sent', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+  const client = await daemon.client({ 'mcp-bridge/view': 'server:fixture' });
+  const _meta = {
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    tracestate: 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE',
+    baggage: 'userId=alice',
+  };
+  const meta = `"_meta":${JSON.stringify(_meta).replaceAll(':"', ' : "')}`;
+  client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"raw",${meta},"arguments":{}}}`);
+  expect(textOf(await client.answerTo(1))).toContain(meta);
+  client.destroy();
+  await daemon.stop();
+});

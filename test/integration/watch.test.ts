@@ -1,0 +1,119 @@
+// `mcp-bridge status --watch` and `top`, in a pipe and on a terminal.
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { fixtureServer, PROGRAM, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+
+interface Watching {
+  readonly child: ChildProcessWithoutNullStreams;
+  said(): string;
+  /** Until it shows this, from where it was looked for last. */
+  until(pattern: RegExp): Promise<string>;
+  readonly ended: Promise<number | null>;
+}
+
+function watching(program: string, args: readonly string[]): Watching {
+  const child = spawn(program, args, { env: { ...process.env, TERM: 'xterm' } });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  let from = 0;
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk.replaceAll('\u001b', '␛');
+  });
+  return {
+    child,
+    said: () => said,
+    ended: new Promise((resolve) => child.once('close', resolve)),
+    async until(pattern) {
+      for (;;) {
+        const found = pattern.exec(said.slice(from));
+        if (found !== null) {
+          from += found.index + found[0].length;
+          return found[0];
+        }
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+  };
+}
+
+const program = (...args: string[]) => watching(process.execPath, [PROGRAM, ...args]);
+const onTerminal = (rows: number, columns: number, ...args: string[]) =>
+  watching('python3', [
+    join(ROOT, 'test/fixtures/terminal.py'),
+    ...[`${rows}`, `${columns}`, process.execPath, PROGRAM],
+    ...args,
+  ]);
+
+test('a pipe gets plain snapshots, with what has happened between them, across a restart of the daemon', async () => {
+  const dir = tempDir();
+  const config = { mcpServers: { fixture: fixtureServer() } };
+  const daemon = await TestDaemon.start(config, { dir });
+  const shown = program('top', '--interval', '0.1', '--mcp-bridge-socket', daemon.path);
+  await shown.until(/pid \d+, up .*\nclients: 0 {3}requests: - {3}memory: \d/);
+  const client = await daemon.client({ 'mcp-bridge/clientId': 'me' });
+  let id = 0;
+  const params = { name: 'echo', arguments: { text: 'x' } };
+  const calls = setInterval(() => client.send({ jsonrpc: '2.0', id: ++id, method: 'tools/call', params }), 5);
+  await shown.until(/^fixture +ready +\d+ +1 +\d+ +[\d.]+\/s +\d+ +[\d.]+ ms +[\d.]+ ms +(?:\d|-)/m);
+  await shown.until(/^me +raw 1 +server:fixture +ready/m);
+  clearInterval(calls);
+  client.destroy();
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  await shown.until(/^No mcp-bridge runs at .*; waiting for it to come back$/m);
+  const next = await TestDaemon.start(config, { dir });
+  await shown.until(new RegExp(`pid ${next.pid}, `));
+  expect(shown.said()).not.toContain('␛');
+  shown.child.kill('SIGINT');
+  expect(await shown.ended).toBe(0);
+  await next.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+test('whoever reads the pipe may go, and scripts get a line of JSON each time', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+  const json = program('status', '--watch', '--json', '--interval', '0.1', '--mcp-bridge-socket', daemon.path);
+  const [line = ''] = [await json.until(/.+\n/)];
+  expect(JSON.parse(line)).toMatchObject({ pid: daemon.pid, connections: [], latencies: [] });
+  json.child.stdout.destroy();
+  expect(await json.ended).toBe(0);
+  await daemon.stop();
+});
+
+test.each([
+  ['q', 'q'],
+  ['Ctrl-C', '\\x03'],
+])('a terminal is written over, follows its size, and is as it was after %s', async (_, key) => {
+  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+  const shown = onTerminal(20, 60, 'status', '--watch', '--interval', '0.1', '--mcp-bridge-socket', daemon.path);
+  await shown.until(/␛\[\?1049h␛\[\?25l/);
+  const screen = await shown.until(/␛\[H(?:.|\s)*?␛\[J/);
+  expect(screen).toContain('q ends');
+  expect(widest(screen)).toBe(60);
+  shown.child.stdin.write('resize 3 30\n');
+  const small = await shown.until(/␛\[H(?:␛\[K[^\n␛]{0,30}\r\n){2}␛\[K[^\n␛]{0,30}(?=␛\[H)/);
+  expect(widest(small)).toBe(30);
+  shown.child.stdin.write(`type ${key}\n`);
+  await shown.until(/␛\[\?25h␛\[\?1049l/);
+  let told = '';
+  shown.child.stderr.on('data', (chunk) => {
+    told += chunk;
+  });
+  expect([await shown.ended, told]).toEqual([0, 'restored\n']);
+  await daemon.stop();
+});
+
+function widest(screen: string): number {
+  const lines = screen.replace(/␛\[[HKJ]/g, '').split('\r\n');
+  return Math.max(...lines.map(({ length }) => length));
+}
+
+test('an interval that is none is told, and only what watches takes one', async () => {
+  const wrong = await runCommand(['top', '--interval', '0']);
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--interval is a number of seconds') });
+  const alone = await runCommand(['status', '--interval', '2']);
+  expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining('--interval goes with --watch') });
+});
