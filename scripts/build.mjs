@@ -76,3 +76,5 @@ await Promise.all([
 // The types of what can be imported, for those who do.
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
 chmodSync('dist/mcp-bridge.cjs', 0o755);
+// What it says of itself, for `man mcp-bridge`.
+await import('./man-page.mjs');

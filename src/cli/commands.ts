@@ -4,6 +4,7 @@ import yargs, { type Argv } from 'yargs';
 import type { DecideValues } from './approve.ts';
 import type { AttachValues } from './attach.ts';
 import type { AuthValues } from './auth.ts';
+import type { CompletionValues } from './completion/completion.ts';
 import type { ConfigValues } from './config.ts';
 import { clients, reload, type StatusValues, start, status, stop } from './daemon-verbs.ts';
 import type { DiscoverValues } from './discover.ts';
@@ -16,6 +17,7 @@ import {
   APPROVE,
   ATTACH,
   AUTH,
+  COMPLETION,
   CONFIG,
   CONNECT,
   DISCOVER,
@@ -36,6 +38,7 @@ import { withRunningVerbs } from './running-verbs.ts';
 import type { SendValues } from './send.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
 import { checkVerb, usageError } from './usage.ts';
+import { examplesText, NAMES as NAMES_FOR_SHELLS, SHELLS, verbOf } from './verb-table.ts';
 import type { WatchValues } from './watch.ts';
 
 const SERVER_NAME = 'A name, an id, an alias, or CLIENT:NAME';
@@ -72,7 +75,11 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
     .fail((message, error) => {
       throw error ?? usageError(message, own);
     })
-    .parseAsync();
+    .parseAsync(withoutDash(own), {}, (_error, _values, help) => {
+      if (help === '') return;
+      const examples = own.includes('--version') ? '' : examplesText(verbOf(own) ?? '');
+      host.stdout.write(`${help}\n${examples === '' ? '' : `\n${examples}\n`}`);
+    });
   return exitCode;
 }
 
@@ -163,8 +170,7 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
       (y) =>
         y
           .positional('name', { type: 'string', describe: 'What others are to know it by', demandOption: true })
-          .options(ATTACH)
-          .example('$0 attach notes -- node notes-server.js', ''),
+          .options(ATTACH),
       does(async (values: AttachValues, host) => (await import('./attach.ts')).attach(values, line, host)),
     )
     .command(
@@ -175,9 +181,7 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
           .positional('to', { type: 'string', describe: 'The client', demandOption: true })
           .positional('method', { type: 'string', describe: 'What to ask it' })
           .positional('arguments', { type: 'string', array: true, describe: 'KEY=VALUE, or KEY:=JSON' })
-          .options(SEND)
-          .example('$0 send reviewer review/start branch=main', '')
-          .example("$0 send reviewer --message 'The build is green'", ''),
+          .options(SEND),
       does(async ({ arguments: pairs = [], ...values }: SendValues, host) =>
         (await import('./send.ts')).send({ ...values, arguments: [...pairs, ...line] }, host),
       ),
@@ -207,6 +211,18 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
       'Say which bridge is used here and why, and what is wrong with it',
       (y) => y.options(DOCTOR),
       does(async (values: DoctorValues, host) => (await import('./doctor.ts')).doctor(values, host)),
+    )
+    .command(
+      'completion <what> [server]',
+      'Print what makes a shell complete this command; or the names of servers, or of the tools of one',
+      (y) =>
+        y
+          .positional('what', { choices: [...SHELLS, ...NAMES_FOR_SHELLS], describe: 'The shell, or the names' })
+          .positional('server', { type: 'string', describe: 'Whose tools' })
+          .options(COMPLETION),
+      does(async (values: CompletionValues, host) =>
+        (await import('./completion/completion.ts')).completion(values, host),
+      ),
     )
     .command('serve', 'Run the daemon in the foreground', (y) => y.options(SERVE), elsewhere)
     .command(

@@ -98,7 +98,12 @@ export const STATUS = {
 } as const satisfies Options;
 
 export const CONFIG = { config: WHERE.config, json: LISTING.json } as const satisfies Options;
-export const DOCTOR = { ...LISTING, 'mcp-client-id': CONNECT['mcp-client-id'] } as const satisfies Options;
+export const DOCTOR = {
+  ...LISTING,
+  'mcp-client-id': CONNECT['mcp-client-id'],
+  start: { type: 'boolean', describe: 'Have each server started too, one after the other' },
+} as const satisfies Options;
+export const COMPLETION = WHERE;
 export const SEND = {
   ...LISTING,
   params: { type: 'string', describe: 'The params, as JSON' },

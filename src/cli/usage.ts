@@ -2,6 +2,8 @@
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
+import { optionMeant } from './arguments.ts';
+import { VERB_TABLE } from './verb-table.ts';
 
 /** Each verb with what it cannot do without. */
 export const VERBS: Readonly<Record<string, string>> = {
@@ -38,6 +40,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   upgrade: '',
   reload: '',
   doctor: '',
+  completion: 'SHELL',
   serve: '',
   connect: '',
 };
@@ -46,6 +49,7 @@ const NEEDED: Readonly<Record<string, string>> = {
   NAME: 'a server',
   CLIENT: 'a client',
   SERVER: 'a server and one of its tools',
+  SHELL: 'a shell: bash, zsh or fish',
   'install|uninstall|status': 'what to do',
 };
 
@@ -86,7 +90,11 @@ export function usageError(message: string, args: readonly string[]): BridgeErro
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ') ?? [];
   const options = args.map((arg) => arg.split('=')[0] ?? '').filter((arg) => /^--?[^-]/.test(arg));
   const wrong = options.find((option) => unknown.includes(option.replace(/^--?/, '')));
-  return wrongUsage(wrong === undefined ? message : `Unknown option ${wrong}`, needs === undefined ? '' : verb);
+  if (wrong === undefined) return wrongUsage(message, needs === undefined ? '' : verb);
+  return wrongUsage(
+    `Unknown option ${wrong}${optionMeant(wrong, VERB_TABLE[verb]?.options)}`,
+    needs === undefined ? '' : verb,
+  );
 }
 
 function wrongUsage(problem: string, verb = ''): BridgeError {

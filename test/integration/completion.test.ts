@@ -1,0 +1,106 @@
+// Completion as bash does it, the man page, and what is suggested instead of a word that does not exist.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { VERBS } from '../../src/cli/usage.ts';
+import { VERB_TABLE } from '../../src/cli/verb-table.ts';
+import { fixtureServer, PROGRAM, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+
+test('each verb has its options and examples in the table that shells and help use', async () => {
+  expect(Object.keys(VERB_TABLE).sort()).toEqual(Object.keys(VERBS).sort());
+  for (const [verb, { options, examples }] of Object.entries(VERB_TABLE)) {
+    const { stdout } = await runCommand([...verb.split(' '), '--help']);
+    const shown = [...stdout.matchAll(/^ {2,6}(?:-h, )?--([\w-]+) {2}/gm)].map(([, name]) => name);
+    expect([verb, shown.filter((name) => name !== 'help' && name !== 'version').sort()]).toEqual([
+      verb,
+      Object.keys(options).sort(),
+    ]);
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) expect(stdout).toContain(example);
+  }
+}, 60_000);
+
+describe('bash', () => {
+  let daemon: TestDaemon;
+  let bin: string;
+  beforeAll(async () => {
+    daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer(), notes: fixtureServer() } });
+    bin = tempDir();
+    symlinkSync(PROGRAM, join(bin, 'mcp-bridge'));
+  });
+  afterAll(() => daemon.stop());
+
+  /** What Tab shows behind these words, the last of which is being written. */
+  function offered(...words: string[]): string[] {
+    const script = `
+      source <(mcp-bridge completion bash)
+      COMP_WORDS=(mcp-bridge "$@"); COMP_CWORD=$#
+      _mcp_bridge
+      printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', ...words], {
+      encoding: 'utf8',
+      cwd: ROOT,
+      env: { ...process.env, PATH: `${bin}:${process.env.PATH}`, MCP_BRIDGE_SOCKET: daemon.path },
+    });
+    expect(stderr).toBe('');
+    return stdout.split('\n').filter(Boolean);
+  }
+
+  test('verbs, their second words, options, and what these take', () => {
+    expect(offered('sta')).toEqual(['status', 'start']);
+    expect(offered('policy', '')).toEqual(['explain']);
+    expect(offered('status', '--w')).toEqual(['--watch']);
+    expect(offered('config', 'check', '--c')).toEqual(['--config']);
+    expect(offered('serve', '--log-level', 'd')).toEqual(['debug']);
+    expect(offered('service', '')).toEqual(['install', 'uninstall', 'status']);
+    expect(offered('status', '--config', 'package.js')).toEqual(['package.json']);
+    expect(offered('add', 'x', '--', 'package.js')).toEqual(['package.json']);
+  });
+
+  test('the names of servers, and of the tools of one', () => {
+    expect(offered('call', '')).toEqual(['fixture', 'notes']);
+    expect(offered('call', '--timeout', '5', 'f')).toEqual(['fixture']);
+    expect(offered('describe', 'fixture', 'ec')).toEqual(['echo']);
+    expect(offered('search', '--server', 'n')).toEqual(['notes']);
+  });
+
+  test('where no daemon runs there are no names, no words and no daemon', async () => {
+    const socket = join(tempDir(), 'b.sock');
+    const result = await runCommand(['completion', 'servers', '--mcp-bridge-socket', socket]);
+    expect([result, existsSync(socket)]).toEqual([{ code: 0, stdout: '', stderr: '' }, false]);
+  });
+});
+
+test.each(['zsh', 'fish'])('%s gets all verbs and options', async (shell) => {
+  const { code, stdout } = await runCommand(['completion', shell]);
+  expect(code).toBe(0);
+  for (const [verb, { options }] of Object.entries(VERB_TABLE)) {
+    for (const word of verb.split(' ')) expect(stdout).toContain(word);
+    for (const option of Object.keys(options)) expect(stdout).toContain(option);
+  }
+  const own = spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' });
+  if (own.error === undefined) expect([own.status, own.stderr]).toEqual([0, '']);
+});
+
+test('the man page has every verb and option, and is read without a complaint', () => {
+  const page = readFileSync(join(ROOT, 'man/mcp-bridge.1'), 'utf8');
+  const plain = page.replaceAll('\\-', '-');
+  for (const [verb, { options }] of Object.entries(VERB_TABLE)) {
+    expect(plain).toContain(`.SS ${verb}\n`);
+    for (const option of Object.keys(options)) expect(plain).toContain(`--${option} `);
+  }
+  const read = spawnSync('groff', ['-man', '-ww', '-Tascii', '-z'], { input: page, encoding: 'utf8' });
+  if (read.error === undefined) expect([read.status, read.stderr]).toEqual([0, '']);
+});
+
+test.each([
+  [['statsu'], 'There is no verb statsu. Did you mean status'],
+  [['status', '--jsno'], 'Unknown option --jsno. Did you mean --json?'],
+  [['config', 'check', '--cofnig=x'], 'Unknown option --cofnig. Did you mean --config?'],
+  [['connect', '--vew', 'all'], "Unknown option '--vew'. Did you mean --view?"],
+  [['serve', '--log-levl=debug'], "Unknown option '--log-levl'. Did you mean --log-level?"],
+])('%j is told what may have been meant', async (args, said) => {
+  expect(await runCommand(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(said) });
+});
