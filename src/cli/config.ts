@@ -84,6 +84,7 @@ function policyFindings(content: unknown, file: string, environment: CliHost['en
     rulesIn(membersOf(policy)[list], list, {
       file,
       within,
+      closes: true,
       env: (name) => environment[name],
       report: ({ message, name = '' }) =>
         found.push({

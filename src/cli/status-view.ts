@@ -20,7 +20,7 @@ export function statusText(report: StatusReport): string {
   const shown = table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows);
   const notes = notesOf(report).map((note) => `! ${printable(note)}\n`);
   const counters = countersText(report.counters);
-  return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${counters}\n${shown}${notes.join('')}`;
+  return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${notes.join('')}`;
 }
 
 /** Those that say how much there was to do, not what went wrong or was too much. */
@@ -49,6 +49,10 @@ function faultsOf({ configFile, configFaults, definitionFaults }: StatusReport):
     configFile === null || fault.includes(configFile) ? fault : `${configFile}: ${fault}`,
   );
   return [...new Set([...inConfig, ...definitionFaults])];
+}
+
+function auditLine({ audit }: StatusReport): string {
+  return audit === null ? '' : `audit: ${printable(audit.file)}, lines since the start: ${audit.lines}\n`;
 }
 
 function auditNotes({ audit }: StatusReport): string[] {

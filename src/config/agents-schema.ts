@@ -6,8 +6,9 @@ import type { Reader } from './reader.ts';
 const KEYS = ['enabled', 'maxPerSecond', 'maxMessageBytes', 'maxInFlight', 'maxHops', 'mailbox', 'policy'];
 
 export function agentsOf(reader: Reader, value: unknown): AgentSettings {
-  const fields = reader.section(value, 'agents');
-  reader.keys(fields, 'agents', KEYS);
+  const section = reader.section(value, 'agents');
+  reader.keys(section, 'agents', KEYS);
+  const fields: Record<string, unknown> = { ...section, policy: reader.meant(section, 'agents', KEYS).policy };
   const mailbox = reader.section(fields.mailbox, 'agents.mailbox');
   reader.keys(mailbox, 'agents.mailbox', ['maxMessages', 'maxBytes']);
   const { mailbox: otherwise, ...defaults } = DEFAULT_AGENTS;
@@ -29,12 +30,12 @@ export function agentsOf(reader: Reader, value: unknown): AgentSettings {
 /** A list of which one rule is not understood lets nobody speak: the rule may have been the one that forbids it. */
 function policyOf(reader: Reader, value: unknown): readonly PairRule[] {
   if (value === undefined) return [];
-  const before = reader.errors;
+  const before = reader.findings.length;
   const rules = Array.isArray(value)
     ? value.map((rule: unknown, i) => ruleOf(reader, rule, `agents.policy[${i}]`))
     : [];
   if (!Array.isArray(value)) reader.fault('agents.policy', 'must be a list of rules');
-  return reader.errors > before ? [{ from: '*', to: '*', isAllowed: false }] : rules;
+  return reader.findings.length > before ? [{ from: '*', to: '*', isAllowed: false }] : rules;
 }
 
 function ruleOf(reader: Reader, value: unknown, place: string): PairRule {

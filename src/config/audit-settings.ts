@@ -32,18 +32,21 @@ const KEYS = ['enabled', 'file', 'maxBytes', 'keep', 'arguments', 'onFailure'];
 
 export function auditSettingsOf(reader: Reader, value: unknown, resolvePath: (path: string) => string): AuditSettings {
   if (value === undefined) return NO_AUDIT;
+  const before = reader.findings.length;
   const fields = reader.section(value, 'audit');
   reader.keys(fields, 'audit', KEYS);
-  const { onFailure = DEFAULT_AUDIT.onFailure } = fields;
+  const { onFailure } = fields;
   const isKnown = onFailure === 'continue' || onFailure === 'refuse';
-  if (!isKnown) reader.fault('audit.onFailure', 'is one of continue, refuse');
+  if (!isKnown && onFailure !== undefined) reader.fault('audit.onFailure', 'is one of continue, refuse');
   const file = reader.text(fields.file, 'audit.file');
-  return {
+  const settings = {
     isKept: reader.flag(fields.enabled, 'audit.enabled', DEFAULT_AUDIT.isKept),
     file: file === undefined ? undefined : resolvePath(file),
     maxBytes: reader.count(fields.maxBytes, 'audit.maxBytes', { otherwise: DEFAULT_AUDIT.maxBytes, least: 65_536 }),
     keep: reader.count(fields.keep, 'audit.keep', { otherwise: DEFAULT_AUDIT.keep, least: 1, most: 1000 }),
     keepsArguments: reader.flag(fields.arguments, 'audit.arguments', DEFAULT_AUDIT.keepsArguments),
-    onFailure: isKnown ? onFailure : DEFAULT_AUDIT.onFailure,
   };
+  // What is not understood may be that calls shall not be made which cannot be recorded.
+  const otherwise = reader.findings.length > before ? 'refuse' : DEFAULT_AUDIT.onFailure;
+  return { ...settings, onFailure: isKnown ? onFailure : otherwise };
 }

@@ -49,7 +49,9 @@ export async function checkConfig(file: string, options: CheckOptions): Promise<
 function findingsIn(content: unknown, file: string, { homedir, isShared, more }: CheckOptions): readonly Finding[] {
   const resolvePath = pathsIn(file, homedir);
   const { findings } = validate(content, resolvePath);
-  return [...findings, ...more(content), ...cautionsFor(content, { isShared, resolvePath })];
+  const said = new Set(findings.map(({ place }) => place.replace(/\.server(?:Name|Command|Url)$/, '')));
+  const others = more(content).filter(({ place }) => !said.has(place));
+  return [...findings, ...others, ...cautionsFor(content, { isShared, resolvePath })];
 }
 
 function syntaxFault(code: string): Finding {

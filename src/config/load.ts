@@ -6,6 +6,7 @@ import { readRegularSync } from '../local/regular-file.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { membersOf } from '../util/json-value.ts';
+import type { ClosingSection } from './closing-sections.ts';
 import { type Config, EMPTY_CONFIG, validate } from './schema.ts';
 
 export interface ConfigPlace {
@@ -23,6 +24,8 @@ export interface LoadedConfig {
   /** Where it came from; undefined without a file. */
   readonly file: string | undefined;
   readonly faults: readonly string[];
+  /** Sections that keep somebody out, and have faults. */
+  readonly inDoubt: readonly ClosingSection[];
   /** `directory`: it stood in the working directory, so whoever wrote what is there may have written it. */
   readonly origin: ConfigOrigin;
   /** `mcpServers` as it is written. */
@@ -38,6 +41,7 @@ export const NO_CONFIG: LoadedConfig = {
   config: EMPTY_CONFIG,
   file: undefined,
   faults: [],
+  inDoubt: [],
   origin: 'none',
   servers: undefined,
 };
@@ -77,8 +81,8 @@ export async function loadConfig(place: ConfigPlace): Promise<LoadedConfig> {
   const { file, origin } = findConfigFile(place);
   if (file === undefined) return NO_CONFIG;
   const content = await readConfig(file);
-  const { config, faults } = validate(content, pathsIn(file, place.homedir));
-  return { file, origin, servers: membersOf(content).mcpServers, config, faults };
+  const { config, faults, inDoubt } = validate(content, pathsIn(file, place.homedir));
+  return { file, origin, servers: membersOf(content).mcpServers, config, faults, inDoubt };
 }
 
 /** What the paths in a config file mean. */

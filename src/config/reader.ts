@@ -20,6 +20,8 @@ export function sentenceFor({ place, problem, hint }: Finding): string {
 
 export class Reader {
   readonly findings: Finding[] = [];
+  /** Places of what stands under another key, by what was meant. */
+  readonly misspelled: string[] = [];
   /** Those for which something has to be left out. */
   errors = 0;
 
@@ -28,9 +30,9 @@ export class Reader {
     return this.findings.map(sentenceFor);
   }
 
-  fault(place: string, problem: string): void {
+  fault(place: string, problem: string, hint?: string): void {
     this.errors++;
-    this.mistake(place, problem);
+    this.mistake(place, problem, hint);
   }
 
   /** One for which nothing has to be left out. */
@@ -44,6 +46,18 @@ export class Reader {
       const where = place === '' ? key : `${place}.${key}`;
       if (!known.includes(key)) this.mistake(where, 'is not known', guessFor(key, known));
     }
+  }
+
+  /** With what stands under a misspelled key also under the one that is meant, where that is not there itself. */
+  meant(fields: Record<string, unknown>, place: string, known: readonly string[]): Record<string, unknown> {
+    const meant = { ...fields };
+    for (const key of Object.keys(fields)) {
+      const guess = known.includes(key) ? undefined : guessOf(key, known);
+      if (guess === undefined || Object.hasOwn(meant, guess)) continue;
+      meant[guess] = fields[key];
+      this.misspelled.push(place === '' ? guess : `${place}.${guess}`);
+    }
+    return meant;
   }
 
   section(value: unknown, place: string): Record<string, unknown> {
@@ -98,9 +112,14 @@ export class Reader {
 }
 
 function guessFor(key: string, known: readonly string[]): string | undefined {
+  const guess = guessOf(key, known);
+  return guess === undefined ? undefined : `did you mean ${guess}?`;
+}
+
+function guessOf(key: string, known: readonly string[]): string | undefined {
   const [guess] = nearest(
     key,
     known.filter((name) => !name.startsWith('$')),
   );
-  return guess === undefined ? undefined : `did you mean ${guess}?`;
+  return guess;
 }

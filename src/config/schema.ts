@@ -6,16 +6,17 @@ import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
 import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
 import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
 import { DEFAULT_RECONNECT, type ReconnectSettings } from '../util/backoff.ts';
-import { membersOf } from '../util/json-value.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { agentsOf } from './agents-schema.ts';
 import { type AuditSettings, auditSettingsOf, NO_AUDIT } from './audit-settings.ts';
+import { type ClosingSection, closed, closingSectionsIn } from './closing-sections.ts';
 import { dialInOf } from './dial-in-schema.ts';
+import { type PolicyLists, policyOf } from './policy-schema.ts';
 import { type Finding, Reader } from './reader.ts';
 import { type SynonymGroups, synonymsOf } from './search-words.ts';
 import { serverOf } from './server-schema.ts';
-import { toolRulesOf } from './tool-rules.ts';
+import { NO_TOOL, toolRulesOf } from './tool-rules.ts';
 
 export interface Config {
   readonly socketPath: string | undefined;
@@ -55,8 +56,7 @@ interface DiscoverySettings {
   readonly registries: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
   /** Groups of words that may stand for each other in a search. */
   readonly synonyms: SynonymGroups;
-  /** As they are written: whoever decides by the lists understands them. */
-  readonly policy: { readonly allowedMcpServers?: unknown; readonly deniedMcpServers?: unknown };
+  readonly policy: PolicyLists;
 }
 
 const HOUR_S = 3600;
@@ -67,6 +67,8 @@ export interface Validated {
   readonly faults: readonly string[];
   /** The same, for who looks for the places in the text. */
   readonly findings: readonly Finding[];
+  /** Those with faults of the sections that keep somebody out; what they say then is the stricter reading. */
+  readonly inDoubt: readonly ClosingSection[];
 }
 
 const NO_REGISTRIES = { files: [], mayBeRemote: false };
@@ -116,11 +118,14 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
   const reader = new Reader();
   const root = reader.section(file, '');
   reader.keys(root, '', SECTIONS);
+  const isUnreadable = reader.errors > 0;
+  const meant = reader.meant(root, '', SECTIONS);
   const bridge = reader.section(root.mcpBridge, 'mcpBridge');
   const client = reader.section(root.client, 'client');
   const servers = reader.section(root.mcpServers, 'mcpServers');
   reader.keys(bridge, 'mcpBridge', ['socketPath', 'autoConnect', 'reconnect']);
   reader.keys(client, 'client', ['id', 'view']);
+  const { onToolChange, lists } = policyOf(reader, meant.policy);
   const socketPath = reader.text(bridge.socketPath, 'mcpBridge.socketPath');
   const config: Config = {
     socketPath: socketPath === undefined ? undefined : resolvePath(socketPath),
@@ -133,13 +138,14 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     liveness: livenessOf(reader, root.liveness),
     daemon: daemonOf(reader, root.daemon),
     cache: cacheOf(reader, root.discovery),
-    discovery: discoveryOf(reader, root, resolvePath),
-    onToolChange: onToolChangeOf(reader, root.policy),
-    audit: auditSettingsOf(reader, root.audit, resolvePath),
-    agents: agentsOf(reader, root.agents),
+    discovery: { ...discoveryOf(reader, meant.discovery, resolvePath), policy: lists },
+    onToolChange,
+    audit: auditSettingsOf(reader, meant.audit, resolvePath),
+    agents: agentsOf(reader, meant.agents),
     dialIn: dialInOf(reader, root.dialIn, (name) => Object.hasOwn(servers, name)),
   };
-  return { config, faults: reader.faults, findings: reader.findings };
+  const whole = isUnreadable ? closed(config) : config;
+  return { config: whole, faults: reader.faults, findings: reader.findings, inDoubt: closingSectionsIn(reader) };
 }
 
 /** Whether there is such a server is seen when somebody asks for it. */
@@ -224,39 +230,29 @@ const DISCOVERY_KEYS = ['cache', 'enabled', 'precedence', 'registries', 'registr
 
 function discoveryOf(
   reader: Reader,
-  root: Record<string, unknown>,
+  value: unknown,
   resolvePath: (path: string) => string,
-): DiscoverySettings {
-  const discovery = reader.section(root.discovery, 'discovery');
+): Omit<DiscoverySettings, 'policy'> {
+  const before = reader.errors;
+  const discovery = reader.section(value, 'discovery');
+  const isUnreadable = reader.errors > before;
+  const { toolRules } = reader.meant(discovery, 'discovery', DISCOVERY_KEYS);
   reader.keys(discovery, 'discovery', DISCOVERY_KEYS);
   const { precedence = 'scope' } = discovery;
   const isKnown = precedence === 'scope' || precedence === 'first-wins';
   if (!isKnown) reader.fault('discovery.precedence', 'is one of scope, first-wins');
   const { registryHosts: hosts = 'loopback' } = discovery;
   if (hosts !== 'loopback' && hosts !== 'any') reader.fault('discovery.registryHosts', 'is one of loopback, any');
-  const policy = reader.section(root.policy, 'policy');
-  reader.keys(policy, 'policy', POLICY_KEYS);
   return {
     isEnabled: reader.flag(discovery.enabled, 'discovery.enabled', true),
     precedence: isKnown ? precedence : 'scope',
-    toolRules: toolRulesOf(reader, discovery.toolRules, 'discovery.toolRules'),
+    toolRules: isUnreadable ? [NO_TOOL] : toolRulesOf(reader, toolRules, 'discovery.toolRules'),
     registries: {
       files: pathsOf(reader, discovery.registries, 'discovery.registries').map(resolvePath),
       mayBeRemote: hosts === 'any',
     },
     synonyms: synonymsOf(reader, discovery.search, 'discovery.search'),
-    policy,
   };
-}
-
-const POLICY_KEYS = ['allowedMcpServers', 'deniedMcpServers', 'onToolChange'];
-
-function onToolChangeOf(reader: Reader, value: unknown): ToolChangePolicy | undefined {
-  const { onToolChange } = membersOf(value);
-  if (onToolChange === undefined || onToolChange === 'allow' || onToolChange === 'warn' || onToolChange === 'block')
-    return onToolChange;
-  reader.fault('policy.onToolChange', 'is one of allow, warn, block');
-  return undefined;
 }
 
 /** What is no text has been said, and is left out. */

@@ -1,30 +1,50 @@
-// `discovery.toolRules`: which tools may be used, and words by which they are found.
+// `discovery.toolRules`: which tools may be used, and words by which they are found. A rule that is not understood, and
+// may be one that forbids, forbids what it can be about.
 
 import type { ToolRule } from '../core/tool-gate.ts';
 import type { Reader } from './reader.ts';
 
 const KEYS = ['pattern', 'enabled', 'tags'];
+/** What forbids all of them. */
+export const NO_TOOL: ToolRule = { patterns: ['**'], isEnabled: false, tags: [] };
 
 export function toolRulesOf(reader: Reader, value: unknown, place: string): readonly ToolRule[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) {
     reader.fault(place, 'must be a list of rules');
-    return [];
+    return [NO_TOOL];
   }
   return value.flatMap((rule: unknown, i) => toolRuleOf(reader, rule, `${place}[${i}]`) ?? []);
 }
 
-/** A rule that is not understood is left out whole. */
 function toolRuleOf(reader: Reader, value: unknown, place: string): ToolRule | undefined {
-  const before = reader.errors;
-  const fields = reader.section(value, place);
-  reader.keys(fields, place, KEYS);
-  const patterns = reader.texts(fields.pattern, `${place}.pattern`);
-  if (patterns.length === 0) reader.fault(`${place}.pattern`, 'needs at least one pattern');
+  const before = reader.findings.length;
+  const errorsBefore = reader.errors;
+  const section = reader.section(value, place);
+  if (reader.errors > errorsBefore) return NO_TOOL;
+  reader.keys(section, place, KEYS);
+  const fields = reader.meant(section, place, KEYS);
+  const patterns = patternsOf(reader, fields.pattern, `${place}.pattern`);
   const rule = {
-    patterns,
+    patterns: patterns ?? NO_TOOL.patterns,
     isEnabled: fields.enabled === undefined ? undefined : reader.flag(fields.enabled, `${place}.enabled`, true),
     tags: reader.texts(fields.tags, `${place}.tags`),
   };
-  return reader.errors > before ? undefined : rule;
+  if (reader.findings.length === before) return rule;
+  return mayForbid(section) ? { patterns: rule.patterns, isEnabled: false, tags: [] } : undefined;
+}
+
+/** Undefined if they cannot be read. */
+function patternsOf(reader: Reader, value: unknown, place: string): readonly string[] | undefined {
+  if (typeof value === 'string' && value !== '') return [value];
+  const before = reader.errors;
+  const patterns = reader.texts(value, place);
+  if (patterns.length === 0) reader.fault(place, 'needs at least one pattern');
+  return reader.errors > before ? undefined : patterns;
+}
+
+/** Whoever permits, or only gives tags, forbids nothing by that being left out. */
+function mayForbid(section: Readonly<Record<string, unknown>>): boolean {
+  if (section.enabled !== undefined) return section.enabled !== true;
+  return Object.keys(section).some((key) => !KEYS.includes(key));
 }

@@ -230,7 +230,7 @@ export class Daemon {
     this.#follow(report);
     this.#dialIns.refresh();
     this.#pool.refresh();
-    return report;
+    return { ...report, faults: [...new Set([...finder.configFaults, ...report.faults])] };
   }
 
   #onDialIns(): void {

@@ -33,6 +33,8 @@ export interface DialInsOptions {
 interface NamePolicy {
   readonly allowedMcpServers?: unknown;
   readonly deniedMcpServers?: unknown;
+  /** It is not understood whom it denies. */
+  readonly deniesAll?: true;
 }
 
 /** What it says of itself. */
@@ -154,7 +156,9 @@ export class DialIns {
 }
 
 /** It has no command and no URL: only rules for names can fit. */
-function isAllowed(name: string, { allowedMcpServers: allowed, deniedMcpServers: denied }: NamePolicy): boolean {
+function isAllowed(name: string, policy: NamePolicy): boolean {
+  const { allowedMcpServers: allowed, deniedMcpServers: denied, deniesAll } = policy;
+  if (deniesAll === true) return false;
   const isNamed = (rules: unknown): boolean =>
     Array.isArray(rules) && rules.some((rule: unknown) => isRecord(rule) && rule.serverName === name);
   return !isNamed(denied) && (allowed === undefined || isNamed(allowed));

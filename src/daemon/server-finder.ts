@@ -1,6 +1,7 @@
 // Finds out which servers there are for a directory: reads the config, has a process of its own look through the files
 // of all clients (finder-process), and watches all of them. What cannot be read any more counts as it was read last.
 
+import { withSectionsOf } from '../config/closing-sections.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
 import type { FindAnswer, Finding, FindRequest } from '../discovery/finding.ts';
@@ -35,10 +36,19 @@ export interface ServerFinderOptions {
 const QUIET_MS = 200;
 const MOST_QUIET_MS = 2_000;
 
-/** What a daemon keeps for its life. */
-const LASTING = ['socketPath', 'limits', 'liveness', 'cache', 'agents'] as const;
+/** What a daemon keeps for its life, and what it is called. */
+const LASTING = {
+  socketPath: 'mcpBridge.socketPath',
+  limits: 'limits',
+  liveness: 'liveness',
+  daemon: 'daemon',
+  cache: 'discovery.cache',
+  audit: 'audit',
+  agents: 'agents',
+} as const;
+type Lasting = keyof typeof LASTING;
 
-function differ(a: LoadedConfig, b: LoadedConfig, section: (typeof LASTING)[number]): boolean {
+function differ(a: LoadedConfig, b: LoadedConfig, section: Lasting): boolean {
   return JSON.stringify(a.config[section]) !== JSON.stringify(b.config[section]);
 }
 
@@ -98,11 +108,13 @@ export class ServerFinder {
   }
 
   get configFaults(): readonly string[] {
-    const late = LASTING.filter((section) => differ(this.#config, this.#options.config, section));
+    const late = (Object.keys(LASTING) as Lasting[]).filter((section) =>
+      differ(this.#config, this.#options.config, section),
+    );
     return [
       ...(this.#configFault === undefined ? [] : [this.#configFault]),
       ...this.#config.faults,
-      ...late.map((section) => `${section} has changed, which counts once the daemon has been stopped and started`),
+      ...late.map((section) => `${LASTING[section]}: what has changed counts from the next start; mcp-bridge restart`),
     ];
   }
 
@@ -113,7 +125,7 @@ export class ServerFinder {
     this.#finder.tell({ what: 'refresh', everything: isAll });
     (await this.#ownFinding)?.refresh(isAll);
     try {
-      this.#config = await this.#options.loadConfig();
+      this.#config = this.#withoutDoubt(await this.#options.loadConfig());
       this.#configFault = undefined;
     } catch (error) {
       this.#configFault = this.#stillCounts(error);
@@ -198,6 +210,18 @@ export class ServerFinder {
     if (this.#retry !== 'possible') return;
     this.#retry = 'asked';
     this.#changed();
+  }
+
+  /** Of a section that keeps somebody out, and is not understood, what was read before still counts. */
+  #withoutDoubt(loaded: LoadedConfig): LoadedConfig {
+    const { inDoubt } = loaded;
+    if (inDoubt.length === 0) return loaded;
+    const kept = inDoubt.map((section) => `${section} has faults: what was read of it before still counts`);
+    const faults = [...loaded.faults, ...kept];
+    const isTold = faults.every((fault) => this.#config.faults.includes(fault));
+    if (!isTold) this.#options.logger.warn('config', { file: loaded.file, faults: faults.join('; ') });
+    const config = withSectionsOf(this.#config.config, loaded.config, inDoubt);
+    return { ...loaded, config, faults };
   }
 
   #stillCounts(error: unknown): string {

@@ -1,5 +1,5 @@
 // The lists of allowed and denied servers, read: what each rule fits, and which can fit nothing. A denial that cannot be
-// understood is an error: it lets through what somebody meant to block.
+// understood is an error: it lets through what somebody meant to block, or blocks all if it is the bridge's own.
 
 import { diagnostic, type Report } from './diagnostic.ts';
 import { isTree } from './tree.ts';
@@ -15,7 +15,9 @@ interface AnyRule {
 export type PolicyRule =
   | (AnyRule & { readonly kind: 'name'; readonly name: string })
   | (AnyRule & { readonly kind: 'command'; readonly argv: readonly string[] })
-  | (AnyRule & { readonly kind: 'url'; readonly pattern: UrlPattern });
+  | (AnyRule & { readonly kind: 'url'; readonly pattern: UrlPattern })
+  /** Fits every server: what it says is not understood. */
+  | (AnyRule & { readonly kind: 'unclear' });
 
 export type ListName = 'allowedMcpServers' | 'deniedMcpServers';
 
@@ -24,6 +26,8 @@ export interface RuleReading {
   /** What the lists stand in there, such as `policy.`. */
   readonly within?: string;
   readonly report: Report;
+  /** Whether a denial that is not understood denies every server. */
+  readonly closes?: boolean;
   env(name: string): string | undefined;
 }
 
@@ -34,16 +38,28 @@ const VARIABLE = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 export function rulesIn(value: unknown, list: ListName, reading: RuleReading): PolicyRule[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) {
-    tell(list, `${reading.within ?? ''}${list}`, 'must be a list, and is not heeded', reading);
-    return undefined;
+    const label = `${reading.within ?? ''}${list}`;
+    const closes = reading.closes === true;
+    tell(
+      list,
+      label,
+      closes && list === 'deniedMcpServers' ? 'must be a list' : 'must be a list, and is not heeded',
+      reading,
+    );
+    return closes ? unclear({ label, file: reading.file }, list) : undefined;
   }
   return value.flatMap((item: unknown, i) => {
     const label = `${reading.within ?? ''}${list}[${i}]`;
     const rule = ruleOf(item, { label, file: reading.file }, list, reading);
     if (typeof rule !== 'string') return [rule];
     tell(list, label, rule, reading);
-    return [];
+    return reading.closes === true ? unclear({ label, file: reading.file }, list) : [];
   });
+}
+
+/** A permission that is not understood permits nobody. */
+function unclear(at: AnyRule, list: ListName): PolicyRule[] {
+  return list === 'deniedMcpServers' ? [{ ...at, kind: 'unclear' }] : [];
 }
 
 function ruleOf(item: unknown, at: AnyRule, list: ListName, reading: RuleReading): PolicyRule | string {
@@ -95,9 +111,10 @@ function widens(text: string, { env }: RuleReading): boolean {
   });
 }
 
-function tell(list: ListName, label: string, problem: string, { file, report }: RuleReading): void {
+function tell(list: ListName, label: string, problem: string, { file, report, closes }: RuleReading): void {
   const isDenial = list === 'deniedMcpServers';
-  const outcome = isDenial ? withoutEffect(problem) : problem;
+  const effect = closes === true ? `${problem}; until it is mended, every server is blocked` : withoutEffect(problem);
+  const outcome = isDenial ? effect : problem;
   const message = `${file}: the rule ${label} ${outcome}.`;
   const found = diagnostic('policy-rule', message, { path: file, name: label });
   report(isDenial ? { ...found, level: 'error' } : found);

@@ -12,6 +12,12 @@ import { member, treeAt } from './tree.ts';
 export interface OwnPolicy {
   readonly allowedMcpServers?: unknown;
   readonly deniedMcpServers?: unknown;
+  /** It is not understood whom it denies. */
+  readonly deniesAll?: true;
+}
+
+function unclearPolicy(file = 'the config'): PolicyRule {
+  return { kind: 'unclear', label: 'policy', file };
 }
 
 export interface Policies {
@@ -49,11 +55,11 @@ export function policiesOf({ settings, own, ownFile, exclusiveFile, machine, rep
   };
   const ownReading = ownFile === undefined ? { file: 'policy' } : { file: ownFile, within: 'policy.' };
   const ownRules = (list: ListName): PolicyRule[] | undefined =>
-    rulesIn(own?.[list], list, { ...ownReading, report, env });
+    rulesIn(own?.[list], list, { ...ownReading, report, env, closes: true });
   const bridge: Policy = {
     ...OPEN_POLICY,
     allowed: ownRules('allowedMcpServers'),
-    denied: ownRules('deniedMcpServers') ?? [],
+    denied: [...(ownRules('deniedMcpServers') ?? []), ...(own?.deniesAll === true ? [unclearPolicy(ownFile)] : [])],
   };
   const ownAllowed = rules(settings.own, 'allowedMcpServers');
   const isManagedOnly = isSet('allowManagedMcpServersOnly');

@@ -72,6 +72,8 @@ function fits(server: PolicySubject, rule: PolicyRule): boolean {
       return server.name === rule.name;
     case 'command':
       return server.transport === 'stdio' && sameTexts([server.command ?? '', ...server.args], rule.argv);
+    case 'unclear':
+      return true;
     case 'url':
       return server.transport !== 'stdio' && server.url !== undefined && fitsUrl(server.url, rule.pattern);
   }

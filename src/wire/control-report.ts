@@ -100,7 +100,7 @@ export interface ReloadReport {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** What is wrong with files and entries. */
+  /** What is wrong with files and entries, and what of the config counts from the next start only. */
   readonly faults: readonly string[];
 }
 

@@ -51,6 +51,11 @@ test('the status counts what was too much or went wrong, and not what is ordinar
   expect(shown({ counters }).slice(1, 4)).toEqual(['config: /c.json', 'counters: serverBusy 2, clientsPaused 1', '']);
 });
 
+test('the status says where calls are recorded, and how many', () => {
+  const audit = { file: '/a.jsonl', lines: 12, lost: 0, failure: null, refuses: false };
+  expect(shown({ audit }).slice(1, 4)).toEqual(['config: /c.json', 'audit: /a.jsonl, lines since the start: 12', '']);
+});
+
 test('the status says how many clients are away', () => {
   expect(shown({ parked: 2 })[0]).toMatch(/clients: 3 \(2 of them away\)$/);
 });

@@ -79,7 +79,10 @@ describe('the JSON Schema', () => {
         faults: [],
       });
     const { config, faults } = validate({ policy: { onToolChange: 'ask' } }, (path) => path);
-    expect([config.onToolChange, faults]).toEqual([undefined, ['policy.onToolChange is one of allow, warn, block']]);
+    expect([config.onToolChange, faults]).toEqual([
+      'block',
+      ['policy.onToolChange is one of allow, warn, block (until it is mended, block counts)'],
+    ]);
   });
 
   test('knows the sections that the code knows', () => {

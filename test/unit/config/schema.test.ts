@@ -3,9 +3,9 @@ import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { EMPTY_CONFIG, type Validated, validate } from '../../../src/config/schema.ts';
 import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 
-const read = (file: unknown): Pick<Validated, 'config' | 'faults'> => {
-  const { config, faults } = validate(file, (path) => `/base/${path}`);
-  return { config, faults };
+const read = (file: unknown): Pick<Validated, 'config' | 'faults' | 'inDoubt'> => {
+  const { config, faults, inDoubt } = validate(file, (path) => `/base/${path}`);
+  return { config, faults, inDoubt };
 };
 const faultsOf = (file: unknown): readonly string[] => read(file).faults;
 const server = (fields: object): object => ({ mcpServers: { s: { command: 'c', ...fields } } });
@@ -17,7 +17,7 @@ describe('a config file', () => {
       undefined,
       { mcpBridge: {}, client: {}, mcpServers: {}, limits: {}, liveness: {}, daemon: {} },
     ])
-      expect(read(file)).toEqual({ config: EMPTY_CONFIG, faults: [] });
+      expect(read(file)).toEqual({ config: EMPTY_CONFIG, faults: [], inDoubt: [] });
   });
 
   test('says what it says', () => {
@@ -117,7 +117,13 @@ describe('a config file', () => {
   });
 
   test('in which a rule of agents.policy is not understood lets nobody speak', () => {
-    for (const policy of [{}, [7], [{ from: 'a', allow: 'no' }], [{ from: '', allow: true }, { allow: true }]]) {
+    for (const policy of [
+      {},
+      [7],
+      [{ from: 'a', too: 'b', allow: true }],
+      [{ from: 'a', allow: 'no' }],
+      [{ from: '', allow: true }, { allow: true }],
+    ]) {
       const { config, faults } = read({ agents: { policy } });
       expect(faults.length).toBeGreaterThan(0);
       expect(config.agents.policy).toEqual([{ from: '*', to: '*', isAllowed: false }]);
@@ -317,17 +323,83 @@ describe('rules for tools', () => {
     ]);
   });
 
-  test.each<[unknown, string]>([
-    [{}, 'discovery.toolRules must be a list of rules'],
-    [[7], 'discovery.toolRules[0] must be an object'],
-    [[{}], 'discovery.toolRules[0].pattern needs at least one pattern'],
-    [[{ pattern: 'x' }], 'discovery.toolRules[0].pattern must be a list of strings'],
-    [[{ pattern: ['x'], enabled: 1 }], 'discovery.toolRules[0].enabled must be true or false'],
-    [[{ pattern: ['x'], tags: [1] }], 'discovery.toolRules[0].tags[0] must be a string'],
-  ])('that say %j are left out, and it is said why', (toolRules, fault) => {
-    const { config, faults } = rulesIn(toolRules);
+  test('may have one pattern that stands alone', () => {
+    const { config, faults } = rulesIn([{ pattern: 'a*', enabled: false }]);
+    expect([config.discovery.toolRules, faults]).toEqual([[{ patterns: ['a*'], isEnabled: false, tags: [] }], []]);
+  });
+
+  const forbids = (...patterns: string[]) => [{ patterns, isEnabled: false, tags: [] }];
+
+  test.each<[unknown, string, unknown]>([
+    [{}, 'discovery.toolRules must be a list of rules', forbids('**')],
+    [[7], 'discovery.toolRules[0] must be an object', forbids('**')],
+    [['x'], 'discovery.toolRules[0] must be an object', forbids('**')],
+    [[{}], 'discovery.toolRules[0].pattern needs at least one pattern', []],
+    [[{ pattern: 7, enabled: true }], 'discovery.toolRules[0].pattern must be a list of strings', []],
+    [[{ pattern: 7, enabled: false }], 'discovery.toolRules[0].pattern must be a list of strings', forbids('**')],
+    [[{ pattern: ['x', 1], enabled: false }], 'discovery.toolRules[0].pattern[1] must be a string', forbids('**')],
+    [[{ pattern: ['x'], enabled: 1 }], 'discovery.toolRules[0].enabled must be true or false', forbids('x')],
+    [[{ pattern: ['x'], tags: [1] }], 'discovery.toolRules[0].tags[0] must be a string', []],
+    [
+      [{ pattern: ['x'], enable: false }],
+      'discovery.toolRules[0].enable is not known (did you mean enabled?)',
+      forbids('x'),
+    ],
+    [
+      [{ patern: 'x', enabled: false }],
+      'discovery.toolRules[0].patern is not known (did you mean pattern?)',
+      forbids('x'),
+    ],
+    [[{ pattern: ['x'], zzz: 1, enabled: true }], 'discovery.toolRules[0].zzz is not known', []],
+  ])('that say %j are said to be wrong, and open nothing that they may have closed', (toolRules, fault, read) => {
+    const { config, faults, inDoubt } = rulesIn(toolRules);
     expect(faults).toContain(fault);
-    expect(config.discovery.toolRules).toEqual([]);
+    expect([config.discovery.toolRules, inDoubt]).toEqual([read, ['discovery.toolRules']]);
+  });
+
+  test('under a misspelled name count as what was meant', () => {
+    const { config, inDoubt } = read({ discovery: { toolRule: [{ pattern: 'x', enabled: false }] } });
+    expect([config.discovery.toolRules, inDoubt]).toEqual([forbids('x'), ['discovery.toolRules']]);
+    expect(read({ discovery: [] }).config.discovery.toolRules).toEqual(forbids('**'));
+  });
+});
+
+describe('a policy that is not understood', () => {
+  test.each<[unknown, object]>([
+    [{ onToolChange: 'blocked' }, { onToolChange: 'block', lists: {} }],
+    [{ onToolchange: 'allow' }, { onToolChange: 'block', lists: {} }],
+    [{ onToolChange: null }, { onToolChange: 'block', lists: {} }],
+    [[], { onToolChange: 'block', lists: { deniesAll: true } }],
+    [{ deniedMcpServers: {} }, { lists: { deniedMcpServers: {}, deniesAll: true } }],
+    [
+      { deniedMcpServers: [{ servername: 'memory' }] },
+      { lists: { deniedMcpServers: [{ servername: 'memory' }], deniesAll: true } },
+    ],
+    [
+      { deniedMcpServers: [{ serverCommand: 'x' }] },
+      { lists: { deniedMcpServers: [{ serverCommand: 'x' }], deniesAll: true } },
+    ],
+    [{ deniedServers: [{ serverName: 'x' }] }, { lists: { deniedMcpServers: [{ serverName: 'x' }] } }],
+    [{ allowedMcpServers: [{ servername: 'x' }] }, { lists: { allowedMcpServers: [{ servername: 'x' }] } }],
+  ])('%j closes', (policy, { onToolChange, lists }: { onToolChange?: string; lists?: object }) => {
+    const { config, inDoubt, faults } = read({ policy });
+    expect(faults.length).toBeGreaterThan(0);
+    expect([config.onToolChange, config.discovery.policy, inDoubt]).toEqual([onToolChange, lists, ['policy']]);
+  });
+
+  test('does so under a misspelled name too, and in a file that is no object', () => {
+    const { config, inDoubt } = read({ polcy: { deniedMcpServers: [{ serverName: 'x' }] } });
+    expect([config.discovery.policy, inDoubt]).toEqual([{ deniedMcpServers: [{ serverName: 'x' }] }, ['policy']]);
+    const nothing = read([]);
+    expect(nothing.config).toMatchObject({
+      onToolChange: 'block',
+      discovery: { policy: { deniesAll: true }, toolRules: [{ patterns: ['**'], isEnabled: false }] },
+    });
+    expect(nothing.inDoubt).toEqual(['policy', 'discovery.toolRules', 'audit', 'agents']);
+  });
+
+  test('is not meant by faults elsewhere', () => {
+    expect(read({ limits: { maxClients: 'x' }, discovery: { precedence: 7 }, comment: 1 }).inDoubt).toEqual([]);
   });
 });
 
@@ -366,9 +438,10 @@ describe('what is recorded of calls', () => {
     [{ arguments: 'hash' }, 'audit.arguments must be true or false'],
     [{ onFailure: 'stop' }, 'audit.onFailure is one of continue, refuse'],
     [{ other: 1 }, 'audit.other is not known'],
-  ])('and as usual where %j makes no sense', (audit, fault) => {
-    const { config, faults } = auditIn(audit);
-    expect(faults).toEqual([fault]);
-    expect(config.audit).toEqual(DEFAULT_AUDIT);
+  ])('and as usual where %j makes no sense, but that calls which cannot be recorded are refused', (audit, fault) => {
+    const { config, faults, inDoubt } = auditIn(audit);
+    expect([faults, inDoubt]).toEqual([[fault], ['audit']]);
+    expect(config.audit).toEqual({ ...DEFAULT_AUDIT, onFailure: 'refuse' });
+    expect(auditIn({ ...audit, onFailure: 'continue' }).config.audit.onFailure).toBe('continue');
   });
 });

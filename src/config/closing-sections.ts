@@ -1,0 +1,40 @@
+// The sections of a config that keep somebody out. With a fault in one of them nobody knows whom: at a daemon's start the
+// stricter reading counts, and later what was read of it while it was whole.
+
+import type { Reader } from './reader.ts';
+import type { Config } from './schema.ts';
+import { NO_TOOL } from './tool-rules.ts';
+
+export const CLOSING_SECTIONS = ['policy', 'discovery.toolRules', 'audit', 'agents'] as const;
+export type ClosingSection = (typeof CLOSING_SECTIONS)[number];
+
+export function closingSectionsIn({ findings, misspelled }: Reader): ClosingSection[] {
+  const places = [...findings.filter(({ level }) => level === 'error').map(({ place }) => place), ...misspelled];
+  return CLOSING_SECTIONS.filter((section) => places.some((place) => isAbout(place, section)));
+}
+
+/** What a place is in counts too: `discovery` is no object. */
+function isAbout(place: string, section: ClosingSection): boolean {
+  const [top] = section.split('.');
+  return place === '' || place === top || place === section || new RegExp(`^${section}[.[]`).test(place);
+}
+
+/** Of a file that is no object: it may have said anything. */
+export function closed(config: Config): Config {
+  const discovery = { ...config.discovery, policy: { deniesAll: true as const }, toolRules: [NO_TOOL] };
+  return { ...config, onToolChange: 'block', discovery };
+}
+
+/** The config with these sections as they were. */
+export function withSectionsOf(before: Config, config: Config, sections: readonly ClosingSection[]): Config {
+  const has = (section: ClosingSection): boolean => sections.includes(section);
+  const policy = has('policy') ? before.discovery.policy : config.discovery.policy;
+  const toolRules = has('discovery.toolRules') ? before.discovery.toolRules : config.discovery.toolRules;
+  return {
+    ...config,
+    onToolChange: has('policy') ? before.onToolChange : config.onToolChange,
+    discovery: { ...config.discovery, policy, toolRules },
+    audit: has('audit') ? before.audit : config.audit,
+    agents: has('agents') ? before.agents : config.agents,
+  };
+}

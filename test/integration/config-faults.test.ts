@@ -1,0 +1,102 @@
+// Configs with a fault where they keep somebody out: what was refused stays refused.
+
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { fixtureServer, runCommand, TestDaemon } from '../support/test-daemon.ts';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+const SERVERS = { client: { view: 'all' }, mcpServers: { files: fixtureServer(), memory: fixtureServer() } };
+const GOOD = {
+  ...SERVERS,
+  discovery: { enabled: false, toolRules: [{ pattern: 'files:echo', enabled: false }] },
+  policy: { deniedMcpServers: [{ serverName: 'memory' }] },
+};
+const FAULTY = {
+  ...SERVERS,
+  discovery: { enabled: false, toolRules: [{ pattern: ['files:echo'], enable: false }] },
+  policy: { deniedMcpServers: [{ servername: 'memory' }] },
+};
+const FAULTY_RULE = { ...FAULTY, policy: GOOD.policy };
+
+async function start(config: object): Promise<TestDaemon> {
+  const daemon = await TestDaemon.start(config);
+  ends.push(() => daemon.stop());
+  return daemon;
+}
+
+function rewrite(daemon: TestDaemon, config: object): void {
+  const file = join(daemon.dir, 'config.json');
+  writeFileSync(`${file}.new`, JSON.stringify(config));
+  renameSync(`${file}.new`, file);
+}
+
+/** What becomes of calls of tools, by the names of the view `all`. */
+async function outcomes(daemon: TestDaemon, ...tools: string[]): Promise<unknown[]> {
+  const client = await daemon.client();
+  const answers = [];
+  for (const [id, tool] of tools.entries()) {
+    const { error } = await client.callTool(id + 1, tool, { text: 'x' });
+    answers.push(error === undefined ? 'answered' : error.data?.code);
+  }
+  client.destroy();
+  return answers;
+}
+
+const run = (daemon: TestDaemon, ...args: string[]) =>
+  runCommand([...args, '--mcp-bridge-socket', daemon.path], { cwd: daemon.dir, env: { HOME: daemon.dir } });
+
+test('what was refused before a fault came in is refused behind it, and opens when it is mended otherwise', async () => {
+  const daemon = await start(GOOD);
+  const closed = ['TOOL_DISABLED', 'answered', 'TOOL_NOT_FOUND'];
+  expect(await outcomes(daemon, 'files__echo', 'files__raw', 'memory__echo')).toEqual(closed);
+  rewrite(daemon, FAULTY);
+  const { stdout } = await run(daemon, 'reload');
+  expect(stdout).toContain('! discovery.toolRules[0].enable is not known (did you mean enabled?)');
+  expect(stdout).toContain('! policy has faults: what was read of it before still counts');
+  expect(await outcomes(daemon, 'files__echo', 'files__raw', 'memory__echo')).toEqual(closed);
+  expect(new Set((await daemon.status()).configFaults)).toEqual(
+    new Set([
+      'discovery.toolRules[0].enable is not known (did you mean enabled?)',
+      'policy.deniedMcpServers[0] must have exactly one of serverName, serverCommand, serverUrl',
+      'policy has faults: what was read of it before still counts',
+      'discovery.toolRules has faults: what was read of it before still counts',
+    ]),
+  );
+  rewrite(daemon, SERVERS);
+  await run(daemon, 'reload');
+  expect(await outcomes(daemon, 'files__echo', 'memory__echo')).toEqual(['answered', 'answered']);
+});
+
+test('a daemon that starts with a fault takes the stricter reading', async () => {
+  const daemon = await start(FAULTY_RULE);
+  const names = ['files__echo', 'files__raw', 'memory__echo'];
+  expect(await outcomes(daemon, ...names)).toEqual(['TOOL_DISABLED', 'answered', 'TOOL_NOT_FOUND']);
+  rewrite(daemon, SERVERS);
+  await run(daemon, 'reload');
+  expect(await outcomes(daemon, ...names)).toEqual(['answered', 'answered', 'answered']);
+});
+
+test('a daemon that cannot tell who is denied denies all, until that is mended', async () => {
+  const daemon = await start(FAULTY);
+  expect(await outcomes(daemon, 'files__raw')).toEqual(['TOOL_NOT_FOUND']);
+  expect((await daemon.status()).definitionFaults.join()).toContain('until it is mended, every server is blocked');
+  rewrite(daemon, GOOD);
+  await run(daemon, 'reload');
+  expect(await outcomes(daemon, 'files__raw', 'memory__echo')).toEqual(['answered', 'TOOL_NOT_FOUND']);
+});
+
+test('what counts from the next start only is said, for as long as it differs', async () => {
+  const daemon = await start(SERVERS);
+  rewrite(daemon, { ...SERVERS, audit: {}, limits: { maxClients: 9 }, daemon: { idleExitMs: 7 } });
+  const late = (section: string) => `${section}: what has changed counts from the next start; mcp-bridge restart`;
+  const lines = ['limits', 'daemon', 'audit'].map((section) => `! ${late(section)}\n`).join('');
+  expect((await run(daemon, 'reload')).stdout).toBe(lines);
+  expect((await daemon.status()).configFaults).toEqual(['limits', 'daemon', 'audit'].map(late));
+  rewrite(daemon, SERVERS);
+  expect((await run(daemon, 'reload')).stdout).toBe('Nothing has changed\n');
+});
