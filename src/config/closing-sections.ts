@@ -5,7 +5,7 @@ import type { Reader } from './reader.ts';
 import type { Config } from './schema.ts';
 import { NO_TOOL } from './tool-rules.ts';
 
-export const CLOSING_SECTIONS = ['policy', 'discovery.toolRules', 'audit', 'agents'] as const;
+const CLOSING_SECTIONS = ['policy', 'discovery.toolRules', 'audit', 'agents'] as const;
 export type ClosingSection = (typeof CLOSING_SECTIONS)[number];
 
 export function closingSectionsIn({ findings, misspelled }: Reader): ClosingSection[] {
