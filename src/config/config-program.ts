@@ -1,10 +1,11 @@
-// A config file that is a program: runs it, and takes what it exports by default. It runs in this process, with all that
-// this process may do.
+// A config file that is a program: runs it, and takes what it exports by default. It runs in a thread of its own, with all
+// that this process may do: one that never ends can be ended, and each time it runs anew.
 
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { SHARE_ENV, Worker } from 'node:worker_threads';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 
 /** Of the package `typescript`. */
@@ -14,15 +15,25 @@ interface Compiler {
 
 const NO_TYPESCRIPT = 'this Node does not run TypeScript';
 
-export async function runConfig(file: string): Promise<unknown> {
+/** What came of a program; `code` is that of a failed system call. */
+type Outcome = { readonly value: unknown } | { readonly message: string; readonly code?: unknown };
+
+const MOST_MS = 10_000;
+
+/** The thread, as a script: an import of its own, so that the bundler leaves it alone. */
+const THREAD = `
+const { parentPort, workerData } = require('node:worker_threads');
+const say = (outcome) => parentPort.postMessage(outcome);
+const failed = (error) => say({ message: error instanceof Error ? error.message : String(error), code: error?.code });
+import(workerData).then((module) => say({ value: module.default })).catch(failed);
+`;
+
+export async function runConfig(file: string, mostMs = MOST_MS): Promise<unknown> {
   try {
-    const stat = statSync(file);
-    if (!stat.isFile()) throw new Error('it is no regular file');
-    // One that has changed since is another module; what it was as a CommonJS module must be forgotten.
-    delete createRequire(file).cache[realpathSync(file)];
-    const module = await load(`${pathToFileURL(file).href}?${stat.mtimeMs}`, file);
-    if (module.default === undefined) throw new Error('it has no default export');
-    return module.default;
+    if (!statSync(file).isFile()) throw new Error('it is no regular file');
+    const value = await load(file, mostMs);
+    if (value === undefined) throw new Error('it has no default export');
+    return value;
   } catch (error) {
     throw new BridgeError('CONFIG_INVALID', `${file} failed: ${messageOf(error)}`, {
       cause: error,
@@ -31,13 +42,34 @@ export async function runConfig(file: string): Promise<unknown> {
   }
 }
 
-async function load(url: string, file: string): Promise<{ readonly default?: unknown }> {
+async function load(file: string, mostMs: number): Promise<unknown> {
   try {
-    return await import(url);
+    return await exportOf(pathToFileURL(file).href, mostMs);
   } catch (error) {
     if (!isUnknownType(error, file)) throw error;
-    return import(`data:text/javascript,${encodeURIComponent(withoutTypes(file))}`);
+    return exportOf(`data:text/javascript,${encodeURIComponent(withoutTypes(file))}`, mostMs);
   }
+}
+
+/** What the module at `url` exports by default, if it comes to an end in time. */
+function exportOf(url: string, mostMs: number): Promise<unknown> {
+  const thread = new Worker(THREAD, { eval: true, workerData: url, env: SHARE_ENV });
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Error(`it has not come to an end within ${mostMs / 1000} s`));
+      void thread.terminate();
+    }, mostMs);
+    thread.once('message', (outcome: Outcome) => {
+      if ('value' in outcome) resolve(outcome.value);
+      else reject(Object.assign(new Error(outcome.message), { code: outcome.code }));
+      void thread.terminate(); // whatever it has left open
+    });
+    thread.once('error', reject);
+    thread.once('exit', () => {
+      clearTimeout(timer);
+      reject(new Error('it ended before it exported anything: does it await what never comes?'));
+    });
+  });
 }
 
 /** Node runs TypeScript itself from 22.18 on. */

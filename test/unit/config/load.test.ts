@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { runConfig } from '../../../src/config/config-program.ts';
 import {
   type ConfigPlace,
   findConfigFile,
@@ -193,6 +194,26 @@ describe('a config file', () => {
     await expect(load(file)).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('no default export'),
+    });
+  });
+
+  test.each([
+    ['awaits what never comes', 'await new Promise(() => undefined);', 'does it await what never comes?'],
+    ['ends its process', 'process.exit(0);', 'it ended before it exported anything'],
+    ['exports what is no data', 'export default () => 1;', 'could not be cloned'],
+  ])('that is a module which %s is an error', async (_, text, said) => {
+    const error = await failure({ 'cwd/mcp-bridge.config.mjs': text });
+    expect([error.code, error.message]).toEqual(['CONFIG_INVALID', expect.stringContaining(said)]);
+  });
+
+  test.each([
+    ['runs in circles', 'while (true);'],
+    ['waits too long', 'await new Promise((resolve) => setTimeout(resolve, 1e9));'],
+  ])('that is a module which %s is ended', async (_, text) => {
+    const { cwd } = home({ 'cwd/x.mjs': text });
+    await expect(runConfig(join(cwd, 'x.mjs'), 300)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringMatching(/x\.mjs failed: it has not come to an end within 0\.3 s$/),
     });
   });
 
