@@ -6,10 +6,11 @@ import { text as textFrom } from 'node:stream/consumers';
 import type { Answer, LogMessage, Progress, ToolClient } from '../client/tool-client.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { type Blob, blobLine, callResult, shown } from './call-result.ts';
-import { DONE, FAILED, INTERRUPTED } from './exit-code.ts';
+import { DONE, FAILED, INTERRUPTED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { patiently } from './patience.ts';
 import { ProgressLine } from './progress-line.ts';
+import { daemonCodeOf } from './refused.ts';
 import { checkOut, saveBlobs } from './saved-blobs.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
 import { ask, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
@@ -32,10 +33,57 @@ export async function call(values: CallValues, host: CliHost): Promise<number> {
   checkOut(values.out, host.cwd);
   const given = await givenArguments(values, host);
   const answer = await withTools(values, host, async (client) => {
-    const args = given ?? (await typedArguments(values, client));
-    return run(values, args, { client, host, timeoutMs });
+    try {
+      return await runGiven(values, given, { client, host, timeoutMs });
+    } catch (error) {
+      throw asMisfit(error, values);
+    }
   });
   return answer === undefined ? INTERRUPTED : print(answer, values, host);
+}
+
+async function runGiven(values: CallValues, given: string | undefined, running: Running): Promise<Answer | undefined> {
+  const { server, tool, arguments: pairs = [] } = values;
+  const { client, host } = running;
+  const asked = ask(client, 'get_tool_details', { server, tool });
+  if (given === undefined) {
+    const { inputSchema, changed } = await asked.catch(unknownDetails);
+    const args = argumentsFrom(pairs, { server, tool, inputSchema });
+    if (changed === true) host.stderr.write(changedLine(values));
+    return run(values, args, running);
+  }
+  const told = asked.then(
+    ({ changed }) => changed === true && host.stderr.write(changedLine(values)),
+    () => undefined, // the call says it
+  );
+  const answer = await run(values, given, running);
+  if (answer !== undefined) await told;
+  return answer;
+}
+
+const changedLine = ({ server, tool }: CallValues): string =>
+  lineFor(
+    new BridgeError('TOOL_CHANGED', `Tool ${tool} has changed since it was first seen or accepted`, {
+      hint: `mcp-bridge tools ${server} --changed`,
+    }),
+  );
+
+/** Of a tool whose details are refused, the call is what is to be refused, and recorded: it is made with what there is. */
+function unknownDetails(error: unknown): Readonly<Record<string, unknown>> {
+  if (error instanceof BridgeError && error.code === 'REQUEST_REFUSED') return { inputSchema: UNKNOWN_SCHEMA };
+  throw error;
+}
+
+const UNKNOWN_SCHEMA = { additionalProperties: { type: ['string', 'array'] } };
+
+/** Arguments that do not fit are wrong usage, whoever has found it. */
+function asMisfit(error: unknown, { server, tool }: CallValues): unknown {
+  if (!(error instanceof BridgeError)) return error;
+  if (error.code !== 'USAGE' && daemonCodeOf(error) !== 'TOOL_ARGUMENTS_INVALID') return error;
+  const { message, hint = '', cause } = error;
+  const see = `See: mcp-bridge describe ${server} ${tool}`;
+  const own = /^(?:See: |get_tool_details )/.test(hint) ? '' : `${hint} `;
+  return new BridgeError('USAGE', message, { hint: `${own}${see}`, cause });
 }
 
 function timeoutIn({ timeout }: CallValues): number | undefined {
@@ -64,14 +112,6 @@ function readArguments(path: string): string {
   } catch (error) {
     throw wrongUsage('call', `Cannot read ${path}: ${systemCode(error) ?? messageOf(error)}`);
   }
-}
-
-async function typedArguments(
-  { server, tool, arguments: pairs = [] }: CallValues,
-  client: ToolClient,
-): Promise<string> {
-  const { inputSchema } = await ask(client, 'get_tool_details', { server, tool });
-  return argumentsFrom(pairs, { server, tool, inputSchema });
 }
 
 // --- the call ---

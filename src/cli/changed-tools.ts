@@ -9,15 +9,17 @@ import type {
   ShownDefinition,
 } from '../client/control-client.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { textOf } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
 import { withControl } from './control-session.ts';
 import { definitionDifference } from './definition-difference.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
+import { absent } from './refused.ts';
 import { printable } from './table.ts';
 import { confirm, hasPerson } from './terminal.ts';
-import { type ToolVerbValues, wrongUsage } from './tool-session.ts';
+import { ask, recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
 
 export interface ChangedToolsValues extends ToolVerbValues {
   readonly server?: string | undefined;
@@ -27,7 +29,9 @@ export interface ChangedToolsValues extends ToolVerbValues {
 
 export function showChanged(values: ChangedToolsValues, host: CliHost): Promise<number> {
   return withControl(values, host, async (client) => {
-    const servers = (await changesOf(client, values, host)).map((server) => only(server, values.tools));
+    const changed = await changesOf(client, values, host);
+    await checkNames(changed, values, host);
+    const servers = changed.map((server) => only(server, values.tools));
     const shown = servers.filter(({ tools }) => tools.length > 0);
     if (values.json === true) host.stdout.write(jsonText({ servers: shown }));
     else host.stdout.write(shown.length === 0 ? NOTHING : shown.map((server) => view(server)).join('\n') + ADVICE);
@@ -44,6 +48,7 @@ export function acceptChanged(values: ChangedToolsValues, host: CliHost): Promis
   if (values.json === true) throw wrongUsage('tools', '--json does not go with --accept');
   return withControl(values, host, async (client) => {
     const [changed] = await changesOf(client, values, host);
+    if (changed === undefined) await checkNames([], values, host);
     const wanted = changed && chosen(changed, values.tools ?? []);
     if (wanted === undefined || wanted.tools.length === 0) {
       host.stdout.write(`${printable(name)}: nothing waits to be accepted.\n`);
@@ -59,13 +64,33 @@ export function acceptChanged(values: ChangedToolsValues, host: CliHost): Promis
 
 async function changesOf(
   client: ControlClient,
-  { server }: ChangedToolsValues,
+  values: ChangedToolsValues,
   host: CliHost,
 ): Promise<readonly ChangedServer[]> {
+  const { server } = values;
   const params = { cwd: host.cwd, ...(server !== undefined && { server }) };
   const { servers, unknown } = await client.call<ChangesReport>('bridge/changes', params);
-  if (unknown !== null) throw new BridgeError('SERVER_NOT_FOUND', unknown.message, { hint: unknown.hint });
+  if (unknown !== null) {
+    const error = new BridgeError('SERVER_NOT_FOUND', unknown.message, { hint: unknown.hint });
+    throw await absent(server ?? '', { error, values, host, names: () => Promise.resolve([]) });
+  }
   return servers;
+}
+
+/** Throws for a tool that the server does not have. */
+async function checkNames(changed: readonly ChangedServer[], values: ChangedToolsValues, host: CliHost): Promise<void> {
+  const { server, tools = [] } = values;
+  const known = changed.flatMap((one) => one.tools.map(({ tool }) => tool));
+  const others = tools.filter((tool) => !known.includes(tool));
+  if (server === undefined || others.length === 0) return;
+  const list = await withTools(values, host, (client) => ask(client, 'list_tools', { server, includeDisabled: true }));
+  const unchanged = recordsIn(list.tools).map(({ name }) => textOf(name));
+  const strange = others.find((tool) => !unchanged.includes(tool));
+  if (strange === undefined) return;
+  const near = nearest(strange, [...known, ...unchanged]);
+  throw new BridgeError('TOOL_NOT_FOUND', `Server ${server} has no tool ${JSON.stringify(strange)}`, {
+    hint: near.length > 0 ? `Did you mean ${near.join(', ')}?` : `See: mcp-bridge tools ${server}`,
+  });
 }
 
 const only = (server: ChangedServer, names: readonly string[] = []): ChangedServer =>

@@ -6,6 +6,7 @@ import { lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate } from './locate.ts';
 import { openOrStart } from './open-bridge.ts';
+import { tellOtherConfig } from './other-config.ts';
 import type { ToolVerbValues } from './tool-session.ts';
 
 export async function withControl<Result>(
@@ -17,6 +18,7 @@ export async function withControl<Result>(
   const located = await locate(values, host);
   if (located.configError !== undefined) host.stderr.write(lineFor(located.configError));
   const client = await ControlClient.open(located.path, host.version, () => openOrStart(located, values, host));
+  await tellOtherConfig(values, located.path, host);
   try {
     return await use(client);
   } finally {

@@ -6,6 +6,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate, placeOf, type WhereValues } from './locate.ts';
+import { otherConfig, tellOtherConfig } from './other-config.ts';
 import { askIfRunning, endDaemon } from './running-daemon.ts';
 import { statusText } from './status-view.ts';
 import { printable, table } from './table.ts';
@@ -17,6 +18,8 @@ export async function start(
   const { path, loaded, configError } = await locate(values, host, true);
   const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
   if (running !== undefined) {
+    const other = otherConfig(values, running, host);
+    if (other !== undefined) throw other;
     if (configError !== undefined) host.stderr.write(lineFor(configError));
     host.stdout.write(`mcp-bridge runs already at ${path} (pid ${running.pid})\n`);
     return DONE;
@@ -106,6 +109,7 @@ async function ask<Result>(values: WhereValues, host: CliHost, method: string): 
   const { path } = await locateAnyway(values, host);
   const client = await ControlClient.open(path, host.version);
   try {
+    await tellOtherConfig(values, path, host);
     return await client.call<Result>(method);
   } finally {
     client.close();

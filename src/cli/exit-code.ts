@@ -16,5 +16,10 @@ export function exitCodeOf(error: unknown): number {
 export function lineFor(error: unknown): string {
   const hint = error instanceof BridgeError && error.hint !== undefined ? ` ${error.hint}` : '';
   const message = messageOf(error);
-  return `mcp-bridge: ${printable(`${message}${/[.!?]$/.test(message) ? '' : '.'}${hint}`)}\n`;
+  return `mcp-bridge: ${oneLine(`${message}${/[.!?]$/.test(message) ? '' : '.'}${hint}`)}\n`;
+}
+
+/** What a server has said in several lines, such as its last words, in one. */
+export function oneLine(text: string): string {
+  return printable(text.replace(/\s*[\r\n]+\s*/g, ' | '));
 }

@@ -2,8 +2,10 @@
 // The command. `connect` and `serve` start many times or must start fast, so they go past the parser of the others.
 
 import { homedir } from 'node:os';
+import { getSystemErrorMap } from 'node:util';
+import { systemCode } from '../util/bridge-error.ts';
 import { connect } from './connect.ts';
-import { exitCodeOf, lineFor } from './exit-code.ts';
+import { exitCodeOf, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { serve } from './serve.ts';
 
@@ -50,6 +52,12 @@ const host: CliHost = {
   },
 };
 
+let writeError: NodeJS.ErrnoException | undefined;
+process.stdout.on('error', (error) => {
+  writeError ??= error;
+});
+process.stderr.on('error', () => undefined); // there is nowhere to say it
+
 void run(process.argv.slice(2), host)
   .catch((error: unknown) => {
     process.stderr.write(lineFor(error));
@@ -60,6 +68,17 @@ void run(process.argv.slice(2), host)
 /** What is still on its way to a pipe would go with the process. */
 function exitOnceFlushed(code: number): void {
   process.exitCode = code;
-  process.stdout.once('error', () => process.exit(code));
-  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
+  process.stdout.write('', () =>
+    setImmediate(() => {
+      // Who closes a pipe has read enough.
+      const isLost = writeError !== undefined && systemCode(writeError) !== 'EPIPE';
+      if (isLost) process.stderr.write(lineFor(`write error: ${wordsFor(writeError)}`));
+      process.stderr.write('', () => process.exit(isLost ? FAILED : code));
+    }),
+  );
+}
+
+function wordsFor(error: NodeJS.ErrnoException | undefined): string {
+  const [, words = 'unknown error'] = getSystemErrorMap().get(error?.errno ?? 0) ?? [];
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,6 +1,7 @@
 // What the daemon says of itself, for people: what runs, and a line for each thing that is wrong.
 
 import type { StatusReport } from '../client/control-client.ts';
+import { oneLine } from './exit-code.ts';
 import { duration, printable, table } from './table.ts';
 
 type InstanceReport = StatusReport['instances'][number];
@@ -18,7 +19,7 @@ export function statusText(report: StatusReport): string {
     `${i.restarts}`,
   ]);
   const shown = table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows);
-  const notes = notesOf(report).map((note) => `! ${printable(note)}\n`);
+  const notes = notesOf(report).map((note) => `! ${oneLine(note)}\n`);
   const counters = countersText(report.counters);
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${notes.join('')}`;
 }

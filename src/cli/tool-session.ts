@@ -9,6 +9,8 @@ import { lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate, type WhereValues } from './locate.ts';
 import { openOrStart } from './open-bridge.ts';
+import { tellOtherConfig } from './other-config.ts';
+import { forPeople } from './refused.ts';
 
 export interface ToolVerbValues extends WhereValues {
   readonly 'no-autostart'?: boolean | undefined;
@@ -25,27 +27,27 @@ export async function withTools<Result>(
   const located = await locate(values, host);
   if (located.configError !== undefined) host.stderr.write(lineFor(located.configError));
   const client = await ToolClient.open(await openOrStart(located, values, host), host);
+  await tellOtherConfig(values, located.path, host);
   try {
     return await use(client);
   } catch (error) {
-    throw forPeople(error);
+    throw await forPeople(error, { values, host, names: () => serverNames(client) });
   } finally {
     await client.close();
   }
 }
 
-/** The verbs by which people do what agents do with these tools. */
-const VERBS = { search_tools: 'mcp-bridge search', get_tool_details: 'mcp-bridge describe' };
-
-/** What the daemon tells an agent to use, by its name in a shell. */
-function forPeople(error: unknown): unknown {
-  if (!(error instanceof BridgeError) || error.hint === undefined) return error;
-  const { code, message, hint, cause } = error;
-  const told = Object.entries(VERBS).find(([tool]) => hint.startsWith(`${tool} `));
-  if (told === undefined) return error;
-  const [tool, verb] = told;
-  return new BridgeError(code, message, { hint: hint.replace(tool, verb), cause });
+/** Of all servers here, or none if one of them keeps the others waiting. */
+async function serverNames(client: ToolClient): Promise<readonly string[]> {
+  try {
+    const answer = await client.callTool('list_mcp_servers', '{}', { signal: AbortSignal.timeout(NAMES_MS) });
+    return recordsIn(found(answer).servers).map(({ name }) => textOf(name));
+  } catch {
+    return []; // they would only have been a help
+  }
 }
+
+const NAMES_MS = 3_000;
 
 /** What one of the tools that find others answers. */
 export async function ask(

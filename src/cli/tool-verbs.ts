@@ -4,10 +4,14 @@ import type { Argv } from 'yargs';
 import type { CallValues } from './call.ts';
 import type { Does } from './commands.ts';
 import type { DescribeValues } from './describe.ts';
+import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
 import { CALL, DESCRIBE, REFRESH, SEARCH, SERVERS, TOOLS } from './options.ts';
 import type { RefreshValues } from './refresh.ts';
+import { errorReport } from './refused.ts';
 import type { SearchValues } from './search.ts';
 import type { ServersValues } from './servers.ts';
+import type { ToolVerbValues } from './tool-session.ts';
 import type { ToolsValues } from './tools.ts';
 
 const SERVER = { type: 'string', describe: 'The server' } as const;
@@ -34,40 +38,65 @@ export function withToolVerbs(parser: Argv, does: Does, line: readonly string[] 
       'servers',
       'Show the servers that the bridge offers',
       (y) => y.options(SERVERS),
-      does(async (values: ServersValues, host) => (await import('./servers.ts')).servers(values, host)),
+      does(orJson(async (values: ServersValues, host) => (await import('./servers.ts')).servers(values, host))),
     )
     .command(
       'tools [server] [tools..]',
       'Show the tools of a server, or of all; and which of them have changed',
       (y) => y.positional('server', SERVER).positional('tools', TOOL_NAMES).options(TOOLS),
-      does(async (values: ToolsValues, host) => (await import('./tools.ts')).tools(values, host)),
+      does(orJson(async (values: ToolsValues, host) => (await import('./tools.ts')).tools(values, host))),
     )
     .command(
       'search [words..]',
       'Find tools of all servers by what they do',
       (y) => y.positional('words', WORDS).options(SEARCH),
-      does(async ({ words = [], ...values }: SearchValues, host) =>
-        (await import('./search.ts')).search({ ...values, words: [...words, ...line] }, host),
+      does(
+        orJson(async ({ words = [], ...values }: SearchValues, host) =>
+          (await import('./search.ts')).search({ ...values, words: [...words, ...line] }, host),
+        ),
       ),
     )
     .command(
       'describe <server> <tool>',
       'Show what a tool does and takes, and how to call it',
       (y) => y.positional('server', needed).positional('tool', TOOL).options(DESCRIBE),
-      does(async (values: DescribeValues, host) => (await import('./describe.ts')).describe(values, host)),
+      does(orJson(async (values: DescribeValues, host) => (await import('./describe.ts')).describe(values, host))),
     )
     .command(
       'call <server> <tool> [arguments..]',
       'Call a tool',
-      (y) => y.positional('server', needed).positional('tool', TOOL).positional('arguments', ARGUMENTS).options(CALL),
-      does(async ({ arguments: pairs = [], ...values }: CallValues, host) =>
-        (await import('./call.ts')).call({ ...values, arguments: [...pairs, ...line] }, host),
+      (y) =>
+        y
+          .positional('server', needed)
+          .positional('tool', TOOL)
+          .positional('arguments', ARGUMENTS)
+          .options(CALL)
+          .example('$0 call files read_file path=notes.txt', '')
+          .example('$0 call files read_many \'paths:=["a.txt","b.txt"]\'', ''),
+      does(
+        orJson(async ({ arguments: pairs = [], ...values }: CallValues, host) =>
+          (await import('./call.ts')).call({ ...values, arguments: [...pairs, ...line] }, host),
+        ),
       ),
     )
     .command(
       'refresh [servers..]',
       'Have servers say anew what they have; all of them, if none is named',
       (y) => y.positional('servers', NAMES).options(REFRESH),
-      does(async (values: RefreshValues, host) => (await import('./refresh.ts')).refresh(values, host)),
+      does(orJson(async (values: RefreshValues, host) => (await import('./refresh.ts')).refresh(values, host))),
     );
+}
+
+/** Who has asked for JSON finds there what went wrong, too. */
+function orJson<Values extends ToolVerbValues>(
+  verb: (values: Values, host: CliHost) => Promise<number>,
+): (values: Values, host: CliHost) => Promise<number> {
+  return async (values, host) => {
+    try {
+      return await verb(values, host);
+    } catch (error) {
+      if (values.json === true) host.stdout.write(jsonText({ error: errorReport(error) }));
+      throw error;
+    }
+  };
 }

@@ -7,7 +7,7 @@ import type { ChangedToolsValues } from './changed-tools.ts';
 import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { NO_SERVER } from './servers.ts';
-import { table } from './table.ts';
+import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { ask, noteOf, printJson, recordsIn, withTools, wrongUsage } from './tool-session.ts';
 
@@ -25,6 +25,8 @@ interface Failed {
 
 /** Servers at a time: each may have to be started. */
 const AT_ONCE = 16;
+/** After it, what there is is shown. */
+const PATIENCE_MS = 2_000;
 
 export async function tools(values: ToolsValues, host: CliHost): Promise<number> {
   const { server } = values;
@@ -39,26 +41,64 @@ export async function tools(values: ToolsValues, host: CliHost): Promise<number>
   return DONE;
 }
 
-/** A server that fails is told of, and hides no other. */
+/** A server that fails is told of, and hides no other; one that is slow keeps those that have answered from nobody. */
 async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
+  const shown: (Listed | Failed)[] = [];
   const answers = await withTools(values, host, async (client) => {
     const { servers } = await ask(client, 'list_mcp_servers');
     const names = recordsIn(servers).map(({ name }) => textOf(name));
-    return inTurn(names, (name) => listOrFailure(client, name, values));
+    const asked = inTurn(names, (name) => listOrFailure(client, name, values));
+    const early = await answeredBy(PATIENCE_MS, asked);
+    const late = names.filter((_, i) => early[i] === undefined);
+    if (late.length > 0) {
+      shown.push(...early.filter((answer) => answer !== undefined));
+      if (values.json !== true) show(shown, values, host);
+      for (const name of late) host.stderr.write(`mcp-bridge: ${printable(name)}: has not answered yet\n`);
+    }
+    return Promise.all(asked);
   });
-  const failed = answers.filter(isFailed);
   if (values.json === true) printJson({ servers: answers.map(asJson) }, host);
   else if (answers.length === 0) host.stdout.write(NO_SERVER);
-  else host.stdout.write(tableOf(answers.filter(isListed), values, host));
+  else
+    show(
+      answers.filter((answer) => !shown.includes(answer)),
+      values,
+      host,
+    );
+  const failed = answers.filter(isFailed);
   for (const { error } of failed) host.stderr.write(lineFor(error));
   return failed.length > 0 && failed.length === answers.length ? FAILED : DONE;
 }
 
-async function inTurn<Result>(names: readonly string[], of: (name: string) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = [];
-  for (let i = 0; i < names.length; i += AT_ONCE)
-    results.push(...(await Promise.all(names.slice(i, i + AT_ONCE).map(of))));
-  return results;
+function show(answers: readonly (Listed | Failed)[], values: ToolsValues, host: CliHost): void {
+  const lists = answers.filter(isListed);
+  if (lists.length > 0 || answers.length === 0) host.stdout.write(tableOf(lists, values, host));
+}
+
+/** Each begins when one before it has ended, if too many are under way. */
+function inTurn<Result>(names: readonly string[], of: (name: string) => Promise<Result>): Promise<Result>[] {
+  const lanes: Promise<unknown>[] = Array.from({ length: AT_ONCE }, () => Promise.resolve());
+  return names.map((name, i) => {
+    const result = (lanes[i % AT_ONCE] ?? Promise.resolve()).then(() => of(name));
+    lanes[i % AT_ONCE] = result.catch(() => undefined);
+    return result;
+  });
+}
+
+/** What has come within this time, or all of it; undefined for what has not. */
+async function answeredBy<Result>(ms: number, asked: readonly Promise<Result>[]): Promise<(Result | undefined)[]> {
+  const results: (Result | undefined)[] = asked.map(() => undefined);
+  const all = Promise.all(
+    asked.map(async (one, i) => {
+      results[i] = await one;
+    }),
+  );
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([all, patience]).finally(() => clearTimeout(timer));
+  return [...results];
 }
 
 function listOf(client: ToolClient, server: string, { all }: ToolsValues): Promise<Listed> {

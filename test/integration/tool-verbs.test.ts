@@ -116,17 +116,15 @@ describe('tools', () => {
 describe('what is not there', () => {
   test('is told with the verbs that help, not with the tools of agents', async () => {
     expect((await run('tools', 'zzz')).stderr).toBe(
-      'mcp-bridge: There is no server "zzz". mcp-bridge search finds tools by what they do.\n',
+      'mcp-bridge: There is no server "zzz". There are: everything, fixture, odd.\n',
     );
     for (const verb of ['describe', 'call'])
       expect(await run(verb, 'odd', 'qqq', ...(verb === 'call' ? ['--args', '{}'] : []))).toEqual({
         code: 1,
         stdout: '',
-        stderr: 'mcp-bridge: Server odd has no tool "qqq". mcp-bridge search finds tools by what they do.\n',
+        stderr: 'mcp-bridge: Server odd has no tool "qqq". See: mcp-bridge tools odd\n',
       });
-    expect((await run('call', 'odd', 'typed', '--args', '{}')).stderr).toMatch(
-      /mcp-bridge describe has its schema\.\n$/,
-    );
+    expect((await run('call', 'odd', 'typed', '--args', '{}')).stderr).toMatch(/See: mcp-bridge describe odd typed\n$/);
   });
 });
 
@@ -198,11 +196,14 @@ describe('call', () => {
     ['one that is missing', ['text=a'], 'mode must be given. See: mcp-bridge describe odd typed'],
     ['JSON that is none', ['tags:=[a'], 'tags:= must be followed by JSON'],
     ['one given twice', ['text=a', 'text=b'], 'text is given more than once'],
+    ['a value out of its range', ['text=a', 'mode=fast', 'count=1'], 'do not fit odd:typed'],
+    ['JSON that does not fit', ['--args', '{"text":1}'], 'do not fit odd:typed'],
     ['what is no argument', ['text'], '"text" is no argument'],
   ])('%s is wrong usage, and named', async (_, args, said) => {
     const { code, stdout, stderr } = await run('call', 'odd', 'typed', ...args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(said);
+    expect(stderr).toMatch(/See: mcp-bridge describe odd typed\n$/);
   });
 
   test('takes JSON from an option, a file and stdin, and keeps every digit', async () => {
@@ -310,7 +311,6 @@ describe('call', () => {
     ['not there', ['fixture', 'ehco'], /Server fixture has no tool "ehco"\. Did you mean echo\?/],
     ['of no server', ['fxture', 'echo'], /There is no server "fxture"\. Did you mean fixture\?/],
     ['refused by its server', ['odd', 'refuses'], /I will not\\u\{1b\}\[31m/],
-    ['given what does not fit', ['odd', 'typed', '--args', '{"text":1}'], /do not fit odd:typed/],
   ])('a tool that is %s is a failure in one line', async (_, args, said) => {
     const { code, stdout, stderr } = await run('call', ...args);
     expect([code, stdout]).toEqual([1, '']);

@@ -1,0 +1,85 @@
+// What a daemon's refusal means for a person: the verbs that help instead of the tools of agents, and of a server that it
+// does not offer, whether there is one all the same.
+
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import type { CliHost } from './host.ts';
+import { isNamed } from './selection.ts';
+import type { SurveyValues } from './survey.ts';
+
+/** The verbs by which people do what agents do with these tools. */
+const VERBS = { search_tools: 'mcp-bridge search', get_tool_details: 'mcp-bridge describe' };
+const MOST_NAMES = 10;
+
+/** The stable code of an error that the daemon has answered with; '' for others. */
+export function daemonCodeOf(error: unknown): string {
+  return textOf(membersOf(membersOf(membersOf(error).cause).data).code);
+}
+
+/** `names` are those of the servers that there are. */
+export async function forPeople(
+  error: unknown,
+  { values, host, names }: { values: SurveyValues; host: CliHost; names: () => Promise<readonly string[]> },
+): Promise<unknown> {
+  if (!(error instanceof BridgeError) || error.hint === undefined) return error;
+  const { code, message, hint, cause } = error;
+  const { server } = membersOf(membersOf(membersOf(cause).data).error);
+  const told = (words: string): BridgeError => new BridgeError(code, message, { hint: words, cause });
+  const refusal = daemonCodeOf(error);
+  if (refusal === 'SERVER_NOT_FOUND') return absent(textOf(server), { error, values, host, names });
+  const isLost = hint.startsWith('search_tools ');
+  if (refusal === 'TOOL_NOT_FOUND' && isLost) return told(`See: mcp-bridge tools ${textOf(server)}`);
+  const [tool, verb] = Object.entries(VERBS).find(([one]) => hint.startsWith(`${one} `)) ?? [];
+  return tool === undefined || verb === undefined ? error : told(hint.replace(tool, verb));
+}
+
+interface Absence {
+  /** What the daemon has said. */
+  readonly error: BridgeError;
+  readonly values: SurveyValues;
+  readonly host: CliHost;
+  readonly names: () => Promise<readonly string[]>;
+}
+
+/** Of a server that the daemon does not know: why it may not be used, or which there are. */
+export async function absent(name: string, { error, values, host, names }: Absence): Promise<BridgeError> {
+  const { code, message, cause } = error;
+  const { survey } = await import('./survey.ts');
+  const { discovery } = await survey(values, host);
+  const unused = leastUnused(discovery.servers.filter((server) => isNamed(server, name)));
+  if (unused !== undefined) return refusalOf(name, unused, cause);
+  if (error.hint?.startsWith('Did you mean ') === true) return error;
+  const known = await names();
+  const some = known.slice(0, MOST_NAMES).join(', ');
+  const hint = known.length === 0 ? 'See: mcp-bridge discover --all' : `There are: ${some}`;
+  return new BridgeError(code, message, { hint: known.length > MOST_NAMES ? `${hint}, …` : hint, cause });
+}
+
+/** The one about which a person can do most. */
+function leastUnused(servers: readonly DiscoveredServer[]): DiscoveredServer | undefined {
+  const unused = servers.filter(({ state }) => state !== 'ready');
+  const inState = (wanted: DiscoveredServer['state']) => unused.find(({ state }) => state === wanted);
+  return inState('pending-approval') ?? inState('blocked-by-policy') ?? unused[0];
+}
+
+function refusalOf(name: string, { state, reason }: DiscoveredServer, cause: unknown): BridgeError {
+  const [words, hint] =
+    state === 'pending-approval'
+      ? ['waits for approval', `mcp-bridge approve ${name}`]
+      : state === 'blocked-by-policy'
+        ? ['is blocked by policy', `mcp-bridge policy explain ${name}`]
+        : [`is not used: ${reason}`, `See: mcp-bridge discover --explain ${name}`];
+  return new BridgeError('REQUEST_REFUSED', `Server ${name} ${words}`, { hint, cause });
+}
+
+/** What went wrong, for a script: as the daemon has said it, or as this command does. */
+export function errorReport(error: unknown): object {
+  const cause = error instanceof BridgeError ? error.cause : undefined;
+  if (isRecord(cause) && typeof cause.code === 'number') {
+    const { code, data } = cause;
+    return { code, message: messageOf(error), data };
+  }
+  const { code, hint, server } = error instanceof BridgeError ? error : ({} as Partial<BridgeError>);
+  return { code: code ?? 'FAILED', message: messageOf(error), data: { hint, server } };
+}

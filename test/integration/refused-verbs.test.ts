@@ -1,0 +1,158 @@
+// What the verbs say and return when a daemon refuses something, when a server keeps silent, and when nobody takes what they
+// print: the real command in a home of its own.
+
+import { execFile } from 'node:child_process';
+import { readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeFiles } from '../support/file-tree.ts';
+import { type CommandResult, fixtureServer, PROGRAM, ROOT, runCommand, tempDir } from '../support/test-daemon.ts';
+
+const ODD = join(ROOT, 'test/fixtures/servers/odd-tools.mjs');
+const SILENT = { command: process.execPath, args: ['-e', 'setInterval(() => undefined, 1e9)'], startTimeoutMs: 9000 };
+
+let home: string;
+let project: string;
+let env: Record<string, string>;
+const run = (...args: string[]): Promise<CommandResult> => runCommand(args, { env, cwd: project });
+
+beforeAll(async () => {
+  home = realpathSync(tempDir());
+  project = join(home, 'p');
+  env = { XDG_CONFIG_HOME: '', XDG_STATE_HOME: '', XDG_CACHE_HOME: '', HOME: home };
+  env.MCP_BRIDGE_SOCKET = join(home, 'b.sock');
+  writeFiles(home, {
+    '.config/mcp-bridge/config.json': {
+      mcpServers: {
+        fixture: fixtureServer(),
+        odd: { command: process.execPath, args: [ODD] },
+        dies: { command: process.execPath, args: ['-e', 'console.error("one\\ntwo"); process.exit(3)'] },
+      },
+      audit: {},
+      policy: { deniedMcpServers: [{ serverName: 'denied' }] },
+      discovery: { toolRules: [{ pattern: ['fixture:crash'], enabled: false }] },
+    },
+    'other.json': { mcpServers: {} },
+    'p/.git/HEAD': '',
+    'p/.mcp.json': { mcpServers: { waiting: fixtureServer(), denied: fixtureServer({ A: 'b' }) } },
+  });
+  expect((await run('start')).code).toBe(0);
+});
+afterAll(async () => {
+  expect((await run('stop')).stdout).toMatch(/has stopped/);
+});
+
+async function recorded(): Promise<readonly unknown[][]> {
+  const file = join(home, '.local/state/mcp-bridge/audit.jsonl');
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => {
+    const { server, tool, outcome, code } = JSON.parse(line) as Record<string, unknown>;
+    return [server, tool, outcome, code];
+  });
+}
+
+test('a call that is refused is recorded, however its arguments are given', async () => {
+  const calls = [
+    ['fixture', 'crash', 'TOOL_DISABLED'],
+    ['fixture', 'nope', 'TOOL_NOT_FOUND'],
+    ['nobody', 'echo', 'SERVER_NOT_FOUND'],
+  ] as const;
+  for (const [server, tool] of calls)
+    expect(await run('call', server, tool, 'text=a', 'n=1', 'n=2')).toMatchObject({ code: 1, stdout: '' });
+  const all = await recorded();
+  for (const [server, tool, code] of calls)
+    expect(all.filter(([s, t]) => s === server && t === tool)).toEqual([[server, tool, 'refused', code]]);
+});
+
+test('of a server that may not be used it is said why', async () => {
+  for (const args of [
+    ['tools', 'waiting'],
+    ['describe', 'waiting', 'echo'],
+    ['call', 'waiting', 'echo', 'text=a'],
+  ])
+    expect(await run(...args)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'mcp-bridge: Server waiting waits for approval. mcp-bridge approve waiting\n',
+    });
+  expect((await run('tools', 'denied', '--changed')).stderr).toBe(
+    'mcp-bridge: Server denied is blocked by policy. mcp-bridge policy explain denied\n',
+  );
+});
+
+test('a name that is not known is a failure, beside one that is', async () => {
+  expect(await run('refresh', 'odd', 'nope')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^odd /m),
+    stderr: expect.stringContaining('There is no server "nope"'),
+  });
+  for (const option of ['--changed', '--accept'])
+    expect(await run('tools', 'odd', 'nope', option)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('Server odd has no tool "nope"'),
+    });
+  expect(await run('tools', 'odd', 'typed', '--changed')).toMatchObject({ code: 0 });
+});
+
+test('with --json what went wrong is JSON', async () => {
+  const { code, stdout } = await run('call', 'fixture', 'crash', '--json');
+  expect([code, JSON.parse(stdout)]).toEqual([
+    1,
+    { error: { code: -32602, message: expect.any(String), data: expect.objectContaining({ code: 'TOOL_DISABLED' }) } },
+  ]);
+  for (const args of [
+    ['tools', 'nope'],
+    ['describe', 'odd', 'nope'],
+    ['search', 'x', '--server', 'nope'],
+  ]) {
+    const failed = await run(...args, '--json');
+    expect([failed.code, JSON.parse(failed.stdout)]).toEqual([1, { error: expect.objectContaining({ code: -32601 }) }]);
+  }
+  const wrong = await run('call', 'odd', 'typed', 'mode=fasst', '--json');
+  expect([wrong.code, JSON.parse(wrong.stdout)]).toMatchObject([2, { error: { code: 'USAGE' } }]);
+});
+
+test('the last words of a server stand in one line that can be read', async () => {
+  const { stderr } = await run('tools', 'dies');
+  expect(stderr).toContain('one | two');
+  expect(stderr).not.toContain('\\u{a}');
+});
+
+test('a config that the daemon does not run with is told of', async () => {
+  const other = join(home, 'other.json');
+  const words = `mcp-bridge at ${env.MCP_BRIDGE_SOCKET} runs with ${home}/.config/mcp-bridge/config.json, not with ${other}. mcp-bridge restart --config ${other}\n`;
+  expect(await run('start', '--config', other)).toEqual({ code: 1, stdout: '', stderr: `mcp-bridge: ${words}` });
+  for (const verb of [['status'], ['search', 'echo'], ['refresh', 'odd']])
+    expect(await run(...verb, '--config', other)).toMatchObject({ code: 0, stderr: `mcp-bridge: ${words}` });
+  expect((await run('status', '--config', join(home, '.config/mcp-bridge/config.json'))).stderr).toBe('');
+});
+
+test('what cannot be written is a failure, and a pipe that closes is none', async () => {
+  const shell = (line: string): Promise<CommandResult> =>
+    new Promise((resolve) => {
+      const options = { env: { ...process.env, ...env }, cwd: project };
+      execFile('/bin/sh', ['-c', line, process.execPath, PROGRAM], options, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+      );
+    });
+  for (const verb of ['call fixture echo text=a', 'tools odd', 'config path', '--help'])
+    expect(await shell(`"$0" "$1" ${verb} > /dev/full`)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'mcp-bridge: write error: No space left on device.\n',
+    });
+  expect(await shell('"$0" "$1" --help | true')).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+test('a server that keeps silent hides no other, and is named', async () => {
+  const config = join(home, 'silent.json');
+  const mcpServers = { odd: { command: process.execPath, args: [ODD] }, silent: SILENT };
+  writeFiles(home, { 'silent.json': { mcpServers, discovery: { enabled: false } } });
+  const options = { env: { ...env, MCP_BRIDGE_SOCKET: join(home, 'silent.sock') }, cwd: project };
+  await runCommand(['start', '--config', config], options);
+  const { code, stdout, stderr } = await runCommand(['tools'], options);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^SERVER .*\nodd /)]);
+  expect(stderr).toMatch(/^mcp-bridge: silent: has not answered yet\nmcp-bridge: Server silent .*\n$/);
+  await runCommand(['stop'], options);
+});
