@@ -7,6 +7,8 @@ import { addServer } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
+import { locate } from './locate.ts';
+import { askIfRunning } from './running-daemon.ts';
 
 type Repeated = string | readonly string[] | undefined;
 
@@ -33,10 +35,16 @@ export async function add(values: AddValues, host: CliHost): Promise<number> {
   const entry = values.url === undefined ? processEntry(values, host) : remoteEntry(values);
   const editing = editingHostOf(host);
   const done = await addServer(name, entry, { config }, editing);
-  return tell({ lines: [...done, ...missingLines(entry, editing), NEXT], diff: '' }, host);
+  return tell({ lines: [...done, ...missingLines(entry, editing), await nextLine(host)], diff: '' }, host);
 }
 
-const NEXT = 'Clients that are connected see it at once: mcp-bridge status';
+const SEEN = 'Clients that are connected see it at once: mcp-bridge status';
+const NOT_YET = 'It is started when a client connects; no daemon runs yet';
+
+async function nextLine(host: CliHost): Promise<string> {
+  const { path } = await locate({}, host);
+  return (await askIfRunning(path, host, () => Promise.resolve(true))) === true ? SEEN : NOT_YET;
+}
 
 /** It may be installed later, or the daemon have another PATH. */
 function missingLines({ command }: Entry, editing: EditingHost): string[] {

@@ -27,6 +27,7 @@ export interface CallValues extends ToolVerbValues {
 }
 
 const MOST_MS = 2 ** 31 - 1;
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
 export async function call(values: CallValues, host: CliHost): Promise<number> {
   const timeoutMs = timeoutIn(values);
@@ -88,8 +89,9 @@ function asMisfit(error: unknown, { server, tool }: CallValues): unknown {
 
 function timeoutIn({ timeout }: CallValues): number | undefined {
   if (timeout === undefined) return undefined;
-  const ms = /^\d+$/.test(timeout) ? Number(timeout) : 0;
-  if (ms < 1 || ms > MOST_MS) throw wrongUsage('call', '--timeout is a number of milliseconds');
+  const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(timeout) ?? [];
+  const ms = Math.round(Number(number ?? 0) * (UNITS[unit] ?? 1));
+  if (ms < 1 || ms > MOST_MS) throw wrongUsage('call', '--timeout is a number of milliseconds, or such as 2s or 5m');
   return ms;
 }
 

@@ -104,13 +104,13 @@ function placeLines(candidates: readonly Candidate[]): string[] {
     const some = candidates.filter(({ origin }) => origin === one);
     const there = some.filter(({ exists }) => exists);
     if (there.length > 0) return there.map(({ file, reason }) => `${file} ${reason}`);
-    return [`There is none in ${dirname(some[0]?.file ?? '')}`];
+    return [`There is no config file in ${dirname(some[0]?.file ?? '')}`];
   });
 }
 
 function lineFor({ file, line, column, level, place, problem, hint }: Told): string {
   const at = line === undefined ? file : `${file}:${line}:${column}`;
-  const sentence = `${at}: ${level}: ${place === '' ? problem : `${place} ${problem}`}`;
+  const sentence = `${at}: ${level}: ${place === '' ? problem.replace(/^must /, 'The file must ') : `${place} ${problem}`}`;
   return hint === undefined ? sentence : `${sentence} (${hint})`;
 }
 

@@ -5,6 +5,7 @@ import { exampleCall } from './example-call.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printable, table } from './table.ts';
+import { widthOf } from './terminal.ts';
 import { descriptionOf, type Parameter, parametersOf, typeName } from './tool-schema.ts';
 import { ask, printJson, type ToolVerbValues, withTools } from './tool-session.ts';
 
@@ -16,16 +17,17 @@ export interface DescribeValues extends ToolVerbValues {
 type Details = Readonly<Record<string, unknown>>;
 
 const MOST_VALUES = 40;
+const MOST_OF_DEFAULT = 24;
 
 export async function describe(values: DescribeValues, host: CliHost): Promise<number> {
   const { server, tool } = values;
   const details = await withTools(values, host, (client) => ask(client, 'get_tool_details', { server, tool }));
   if (values.json === true) printJson(details, host);
-  else host.stdout.write(description(details));
+  else host.stdout.write(description(details, widthOf(host)));
   return DONE;
 }
 
-function description(details: Details): string {
+function description(details: Details, width: number | undefined): string {
   const { inputSchema, outputSchema, tags } = details;
   const [server, tool] = [textOf(details.server), textOf(details.tool)];
   const words = Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
@@ -37,7 +39,7 @@ function description(details: Details): string {
     paragraphs(textOf(details.description)),
     annotationLine(membersOf(details.annotations)),
     words.length === 0 ? '' : `Tags: ${printable(words.join(', '))}\n`,
-    parameters.length === 0 ? noParameters(inputSchema) : parameterTable(parameters),
+    parameters.length === 0 ? noParameters(inputSchema) : parameterTable(parameters, width),
     isRecord(outputSchema) ? answer(outputSchema) : '',
     `For example:\n  ${printable(exampleCall({ server, tool, inputSchema }))}\n`,
   ];
@@ -49,15 +51,20 @@ function paragraphs(text: string): string {
   return text.trim() === '' ? '' : `${lines.join('\n')}\n`;
 }
 
-function parameterTable(parameters: readonly Parameter[]): string {
+function parameterTable(parameters: readonly Parameter[], width: number | undefined): string {
   const rows = parameters.map(({ name, isNeeded, shape }) => [
     name,
     typeName(shape),
     isNeeded ? 'yes' : 'no',
-    shape.schema.default === undefined ? '' : JSON.stringify(shape.schema.default),
+    shape.schema.default === undefined ? '' : cut(JSON.stringify(shape.schema.default), width),
     explanation(shape),
   ]);
   return table(['NAME', 'TYPE', 'NEEDED', 'DEFAULT', 'DESCRIPTION'], rows);
+}
+
+/** On a terminal a long default would push everything else away. */
+function cut(text: string, width: number | undefined): string {
+  return width === undefined || text.length <= MOST_OF_DEFAULT ? text : `${text.slice(0, MOST_OF_DEFAULT - 1)}…`;
 }
 
 function noParameters(inputSchema: unknown): string {

@@ -16,10 +16,12 @@ const FORMATS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** With what it needs, and nothing else. */
+/** With what it needs, or one of those that it can do without. */
 export function exampleCall({ server, tool, inputSchema }: CalledTool): string {
   const root = membersOf(inputSchema);
-  const needed = parametersOf(root).filter(({ isNeeded }) => isNeeded);
+  const parameters = parametersOf(root);
+  const isFree = !parameters.some(({ isNeeded }) => isNeeded);
+  const needed = isFree ? parameters.slice(0, 1) : parameters.filter(({ isNeeded }) => isNeeded);
   const values = needed.map(({ name, shape }) => [name, exampleOf(shape, root)] as const);
   const isPlain = needed.every(({ name }) => /^\w[^=:]*$/.test(name) && printable(name) === name);
   const args = isPlain

@@ -9,14 +9,27 @@ const WRONG_USAGE = 2;
 /** As shells say it of what Ctrl-C has ended. */
 export const INTERRUPTED = 130;
 
+/** A person has pressed Ctrl-C: there is nothing more to say. */
+export function interrupted(): Error {
+  return Object.assign(new Error('Interrupted'), { name: 'Interrupted' });
+}
+
+/** By its name, as several bundles have this file. */
+function isInterrupt(error: unknown): boolean {
+  return error instanceof Error && error.name === 'Interrupted';
+}
+
 export function exitCodeOf(error: unknown): number {
+  if (isInterrupt(error)) return INTERRUPTED;
   return error instanceof BridgeError && error.code === 'USAGE' ? WRONG_USAGE : FAILED;
 }
 
+/** '' if there is nothing to say. */
 export function lineFor(error: unknown): string {
+  if (isInterrupt(error)) return '';
   const hint = error instanceof BridgeError && error.hint !== undefined ? ` ${error.hint}` : '';
   const message = messageOf(error);
-  return `mcp-bridge: ${oneLine(`${message}${/[.!?]$/.test(message) ? '' : '.'}${hint}`)}\n`;
+  return `mcp-bridge: ${oneLine(`${message}${/[.!?…]$/.test(message) ? '' : '.'}${hint}`)}\n`;
 }
 
 /** What a server has said in several lines, such as its last words, in one. */

@@ -13,12 +13,20 @@ declare const MCP_BRIDGE_VERSION: string;
 declare const MCP_BRIDGE_BUILD: string;
 
 async function run(args: readonly string[], host: CliHost): Promise<number> {
-  const [verb, ...rest] = args;
+  const [verb, ...rest] = asOptions(args);
   const wantsHelp = rest.some((arg) => arg === '--help' || arg === '-h' || arg === '--version');
   if (verb === 'connect' && !wantsHelp) return connect(rest, host);
   if (verb === 'serve' && !wantsHelp) return serve(rest, host);
   const { runCommand } = await import('./commands.ts');
-  return runCommand(args, host);
+  return runCommand([...(verb === undefined ? [] : [verb]), ...rest], host);
+}
+
+/** What people type when they do not know what to type: nothing, `help`, `help VERB`, or `-v`. */
+function asOptions(args: readonly string[]): readonly string[] {
+  const [first, ...rest] = args;
+  if (first === undefined) return ['--help'];
+  if (first === 'help') return [...rest, '--help'];
+  return first === '-v' ? ['--version'] : args;
 }
 
 const host: CliHost = {

@@ -75,7 +75,7 @@ export const CALL = {
   'args-file': { type: 'string', describe: 'A file that has the arguments, as JSON' },
   stdin: { type: 'boolean', describe: 'Read the arguments from stdin, as JSON; the same as -' },
   out: { type: 'string', describe: 'Save images, audio and files here; several go into a directory' },
-  timeout: { type: 'string', describe: 'Cancel the call after so many milliseconds' },
+  timeout: { type: 'string', describe: 'Cancel the call after so many milliseconds, or such as 2s' },
 } as const satisfies Options;
 
 export const AUTH = {

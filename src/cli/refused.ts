@@ -52,8 +52,9 @@ export async function absent(name: string, { error, values, host, names }: Absen
   if (error.hint?.startsWith('Did you mean ') === true) return error;
   const known = await names();
   const some = known.slice(0, MOST_NAMES).join(', ');
-  const hint = known.length === 0 ? 'See: mcp-bridge discover --all' : `There are: ${some}`;
-  return new BridgeError(code, message, { hint: known.length > MOST_NAMES ? `${hint}, …` : hint, cause });
+  if (known.length === 0) return new BridgeError(code, message, { hint: 'See: mcp-bridge discover --all', cause });
+  const hint = `There are: ${some}`;
+  return new BridgeError(code, message, { hint: known.length > MOST_NAMES ? `${hint}, …` : `${hint}.`, cause });
 }
 
 /** The one about which a person can do most. */

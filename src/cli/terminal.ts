@@ -1,6 +1,7 @@
 // What there is at the other end of the command: a person at a terminal, or a pipe.
 
 import { createInterface } from 'node:readline';
+import { interrupted } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 
 /** How wide lines may be; undefined for a pipe, which takes them whole. */
@@ -19,15 +20,20 @@ export function hasPerson({ stdin, stdout }: CliHost): boolean {
   return [stdin, stdout].every((stream) => (stream as { readonly isTTY?: boolean }).isTTY === true);
 }
 
-/** Asks for a yes; whatever else comes, or the end of the input, is a no. */
+/** Asks for a yes; whatever else comes, or the end of the input, is a no. Ctrl-C ends the verb. */
 export function confirm(question: string, { stdin: input, stdout: output }: CliHost): Promise<boolean> {
   const lines = createInterface({ input, output });
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const leave = (): void => {
       output.write('\n');
       resolve(false);
     };
     lines.once('close', leave);
+    lines.once('SIGINT', () => {
+      lines.off('close', leave).close();
+      output.write('\n');
+      reject(interrupted());
+    });
     lines.question(`${question} [y/N] `, (answer) => {
       lines.off('close', leave).close();
       resolve(/^y(?:es)?$/i.test(answer.trim()));

@@ -61,13 +61,26 @@ function shapeFor(key: string, parameters: readonly Parameter[], { server, tool,
   const shape = parameters.find(({ name }) => name === key)?.shape ?? otherParameters(inputSchema);
   if (shape !== undefined) return shape;
   const names = parameters.map(({ name }) => name);
-  const near = nearest(key, names);
+  const alike = nearest(key, names);
+  const near = alike.length > 0 ? alike : names.filter((name) => isShortFor(key, name)).slice(0, 3);
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `See: mcp-bridge describe ${server} ${tool}`;
   throw wrongUsage(
     'call',
     `${tool} has no parameter ${JSON.stringify(key)}`,
     names.length > 0 ? hint : 'It takes none.',
   );
+}
+
+/** `msg` for `message`: its letters in their order, from the first on. */
+function isShortFor(short: string, name: string): boolean {
+  const letters = [...name.toLowerCase()];
+  const wanted = [...short.toLowerCase()];
+  if (wanted.length < 2 || letters[0] !== wanted[0]) return false;
+  let at = 0;
+  return wanted.every((letter) => {
+    at = letters.indexOf(letter, at) + 1;
+    return at > 0;
+  });
 }
 
 function jsonFor(key: string, pairs: readonly Pair[], shape: Shape): string {

@@ -295,7 +295,6 @@ describe('usage', () => {
     [['serve', '--port', '1'], /Unknown option '--port'.*mcp-bridge serve --help/],
     [['serve', '--log-level', 'loud'], /--log-level is one of debug, info, warn, error, silent/],
     [['connect', 'extra'], /mcp-bridge connect --help/],
-    [[], /Name a verb/],
     [['stat'], /There is no verb stat\. Did you mean start or status\? See: mcp-bridge --help/],
     [['frobnicate'], /There is no verb frobnicate\. See/],
     [['constructor'], /There is no verb constructor/],
@@ -338,4 +337,11 @@ test('the example server goes with its daemon', async () => {
   await run(['stop']);
   await untilGone(pid);
   client.destroy();
+});
+
+test('help is there for who types nothing, help, or -v', async () => {
+  const { stdout } = await run(['--help']);
+  for (const args of [[], ['help']]) expect(await run(args)).toEqual({ code: 0, stdout, stderr: '' });
+  expect((await run(['help', 'call'])).stdout).toBe((await run(['call', '--help'])).stdout);
+  expect((await run(['-v'])).stdout).toBe((await run(['--version'])).stdout);
 });

@@ -27,7 +27,7 @@ describe('config check', () => {
   test('says that nothing is needed where there is nothing', async () => {
     expect(await check(host({}))).toEqual([
       0,
-      ['There is none in ~/p', 'There is none in ~/.config/mcp-bridge', 'No config file is needed.'],
+      ['There is no config file in ~/p', 'There is no config file in ~/.config/mcp-bridge', 'No config file is needed.'],
     ]);
   });
 
@@ -67,7 +67,7 @@ describe('config check', () => {
     expect(await check(on)).toEqual([
       1,
       [
-        'There is none in ~/p',
+        'There is no config file in ~/p',
         '~/.config/mcp-bridge/config.mjs counts',
         '~/.config/mcp-bridge/config.mjs: error: client.view is discover, all, or server:NAME',
         '1 error, 0 warnings.',

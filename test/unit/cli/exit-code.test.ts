@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { exitCodeOf, lineFor } from '../../../src/cli/exit-code.ts';
+import { confirm } from '../../../src/cli/terminal.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
+import { fakeHost } from '../../support/cli-host.ts';
 
 describe('an error in a shell', () => {
   test('exits with 2 for wrong usage and with 1 for anything else', () => {
@@ -26,5 +28,16 @@ describe('an error in a shell', () => {
       hint: 'Its last words were: c\nd',
     });
     expect(lineFor(error)).toMatch(/^[^\p{Cc}]+\n$/u);
+  });
+
+  test('reads lines of a server as parts of one, and a cut-off command as an end', () => {
+    expect(lineFor(new Error('It said: a\n  b'))).toBe('mcp-bridge: It said: a | b.\n');
+    expect(lineFor(new Error('add NAME -- COMMAND…'))).toBe('mcp-bridge: add NAME -- COMMAND…\n');
+  });
+
+  test('is none where a person has pressed Ctrl-C at a question', async () => {
+    const host = fakeHost('/home/me', '/home/me', { columns: 80, answer: '\u0003' });
+    const error = await confirm('Really?', host).catch((reason: unknown) => reason);
+    expect([exitCodeOf(error), lineFor(error)]).toEqual([130, '']);
   });
 });

@@ -170,3 +170,12 @@ function wordsOf(line: string): string[] {
     .split('\0')
     .slice(0, -1);
 }
+
+test('a parameter is meant by a short form of its name, too', () => {
+  const tool = toolWith({ message: { type: 'string' }, count: { type: 'integer' } });
+  expect(() => argumentsFrom(['msg=hi'], tool)).toThrow(expect.objectContaining({ hint: 'Did you mean message?' }));
+});
+
+test('an example of a tool that needs nothing has one of what it can be given', () => {
+  expect(exampleCall(toolWith({ limit: { type: 'integer' } }))).toBe('mcp-bridge call s t limit=1');
+});
