@@ -163,6 +163,8 @@ export class Resumption implements ResumptionPorts {
     if (!(link instanceof ResumableLink) || !link.isResumable) return;
     link.stopCounting();
     session.isLeaving = true;
+    // Who is away does not come back to this daemon.
+    if (!link.isCarried) for (const question of [...session.questions.values()]) question.abandon();
     if (session.questions.size > 0) session.resume(Pause.leaving);
     else session.pause(Pause.leaving);
   }

@@ -625,6 +625,20 @@ describe('a daemon that goes in order', () => {
     expect(core.manager.isEmpty).toBe(true);
   });
 
+  test('does not wait for what those who are away were asked', async () => {
+    const core = new CoreInMemory();
+    const away = await ready(core, { 'mcp-bridge/clientId': 'away', 'mcp-bridge/accepts': true });
+    const other = await ready(core);
+    other.say({ jsonrpc: '2.0', id: 'm', method: 'bridge/send', params: { to: 'away', method: 'note' } });
+    await core.settle();
+    away.drop();
+    await core.settle();
+    await core.manager.drain();
+    await core.settle();
+    expect(other.answersTo('m').map(codeOf)).toEqual(['CLIENT_GONE']);
+    expect(core.openSlots).toBe(0);
+  });
+
   test('does not wait for the calls of those who are away', async () => {
     const core = new CoreInMemory();
     const away = await ready(core);
