@@ -66,8 +66,8 @@ describe('a method', () => {
   });
 
   test.each([
-    ['tools/call', ['name', 'meta', 'metaProgressToken', 'task']],
-    ['tools\\/call', ['name', 'meta', 'metaProgressToken', 'task']],
+    ['tools/call', ['name', 'meta', 'metaProgressToken', 'task', 'arguments']],
+    ['tools\\/call', ['name', 'meta', 'metaProgressToken', 'task', 'arguments']],
     ['prompts/get', ['name', 'meta', 'metaProgressToken']],
     ['resources/read', ['uri', 'meta', 'metaProgressToken']],
     ['resources/subscribe', ['uri', 'meta', 'metaProgressToken']],
