@@ -3,10 +3,10 @@
 // arguments is cut off on the way.
 
 import { methodOf } from '../core/era/era-2025.ts';
-import type { JoinedLeg } from '../core/joined-lists.ts';
+import { type JoinedLeg, refreshHint } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import type { ListPage } from '../core/known-server.ts';
-import { INVALID_PARAMS, rpcError, rpcErrorOf } from '../core/rpc-error.ts';
+import { INVALID_PARAMS, rpcError, rpcErrorOf, withHint } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import type { ClientRequest, Slot } from '../core/slot.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
@@ -104,7 +104,7 @@ export class DiscoverView implements View {
     const error = new BridgeError('TOOL_NOT_FOUND', `There is no tool ${quoted(name)} here`, {
       hint: `Find it with search_tools, and run it with execute_tool. There are: ${Object.keys(META_TOOLS).join(', ')}.`,
     });
-    this.#session.answerError(idText, rpcErrorOf(error));
+    this.#session.answerError(idText, rpcErrorOf(withHint(error)));
   }
 
   // --- what is looked up ---
@@ -151,7 +151,8 @@ export class DiscoverView implements View {
   async #foundOf(name: MetaTool, args: Readonly<Record<string, unknown>>, joined: JoinedLeg): Promise<object> {
     if (name === 'search_tools') return this.#searched(args, [joined]);
     if (name === 'list_tools') return toolsListed(joined, args.includeDisabled === true);
-    return toolDetails(permittedTool(textOf(args.tool), joined), joined);
+    const tool = await this.#askedOnce(joined, () => permittedTool(textOf(args.tool), joined));
+    return toolDetails(tool, joined);
   }
 
   async #searched(args: Readonly<Record<string, unknown>>, legs: readonly JoinedLeg[]): Promise<object> {
@@ -186,6 +187,8 @@ export class DiscoverView implements View {
   /** In the fewest steps: nothing is decoded but what is checked. */
   #run(target: Target, execution: Execution, request: ClientRequest, read: Envelope): void {
     const fault = this.#context.check.faultIn(target.tool, request.frame.b, execution.inner);
+    if (fault !== undefined && this.#all.lists.mayBeStale(target.joined, 'tools'))
+      return this.#executeAnew(execution, request, read);
     if (fault !== undefined)
       return this.#session.answerError(
         read.raw(request.frame.b, Field.id),
@@ -207,18 +210,40 @@ export class DiscoverView implements View {
     const joined = this.#joinedFor(slot, execution);
     if (joined === undefined) return;
     const known = Promise.all([lists.learn(joined, 'tools'), this.#context.check.ready]);
-    pending.later(slot, known, () => {
-      // Whether it may be called comes before its arguments.
-      const tool = permittedTool(execution.tool, joined);
-      const { leg } = joined;
-      const target = { joined, pages: leg.pagesOf('tools') ?? [], gate: leg.server.gate, tool };
-      const fault = this.#context.check.faultIn(target.tool, request.frame.b, execution.inner);
-      if (fault !== undefined) throw wrongArguments(target, fault);
-      if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
-      this.#targets.set(execution.key, target);
-      slot.cut = execution.cut;
-      pending.give(slot, request, joined.leg.use(), target.tool.nameText);
-    });
+    const find = (): Target => this.#targetOf(execution, joined, request.frame.b);
+    pending.later(
+      slot,
+      known.then(() => this.#askedOnce(joined, find)),
+      () => {
+        const target = find();
+        if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
+        this.#targets.set(execution.key, target);
+        slot.cut = execution.cut;
+        pending.give(slot, request, joined.leg.use(), target.tool.nameText);
+      },
+    );
+  }
+
+  /** Throws why it may not be run. Whether it may be called comes before its arguments. */
+  #targetOf(execution: Execution, joined: JoinedLeg, b: Buffer): Target {
+    const tool = permittedTool(execution.tool, joined);
+    const { leg } = joined;
+    const target = { joined, pages: leg.pagesOf('tools') ?? [], gate: leg.server.gate, tool };
+    const fault = this.#context.check.faultIn(tool, b, execution.inner);
+    if (fault !== undefined) throw wrongArguments(target, fault);
+    return target;
+  }
+
+  /** What a list from before refuses is looked at once more, when the server has been started and asked. */
+  async #askedOnce<Found>(joined: JoinedLeg, find: () => Found): Promise<Found> {
+    const { lists } = this.#all;
+    try {
+      return find();
+    } catch (error) {
+      if (!isOfList(error) || !lists.mayBeStale(joined, 'tools')) throw error;
+    }
+    await lists.learnAnew(joined, 'tools');
+    return find();
   }
 
   // --- the rest is as in `all` ---
@@ -257,6 +282,10 @@ export class DiscoverView implements View {
   }
 }
 
+function isOfList(error: unknown): boolean {
+  return error instanceof BridgeError && (error.code === 'TOOL_NOT_FOUND' || error.code === 'TOOL_ARGUMENTS_INVALID');
+}
+
 function isCurrent({ joined: { leg }, pages, gate }: Target): boolean {
   return leg.pagesOf('tools') === pages && leg.server.gate === gate;
 }
@@ -274,7 +303,7 @@ function wrongArguments({ joined, tool }: Target, fault: string): BridgeError {
   const { name: server } = joined.leg.server;
   return new BridgeError('TOOL_ARGUMENTS_INVALID', `The arguments do not fit ${server}:${tool.name}: ${fault}`, {
     server,
-    hint: 'get_tool_details has its schema.',
+    hint: `get_tool_details has its schema.${refreshHint(joined)}`,
   });
 }
 

@@ -1,7 +1,7 @@
 // What the tools that find others say of servers and tools. What goes without saying is left out: an agent pays for each
 // word.
 
-import type { JoinedLeg } from '../core/joined-lists.ts';
+import { type JoinedLeg, refreshHint } from '../core/joined-lists.ts';
 import type { Leg } from '../core/leg.ts';
 import type { Server } from '../core/server.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
@@ -68,12 +68,13 @@ export function toolDetails({ name, definition }: KnownTool, { leg }: JoinedLeg)
 }
 
 /** Throws unless the server has it, and it may be called. */
-export function permittedTool(name: string, { leg }: JoinedLeg): KnownTool {
+export function permittedTool(name: string, joined: JoinedLeg): KnownTool {
+  const { leg } = joined;
   const { name: server, gate } = leg.server;
   const tools = toolsIn(leg.lastPagesOf('tools') ?? []);
   const tool = tools.get(name);
   const permitted = (): string[] => [...tools.keys()].filter((other) => gate.refusalOf(other) === undefined);
-  if (tool === undefined) throw noSuchTool({ server, tool: name }, permitted());
+  if (tool === undefined) throw noSuchTool({ server, tool: name }, permitted(), refreshHint(joined));
   const refusal = gate.refusalOf(name);
   if (refusal !== undefined) throw refusal;
   return tool;

@@ -1,6 +1,6 @@
 // Why a call through a meta-tool has not reached its server, as the agent is told.
 
-import { rpcErrorOf } from '../core/rpc-error.ts';
+import { rpcErrorOf, withHint } from '../core/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
 
@@ -11,18 +11,20 @@ export interface Wanted {
 
 /** The `error` of the response. */
 export function toolError(error: BridgeError, { server, tool }: Wanted): string {
-  const { code, message } = error;
-  return rpcErrorOf(error, { success: false, error: { code, message, server, tool } });
+  const { code } = error;
+  const told = withHint(error);
+  const wanted = { ...(server !== '' && { server }), ...(tool !== '' && { tool }) };
+  return rpcErrorOf(told, { success: false, error: { code, message: told.message, ...wanted } });
 }
 
 export function noSuchServer(name: string, names: readonly string[]): BridgeError {
   return new BridgeError('SERVER_NOT_FOUND', `There is no server ${quoted(name)}`, { hint: hintFrom(name, names) });
 }
 
-export function noSuchTool({ server, tool }: Wanted, names: readonly string[]): BridgeError {
+export function noSuchTool({ server, tool }: Wanted, names: readonly string[], more = ''): BridgeError {
   return new BridgeError('TOOL_NOT_FOUND', `Server ${server} has no tool ${quoted(tool)}`, {
     server,
-    hint: hintFrom(tool, names),
+    hint: `${hintFrom(tool, names)}${more}`,
   });
 }
 

@@ -93,7 +93,31 @@ export class JoinedLists {
     throw new BridgeError('SERVER_CRASHED', `Server ${name} has not said what it has`, { server: name });
   }
 
+  /** Whether its list is from before, and it can be asked for a new one: nothing should be refused on its word. */
+  mayBeStale({ leg }: JoinedLeg, kind: ListKind): boolean {
+    return leg.backend?.pagesOf(kind) === undefined && !leg.server.isDown;
+  }
+
+  /** Has the server itself asked, also if its list is known from before; resolves too if it cannot say. */
+  async learnAnew(joined: JoinedLeg, kind: ListKind): Promise<void> {
+    const { leg } = joined;
+    try {
+      if (leg.server.known.asksForRoots) await leg.whenRootsKnown();
+      const backend = await leg.whenOpen();
+      backend.readAgain(kind);
+      await backend.lists.whenRead(kind);
+    } catch (error) {
+      if (this.partOf(joined, kind) === undefined) throw error;
+    }
+  }
+
   // --- names ---
+
+  /** The server whose list is from before, and does not have this name. */
+  staleOwnerOf(kind: ListKind, name: string): JoinedLeg | undefined {
+    const joined = this.#byAlias.get(aliasIn(name) ?? '');
+    return joined !== undefined && this.mayBeStale(joined, kind) ? joined : undefined;
+  }
 
   /** Whose tool or prompt this is; a server whose list decides it and is not known; or undefined. */
   find(kind: ListKind, name: string): Target | JoinedLeg | undefined {
@@ -109,7 +133,9 @@ export class JoinedLists {
     const names = this.legs.flatMap((leg) => (this.partOf(leg, kind)?.items ?? []).map(({ key: name }) => name));
     const similar = nearest(name, names);
     const thing = kind === 'tools' ? 'tool' : 'prompt';
-    const hint = similar.length === 0 ? `See ${LISTS[kind].method}.` : `Did you mean ${similar.join(', ')}?`;
+    const owner = this.#byAlias.get(aliasIn(name) ?? '');
+    const more = owner === undefined ? '' : refreshHint(owner);
+    const hint = `${similar.length === 0 ? `See ${LISTS[kind].method}.` : `Did you mean ${similar.join(', ')}?`}${more}`;
     const code = kind === 'tools' ? 'TOOL_NOT_FOUND' : 'PROMPT_NOT_FOUND';
     return new BridgeError(code, `There is no ${thing} ${JSON.stringify(name.slice(0, 128))}`, { hint });
   }
@@ -186,4 +212,10 @@ export class JoinedLists {
 /** Opaque to clients: a server, and how many of its items came before. */
 function cursorAt(alias: string, item: number): string {
   return Buffer.from(`${alias}:${item}`).toString('base64url');
+}
+
+/** What to do where a server is known only from before, and cannot be started. */
+export function refreshHint({ leg }: JoinedLeg): string {
+  if (leg.backend?.isOpen === true) return '';
+  return ` It does not run, and this is known from before: mcp-bridge refresh ${leg.server.name} asks it.`;
 }

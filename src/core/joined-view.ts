@@ -17,7 +17,7 @@ import { aliasesOf } from './joined-names.ts';
 import { JoinedResources } from './joined-resources.ts';
 import { Leg } from './leg.ts';
 import { PendingRequests } from './pending-requests.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from './rpc-error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf, withHint } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 import { isLevel } from './shared-state.ts';
@@ -147,8 +147,9 @@ export class JoinedView implements View {
     const name = read.decode(request.frame.b, Field.name);
     if (typeof name !== 'string')
       return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.name is missing'));
-    const found = this.lists.find(kind, name);
-    if (found === undefined) return this.#refuse(request, read, rpcErrorOf(this.lists.notFound(kind, name)));
+    const known = this.lists.find(kind, name);
+    const found = known ?? this.lists.staleOwnerOf(kind, name);
+    if (found === undefined) return this.#refuse(request, read, rpcErrorOf(withHint(this.lists.notFound(kind, name))));
     if (!('alias' in found)) {
       const text = read.raw(request.frame.b, Field.name);
       // There are too many spellings with escapes to keep them.
@@ -157,9 +158,10 @@ export class JoinedView implements View {
     }
     const slot = this.pending.open(request, read);
     if (slot === undefined) return;
-    this.pending.later(slot, this.lists.learn(found, kind), () => {
+    const learning = known === undefined ? this.lists.learnAnew(found, kind) : this.lists.learn(found, kind);
+    this.pending.later(slot, learning, () => {
       const target = this.lists.find(kind, name);
-      if (target === undefined || 'alias' in target) throw this.lists.notFound(kind, name);
+      if (target === undefined || 'alias' in target) throw withHint(this.lists.notFound(kind, name));
       this.pending.give(slot, request, target.leg.use(), target.ownKey);
     });
   }

@@ -43,6 +43,14 @@ export function rpcErrorOf(error: BridgeError, more?: Readonly<Record<string, un
   return JSON.stringify({ code: rpcCodeOf(error.code), message: error.message, data });
 }
 
+/** Language models are shown nothing but the message. */
+export function withHint(error: BridgeError): BridgeError {
+  const { code, message, hint, server } = error;
+  if (hint === undefined || message.includes(hint)) return error;
+  const sentence = /[.!?:]$/.test(message) ? message : `${message}.`;
+  return new BridgeError(code, `${sentence} ${hint}`, { hint, ...(server !== undefined && { server }), cause: error });
+}
+
 /** The same for whatever was thrown; of what nobody expected nothing is shown. */
 export function failureOf(thrown: unknown, errorOf: (error: BridgeError) => string = rpcErrorOf): string {
   return thrown instanceof BridgeError ? errorOf(thrown) : rpcError(INTERNAL_ERROR, 'The bridge has failed');

@@ -154,7 +154,12 @@ describe('a client that looks for tools', () => {
         code: 'SERVER_NOT_FOUND',
         hint: 'Did you mean github?',
         success: false,
-        error: { code: 'SERVER_NOT_FOUND', message: 'There is no server "gitub"', server: 'gitub', tool: 'x' },
+        error: {
+          code: 'SERVER_NOT_FOUND',
+          message: 'There is no server "gitub". Did you mean github?',
+          server: 'gitub',
+          tool: 'x',
+        },
       },
     });
     const tool = (await asked(all, 'get_tool_details', { server: 'github', tool: 'creat_issue' })).error;
