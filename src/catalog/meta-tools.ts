@@ -65,7 +65,9 @@ function schemaOf(parameters: ToolTerms['parameters']): object {
 
 /** What is wrong with the arguments of such a call: one sentence for each fault. */
 export function argumentFaults(tool: MetaTool, args: Readonly<Record<string, unknown>>): string[] {
-  return faultsIn(args, META_TOOLS[tool]);
+  const { limit } = args;
+  const isNoCount = tool === 'search_tools' && typeof limit === 'number' && !(Number.isInteger(limit) && limit >= 1);
+  return [...faultsIn(args, META_TOOLS[tool]), ...(isNoCount ? ['limit is a whole number from 1 up'] : [])];
 }
 
 export function faultsIn(args: Readonly<Record<string, unknown>>, { parameters }: ToolTerms): string[] {

@@ -131,6 +131,7 @@ export class AuditLog implements AuditTrail {
     const tool = toolText === '' ? '' : decoded(toolText);
     return [
       `"client":${written(session.clientId)}`,
+      `"program":${written(`${session.name} ${session.version}`.trim())}`,
       `"connection":${number}`,
       `"view":${written(view)}`,
       `"server":${written(server)}`,

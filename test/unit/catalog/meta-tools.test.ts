@@ -2,9 +2,15 @@
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
-import { META_TOOL_LIST, META_TOOLS } from '../../../src/catalog/meta-tools.ts';
+import { argumentFaults, META_TOOL_LIST, META_TOOLS } from '../../../src/catalog/meta-tools.ts';
 
 test('the five tools cost an agent at most 450 tokens', () => {
   expect(Object.keys(META_TOOLS)).toHaveLength(5);
   expect(countTokens(META_TOOL_LIST)).toBeLessThanOrEqual(450);
+});
+
+test('a search for no tools at all is a mistake', () => {
+  for (const limit of [0, -1, 1.5])
+    expect(argumentFaults('search_tools', { query: 'x', limit })).toEqual(['limit is a whole number from 1 up']);
+  expect(argumentFaults('search_tools', { query: 'x', limit: 1 })).toEqual([]);
 });
