@@ -27,7 +27,11 @@ describe('config check', () => {
   test('says that nothing is needed where there is nothing', async () => {
     expect(await check(host({}))).toEqual([
       0,
-      ['There is no config file in ~/p', 'There is no config file in ~/.config/mcp-bridge', 'No config file is needed.'],
+      [
+        'There is no config file in ~/p',
+        'There is no config file in ~/.config/mcp-bridge',
+        'No config file is needed.',
+      ],
     ]);
   });
 
