@@ -15,7 +15,8 @@ async function helpOf(words) {
   return text.trimEnd();
 }
 
-const escaped = (text) => text.replaceAll('…', '...').replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/gm, '\\&$&');
+const escaped = (text) =>
+  text.replaceAll('…', '...').replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/gm, '\\&$&');
 const asIs = (text) => `.nf\n${escaped(text)}\n.fi`;
 
 const overview = await helpOf([]);

@@ -1,5 +1,5 @@
 // `mcp-bridge doctor`: which bridge this program would use and why, whether it is there, and what to do about what is
-// wrong. It changes nothing, and starts nothing.
+// wrong. It changes nothing, and starts nothing but servers, if it is told to.
 
 import { ControlClient, type StatusReport } from '../client/control-client.ts';
 import { compareVersions } from '../client/daemon-build.ts';
@@ -8,20 +8,23 @@ import { configFilesOf } from '../config/load.ts';
 import { ownUid, statOf } from '../local/owned-path.ts';
 import { DEFAULT_SOCKET, inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import {
+  bypassFindings,
+  directoryFindings,
+  type Finding,
+  leftoverFindings,
+  logFindings,
+  note,
+  ok,
+  startFindings,
+  wrong,
+} from './doctor-findings.ts';
 import { DONE, FAILED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locateOptions, type WhereValues } from './locate.ts';
 import { printable } from './table.ts';
 
-type Level = 'ok' | 'note' | 'wrong';
-
-interface Finding {
-  readonly check: string;
-  readonly level: Level;
-  readonly message: string;
-  /** What to do about it; null if nothing need be done. */
-  readonly remedy: string | null;
-}
+type Level = Finding['level'];
 
 /** A place that could have said it, in the order in which they count. */
 interface Candidate {
@@ -38,7 +41,7 @@ interface Report {
   readonly findings: readonly Finding[];
 }
 
-export type DoctorValues = WhereValues & { readonly json?: boolean | undefined };
+export type DoctorValues = WhereValues & { readonly json?: boolean | undefined; readonly start?: boolean | undefined };
 
 export async function doctor(values: DoctorValues, host: CliHost): Promise<number> {
   const report = await examine(values, host);
@@ -62,7 +65,14 @@ async function examine(values: DoctorValues, host: CliHost): Promise<Report> {
     };
   }
   const { path, loaded, clientId } = located;
-  const findings = [...configFindings(located), ...socketFindings(path), ...(await daemonFindings(located, host))];
+  const findings = [
+    ...configFindings(located),
+    ...directoryFindings(host),
+    ...logFindings(host),
+    ...socketFindings(path),
+    ...(await daemonFindings(located, values, host)),
+    ...leftoverFindings(host),
+  ];
   return {
     socket: { path, candidates: socketCandidates(located, values, host) },
     config: { file: loaded.file ?? null, candidates: configCandidates(located, values, host) },
@@ -122,15 +132,6 @@ function idCandidates({ clientId, loaded }: Located, values: DoctorValues, { env
 
 // --- what is wrong ---
 
-const ok = (check: string, message: string): Finding => ({ check, level: 'ok', message, remedy: null });
-const note = (check: string, message: string, remedy: string): Finding => ({ check, level: 'note', message, remedy });
-const wrong = (check: string, message: string, remedy: string | null): Finding => ({
-  check,
-  level: 'wrong',
-  message,
-  remedy,
-});
-
 function configFindings({ loaded, configError }: Located): Finding[] {
   if (configError !== undefined) return [wrong('config', configError.message, configError.hint ?? 'Mend the file.')];
   if (loaded.file === undefined) return [ok('config', 'There is no config file; the defaults hold')];
@@ -155,7 +156,11 @@ function socketFindings(path: string): Finding[] {
   return [wrong('socket', `${shown}: others may use it`, 'Restart the daemon: mcp-bridge stop, then mcp-bridge start')];
 }
 
-async function daemonFindings({ path, autoConnect }: Located, host: CliHost): Promise<Finding[]> {
+async function daemonFindings(
+  { path, autoConnect }: Located,
+  { start }: DoctorValues,
+  host: CliHost,
+): Promise<Finding[]> {
   let client: ControlClient;
   try {
     client = await ControlClient.open(path, host.version);
@@ -163,10 +168,18 @@ async function daemonFindings({ path, autoConnect }: Located, host: CliHost): Pr
     if (!(error instanceof BridgeError)) throw error;
     if (error.code !== 'DAEMON_NOT_RUNNING' || !autoConnect)
       return [wrong('daemon', error.message, error.hint ?? null)];
-    return [note('daemon', `${error.message}; the first client starts it`, 'To have it now: mcp-bridge start')];
+    const absent = note('daemon', `${error.message}; the first client starts it`, 'To have it now: mcp-bridge start');
+    const notStarted = wrong('servers', 'Without a daemon no server can be started', 'First: mcp-bridge start');
+    return start === true ? [absent, notStarted] : [absent];
   }
   try {
-    return described(await client.call<StatusReport>('bridge/status'), host);
+    const status = await client.call<StatusReport>('bridge/status');
+    const names = [...new Set(status.instances.map(({ server }) => server))];
+    return [
+      ...described(status, host),
+      ...(await bypassFindings(new Set(names), host)),
+      ...(start === true ? await startFindings(names, client, host.cwd) : []),
+    ];
   } catch (error) {
     return [wrong('daemon', messageOf(error), 'See its log, or end it by its pid.')];
   } finally {
