@@ -103,7 +103,7 @@ export const DOCTOR = {
   'mcp-client-id': CONNECT['mcp-client-id'],
   start: { type: 'boolean', describe: 'Have each server started too, one after the other' },
 } as const satisfies Options;
-export const COMPLETION = WHERE;
+export const COMPLETION = { ...WHERE } as const satisfies Options;
 export const SEND = {
   ...LISTING,
   params: { type: 'string', describe: 'The params, as JSON' },

@@ -86,6 +86,6 @@ function rate(count: number, before: number | undefined, now: Moment, last: Mome
   return `${each >= 10 || each === 0 ? Math.round(each) : each.toFixed(1)}/s`;
 }
 
-export function shownBytes(bytes: number): string {
+function shownBytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(bytes < 10 * 1024 * 1024 ? 1 : 0)} MB`;
 }

@@ -25,7 +25,7 @@ function processOf(pid: number): RunningProcess | undefined {
 }
 
 /** What a process holds of the machine's memory. */
-export function residentBytesOf(pid: number): number | undefined {
+function residentBytesOf(pid: number): number | undefined {
   const text = orNothing(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(text ?? '')?.[1];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;

@@ -1,7 +1,7 @@
 // Reads the text format of Prometheus, version 0.0.4, and takes nothing that the format does not allow:
 // https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 
-export interface ParsedSample {
+interface ParsedSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
