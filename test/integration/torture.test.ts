@@ -1,6 +1,7 @@
 // The suite of torture in its short form: each scenario with its own processes, as `make torture` runs it.
 
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../support/test-daemon.ts';
@@ -18,4 +19,10 @@ describe.each(Object.entries(themes))('%s', (_theme, scenarios) => {
   test.each(Object.keys(scenarios))('%s', { timeout: 240_000 }, async (name) => {
     expect(await run(name)).toContain('1 passed, 0 failed');
   });
+});
+
+test('docs/reliability.md says of each what is promised', () => {
+  const rows = [...readFileSync(join(ROOT, 'docs/reliability.md'), 'utf8').matchAll(/^\| (.+?) \| .+ \| .+ \|$/gm)];
+  const names = rows.map(([, name]) => name).filter((name) => name !== 'scenario' && name !== '---');
+  expect(names.sort()).toEqual(Object.values(themes).flatMap(Object.keys).sort());
 });

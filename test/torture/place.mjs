@@ -160,7 +160,8 @@ export class Place {
         });
         child.send('look');
       });
-    await until('it is served', async () => (await look()).calls > 200);
+    let calls = 0; // each look counts anew
+    await until('it is served', async () => (calls += (await look()).calls) > 200);
     await look();
     await delay(500);
     return { look };
