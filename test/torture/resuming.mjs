@@ -67,7 +67,8 @@ export const resuming = {
     }
     for (const peer of peers) assert.deepEqual(peer.faults, []);
     const { counters } = await daemon.status();
-    assert(counters.sessionsResumed >= 50 * (rounds - 1), `resumed ${counters.sessionsResumed}`);
+    // A client that has not come back yet does not notice another drop.
+    assert(counters.sessionsResumed >= 25 * rounds, `resumed ${counters.sessionsResumed}`);
     for (const peer of peers) await peer.close();
     await until('nobody is left', async () => {
       const { clients, parked } = await daemon.status();
