@@ -28,7 +28,7 @@ export async function refresh(values: RefreshValues, host: CliHost): Promise<num
   if (values.json === true) host.stdout.write(jsonText({ servers }));
   else show(servers, host);
   // Of all servers some may fail; one that was named was wanted.
-  const mostFailed = wanted.length > 0 ? 0 : servers.length - 1;
+  const mostFailed = wanted.length > 0 ? 0 : Math.max(0, servers.length - 1);
   return failed.length > mostFailed ? FAILED : DONE;
 }
 

@@ -188,7 +188,10 @@ function progressFrom({ progress, total, message }: Readonly<Record<string, unkn
 function errorFrom(error: unknown): BridgeError {
   const { message, data } = membersOf(error);
   const hint = textOf(membersOf(data).hint);
-  return new BridgeError('REQUEST_REFUSED', textOf(message) || 'It failed, and nothing was said of why', {
+  const said = textOf(message);
+  // Language models read the message alone, so it has the hint as well.
+  const plain = hint !== '' && said.endsWith(`. ${hint}`) ? said.slice(0, -hint.length - 2) : said;
+  return new BridgeError('REQUEST_REFUSED', plain || 'It failed, and nothing was said of why', {
     ...(hint === '' ? {} : { hint }),
     cause: error,
   });

@@ -161,7 +161,10 @@ export class Place {
         child.send('look');
       });
     let calls = 0; // each look counts anew
-    await until('it is served', async () => (calls += (await look()).calls) > 200);
+    await until('it is served', async () => {
+      calls += (await look()).calls;
+      return calls > 200;
+    });
     await look();
     await delay(500);
     return { look };

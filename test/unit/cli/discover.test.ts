@@ -235,8 +235,10 @@ describe('policy explain', () => {
     const rule = 'policy.deniedMcpServers[0] in ~/.config/mcp-bridge/config.json';
     expect(await explained('codex:github')).toBe(
       `codex:github in ~/.codex/config.toml is blocked: it is denied by ${rule}.\n` +
-        '! ~/.config/mcp-bridge/config.json: the rule policy.deniedMcpServers[1] blocks nothing: a URL begins with its scheme.\n',
+        '! ~/.config/mcp-bridge/config.json: the rule policy.deniedMcpServers[1] fits nothing: a URL begins with its scheme; until it is mended, every server is blocked.\n',
     );
+    const mended = { deniedMcpServers: policy.deniedMcpServers.slice(0, 1) };
+    writeFiles(home, { '.config/mcp-bridge/config.json': { policy: mended } });
     expect((await explained('github')).match(/is (?:blocked|allowed)/g)).toEqual([
       'is allowed',
       'is allowed',

@@ -57,5 +57,5 @@ test.each([
     { level, code: 'policy-rule', path: '/c.json' },
     { level, code: 'policy-rule', path: '/etc/claude-code/managed-settings.json' },
   ]);
-  for (const { message } of diagnostics) expect(message.includes('it blocks nothing')).toBe(isDenial);
+  for (const { message } of diagnostics) expect(message.includes('every server is blocked')).toBe(isDenial);
 });
