@@ -6,6 +6,7 @@ import { homedir } from 'node:os';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import type { JsonRpcMessage } from './bridge-transport.ts';
 import type { DialInState, DialledLink } from './dialled-link.ts';
 import { marked, unmarked } from './turn-ids.ts';
 
@@ -26,17 +27,15 @@ export interface BridgeServerOptions {
   readonly onState?: (state: DialInState | 'lost') => void;
 }
 
-/** Of either line of the SDK; both agree on what it holds. */
-type Message = { readonly jsonrpc: '2.0' };
 type Tree = Record<string, unknown>;
 
 const DEFAULTS = { enabled: true, maxAttempts: 20, initialDelayMs: 50, maxDelayMs: 5000 };
 const INITIALIZED = 'notifications/initialized';
 
 export class BridgeServerTransport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: (message: never) => void;
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: ((message: JsonRpcMessage) => void) | undefined;
   readonly #options: BridgeServerOptions;
   #path = '';
   #link: DialledLink | undefined;
@@ -61,7 +60,7 @@ export class BridgeServerTransport {
     this.#serve(await this.#open());
   }
 
-  send(message: Message): Promise<void> {
+  send(message: JsonRpcMessage, _options?: object): Promise<void> {
     const line = this.#outward(message as unknown as Tree);
     const { socket } = this.#link ?? {};
     if (line === undefined || socket === undefined) return Promise.resolve();
@@ -161,7 +160,7 @@ export class BridgeServerTransport {
   }
 
   #hand(message: object): void {
-    (this.onmessage as ((message: object) => void) | undefined)?.(message);
+    this.onmessage?.(message as JsonRpcMessage);
   }
 
   /** With ids that say over which connection they came. */

@@ -96,6 +96,7 @@ describe('what is installed', () => {
     const dir = tempDir();
     mkdirSync(join(dir, 'node_modules'));
     symlinkSync(installed, join(dir, 'node_modules/mcp-bridge'));
+    symlinkSync(join(installed, 'node_modules/@modelcontextprotocol'), join(dir, 'node_modules/@modelcontextprotocol'));
     writeFileSync(join(dir, 'consumer.mts'), CONSUMER);
     const compilerOptions = {
       module: moduleResolution === 'bundler' ? 'esnext' : moduleResolution,
@@ -163,6 +164,8 @@ const CONVERSATION = `${[
 
 /** Uses what each entry exports; where a type is wrong or missing it does not compile. */
 const CONSUMER = `
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { type BridgeError, BridgeServerTransport, BridgeTransport, connectToBridge, messageTo } from 'mcp-bridge/client';
 import { type Discovery, discoverServers, nodeDiscoveryHost } from 'mcp-bridge/discovery';
 import { listServers, registerServer } from 'mcp-bridge/registry';
@@ -173,7 +176,10 @@ export const client = await connectToBridge({ name: 'me', version: '1' });
 const { tools } = await client.listTools();
 export const names: string[] = tools.map(({ name }) => name);
 export const code = (error: BridgeError): string => error.code;
-export const ide = new BridgeServerTransport({ name: 'ide' });
+await new Client({ name: 'me', version: '1' }).connect(transport);
+const server = new McpServer({ name: 'ide', version: '1' });
+await server.connect(new BridgeServerTransport({ name: 'ide' }));
+await server.server.connect(new BridgeServerTransport({ name: 'ide' }));
 messageTo('reviewer', 'review/start', { branch: 'main' });
 const { platform, env } = process;
 const self = { bins: [], packages: [], endpoints: [] };
