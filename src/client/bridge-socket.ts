@@ -1,18 +1,20 @@
 // Opens a connection to the bridge's socket, once it is certain that the socket is this user's own.
 
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { PatientSocket } from './patient-socket.ts';
 
 export async function openBridgeSocket(path: string): Promise<Socket> {
   if (inspectSocket(path) === 'absent') throw notRunning(path);
   return new Promise((resolve, reject) => {
-    const socket = connect({ path });
+    const socket = new PatientSocket();
     socket.once('error', (error) => reject(connectError(path, error)));
     socket.once('connect', () => {
       socket.removeAllListeners('error');
       resolve(socket);
     });
+    socket.connect({ path });
   });
 }
 

@@ -2,6 +2,7 @@
 
 import type { Duplex } from 'node:stream';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
+import { PatientSocket } from './patient-socket.ts';
 
 export interface DaemonLinkHandler {
   frame(link: DaemonLink, b: Buffer, start: number, end: number): void;
@@ -19,6 +20,7 @@ const LEAVE_MS = 2000;
 
 export class DaemonLink {
   readonly #stream: Duplex;
+  #writtenBytes = 0;
 
   constructor(stream: Duplex, handler: DaemonLinkHandler) {
     this.#stream = stream;
@@ -41,8 +43,14 @@ export class DaemonLink {
     stream.once('close', () => handler.closed(this, failure));
   }
 
+  /** Of what was written last, so much never left: nobody has it. */
+  get refusedBytes(): number {
+    return this.#stream instanceof PatientSocket ? this.#writtenBytes - this.#stream.takenBytes : 0;
+  }
+
   /** False: no more until `drained`. */
   write(bytes: Buffer): boolean {
+    this.#writtenBytes += bytes.length;
     return this.#stream.write(bytes);
   }
 

@@ -71,6 +71,12 @@ interface Farewell {
   readonly reason: string;
 }
 
+/** The end of what was sent in a session, which nobody has read. */
+interface Unread {
+  readonly from: number;
+  readonly pieces: readonly Buffer[] | undefined;
+}
+
 export class ResumingConnection {
   readonly #options: ConnectionOptions;
   readonly #conversation = new Conversation();
@@ -84,6 +90,8 @@ export class ResumingConnection {
   #link: DaemonLink | undefined;
   #greeting: Greeting | undefined;
   #farewell: Farewell | undefined;
+  /** What the last connection did not take. */
+  #neverLeft: Unread | undefined;
   #hasEnded = false;
   #isBlocked = false;
   #isFull = false;
@@ -166,7 +174,7 @@ export class ResumingConnection {
         this.#sayFull();
       },
       closed: (link, error) => {
-        if (link === this.#link) this.#dropped(error);
+        if (link === this.#link) this.#dropped(link, error);
       },
     });
   }
@@ -216,7 +224,7 @@ export class ResumingConnection {
 
   // --- losing it, and coming back ---
 
-  #dropped(error: Error | undefined): void {
+  #dropped(link: DaemonLink, error: Error | undefined): void {
     this.#link = undefined;
     const greeting = this.#greeting;
     if (greeting !== undefined) {
@@ -227,7 +235,7 @@ export class ResumingConnection {
     if (this.#state !== 'live') return;
     this.#state = 'away';
     this.#fromClient.isLive = false;
-    this.#takeBackUnseen();
+    this.#judgeUnread(link);
     if (this.#isDone()) return this.#finish(undefined);
     if (this.#conversation.introduction === undefined && !this.#isNeeded()) {
       this.#state = 'asleep'; // it has asked nothing yet
@@ -238,23 +246,35 @@ export class ResumingConnection {
     if (this.#state === 'away') void this.#comeBack();
   }
 
-  /** What a daemon that went in order has not looked at waits for the next one. */
-  #takeBackUnseen(): void {
-    if (this.#farewell === undefined) return;
-    const { requests, stream } = this.#conversation;
-    const { received } = this.#farewell;
-    const unseen = requests.all().filter(({ position }) => position !== undefined && position > received);
+  /** What a daemon that went in order has not looked at waits for the next one; so does, for another, what never left. */
+  #judgeUnread(link: DaemonLink): void {
+    const { stream } = this.#conversation;
+    this.#neverLeft = undefined;
+    if (this.#farewell !== undefined) {
+      const { received } = this.#farewell;
+      this.#takeBack({ from: received, pieces: stream.sentFrom(received) });
+      stream.token = undefined; // the session has ended
+    } else if (stream.token !== undefined && link.refusedBytes > 0) {
+      const from = Math.max(0, stream.sentBytes - link.refusedBytes);
+      this.#neverLeft = { from, pieces: stream.sentFrom(from) };
+    }
+  }
+
+  #takeBack(unread: Unread | undefined): void {
+    this.#neverLeft = undefined;
+    if (unread === undefined) return;
+    const { from, pieces } = unread;
+    const { requests } = this.#conversation;
+    const unseen = requests.all().filter(({ position }) => position !== undefined && position > from);
     for (const request of unseen) {
       request.position = undefined;
       request.sendings--;
     }
-    const pieces = stream.sentFrom(received);
     const again =
       pieces === undefined
         ? unseen.map((request) => ({ b: request.b, start: request.start, end: request.end, request }))
         : this.#fromClient.repeatable(pieces);
     this.#conversation.waiting.unshift(...again);
-    stream.token = undefined; // the session has ended
   }
 
   #isNeeded(): boolean {
@@ -366,6 +386,7 @@ export class ResumingConnection {
 
   #renew({ isGreeted, canRepeat }: { isGreeted: boolean; canRepeat: boolean }): void {
     this.#conversation.forgetOwn();
+    this.#takeBack(this.#neverLeft);
     this.#goLive();
     renew(this.#conversation, this.#fromClient, {
       say: (line) => this.#say(line),
@@ -420,6 +441,7 @@ export class ResumingConnection {
     const link = this.#link;
     this.#link = undefined;
     link?.leave();
+    this.#takeBack(this.#neverLeft);
     if (error !== undefined) failAll(this.#conversation, error, (line) => this.#tell(line));
     this.#options.client.flush();
     this.#options.client.closed(error);

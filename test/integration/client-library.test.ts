@@ -1,11 +1,12 @@
 // `mcp-bridge/client` as a program uses it: built, with the clients of both lines of the SDK, and real daemons that die.
 
+import { spawnSync } from 'node:child_process';
 import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect, test } from 'vitest';
 import { BridgeTransport, connectToBridge } from '../../src/client/index.ts';
-import { fixtureServer, TestDaemon } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, runCommand, TestDaemon } from '../support/test-daemon.ts';
 
 const INFO = { name: 'library', version: '1' };
 const CONFIG = { mcpServers: { fixture: fixtureServer() } };
@@ -63,6 +64,23 @@ test.each(CLIENTS)('the client of %s works over it, and goes on with the next da
   await client.close();
   expect(events).toEqual(['connected', 'lost', 'closed undefined']);
   await next.stop();
+});
+
+test('a program that is busy while the daemon is restarted loses no call', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false });
+  const client = new ClientV1(INFO) as unknown as AnyClient & ClientV1;
+  await client.connect(transport);
+  const resumed = new Promise<string>((resolve) => transport.on('resumed', ({ session }) => resolve(session)));
+  const env = { ...process.env, HOME: daemon.dir, XDG_STATE_HOME: daemon.dir };
+  // Nothing is read meanwhile, so that the call is written into a socket of which the other end has gone.
+  const restart = spawnSync(process.execPath, [PROGRAM, 'restart', '--mcp-bridge-socket', daemon.path], { env });
+  expect(restart.stderr.toString()).toBe('');
+  expect(await Promise.all([call(client, 'one'), call(client, 'two')])).toEqual([said('one'), said('two')]);
+  expect(await resumed).toBe('new');
+  await client.close();
+  await runCommand(['stop', '--mcp-bridge-socket', daemon.path], { env });
+  await daemon.stop();
 });
 
 test('connectToBridge gives a client of the SDK, or connects one that is there', async () => {

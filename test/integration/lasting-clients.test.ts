@@ -53,6 +53,26 @@ test('connect: behind kill -9 and a new daemon the client goes on as if nothing 
   await next.stop();
 });
 
+test('connect: what is asked while nobody listens any more was never asked, and is asked of the next daemon', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const { child, client, exited } = startShim(['--no-autostart', '--mcp-bridge-socket', daemon.path]);
+  await client.initialize();
+  expect(textOf(await client.callTool(1, 'echo', { text: 'one' }))).toBe('one');
+  child.kill('SIGSTOP');
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  const next = await TestDaemon.start(CONFIG, { dir: daemon.dir });
+  for (const id of [2, 3]) {
+    const params = { name: 'echo', arguments: { text: `late ${id}` } };
+    client.send({ jsonrpc: '2.0', id, method: 'tools/call', params });
+  }
+  child.kill('SIGCONT');
+  expect([textOf(await client.answerTo(2)), textOf(await client.answerTo(3))]).toEqual(['late 2', 'late 3']);
+  client.end();
+  expect(await exited).toBe(0);
+  await next.stop();
+});
+
 test('connect: starts a daemon again when the one that was started is killed', async () => {
   const dir = tempDir();
   const env = { XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, HOME: dir, MCP_BRIDGE_SOCKET: join(dir, 'b.sock') };
