@@ -11,12 +11,15 @@ import { Introduction } from './introduction.ts';
 import { eachFrame } from './kept-frames.ts';
 import { MethodKind, methodKind } from './method-kind.ts';
 import type { OpenRequest } from './open-requests.ts';
+import { errorAnswer, tooLarge } from './own-messages.ts';
 
 export interface ClientFramesOptions {
   /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
   readonly meta: Readonly<Record<string, string>>;
   /** Sends whole frames. */
   readonly send: (piece: Buffer) => void;
+  /** Hands a frame to the client. */
+  readonly tell: (line: Buffer) => void;
 }
 
 const OPEN_ARRAY = 0x5b;
@@ -30,12 +33,14 @@ export class ClientFrames {
   isLive = false;
   readonly #conversation: Conversation;
   readonly #meta: ClientFramesOptions['meta'];
+  readonly #tell: ClientFramesOptions['tell'];
   readonly #envelope = new Envelope();
   readonly #run: FrameRun;
 
-  constructor(conversation: Conversation, { meta, send }: ClientFramesOptions) {
+  constructor(conversation: Conversation, { meta, send, tell }: ClientFramesOptions) {
     this.#conversation = conversation;
     this.#meta = meta;
+    this.#tell = tell;
     this.#run = new FrameRun(send);
   }
 
@@ -43,6 +48,7 @@ export class ClientFrames {
   frame(b: Buffer, start: number, end: number): void {
     const { requests } = this.#conversation;
     if (!this.#envelope.scan(b, start, end, DEEPEST)) return this.#unreadable(b, start, end);
+    if (this.#isTooLarge(start, end)) return this.#refuse(b, start, end);
     switch (this.#envelope.kind) {
       case 'request':
         if (this.#isFirstHello(b)) return this.#introduce(b, start, end);
@@ -87,6 +93,24 @@ export class ClientFrames {
           repeatable.push({ b, start, end, request: undefined });
       });
     return repeatable;
+  }
+
+  #isTooLarge(start: number, end: number): boolean {
+    return end - start > this.#conversation.maxMessageBytes;
+  }
+
+  /** The daemon would end the session for it, with all that is under way. */
+  #refuse(b: Buffer, start: number, end: number): void {
+    const envelope = this.#envelope;
+    const hasId = envelope.id(b, Field.id) !== undefined;
+    if (envelope.kind !== 'response' || !hasId) return this.#say(hasId ? envelope.raw(b, Field.id) : 'null', start, end);
+    // A server waits for this one.
+    const line = errorAnswer(envelope.raw(b, Field.id), tooLarge(end - start, this.#conversation.maxMessageBytes));
+    this.frame(line, 0, line.length - 1);
+  }
+
+  #say(idText: string, start: number, end: number): void {
+    this.#tell(errorAnswer(idText, tooLarge(end - start, this.#conversation.maxMessageBytes)));
   }
 
   #pass(frame: WaitingFrame): void {
@@ -143,6 +167,7 @@ export class ClientFrames {
   #unreadable(b: Buffer, start: number, end: number): void {
     const isBatch = this.#envelope.fault === 'batch' && this.#conversation.mayBatch;
     const items = isBatch ? (findItems(b, skipSpace(b, start)) ?? []) : [];
+    if (items.length === 0 && this.#isTooLarge(start, end)) return this.#say('null', start, end);
     if (items.length === 0) return this.#pass({ b, start, end, request: undefined });
     for (const { from, to } of items) {
       // A batch within a batch stays one, and the daemon says that it is none.

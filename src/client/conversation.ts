@@ -26,6 +26,8 @@ export class Conversation {
   hello: OpenRequest | undefined;
   /** The first answer to it. */
   welcome: Welcome | undefined;
+  /** What the last daemon takes. */
+  maxMessageBytes = Number.POSITIVE_INFINITY;
   /** What waits for a daemon, in the order in which it came. */
   waiting: WaitingFrame[] = [];
   /** Whether a daemon has heard from the client that it is. */

@@ -21,6 +21,8 @@ export interface Welcome {
   /** Whether updates of resources are. */
   readonly hasSubscriptions: boolean;
   readonly clientId: string;
+  /** The daemon takes no longer message. */
+  readonly maxMessageBytes: number;
 }
 
 export interface Refusal {
@@ -30,7 +32,7 @@ export interface Refusal {
 
 const LISTS = ['tools', 'prompts', 'resources'];
 /** What a welcome says to this side alone. */
-const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon'].map((name) => `mcp-bridge/${name}`);
+const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes'].map((name) => `mcp-bridge/${name}`);
 
 export class Introduction {
   readonly #message: Readonly<Record<string, unknown>>;
@@ -68,6 +70,7 @@ export function readWelcome(b: Buffer, start: number, end: number): Welcome | Re
   const meta = membersOf(result._meta);
   const capabilities = membersOf(result.capabilities);
   const received = meta['mcp-bridge/received'];
+  const most = meta['mcp-bridge/maxMessageBytes'];
   return {
     token: textOf(meta['mcp-bridge/resumeToken']) || undefined,
     isResumed: meta['mcp-bridge/resumed'] === true,
@@ -76,6 +79,7 @@ export function readWelcome(b: Buffer, start: number, end: number): Welcome | Re
     changingLists: LISTS.filter((list) => membersOf(capabilities[list]).listChanged === true),
     hasSubscriptions: membersOf(capabilities.resources).subscribe === true,
     clientId: textOf(meta['mcp-bridge/clientId']),
+    maxMessageBytes: typeof most === 'number' ? most : Number.POSITIVE_INFINITY,
   };
 }
 

@@ -1,6 +1,8 @@
 // What this side says of its own, as whole frames. What was cut out of frames has one byte a character.
 
 export interface ErrorSaid {
+  /** That of JSON-RPC, if it is not an internal error. */
+  readonly number?: number;
   readonly code: string;
   readonly message: string;
   readonly hint?: string | undefined;
@@ -13,6 +15,17 @@ export const OUTCOME_UNKNOWN: ErrorSaid = {
   message: 'The bridge was restarted while this call was under way; whether it was done is not known',
 };
 
+const INVALID_REQUEST = -32600;
+
+export function tooLarge(bytes: number, most: number): ErrorSaid {
+  return {
+    number: INVALID_REQUEST,
+    code: 'MESSAGE_TOO_LARGE',
+    message: `The message has ${bytes} bytes, and the bridge takes at most ${most}; it was not sent`,
+    hint: 'limits.maxMessageBytes of the config file allows more. A path to a file is shorter than the file.',
+  };
+}
+
 /** `params` is JSON. */
 export function notification(method: string, params?: string): Buffer {
   return line(`"method":"${method}"${params === undefined ? '' : `,"params":${params}`}`);
@@ -22,8 +35,8 @@ export function request(id: string, method: string, params: string): Buffer {
   return line(`"id":"${id}","method":"${method}"${params === '' ? '' : `,"params":${params}`}`);
 }
 
-export function errorAnswer(idText: string, { code, message, hint }: ErrorSaid): Buffer {
-  const error = JSON.stringify({ code: INTERNAL_ERROR, message, data: { code, hint } });
+export function errorAnswer(idText: string, { number = INTERNAL_ERROR, code, message, hint }: ErrorSaid): Buffer {
+  const error = JSON.stringify({ code: number, message, data: { code, hint } });
   // A message may name a file in any letters; the id is bytes already.
   return line(`"id":${idText},"error":${Buffer.from(error).toString('latin1')}`);
 }

@@ -98,7 +98,14 @@ export class ResumingConnection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#fromClient = new ClientFrames(this.#conversation, { meta: options.meta, send: (piece) => this.#send(piece) });
+    this.#fromClient = new ClientFrames(this.#conversation, {
+      meta: options.meta,
+      send: (piece) => this.#send(piece),
+      tell: (line) => {
+        this.#tell(line);
+        options.client.flush();
+      },
+    });
     this.#fromDaemon = new DaemonFrames(this.#conversation, {
       deliver: (b, start, end) => this.#deliver(b, start, end),
       answered: (answer) => this.#greeted(answer),
@@ -347,6 +354,7 @@ export class ResumingConnection {
   }
 
   #greeted(answer: Welcome | Refusal): void {
+    if ('token' in answer) this.#conversation.maxMessageBytes = answer.maxMessageBytes;
     const greeting = this.#greeting;
     if (greeting === undefined) return; // the client's own handshake
     if (!('token' in answer)) return this.#refused(greeting, answer);

@@ -130,8 +130,13 @@ export class Handshake {
   }
 
   get #ownMeta(): object {
-    const { daemonId, build } = this.#context;
-    return { 'mcp-bridge/daemon': daemonId, 'mcp-bridge/build': build };
+    const { daemonId, build, limits } = this.#context;
+    const { maxMessageBytes } = limits;
+    return {
+      'mcp-bridge/daemon': daemonId,
+      'mcp-bridge/build': build,
+      'mcp-bridge/maxMessageBytes': maxMessageBytes,
+    };
   }
 
   async #welcome(session: Session, hello: Hello, idText: string): Promise<void> {

@@ -196,7 +196,7 @@ export class ScriptedDaemon {
     };
     connection.session = session;
     this.#sessions.set(session.token, session);
-    say({ result: welcome(this.canResume ? { resumed: false, resumeToken: session.token } : {}) });
+    say({ result: welcome(this.canResume ? { resumed: false, resumeToken: session.token, maxMessageBytes: 1000 } : {}) });
   }
 
   #call(session: ParkedSession, message: Message): void {

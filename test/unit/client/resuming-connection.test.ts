@@ -134,6 +134,27 @@ describe('a connection that drops', () => {
     expect(world.told('notifications/tools/list_changed')).toEqual([]);
   });
 
+  test('a message that the daemon does not take is refused here, and nothing else is lost', async () => {
+    const world = await ready();
+    world.say(call(1));
+    world.say({ ...call(2), padding: 'x'.repeat(1000) });
+    expect(world.answersTo(2)).toEqual([
+      expect.objectContaining({
+        error: expect.objectContaining({
+          code: -32600,
+          message: expect.stringMatching(/has 1\d\d\d bytes, and the bridge takes at most 1000;/),
+          data: expect.objectContaining({ code: 'MESSAGE_TOO_LARGE' }),
+        }),
+      }),
+    ]);
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    expect(world.answersTo(1)).toHaveLength(1);
+    expect([...world.daemon.runs]).toEqual([['1', 1]]);
+    expect(world.events).toEqual([]);
+  });
+
   test('the client learns nothing of tokens', async () => {
     const world = await ready();
     expect(JSON.stringify(world.heard)).not.toContain('token');
