@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { membersOf } from '../util/json-value.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
 
@@ -49,13 +50,22 @@ export class ControlClient {
   /** `open` is how to get to the daemon, if not by its socket alone. */
   static async open(path: string, version: string, open = openBridgeSocket): Promise<ControlClient> {
     const client = new ControlClient(path, await open(path));
-    await client.call('initialize', {
+    const hello = client.call('initialize', {
       protocolVersion: '2025-11-25',
       capabilities: {},
       clientInfo: { name: 'mcp-bridge', version },
       _meta: { 'mcp-bridge/role': 'control' },
     });
-    return client;
+    try {
+      if (isBridge(await hello)) return client;
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+    client.close();
+    throw new BridgeError('SOCKET_UNUSABLE', `What answers at ${path} is no mcp-bridge`, {
+      hint: 'End it, or name another socket with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.',
+    });
   }
 
   async call<Result>(method: string, params: object = {}, timeoutMs = ANSWER_TIMEOUT_MS): Promise<Result> {
@@ -78,4 +88,9 @@ export class ControlClient {
   close(): void {
     this.#socket.destroy();
   }
+}
+
+/** A bridge says as whom it knows who asks, and no other server does. */
+function isBridge(answer: unknown): boolean {
+  return typeof membersOf(membersOf(answer)._meta)['mcp-bridge/clientId'] === 'string';
 }
