@@ -19,6 +19,8 @@ export interface BridgeOptions {
   readonly clientId?: string | undefined;
   /** What to see of the servers: `discover`, `all`, or `server:NAME`. */
   readonly view?: string | undefined;
+  /** What it takes from other clients: everything, nothing, or methods such as `review/*`. */
+  readonly accepts?: boolean | readonly string[] | undefined;
   /** The directory that the client works in; else that of the process. */
   readonly cwd?: string | undefined;
   /** Whether a daemon is started where none runs; else `mcpBridge.autoConnect` of the config file, or true. */
@@ -86,7 +88,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   async start(): Promise<void> {
     if (this.#hasStarted) throw new BridgeError('USAGE', 'This transport was started already: each has one connection');
     this.#hasStarted = true;
-    const { signal, view } = this.#options;
+    const { signal, view, accepts } = this.#options;
     signal?.throwIfAborted();
     const [{ locateBridge, serveArgsOf }, { openOrStart }, { ResumingConnection }] = await loadCore();
     const located = await locateBridge({
@@ -113,6 +115,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
         'mcp-bridge/cwd': cwd,
         ...(clientId ? { 'mcp-bridge/clientId': clientId } : {}),
         ...(view === undefined ? {} : { 'mcp-bridge/view': view }),
+        ...(accepts === undefined ? {} : { 'mcp-bridge/accepts': accepts }),
       },
       clock: systemClock,
       sleep,

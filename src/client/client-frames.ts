@@ -15,7 +15,7 @@ import { errorAnswer, tooLarge } from './own-messages.ts';
 
 export interface ClientFramesOptions {
   /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
-  readonly meta: Readonly<Record<string, string>>;
+  readonly meta: Readonly<Record<string, unknown>>;
   /** Sends whole frames. */
   readonly send: (piece: Buffer) => void;
   /** Hands a frame to the client. */

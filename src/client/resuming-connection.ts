@@ -42,7 +42,7 @@ export interface ConnectionOptions {
   readonly path: () => string;
   readonly reconnect: ReconnectSettings;
   /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
-  readonly meta: Readonly<Record<string, string>>;
+  readonly meta: Readonly<Record<string, unknown>>;
   readonly clock: Clock;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly random: () => number;
@@ -261,6 +261,7 @@ export class ResumingConnection {
       const { received } = this.#farewell;
       this.#takeBack({ from: received, pieces: stream.sentFrom(received) });
       stream.token = undefined; // the session has ended
+      this.#pace.beginAnew();
     } else if (stream.token !== undefined && link.refusedBytes > 0) {
       const from = Math.max(0, stream.sentBytes - link.refusedBytes);
       this.#neverLeft = { from, pieces: stream.sentFrom(from) };

@@ -42,4 +42,9 @@ export class AttemptPace {
     this.#times = [...this.#times.slice(isFull ? 1 : 0), atMs];
     return atMs - nowMs;
   }
+
+  /** What was reached has ended in order: what that took does not count. */
+  beginAnew(): void {
+    this.#times = [];
+  }
 }
