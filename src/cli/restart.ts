@@ -1,5 +1,6 @@
 // `restart` and `upgrade`: another daemon in the place of the one that runs. Clients that can resume wait for it.
 
+import { existsSync } from 'node:fs';
 import type { StatusReport } from '../client/control-client.ts';
 import { startDaemon } from '../client/start-daemon.ts';
 import { DONE } from './exit-code.ts';
@@ -42,13 +43,21 @@ function statusAt(path: string, host: CliHost): Promise<StatusReport | undefined
   return askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
 }
 
+/** It may have been deleted since; the daemon is then restarted with what is found, and that is said. */
+function configOf(running: StatusReport | undefined, host: CliHost): string | undefined {
+  const file = running?.configFile ?? undefined;
+  if (file === undefined || existsSync(file)) return file;
+  host.stderr.write(`mcp-bridge: the config file ${file} is gone, and is left out\n`);
+  return undefined;
+}
+
 /** What the daemon was started with it is started with again, but for what the command line says. */
 async function replace(
   values: RestartValues,
   host: CliHost,
   { path, running }: { readonly path: string; readonly running: StatusReport | undefined },
 ): Promise<{ readonly pid: number | undefined; readonly logFile: string }> {
-  const config = values.config ?? running?.configFile ?? undefined;
+  const config = values.config ?? configOf(running, host);
   // A config that is broken is said before anything is ended.
   const { configError } = await locate({ ...values, config }, host, true);
   if (configError !== undefined) throw configError;

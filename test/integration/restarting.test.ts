@@ -1,7 +1,7 @@
 // Daemons that make room for another one while clients call, and daemons that end because nobody uses them.
 
 import { execFile } from 'node:child_process';
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
@@ -137,6 +137,16 @@ describe('restart', () => {
     writeFileSync(config, '{');
     expect(await run('restart')).toMatchObject({ code: 1, stderr: expect.stringContaining('elsewhere.json') });
     expect((await status()).pid).toBe(after.pid);
+  });
+
+  test('goes on without a config that was found and has been deleted, and says so', async () => {
+    writeConfig({ mcpServers: { fixture: fixtureServer() } });
+    await run('start');
+    const before = await status();
+    expect(before.configFile).toBe(join(dir, 'mcp-bridge.config.json'));
+    rmSync(join(dir, 'mcp-bridge.config.json'));
+    expect(await run('restart')).toMatchObject({ code: 0, stderr: expect.stringContaining('is gone') });
+    expect(await status()).toMatchObject({ configFile: null });
   });
 
   test('starts a daemon where none runs; upgrade does not, and leaves one of its own build alone', async () => {
