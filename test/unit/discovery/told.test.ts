@@ -57,5 +57,8 @@ test.each([
     { level, code: 'policy-rule', path: '/c.json' },
     { level, code: 'policy-rule', path: '/etc/claude-code/managed-settings.json' },
   ]);
-  for (const { message } of diagnostics) expect(message.includes('every server is blocked')).toBe(isDenial);
+  // The bridge's own closes until it is mended; of another program's file that program says what counts.
+  const [own, managed] = diagnostics.map(({ message }) => message);
+  expect(own?.includes('every server is blocked')).toBe(isDenial);
+  expect(managed?.includes('it blocks nothing')).toBe(isDenial);
 });
