@@ -65,6 +65,8 @@ export const resuming = {
       for (const answer of await Promise.all(answers)) assert.equal(textOf(answer), 'done');
       for (const [i, answer] of (await Promise.all(texts)).entries()) assert.equal(textOf(answer), `${round}:${i}`);
     }
+    // Who leaves while it is away cannot say so, and is waited for.
+    await Promise.all(peers.map((peer) => peer.call('echo', { text: 'still here' })));
     for (const peer of peers) assert.deepEqual(peer.faults, []);
     const { counters } = await daemon.status();
     // A client that has not come back yet does not notice another drop.
