@@ -48,7 +48,7 @@ async function inShell(...words: string[]): Promise<string> {
   const { code, stderr } = await runCommand([...words, '--mcp-bridge-socket', daemon.path], { cwd: project });
   return code === 0
     ? 'answered'
-    : `${code} ${/is disabled|has no tool|There is no server/.exec(stderr)?.[0] ?? stderr}`;
+    : `${code} ${/is disabled|has no tool|There is no server|waits for approval/.exec(stderr)?.[0] ?? stderr}`;
 }
 
 const WAYS: Readonly<Record<string, (server: string, tool: string) => Promise<string>>> = {
@@ -67,7 +67,7 @@ const DECISIONS: Readonly<Record<Case, { readonly rpc: string; readonly shell: s
   disabled: { rpc: '-32602 TOOL_DISABLED', shell: '1 is disabled' },
   // Nobody is told of a server that may not be used.
   'denied by policy': NO_SERVER,
-  'not approved': NO_SERVER,
+  'not approved': { ...NO_SERVER, shell: '1 waits for approval' },
   'a tool that there is not': { rpc: '-32601 TOOL_NOT_FOUND', shell: '1 has no tool' },
   'a server that there is not': NO_SERVER,
 };
