@@ -103,7 +103,8 @@ export class ClientFrames {
   #refuse(b: Buffer, start: number, end: number): void {
     const envelope = this.#envelope;
     const hasId = envelope.id(b, Field.id) !== undefined;
-    if (envelope.kind !== 'response' || !hasId) return this.#say(hasId ? envelope.raw(b, Field.id) : 'null', start, end);
+    if (envelope.kind !== 'response' || !hasId)
+      return this.#say(hasId ? envelope.raw(b, Field.id) : 'null', start, end);
     // A server waits for this one.
     const line = errorAnswer(envelope.raw(b, Field.id), tooLarge(end - start, this.#conversation.maxMessageBytes));
     this.frame(line, 0, line.length - 1);

@@ -32,7 +32,9 @@ export interface Refusal {
 
 const LISTS = ['tools', 'prompts', 'resources'];
 /** What a welcome says to this side alone. */
-const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes'].map((name) => `mcp-bridge/${name}`);
+const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes'].map(
+  (name) => `mcp-bridge/${name}`,
+);
 
 export class Introduction {
   readonly #message: Readonly<Record<string, unknown>>;

@@ -196,7 +196,9 @@ export class ScriptedDaemon {
     };
     connection.session = session;
     this.#sessions.set(session.token, session);
-    say({ result: welcome(this.canResume ? { resumed: false, resumeToken: session.token, maxMessageBytes: 1000 } : {}) });
+    say({
+      result: welcome(this.canResume ? { resumed: false, resumeToken: session.token, maxMessageBytes: 1000 } : {}),
+    });
   }
 
   #call(session: ParkedSession, message: Message): void {
