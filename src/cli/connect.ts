@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 import { notedBuild } from '../client/daemon-build.ts';
 import type { Located } from '../client/locate.ts';
 import { openOrStart as openAgain } from '../client/open-or-start.ts';
-import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { answerUnavailable, relay } from '../shim/connect.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
@@ -12,7 +11,7 @@ import { sleep } from '../util/sleep.ts';
 import { readArguments, type Values } from './arguments.ts';
 import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { locate } from './locate.ts';
+import { locateToUse } from './locate.ts';
 import { openOrStart, startSettings } from './open-bridge.ts';
 import { CONNECT } from './options.ts';
 
@@ -26,9 +25,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   let located: Located;
   let socket: Socket;
   try {
-    refuseBelowBridge(host.environment);
-    located = await locate(values, host);
-    if (located.configError !== undefined) stderr.write(lineFor(located.configError));
+    located = await locateToUse(values, host);
     if (startSettings(located, values, host) !== undefined) await replaceIfOlder(located.path, host);
     socket = await openOrStart(located, values, host);
   } catch (error) {

@@ -1,10 +1,8 @@
 // What the verbs have in common that ask the daemon itself about the servers of this directory, and start it if none runs.
 
 import { ControlClient } from '../client/control-client.ts';
-import { refuseBelowBridge } from '../local/bridge-depth.ts';
-import { lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { locate } from './locate.ts';
+import { locateToUse } from './locate.ts';
 import { openOrStart } from './open-bridge.ts';
 import { tellOtherConfig } from './other-config.ts';
 import type { ToolVerbValues } from './tool-session.ts';
@@ -14,9 +12,7 @@ export async function withControl<Result>(
   host: CliHost,
   use: (client: ControlClient) => Promise<Result>,
 ): Promise<Result> {
-  refuseBelowBridge(host.environment);
-  const located = await locate(values, host);
-  if (located.configError !== undefined) host.stderr.write(lineFor(located.configError));
+  const located = await locateToUse(values, host);
   const client = await ControlClient.open(located.path, host.version, () => openOrStart(located, values, host));
   await tellOtherConfig(values, located.path, host);
   try {

@@ -1,6 +1,8 @@
 // Finds the bridge for a verb, from its options and the process that it runs in.
 
 import { type Located, type LocateOptions, locateBridge } from '../client/locate.ts';
+import { refuseBelowBridge } from '../local/bridge-depth.ts';
+import { lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 
 export interface WhereValues {
@@ -32,4 +34,12 @@ export function placeOf({
   program,
 }: CliHost): Pick<CliHost, 'environment' | 'cwd' | 'homedir' | 'program'> {
   return { environment, cwd, homedir, program };
+}
+
+/** For a verb that goes on without a config that cannot be read, which is told; no bridge is used below another one. */
+export async function locateToUse(values: WhereValues, host: CliHost): Promise<Located> {
+  refuseBelowBridge(host.environment);
+  const located = await locate(values, host);
+  if (located.configError !== undefined) host.stderr.write(lineFor(located.configError));
+  return located;
 }

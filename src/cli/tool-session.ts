@@ -2,12 +2,10 @@
 // answers of the tools that it shows.
 
 import { type Answer, ToolClient } from '../client/tool-client.ts';
-import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
-import { lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { locate, type WhereValues } from './locate.ts';
+import { locateToUse, type WhereValues } from './locate.ts';
 import { openOrStart } from './open-bridge.ts';
 import { tellOtherConfig } from './other-config.ts';
 import { forPeople } from './refused.ts';
@@ -23,9 +21,7 @@ export async function withTools<Result>(
   host: CliHost,
   use: (client: ToolClient) => Promise<Result>,
 ): Promise<Result> {
-  refuseBelowBridge(host.environment);
-  const located = await locate(values, host);
-  if (located.configError !== undefined) host.stderr.write(lineFor(located.configError));
+  const located = await locateToUse(values, host);
   const client = await ToolClient.open(await openOrStart(located, values, host), host);
   await tellOtherConfig(values, located.path, host);
   try {

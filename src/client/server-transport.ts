@@ -3,6 +3,7 @@
 // connection is never answered over another.
 
 import { homedir } from 'node:os';
+import { fullJitter } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -115,13 +116,12 @@ export class BridgeServerTransport {
 
   /** Undefined if it was closed meanwhile. */
   async #reconnect(): Promise<DialledLink | undefined> {
-    const { enabled, maxAttempts, initialDelayMs, maxDelayMs } = { ...DEFAULTS, ...this.#options.reconnect };
+    const settings = { ...DEFAULTS, ...this.#options.reconnect };
+    const { enabled, maxAttempts } = settings;
     if (!enabled) throw new BridgeError('DAEMON_NOT_RUNNING', 'The bridge has closed the connection');
     let last: unknown;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      // At once the first time; then anything up to a bound that doubles, so that many do not come together.
-      const bound = attempt === 0 ? 0 : Math.min(maxDelayMs, initialDelayMs * 2 ** (attempt - 1));
-      await this.#delay(Math.random() * bound);
+      await this.#delay(attempt === 0 ? 0 : fullJitter(settings, attempt, Math.random()));
       if (this.#isClosed) return undefined;
       try {
         const link = await this.#open();

@@ -320,17 +320,20 @@ export class Daemon {
   }
 
   clients(): ClientReport[] {
-    return this.#connections.clients().map((session) => ({
-      clientId: session.clientId,
-      name: session.name,
-      version: session.version,
-      view: session.role === 'control' ? 'control' : (session.view?.name ?? ''),
-      state: this.#connections.isParked(session) ? 'parked' : session.state,
-      connectedAt: session.connectedAt.toISOString(),
-      inFlight: session.slots.size,
-      accepts: this.#agents.describe(session)?.accepts ?? false,
-      mailbox: this.#agents.describe(session)?.mailbox ?? false,
-    }));
+    return this.#connections.clients().map((session) => {
+      const { accepts = false, mailbox = false } = this.#agents.describe(session) ?? {};
+      return {
+        clientId: session.clientId,
+        name: session.name,
+        version: session.version,
+        view: session.role === 'control' ? 'control' : (session.view?.name ?? ''),
+        state: this.#connections.isParked(session) ? 'parked' : session.state,
+        connectedAt: session.connectedAt.toISOString(),
+        inFlight: session.slots.size,
+        accepts,
+        mailbox,
+      };
+    });
   }
 
   #makeAudit(): AuditLog | undefined {

@@ -20,7 +20,7 @@ export const DEFAULT_RECONNECT: ReconnectSettings = {
 
 /** The delay behind the `failures`th failure in a row; `random` is from 0 to 1. */
 export function fullJitter(
-  { initialDelayMs, maxDelayMs }: ReconnectSettings,
+  { initialDelayMs, maxDelayMs }: Pick<ReconnectSettings, 'initialDelayMs' | 'maxDelayMs'>,
   failures: number,
   random: number,
 ): number {
