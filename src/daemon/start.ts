@@ -16,6 +16,7 @@ import { deferred } from '../util/deferred.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
+import { keepCollectionPace } from './collection-pace.ts';
 import { Daemon } from './daemon.ts';
 import { SelfRegistration } from './self-registration.ts';
 import { ServerFinder } from './server-finder.ts';
@@ -104,6 +105,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     onStopRequested: (reason) => stopRequested.resolve(reason),
   });
   const signalled = untilSignal();
+  keepCollectionPace(systemClock);
   await daemon.listen();
   finder.prepare();
   process.stderr.write(`mcp-bridge: listening on ${path}\n`);

@@ -1,0 +1,41 @@
+// When V8 collects what is not used any more. It does so as soon as its heap has grown by a part of its size, and counts
+// the buffers of messages to it. The heap of a daemon is small and those buffers are not: with messages of 1 MiB it would
+// collect after every few of them, which costs as much CPU as passing them on (docs/performance.md).
+//
+// So the part is chosen such that always about the same may be gathered: what V8 itself lets gather in buffers outside
+// of the heap, and what it starts with.
+
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import type { Clock, Timer } from '../util/clock.ts';
+
+const GATHERED_BYTES = 64 * 1024 * 1024;
+const LOOK_MS = 10_000;
+
+/** By how many percent a heap of so many bytes may grow; 0 leaves it to V8, which lets larger ones grow by about so much. */
+export function growthPercent(usedBytes: number): number {
+  return usedBytes >= GATHERED_BYTES ? 0 : Math.ceil((100 * GATHERED_BYTES) / Math.max(usedBytes, GATHERED_BYTES / 16));
+}
+
+interface Collector {
+  usedBytes(): number;
+  /** The next collection comes when the heap has grown by so many percent. */
+  growBy(percent: number): void;
+}
+
+const V8: Collector = {
+  usedBytes: () => getHeapStatistics().used_heap_size,
+  growBy: (percent) => setFlagsFromString(`--heap-growing-percent=${percent}`),
+};
+
+/** Keeps it so while the heap grows and shrinks. */
+export function keepCollectionPace(clock: Clock, collector = V8): Timer {
+  let percent = -1;
+  const look = (): void => {
+    const wanted = growthPercent(collector.usedBytes());
+    if (Math.abs(wanted - percent) <= percent / 4) return;
+    percent = wanted;
+    collector.growBy(percent);
+  };
+  look();
+  return clock.every(LOOK_MS, look);
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { growthPercent, keepCollectionPace } from '../../../src/daemon/collection-pace.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const MIB = 1024 * 1024;
+
+describe('when memory is collected', () => {
+  it.each([4, 8, 9, 20, 40, 63])('a heap of %i MiB may gather 64 MiB before it is', (usedMib) => {
+    expect((usedMib * growthPercent(usedMib * MIB)) / 100).toBeCloseTo(64, -1);
+  });
+
+  it('an almost empty heap has no boundless part', () => {
+    expect(growthPercent(0)).toBe(1600);
+    expect(growthPercent(1)).toBe(1600);
+  });
+
+  it.each([64, 200, 2000])('a heap of %i MiB is left to V8', (usedMib) => {
+    expect(growthPercent(usedMib * MIB)).toBe(0);
+  });
+
+  it('follows the heap, and not each of its small steps', () => {
+    const clock = new FakeClock();
+    const told: number[] = [];
+    let used = 8 * MIB;
+    const timer = keepCollectionPace(clock, { usedBytes: () => used, growBy: (percent) => told.push(percent) });
+    expect(told).toEqual([800]);
+    used = 9 * MIB;
+    clock.advance(60_000);
+    expect(told).toEqual([800]);
+    used = 32 * MIB;
+    clock.advance(10_000);
+    expect(told).toEqual([800, 200]);
+    used = 100 * MIB;
+    clock.advance(10_000);
+    expect(told).toEqual([800, 200, 0]);
+    used = 8 * MIB;
+    clock.advance(10_000);
+    expect(told).toEqual([800, 200, 0, 800]);
+    timer.cancel();
+    used = 100 * MIB;
+    clock.advance(60_000);
+    expect(told).toHaveLength(4);
+  });
+});
