@@ -14,12 +14,13 @@ import type { Offers } from './era/hello.ts';
 import { type Face, type KnownServer, type ListPage, samePages } from './known-server.ts';
 import { ListReader } from './list-reader.ts';
 import { Opening } from './opening.ts';
+import type { OwnAnswer } from './own-requests.ts';
 import { Senders } from './senders.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { type BackendContext, ServerMessages } from './server-messages.ts';
 import type { Session } from './session.ts';
 import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
-import { type OwnAnswer, SlotTable } from './slot-table.ts';
+import { SlotTable } from './slot-table.ts';
 import { Tasks } from './tasks.ts';
 import type { ToolGate } from './tool-gate.ts';
 import type { Wishes } from './wishes.ts';
@@ -103,9 +104,9 @@ export class Backend implements SlotOwner {
     });
     this.#opening = new Opening(ports.start);
     this.#senders = new Senders(context.limits.maxQueuedBytesPerServer);
-    this.tasks = new Tasks(this, context, (method, params) => this.#slots.ask(method, params));
+    this.tasks = new Tasks(this, context, (method, params) => this.#slots.own.ask(method, params));
     this.lists = new ListReader(context.limits.maxMessageBytes, (method, params, onAnswer) =>
-      this.#slots.ask(method, params, onAnswer),
+      this.#slots.own.ask(method, params, onAnswer),
     );
     const parts = {
       slots: this.#slots,
@@ -311,7 +312,7 @@ export class Backend implements SlotOwner {
 
   /** Asks for the bridge itself. */
   ask(method: string, params: object, onAnswer: OwnAnswer): void {
-    this.#slots.ask(method, params, onAnswer);
+    this.#slots.own.ask(method, params, onAnswer);
   }
 
   /** A notification of a client that is not the router's business. */

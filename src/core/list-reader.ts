@@ -7,8 +7,8 @@ import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
 import { findMembers } from '../wire/json-members.ts';
 import { LISTS, type ListKind } from './era/era-2025.ts';
 import type { Face, ListPage } from './known-server.ts';
+import type { OwnAnswer } from './own-requests.ts';
 import { METHOD_NOT_FOUND } from './rpc-error.ts';
-import type { OwnAnswer } from './slot-table.ts';
 
 /** A server that goes on for ever is left after so many. */
 const MOST_PAGES = 1000;

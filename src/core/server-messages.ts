@@ -120,7 +120,7 @@ export class ServerMessages implements FrameSink {
 
   #failAnswer(id: number, why: string): void {
     const slot = this.#slots.takeSent(id, false);
-    if (slot === undefined) return void this.#slots.takeOwn(id, undefined, envelope);
+    if (slot === undefined) return void this.#slots.own.take(id, undefined);
     const message = `Server ${this.#server} gave an answer that cannot be passed on: ${why}`;
     this.#slots.fail(slot, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.#server }));
     this.#ports.callBacks.callEnded();
@@ -141,7 +141,7 @@ export class ServerMessages implements FrameSink {
     const id = this.#ourIdAt(b, Field.id);
     const slot = this.#slots.takeSent(id, envelope.has(Field.result));
     if (slot === undefined) {
-      if (this.#slots.takeOwn(id, { b, start, end }, envelope)) return;
+      if (this.#slots.own.take(id, { b, start, end }, envelope)) return;
       this.#context.counters.strayResponses++;
       return this.#slots.givenUp.release(id);
     }

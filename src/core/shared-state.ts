@@ -3,6 +3,7 @@
 // A resource is subscribed to for as long as one client wants it. The log level is the most verbose that any client asked
 // for, and each client gets only what it asked for. Both are told anew to a server that was started again.
 
+import type { OwnRequest } from './own-requests.ts';
 import type { Session } from './session.ts';
 
 /** Least verbose last. */
@@ -21,12 +22,6 @@ const SUBSCRIPTION_BYTES = 256;
 
 /** For clients that have not asked for a level, while others have. */
 const DEFAULT_LEVEL = LEVELS.indexOf('info');
-
-/** A request of the bridge's own. */
-export interface OwnRequest {
-  readonly method: string;
-  readonly params: Readonly<Record<string, string>>;
-}
 
 export class SharedState {
   readonly #subscribers = new Map<string, Set<Session>>();

@@ -2,7 +2,6 @@
 // A slot is in exactly one of the two, and in its session's map, until it leaves all of them at once.
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { invariant } from '../util/invariant.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -11,26 +10,18 @@ import { Splice } from '../wire/splice.ts';
 import type { CallMeter } from './call-meter.ts';
 import type { Counters } from './counters.ts';
 import { cancelNotice } from './era/era-2025.ts';
-import { FairQueue } from './fair-queue.ts';
 import { GivenUpCalls } from './given-up-calls.ts';
 import type { KnownServer } from './known-server.ts';
 import { Lane } from './lane.ts';
+import { type OwnRequest, OwnRequests } from './own-requests.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Session } from './session.ts';
-import type { OwnRequest } from './shared-state.ts';
 import type { Cut, Slot } from './slot.ts';
+import { WaitingRequests } from './waiting-requests.ts';
 
 const splice = new Splice();
 /** Of frames that have waited: what was read of them when they came is not kept, it is read again. */
 const readAgain = new Envelope();
-
-/** An answer to the bridge itself; undefined when none came that could be read. */
-export type OwnAnswer = (answer: Frame | undefined, read: Envelope) => void;
-
-interface OwnCall {
-  readonly onAnswer: OwnAnswer | undefined;
-  deadlineMs: number;
-}
 
 export interface SlotTableOptions {
   readonly server: string;
@@ -52,16 +43,14 @@ export class SlotTable {
   #outbox: Outbox | undefined;
   #nextId = 1;
   readonly #sent = new Map<number, Slot>();
-  readonly #waiting = new FairQueue<Session, Slot>();
-  #waitingBytes = 0;
-  /** Requests of the bridge's own, by their ids. */
-  readonly #own = new Map<number, OwnCall>();
+  readonly #waiting: WaitingRequests;
   readonly #contended: (session: Session) => void;
   /** Requests that were sent, ever. */
   sentInAll = 0;
   /** Nothing is sent while a question of the server's waits for calls to end. */
   isHeld = false;
   readonly lane: Lane;
+  readonly own: OwnRequests;
   readonly givenUp: GivenUpCalls;
 
   constructor({ server, limits, counters, known, meter, contended, released }: SlotTableOptions) {
@@ -70,7 +59,9 @@ export class SlotTable {
     this.#counters = counters;
     this.#meter = meter;
     this.#contended = contended;
+    this.#waiting = new WaitingRequests(limits);
     this.lane = new Lane(known);
+    this.own = new OwnRequests(() => this.#nextId++, limits.callTimeoutMs);
     this.givenUp = new GivenUpCalls((slot) => {
       this.lane.leave(slot);
       released();
@@ -88,34 +79,14 @@ export class SlotTable {
   /** From here on requests can be sent; the bridge's own go first. */
   opened(outbox: Outbox, own: readonly OwnRequest[]): void {
     this.#outbox = outbox;
-    for (const { method, params } of own) this.ask(method, params);
+    this.own.opened(outbox, own);
     this.pump();
-  }
-
-  /** Asks for the bridge itself. Without `onAnswer`, whatever the answer is, nobody waits for it. */
-  ask(method: string, params: object, onAnswer?: OwnAnswer): void {
-    if (this.#outbox === undefined) return onAnswer?.(undefined, readAgain);
-    const id = this.#nextId++;
-    this.#own.set(id, { onAnswer, deadlineMs: 0 });
-    this.#outbox.utf8(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${JSON.stringify(params)}}`);
-    this.#outbox.endFrame();
-  }
-
-  /** Takes an answer to the bridge itself; whether it was one. */
-  takeOwn(downId: number, answer: Frame | undefined, read: Envelope): boolean {
-    const own = this.#own.get(downId);
-    this.#own.delete(downId);
-    own?.onAnswer?.(answer, read);
-    return own !== undefined;
   }
 
   /** Looked at once a second. */
   checkTime(nowMs: number): void {
     this.givenUp.checkTime(nowMs);
-    for (const [id, own] of [...this.#own]) {
-      if (own.deadlineMs === 0) own.deadlineMs = nowMs + this.#limits.callTimeoutMs;
-      if (nowMs >= own.deadlineMs) this.takeOwn(id, undefined, readAgain);
-    }
+    this.own.checkTime(nowMs);
   }
 
   /** Tells the server; nobody answers. */
@@ -151,9 +122,7 @@ export class SlotTable {
 
   /** Gives away what a client has waiting here, in order, but for what only this instance can answer. */
   takeWaitingOf(session: Session): { readonly slot: Slot; readonly frame: Frame }[] {
-    const waiting = this.#waiting.takeAll(session);
-    for (const slot of waiting) if (slot.isBound) this.#waiting.push(session, slot);
-    return waiting.filter(({ isBound }) => !isBound).map((slot) => ({ slot, frame: this.#takeUnsent(slot) }));
+    return this.#waiting.takeAllOf(session);
   }
 
   /** The sent request that an answer is for; it is not sent any more. */
@@ -209,9 +178,9 @@ export class SlotTable {
   /** Sends what may be sent now, one of each client in turn. */
   pump(): void {
     while (this.#outbox !== undefined && this.#waiting.size > 0 && this.#hasRoom(this.#outbox)) {
-      const slot = this.#waiting.take((session, next) => this.#mayAsk(session) && this.lane.admits(session, next.call));
+      const slot = this.#waiting.next((session, next) => this.#mayAsk(session) && this.lane.admits(session, next.call));
       if (slot === undefined) return;
-      const frame = this.#takeUnsent(slot);
+      const frame = this.#waiting.takeFrame(slot);
       readAgain.scan(frame.b, frame.start, frame.end, this.#limits.maxDepth);
       this.#send(this.#outbox, slot, frame, readAgain);
     }
@@ -238,14 +207,14 @@ export class SlotTable {
     if (slot.downId !== 0) {
       this.#sent.delete(slot.downId);
       this.#meter.unanswered();
-    } else if (this.#waiting.remove(slot.session, slot)) this.#takeUnsent(slot);
+    } else this.#waiting.remove(slot);
     if (slot.hasLane) this.givenUp.add(slot);
   }
 
   /** What the server says before it answers this may be about the call that was given up. */
   #fence({ hasLane, downId, call }: Slot): void {
     if (!hasLane) return;
-    this.ask('ping', {}, (answer) => {
+    this.own.ask('ping', {}, (answer) => {
       if (answer === undefined || !this.lane.isConversational(call)) this.givenUp.release(downId);
     });
   }
@@ -267,9 +236,7 @@ export class SlotTable {
   /** The instance is gone: what it was sent has no certain outcome; what waits waits for the next one. */
   failSent(error: BridgeError): void {
     this.#outbox = undefined;
-    const own = [...this.#own.values()];
-    this.#own.clear();
-    for (const { onAnswer } of own) onAnswer?.(undefined, readAgain);
+    this.own.closed();
     this.givenUp.clear();
     const lost = [...this.#sent.values()];
     this.#sent.clear();
@@ -291,14 +258,14 @@ export class SlotTable {
 
   failWaiting(error: BridgeError): void {
     for (let slot = this.#nextWaiting(); slot !== undefined; slot = this.#nextWaiting()) {
-      this.#takeUnsent(slot);
+      this.#waiting.takeFrame(slot);
       if (slot.onRefusal === undefined) this.fail(slot, error);
       else this.askElsewhere(slot, slot.onRefusal);
     }
   }
 
   #nextWaiting(): Slot | undefined {
-    return this.#waiting.take(() => true);
+    return this.#waiting.next(() => true);
   }
 
   #maySend(outbox: Outbox, { session, call }: Slot): boolean {
@@ -342,26 +309,10 @@ export class SlotTable {
   }
 
   #wait(slot: Slot, unsent: Frame): void {
-    const bytes = unsent.end - unsent.start;
-    if (this.#waitingBytes + bytes > this.#limits.maxWaitingBytesPerServer) {
-      this.#counters.serverBusy++;
-      const hint = 'Too much is waiting for it already; ask again later.';
-      this.fail(slot, new BridgeError('SERVER_BUSY', `Server ${this.#server} is busy`, { server: this.#server, hint }));
-      return;
-    }
-    slot.unsent = unsent;
-    this.#waiting.push(slot.session, slot);
-    this.#waitingBytes += bytes;
-    slot.session.addWaiting(bytes, this.#limits.maxWaitingBytesPerClient);
-  }
-
-  #takeUnsent(slot: Slot): Frame {
-    const frame = slot.unsent;
-    invariant(frame !== undefined, 'a slot that waits has its frame');
-    slot.unsent = undefined;
-    this.#waitingBytes -= frame.end - frame.start;
-    slot.session.addWaiting(frame.start - frame.end, this.#limits.maxWaitingBytesPerClient);
-    return frame;
+    if (this.#waiting.add(slot, unsent)) return;
+    this.#counters.serverBusy++;
+    const hint = 'Too much is waiting for it already; ask again later.';
+    this.fail(slot, new BridgeError('SERVER_BUSY', `Server ${this.#server} is busy`, { server: this.#server, hint }));
   }
 }
 

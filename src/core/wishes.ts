@@ -8,8 +8,9 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Counters } from './counters.ts';
 import type { CallRole } from './era/era-2025.ts';
+import type { OwnRequest } from './own-requests.ts';
 import type { Session } from './session.ts';
-import { isLevel, type OwnRequest, SharedState } from './shared-state.ts';
+import { isLevel, SharedState } from './shared-state.ts';
 import type { Slot } from './slot.ts';
 import type { SlotTable } from './slot-table.ts';
 import { paramsOf } from './view.ts';
@@ -118,7 +119,7 @@ export class Wishes {
   }
 
   #tell(requests: readonly OwnRequest[]): void {
-    for (const { method, params } of requests) this.#ports.slots.ask(method, params);
+    for (const { method, params } of requests) this.#ports.slots.own.ask(method, params);
   }
 }
 
