@@ -310,6 +310,12 @@ export class Backend implements SlotOwner {
     if (this.#upstream === undefined && this.#slots.hasWaiting) this.#opening.start();
   }
 
+  /** Looked at once a second. */
+  tick(nowMs: number): void {
+    this.#slots.checkTime(nowMs);
+    this.callBacks.checkTime(nowMs);
+  }
+
   /** Asks for the bridge itself. */
   ask(method: string, params: object, onAnswer: OwnAnswer): void {
     this.#slots.own.ask(method, params, onAnswer);

@@ -248,8 +248,7 @@ export class ConnectionManager {
       else if (mayClose(session, nowMs)) session.link.destroy();
     }
     this.#resumption.checkTime(nowMs);
-    for (const server of this.#options.servers.servers())
-      for (const backend of server.backends) backend.callBacks.checkTime(nowMs);
+    for (const server of this.#options.servers.servers()) for (const backend of server.backends) backend.tick(nowMs);
   }
 
   #act(session: Session, finding: Finding): void {

@@ -2,7 +2,7 @@
 // it, a question to the one whose call it belongs to (call-backs.ts), notices to all.
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { membersOf, textOf } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
@@ -18,16 +18,9 @@ import type { CallBacks } from './call-backs.ts';
 import type { CallMeters } from './call-meter.ts';
 import type { Counters } from './counters.ts';
 import { extend } from './deadline.ts';
-import {
-  type ListKind,
-  type MethodRole,
-  methodOf,
-  relatedTask,
-  URL_ELICITATION_REQUIRED,
-  unbatch,
-  wantsAnswer,
-} from './era/era-2025.ts';
+import { type ListKind, type MethodRole, methodOf, relatedTask, unbatch, wantsAnswer } from './era/era-2025.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
+import { answerServer } from './server-question.ts';
 import type { Session } from './session.ts';
 import type { SharedState } from './shared-state.ts';
 import type { Slot } from './slot.ts';
@@ -64,6 +57,8 @@ export interface ServerMessagesPorts {
  * luck is bad. Only who is so far beyond it is cut off at once; who takes nothing is cut off by the liveness tick.
  */
 const CUT_OFF_FACTOR = 3;
+
+const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
 
 /** Shared by all servers: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope();
@@ -170,8 +165,7 @@ export class ServerMessages implements FrameSink {
 
   /** An error may ask for visits to pages, of whose end the client is told. */
   #noteElicitations({ session }: Slot, b: Buffer): void {
-    for (const id of elicitationsIn(envelope.decode(b, Field.error)))
-      this.#ports.callBacks.noteElicitation(id, session);
+    this.#ports.callBacks.elicitations.noteThoseIn(envelope.decode(b, Field.error), session);
   }
 
   /** Our own ids are numbers; a server that answers with "7" for 7 has answered nothing. */
@@ -251,7 +245,7 @@ export class ServerMessages implements FrameSink {
   /** Only who was shown the page is told that the visit has ended. */
   #onElicited(frame: Frame): void {
     const id = textOf(membersOf(envelope.decode(frame.b, Field.params)).elicitationId);
-    this.#tellOne(this.#ports.callBacks.elicitedFrom(id), frame);
+    this.#tellOne(this.#ports.callBacks.elicitations.shownTo(id), frame);
   }
 
   #onTaskStatus(frame: Frame): void {
@@ -309,10 +303,7 @@ export class ServerMessages implements FrameSink {
     const { role } = methodOf(b, envelope);
     if (role === 'sampling' || role === 'elicitation' || role === 'roots')
       return this.#ports.callBacks.ask(role, frame, envelope);
-    const idText = envelope.raw(b, Field.id);
-    const refusal = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
-    outbox.latin1(`{"jsonrpc":"2.0","id":${idText},${role === 'ping' ? '"result":{}' : `"error":${refusal}`}}`);
-    outbox.endFrame();
+    answerServer(outbox, envelope.raw(b, Field.id), role === 'ping' ? '"result":{}' : `"error":${NOT_OFFERED}`);
   }
 
   /** Whether so much is queued for a client that what it can do without is dropped. */
@@ -334,14 +325,6 @@ export class ServerMessages implements FrameSink {
 const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 const NOBODY = { session: undefined, tokenText: '' };
-
-/** The pages that an error asks for visits to. */
-function elicitationsIn(error: unknown): string[] {
-  if (!isRecord(error) || error.code !== URL_ELICITATION_REQUIRED || !isRecord(error.data)) return [];
-  const { elicitations } = error.data;
-  if (!Array.isArray(elicitations)) return [];
-  return elicitations.flatMap((one: unknown) => textOf(membersOf(one).elicitationId) || []);
-}
 
 /** The one id at the top of a message, also if that is nested too deeply for the envelope's scan. */
 function certainId(b: Buffer, start: number, end: number): number | undefined {

@@ -136,39 +136,15 @@ export class SlotTable {
     return slot;
   }
 
-  /** The clients that may be asked: those that have calls under way, also such as they have given up. */
-  askers(): Set<Session> {
-    const askers = new Set<Session>();
-    for (const { session } of this.givenUp.slots()) askers.add(session);
-    // What is asked about a task says so, and need not be looked for.
-    for (const { session, isBound } of this.#sent.values()) if (!isBound) askers.add(session);
-    return askers;
+  /** Those that are not answered yet. */
+  sent(): Iterable<Slot> {
+    return this.#sent.values();
   }
 
-  /** Whether the client waits for an answer. */
-  hasSentOf(session: Session): boolean {
-    for (const slot of this.#sent.values()) if (slot.session === session && !slot.isBound) return true;
-    return false;
-  }
-
-  /** Any of the client's calls may be the one during which the server asks. */
-  markAskedBack(session: Session): void {
-    for (const slot of this.#sent.values()) {
-      if (slot.session !== session) continue;
-      slot.wasAskedBack = true;
-      this.lane.learn(slot); // now: its answer may be minutes away
-      this.lane.converse(slot);
-    }
-    for (const [waiting, next] of this.#waiting.heads())
-      if (this.lane.isContended(waiting, next.call)) this.#contended(waiting);
-  }
-
-  /** The same of calls that were given up. */
-  markGivenUpAskedBack(): void {
-    for (const slot of this.givenUp.slots()) {
-      slot.wasAskedBack = true;
-      this.lane.learn(slot);
-    }
+  /** A conversation has begun: those who are next may have to wait for its end. */
+  noteContention(): void {
+    for (const [session, next] of this.#waiting.heads())
+      if (this.lane.isContended(session, next.call)) this.#contended(session);
   }
 
   peekSent(downId: number): Slot | undefined {

@@ -1,0 +1,178 @@
+// Questions of one server that clients have been asked, until each is answered: by the client, or by the bridge when the
+// client goes, takes too long, or was asked too much. Under which id and token it goes to the client is decided here.
+
+import type { Envelope } from '../wire/envelope.ts';
+import { Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import { Splice } from '../wire/splice.ts';
+import type { Counters } from './counters.ts';
+import type { Elicitations } from './elicitations.ts';
+import { type CallBackRole, cancelNotice } from './era/era-2025.ts';
+import type { InstanceRoots } from './instance-roots.ts';
+import { INTERNAL_ERROR, rpcError } from './rpc-error.ts';
+import { answerServer, isLate, refusalBy, refuseServer, type ServerQuestion } from './server-question.ts';
+import type { ClientQuestion, Session } from './session.ts';
+
+const TOO_MANY: string = rpcError(INTERNAL_ERROR, 'Too many questions are unanswered');
+
+interface PendingQuestion extends ClientQuestion {
+  readonly session: Session;
+  readonly role: CallBackRole;
+  /** Towards the client. */
+  readonly id: string;
+  readonly serverIdText: string;
+  readonly serverTokenText: string;
+  deadlineMs: number;
+}
+
+export interface PendingQuestionsPorts {
+  readonly roots: InstanceRoots;
+  readonly elicitations: Elicitations;
+  readonly outbox: () => Outbox | undefined;
+  readonly limits: Limits;
+  readonly counters: Counters;
+  /** The client has told the server something. */
+  readonly told: (outbox: Outbox, session: Session) => void;
+}
+
+const splice = new Splice();
+let asked = 0;
+
+export class PendingQuestions {
+  readonly #ports: PendingQuestionsPorts;
+  readonly #pending = new Set<PendingQuestion>();
+
+  constructor(ports: PendingQuestionsPorts) {
+    this.#ports = ports;
+  }
+
+  /** Asks the client, or gives the server the error that the client would give. */
+  ask(session: Session, question: ServerQuestion): void {
+    if (this.#isFlooded(session)) {
+      this.#noteNoRoots(question);
+      return this.refuseOneMore(question);
+    }
+    const refusal = refusalBy(session, question);
+    if (refusal !== undefined) {
+      this.#noteNoRoots(question);
+      return answerServer(this.#ports.outbox(), question.idText, `"error":${refusal}`);
+    }
+    const { elicitationId } = question.params;
+    if (typeof elicitationId === 'string') this.#ports.elicitations.note(elicitationId, session);
+    const { id } = this.#open(session, question);
+    splice.clear().replace(question.idFrom, question.idTo, JSON.stringify(id));
+    // Two servers may use the same token towards one client.
+    if (question.tokenText !== '') splice.replace(question.tokenFrom, question.tokenTo, JSON.stringify(id));
+    splice.send(session.link.outbox, question.b, question.start, question.end);
+  }
+
+  #open(session: Session, { role, idText, tokenText }: ServerQuestion): PendingQuestion {
+    const pending: PendingQuestion = {
+      session,
+      role,
+      id: `mcp-bridge/ask-${++asked}`,
+      serverIdText: idText,
+      serverTokenText: tokenText,
+      deadlineMs: 0,
+      progress: (notice, read) => this.#passProgress(pending, notice, read),
+      answer: (answer, read) => this.#answered(pending, answer, read),
+      abandon: () => this.#abandoned(pending),
+    };
+    this.#pending.add(pending);
+    session.questions.set(pending.id, pending);
+    return pending;
+  }
+
+  /** Whether this server asks more than anybody could answer. */
+  #isFlooded(session: Session): boolean {
+    const { maxQuestions } = this.#ports.limits;
+    return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions;
+  }
+
+  refuseOneMore({ idText }: ServerQuestion): void {
+    const { counters, outbox } = this.#ports;
+    counters.questionsRefused++;
+    answerServer(outbox(), idText, `"error":${TOO_MANY}`);
+  }
+
+  /** Whether the client has been asked about what this server does for it. */
+  isAsking(session: Session): boolean {
+    if (session.questions.size === 0) return false;
+    for (const pending of this.#pending) if (pending.session === session) return true;
+    return false;
+  }
+
+  // --- what the client does ---
+
+  /** Its id's place in the frame becomes the server's. */
+  #answered(pending: PendingQuestion, answer: Frame, read: Envelope): void {
+    this.#forget(pending);
+    if (pending.role === 'roots') this.#ports.roots.answeredBy(pending.session, answer, read);
+    const outbox = this.#ports.outbox();
+    if (outbox === undefined) return;
+    splice.clear().replace(read.from(Field.id), read.to(Field.id), pending.serverIdText);
+    splice.send(outbox, answer.b, answer.start, answer.end);
+    this.#ports.told(outbox, pending.session);
+  }
+
+  #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
+    const outbox = this.#ports.outbox();
+    if (outbox === undefined || serverTokenText === '') return;
+    splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), serverTokenText);
+    splice.send(outbox, b, start, end);
+    this.#ports.told(outbox, session);
+  }
+
+  /** So that the server goes on. */
+  #abandoned(pending: PendingQuestion): void {
+    this.#forget(pending);
+    this.#noteNoRoots(pending);
+    refuseServer(this.#ports.outbox(), pending.serverIdText, 'The client that was asked has gone');
+  }
+
+  #noteNoRoots({ role }: { readonly role: CallBackRole }): void {
+    if (role === 'roots') this.#ports.roots.refused();
+  }
+
+  // --- what the server does ---
+
+  /** It does not want to know any more. Returns whether a client was asked. */
+  cancel(idText: string, { b, start, end }: Frame, read: Envelope): boolean {
+    const pending = [...this.#pending].find(({ serverIdText }) => serverIdText === idText);
+    if (pending === undefined) return false;
+    this.#forget(pending);
+    splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), JSON.stringify(pending.id));
+    splice.send(pending.session.link.outbox, b, start, end);
+    return true;
+  }
+
+  /** It is gone, and its questions with it. */
+  closed(): void {
+    for (const pending of [...this.#pending]) this.#takeBack(pending, 'The server has gone');
+  }
+
+  // --- time ---
+
+  checkTime(nowMs: number): void {
+    const { limits, counters, outbox } = this.#ports;
+    for (const pending of [...this.#pending]) {
+      if (!isLate(pending, nowMs, limits.questionTimeoutMs)) continue;
+      counters.questionTimeouts++;
+      this.#takeBack(pending, 'It was not answered in time');
+      refuseServer(outbox(), pending.serverIdText, 'The client has not answered in time');
+    }
+  }
+
+  /** The client need not think about it any more. */
+  #takeBack(pending: PendingQuestion, reason: string): void {
+    this.#forget(pending);
+    if (pending.session.isOpen) pending.session.tell(cancelNotice(JSON.stringify(pending.id), reason));
+  }
+
+  #forget(pending: PendingQuestion): void {
+    this.#pending.delete(pending);
+    pending.session.questions.delete(pending.id);
+  }
+}
