@@ -2,12 +2,12 @@
 // another one. What an instance is, and how one is started, is the business of whoever makes them.
 
 import { Backend, type BackendPorts, type InstanceKey } from './backend.ts';
+import type { BackendContext } from './backend-context.ts';
 import { NO_ROOTS_KEY } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
 import type { KnownServer } from './known-server.ts';
 import type { Leg } from './leg.ts';
 import type { ServerDefinition } from './server-definition.ts';
-import type { BackendContext } from './server-messages.ts';
 import type { Session } from './session.ts';
 import type { ToolGate } from './tool-gate.ts';
 

@@ -2,7 +2,7 @@
 // hold it, so that whichever goes first finds it and sees to its answer. It is closed exactly once.
 
 import type { BridgeError } from '../util/bridge-error.ts';
-import type { Envelope } from '../wire/envelope.ts';
+import type { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { CallRecord } from './audit-trail.ts';
@@ -84,4 +84,10 @@ export class Slot {
     this.idText = idText;
     this.tokenText = tokenText;
   }
+}
+
+/** Where a server names one of our ids. They are numbers; one that answers with "7" for 7 has answered nothing. */
+export function downIdAt(b: Buffer, field: Field, read: Envelope): number {
+  const id = read.id(b, field);
+  return typeof id === 'number' ? id : 0;
 }

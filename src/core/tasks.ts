@@ -8,8 +8,8 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import type { Backend } from './backend.ts';
+import type { BackendContext } from './backend-context.ts';
 import { INTERNAL_ERROR, rpcError } from './rpc-error.ts';
-import type { BackendContext } from './server-messages.ts';
 import type { Session } from './session.ts';
 import type { Slot } from './slot.ts';
 

@@ -9,6 +9,7 @@ import { type AgentSettings, DEFAULT_AGENTS } from '../../src/core/agents/agent-
 import { Agents } from '../../src/core/agents/agents.ts';
 import type { AuditTrail } from '../../src/core/audit-trail.ts';
 import type { Backend } from '../../src/core/backend.ts';
+import type { BackendContext } from '../../src/core/backend-context.ts';
 import { CallMeters } from '../../src/core/call-meter.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
@@ -17,7 +18,6 @@ import { KnownServer } from '../../src/core/known-server.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/core/liveness.ts';
 import type { ControlHandler } from '../../src/core/router.ts';
 import { type InstancePorts, Server } from '../../src/core/server.ts';
-import type { BackendContext } from '../../src/core/server-messages.ts';
 import type { Session } from '../../src/core/session.ts';
 import { OPEN_GATE } from '../../src/core/tool-gate.ts';
 import { BridgeError } from '../../src/util/bridge-error.ts';

@@ -1,0 +1,19 @@
+// What all instances of all servers have in common.
+
+import type { Logger } from '../util/logger.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { AuditTrail } from './audit-trail.ts';
+import type { CallMeters } from './call-meter.ts';
+import type { Counters } from './counters.ts';
+import type { Session } from './session.ts';
+
+export interface BackendContext {
+  readonly limits: Limits;
+  readonly counters: Counters;
+  readonly logger: Logger;
+  readonly meters: CallMeters;
+  /** Undefined if no calls are recorded. */
+  readonly audit?: AuditTrail | undefined;
+  /** Cuts a client off that does not take what is meant for it. */
+  readonly cutOff: (session: Session, reason: string) => void;
+}
