@@ -1,21 +1,19 @@
 // The router's side of one instance: which requests are under way there, which wait for their turn, and who listens.
 // How an instance comes to life and dies is the business of whoever calls opened(), failed() and closed().
 
-import { BridgeError } from '../util/bridge-error.ts';
-import { type Envelope, Field } from '../wire/envelope.ts';
+import type { BridgeError } from '../util/bridge-error.ts';
+import type { Envelope } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
-import type { Outbox } from '../wire/outbox.ts';
-import { Splice } from '../wire/splice.ts';
 import type { BackendContext } from './backend-context.ts';
 import { CallBacks } from './call-backs.ts';
 import { CallDesk } from './call-desk.ts';
-import { extend, isOverdue } from './deadline.ts';
-import { LIST_KINDS, type ListKind, ROOTS_CHANGED_NOTICE } from './era/era-2025.ts';
-import type { Offers } from './era/hello.ts';
-import { type Face, type KnownServer, type ListPage, samePages } from './known-server.ts';
-import { ListReader } from './list-reader.ts';
-import { Opening } from './opening.ts';
-import type { OwnAnswer } from './own-requests.ts';
+import type { ListKind } from './era/era-2025.ts';
+import type { InstanceKey } from './instance-key.ts';
+import { InstanceLists } from './instance-lists.ts';
+import { InstanceUsers } from './instance-users.ts';
+import type { Face, KnownServer } from './known-server.ts';
+import { Opening, type Upstream } from './opening.ts';
+import type { OwnAnswer, OwnRequests } from './own-requests.ts';
 import { Senders } from './senders.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { ServerMessages } from './server-messages.ts';
@@ -24,25 +22,8 @@ import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
 import { SlotTable } from './slot-table.ts';
 import { Tasks } from './tasks.ts';
 import type { ToolGate } from './tool-gate.ts';
+import { UnansweredCalls } from './unanswered-calls.ts';
 import type { Wishes } from './wishes.ts';
-
-/** What a running instance offers. */
-export interface Upstream {
-  readonly outbox: Outbox;
-  readonly instanceId: string;
-  /** The result of its `initialize`: an object's bytes, with a newline behind them. */
-  readonly hello: Buffer;
-}
-
-/** What an instance is for: who may use it follows from this. */
-export interface InstanceKey {
-  /** What it is offered: the capabilities of the client that has it started. */
-  offers: Offers;
-  /** The roots of its clients; undefined until it has asked for any. */
-  rootsKey: string | undefined;
-  /** The one client that it is for. */
-  owner: Session | undefined;
-}
 
 /** The instance behind a backend, and the server that it is an instance of. */
 export interface BackendPorts {
@@ -64,37 +45,30 @@ export interface BackendOptions {
   readonly context: BackendContext;
 }
 
-const splice = new Splice();
-
 export class Backend implements SlotOwner {
   readonly server: string;
   readonly key: InstanceKey;
   readonly #known: KnownServer;
-  readonly #ports: BackendPorts;
-  readonly #context: BackendContext;
-  readonly #definition: BackendOptions['definition'];
   #upstream: Upstream | undefined;
   #face: Face | undefined;
-  readonly #lists = new Map<ListKind, readonly ListPage[]>();
   readonly #slots: SlotTable;
   readonly callBacks: CallBacks;
   readonly tasks: Tasks;
-  readonly lists: ListReader;
+  readonly lists: InstanceLists;
+  readonly users: InstanceUsers;
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   readonly sessions = new Set<Session>();
   readonly #desk: CallDesk;
   readonly #opening: Opening;
   readonly #senders: Senders;
+  readonly #unanswered: UnansweredCalls;
 
   constructor({ definition, known, gate, key, ports, context }: BackendOptions) {
     const server = definition.name;
     this.server = server;
     this.key = key;
     this.#known = known;
-    this.#definition = definition;
-    this.#context = context;
-    this.#ports = ports;
     this.#slots = new SlotTable({
       ...context,
       server,
@@ -103,42 +77,32 @@ export class Backend implements SlotOwner {
       contended: ports.contended,
       released: () => this.callBacks.callEnded(),
     });
+    const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.#slots.own.ask(method, params, onAnswer);
     this.#opening = new Opening(ports.start);
     this.#senders = new Senders(context.limits.maxQueuedBytesPerServer);
-    this.tasks = new Tasks(this, context, (method, params) => this.#slots.own.ask(method, params));
-    this.lists = new ListReader(context.limits.maxMessageBytes, (method, params, onAnswer) =>
-      this.#slots.own.ask(method, params, onAnswer),
-    );
+    this.tasks = new Tasks(this, context, ask);
+    this.lists = new InstanceLists({ ...context, server, known, key, ask, learnt: ports.listLearnt });
     const parts = {
-      slots: this.#slots,
-      sessions: this.sessions,
-      tasks: this.tasks,
+      ...context,
+      ...{ server, known, key, backend: this, sessions: this.sessions },
+      ...{ slots: this.#slots, tasks: this.tasks, senders: this.#senders },
       outbox: () => this.#upstream?.outbox,
     };
     this.#desk = new CallDesk({
       ...parts,
-      backend: this,
       gate,
-      audit: context.audit,
-      limits: context.limits,
-      counters: context.counters,
       trustsHints: definition.trustHints,
       isSafe: (name) => this.#isSafe(name),
       startIfWaiting: () => this.#startIfWaiting(),
     });
-    this.callBacks = new CallBacks({
-      ...parts,
-      ...context,
-      known,
-      key,
-      told: (outbox, session) => this.#senders.charge(outbox, session),
-    });
+    this.callBacks = new CallBacks(parts);
+    const more = { ...parts, desk: this.#desk, callBacks: this.callBacks };
+    this.users = new InstanceUsers({ ...more, changed: ports.usersChanged });
+    this.#unanswered = new UnansweredCalls({ ...more, timeoutMs: definition.timeoutMs });
     this.fromServer = new ServerMessages(server, context, {
-      ...parts,
-      backend: this,
+      ...more,
       shared: this.wishes.state,
-      callBacks: this.callBacks,
-      listsChanged: (kinds) => this.#readLists(kinds),
+      listsChanged: (kinds) => this.lists.read(kinds),
     });
   }
 
@@ -190,50 +154,6 @@ export class Backend implements SlotOwner {
     return this.#slots.lane.isTaken;
   }
 
-  attach(session: Session): void {
-    this.sessions.add(session);
-    if (this.#showsOthersRoots(session)) this.#slots.tell(ROOTS_CHANGED_NOTICE);
-    this.#ports.usersChanged(this.sessions.size);
-  }
-
-  /** Where everybody has to share it, it is to ask again, and gets what all agree on. */
-  #showsOthersRoots(session: Session): boolean {
-    const { rootsKey } = this.key;
-    return this.isOpen && this.sessions.size > 1 && rootsKey !== undefined && rootsKey !== session.roots.key;
-  }
-
-  /** The session goes, here at least: what it wished of the server is taken back. */
-  detach(session: Session): void {
-    this.#forget(session);
-    this.tasks.abandon(session);
-    this.callBacks.callEnded();
-    this.#ports.usersChanged(this.sessions.size);
-  }
-
-  #forget(session: Session): void {
-    this.sessions.delete(session);
-    this.#senders.forget(session);
-    this.wishes.forget(session);
-  }
-
-  /** The session uses another instance from now on; what it has under way here still ends here. */
-  handOver(session: Session, to: Backend): void {
-    to.attach(session);
-    this.wishes.handOver(session, to.wishes);
-    this.#forget(session);
-    for (const { slot, frame } of this.#slots.takeWaitingOf(session)) to.#desk.takeOver(slot, frame);
-    this.#slots.pump();
-    this.#ports.usersChanged(this.sessions.size);
-  }
-
-  /** Nothing more comes from the session. What was sent still ends here; what waits is refused. */
-  release(session: Session, refusal: BridgeError): void {
-    for (const { slot } of this.#slots.takeWaitingOf(session)) this.#slots.fail(slot, refusal);
-    this.#forget(session);
-    this.#slots.pump();
-    this.#ports.usersChanged(this.sessions.size);
-  }
-
   /** What is known of those that were offered the same, while it runs. */
   get face(): Face | undefined {
     return this.#face;
@@ -252,42 +172,15 @@ export class Backend implements SlotOwner {
   // --- the owner of slots ---
 
   cancel(slot: Slot, notice: Frame, read: Envelope): void {
-    if (slot.downId !== 0 && this.#upstream !== undefined) {
-      splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(slot.downId));
-      splice.send(this.#upstream.outbox, notice.b, notice.start, notice.end);
-      this.#senders.charge(this.#upstream.outbox, slot.session);
-    }
-    slot.onEnd?.(false);
-    this.#slots.remove(slot);
-    this.#callGivenUp(slot);
+    this.#unanswered.cancel(slot, notice, read);
   }
 
   abandon(slot: Slot): void {
-    this.#slots.giveUp(slot, 'The client has gone');
-    this.#callGivenUp(slot);
+    this.#unanswered.abandon(slot);
   }
 
-  /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
   checkTime(slot: Slot, nowMs: number): void {
-    const { limits, counters } = this.#context;
-    // While a person is asked, the call waits for that person, within the upper bound.
-    if (this.callBacks.isAsking(slot.session)) extend(slot);
-    const ownMs = this.#definition.timeoutMs ?? limits.callTimeoutMs;
-    const timeoutMs = slot.waitsForTask ? limits.maxCallMs : ownMs;
-    if (!isOverdue(slot, nowMs, timeoutMs, limits)) return;
-    counters.timeouts++;
-    const hint = 'It may still go on there. timeoutMs of the server, or limits.callTimeoutMs, allows more.';
-    const error = new BridgeError('CALL_TIMED_OUT', `Server ${this.server} has not answered within ${timeoutMs} ms`, {
-      server: this.server,
-      hint,
-    });
-    this.#slots.giveUp(slot, 'The time for this call is up', error);
-    this.#callGivenUp(slot);
-  }
-
-  #callGivenUp(slot: Slot): void {
-    if (slot.downId === 0) this.callBacks.callEnded();
-    else this.callBacks.callGivenUp(slot.session);
+    this.#unanswered.checkTime(slot, nowMs);
   }
 
   // --- towards the server ---
@@ -351,43 +244,7 @@ export class Backend implements SlotOwner {
     this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.mayAskBack;
     this.#slots.opened(upstream.outbox, this.wishes.state.wishes());
-    this.#readLists(LIST_KINDS);
-  }
-
-  /** What it lists itself, since it runs. */
-  pagesOf(kind: ListKind): readonly ListPage[] | undefined {
-    return this.#lists.get(kind);
-  }
-
-  /** Asks it again for a list that it could not give before. */
-  readAgain(kind: ListKind): void {
-    if (!this.#lists.has(kind)) this.#readLists([kind]);
-  }
-
-  /** Has an instance that runs list everything once more; resolves when it has, or has gone. */
-  async readAllAgain(): Promise<void> {
-    this.#readLists(LIST_KINDS);
-    await this.whenListed();
-  }
-
-  /** Resolves when none of its lists is being read. */
-  async whenListed(): Promise<void> {
-    await Promise.all(LIST_KINDS.map((kind) => this.lists.whenRead(kind)));
-  }
-
-  #readLists(kinds: readonly ListKind[]): void {
-    const face = this.#face;
-    if (face === undefined) return;
-    for (const kind of kinds) {
-      this.lists.read(kind, face, (pages) => {
-        if (this.#face !== face) return;
-        this.#context.logger.debug('list read', { server: this.server, kind });
-        const before = this.#lists.get(kind);
-        this.#lists.set(kind, pages);
-        const isNew = this.#known.learnList(face, kind, pages, this.key);
-        if (isNew || (before !== undefined && !samePages(before, pages))) this.#ports.listLearnt(kind);
-      });
-    }
+    this.lists.opened(this.#face);
   }
 
   /** It could not be started: all who wait are told. */
@@ -402,7 +259,7 @@ export class Backend implements SlotOwner {
     this.#upstream = undefined;
     if (this.#face !== undefined) this.#known.closed(this.#face);
     this.#face = undefined;
-    this.#lists.clear();
+    this.lists.closed();
     this.#senders.resumeAll();
     this.callBacks.closed();
     this.tasks.closed();

@@ -7,13 +7,14 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Attribution } from './attribution.ts';
-import type { InstanceKey } from './backend.ts';
 import type { Counters } from './counters.ts';
 import { Elicitations } from './elicitations.ts';
 import { type CallBackRole, relatedTask } from './era/era-2025.ts';
+import type { InstanceKey } from './instance-key.ts';
 import { InstanceRoots } from './instance-roots.ts';
 import type { KnownServer } from './known-server.ts';
 import { PendingQuestions } from './pending-questions.ts';
+import type { Senders } from './senders.ts';
 import { isLate, readQuestion, refuseServer, type ServerQuestion } from './server-question.ts';
 import type { Session } from './session.ts';
 import type { SlotTable } from './slot-table.ts';
@@ -28,8 +29,7 @@ export interface CallBacksPorts {
   readonly outbox: () => Outbox | undefined;
   readonly limits: Limits;
   readonly counters: Counters;
-  /** The client has told the server something. */
-  readonly told: (outbox: Outbox, session: Session) => void;
+  readonly senders: Senders;
 }
 
 export class CallBacks {

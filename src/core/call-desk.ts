@@ -22,7 +22,7 @@ export interface CallDeskPorts {
   readonly slots: SlotTable;
   readonly tasks: Tasks;
   readonly gate: () => ToolGate;
-  readonly audit: AuditTrail | undefined;
+  readonly audit?: AuditTrail | undefined;
   readonly limits: Limits;
   readonly counters: Counters;
   /** Whether the server is believed that a tool does no harm twice. */

@@ -4,8 +4,8 @@
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import type { InstanceKey } from './backend.ts';
 import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED } from './client-roots.ts';
+import type { InstanceKey } from './instance-key.ts';
 import type { KnownServer } from './known-server.ts';
 import { answerServer } from './server-question.ts';
 import type { Session } from './session.ts';

@@ -86,8 +86,7 @@ export class JoinedLists {
     if (leg.server.known.asksForRoots) await leg.whenRootsKnown();
     if (this.partOf(joined, kind) !== undefined) return;
     const backend = await leg.whenOpen();
-    backend.readAgain(kind);
-    await backend.lists.whenRead(kind);
+    await backend.lists.readMissing(kind);
     if (this.partOf(joined, kind) !== undefined) return;
     const { name } = leg.server;
     throw new BridgeError('SERVER_CRASHED', `Server ${name} has not said what it has`, { server: name });
@@ -95,7 +94,7 @@ export class JoinedLists {
 
   /** Whether its list is from before, and it can be asked for a new one: nothing should be refused on its word. */
   mayBeStale({ leg }: JoinedLeg, kind: ListKind): boolean {
-    return leg.backend?.pagesOf(kind) === undefined && !leg.server.isDown;
+    return leg.backend?.lists.pagesOf(kind) === undefined && !leg.server.isDown;
   }
 
   /** Has the server itself asked, also if its list is known from before; resolves too if it cannot say. */
@@ -104,8 +103,7 @@ export class JoinedLists {
     try {
       if (leg.server.known.asksForRoots) await leg.whenRootsKnown();
       const backend = await leg.whenOpen();
-      backend.readAgain(kind);
-      await backend.lists.whenRead(kind);
+      await backend.lists.readMissing(kind);
     } catch (error) {
       if (this.partOf(joined, kind) === undefined) throw error;
     }

@@ -1,10 +1,10 @@
 // What is known of a server, also while it does not run: how it answers `initialize` and what it lists, by what it was
 // offered; whether it asks back, and which of its tools do. One for each definition, shared by all of its instances.
 
-import type { InstanceKey } from './backend.ts';
 import { ROOTS_DISAGREED, ROOTS_IN_DOUBT } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
 import { capabilitiesOf, type Offers, offersCover, sameOffers } from './era/hello.ts';
+import type { InstanceKey } from './instance-key.ts';
 
 /** One answer to a list method, as the server gave it: an object's bytes, with a newline behind them. */
 export interface ListPage {

@@ -47,7 +47,7 @@ export class Leg {
     const { face, session, server } = this;
     if (face === undefined) return undefined;
     if (!face.declares(LISTS[kind].capability)) return [];
-    return this.backend?.pagesOf(kind) ?? server.known.pagesFor(face, kind, server.keyFor(session));
+    return this.backend?.lists.pagesOf(kind) ?? server.known.pagesFor(face, kind, server.keyFor(session));
   }
 
   /** The same, and of a server that cannot be started also what it has listed long ago. */
@@ -64,7 +64,7 @@ export class Leg {
     if (this.backend !== undefined) return this.backend;
     const backend = this.server.backendFor(this.session, undefined, mustStart);
     this.backend = backend;
-    backend.attach(this.session);
+    backend.users.attach(this.session);
     this.#tellLevel();
     this.#leaveLobby(backend);
     return backend;
@@ -94,7 +94,7 @@ export class Leg {
 
   /** The client has only looked at the server, and does not use it. */
   unbind(): void {
-    this.backend?.detach(this.session);
+    this.backend?.users.detach(this.session);
     this.backend = undefined;
   }
 
@@ -121,7 +121,7 @@ export class Leg {
   moveTo(backend: Backend): void {
     const before = this.backend;
     this.backend = backend;
-    before?.handOver(this.session, backend);
+    before?.users.handOver(this.session, backend.users);
   }
 
   /** The server is defined otherwise now: what was not sent yet goes to the new one. */
@@ -139,7 +139,7 @@ export class Leg {
     const { name } = this.server;
     this.#refusal = new BridgeError('SERVER_NOT_FOUND', `Server ${name} is not offered any more`, { server: name });
     this.server.legs.delete(this.session);
-    this.backend?.release(this.session, this.#refusal);
+    this.backend?.users.release(this.session, this.#refusal);
     this.backend = undefined;
   }
 

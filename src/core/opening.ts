@@ -1,7 +1,15 @@
 // Who waits for an instance to come up: those who need it, and those who only want to know that its time has begun.
 
 import type { BridgeError } from '../util/bridge-error.ts';
-import type { Upstream } from './backend.ts';
+import type { Outbox } from '../wire/outbox.ts';
+
+/** What a running instance offers. */
+export interface Upstream {
+  readonly outbox: Outbox;
+  readonly instanceId: string;
+  /** The result of its `initialize`: an object's bytes, with a newline behind them. */
+  readonly hello: Buffer;
+}
 
 type Waiter = { resolve: (upstream: Upstream) => void; reject: (error: BridgeError) => void };
 

@@ -12,6 +12,7 @@ import type { Elicitations } from './elicitations.ts';
 import { type CallBackRole, cancelNotice } from './era/era-2025.ts';
 import type { InstanceRoots } from './instance-roots.ts';
 import { INTERNAL_ERROR, rpcError } from './rpc-error.ts';
+import type { Senders } from './senders.ts';
 import { answerServer, isLate, refusalBy, refuseServer, type ServerQuestion } from './server-question.ts';
 import type { ClientQuestion, Session } from './session.ts';
 
@@ -33,8 +34,7 @@ export interface PendingQuestionsPorts {
   readonly outbox: () => Outbox | undefined;
   readonly limits: Limits;
   readonly counters: Counters;
-  /** The client has told the server something. */
-  readonly told: (outbox: Outbox, session: Session) => void;
+  readonly senders: Senders;
 }
 
 const splice = new Splice();
@@ -114,7 +114,7 @@ export class PendingQuestions {
     if (outbox === undefined) return;
     splice.clear().replace(read.from(Field.id), read.to(Field.id), pending.serverIdText);
     splice.send(outbox, answer.b, answer.start, answer.end);
-    this.#ports.told(outbox, pending.session);
+    this.#ports.senders.charge(outbox, pending.session);
   }
 
   #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
@@ -122,7 +122,7 @@ export class PendingQuestions {
     if (outbox === undefined || serverTokenText === '') return;
     splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), serverTokenText);
     splice.send(outbox, b, start, end);
-    this.#ports.told(outbox, session);
+    this.#ports.senders.charge(outbox, session);
   }
 
   /** So that the server goes on. */

@@ -105,7 +105,7 @@ export class ServerView implements View {
     if (!read.has(Field.result)) return answer;
     const { server, backend } = this.#leg;
     const result = answer.b.subarray(read.from(Field.result), read.to(Field.result));
-    const isRead = backend?.pagesOf('tools')?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
+    const isRead = backend?.lists.pagesOf('tools')?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
     if (!isRead) server.known.toolsPassed({ cursor: undefined, result });
     return server.gate.isOpen ? answer : withPermittedTools(answer, read.from(Field.result), server.gate);
   }

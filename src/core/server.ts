@@ -1,10 +1,11 @@
 // A server that the bridge knows by name, and its instances: which client uses which of them, and when there has to be
 // another one. What an instance is, and how one is started, is the business of whoever makes them.
 
-import { Backend, type BackendPorts, type InstanceKey } from './backend.ts';
+import { Backend, type BackendPorts } from './backend.ts';
 import type { BackendContext } from './backend-context.ts';
 import { NO_ROOTS_KEY } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
+import type { InstanceKey } from './instance-key.ts';
 import type { KnownServer } from './known-server.ts';
 import type { Leg } from './leg.ts';
 import type { ServerDefinition } from './server-definition.ts';

@@ -44,7 +44,7 @@ async function refreshOne(here: ServersHere, name: string, options: RefreshOptio
 async function listed(backend: Backend, server: Server, { clock, timeoutMs }: RefreshOptions): Promise<void> {
   const wasOpen = backend.isOpen;
   await backend.whenOpen(); // within its startTimeoutMs
-  const reading = wasOpen ? backend.readAllAgain() : backend.whenListed();
+  const reading = wasOpen ? backend.lists.readAllAgain() : backend.lists.whenListed();
   let timer = { cancel: (): void => undefined };
   const tooLate = new Promise<never>((_, reject) => {
     timer = clock.after(timeoutMs, () => reject(listTimedOut(server.name, timeoutMs)));
@@ -71,7 +71,7 @@ const NOTHING: Omit<ServerRefresh, 'server' | 'error'> = {
 };
 
 function report(server: Server, backend: Backend, before: readonly ListPage[] | undefined): ServerRefresh {
-  const now = definitionsIn(backend.pagesOf('tools') ?? []);
+  const now = definitionsIn(backend.lists.pagesOf('tools') ?? []);
   const old = before === undefined ? now : definitionsIn(before);
   return {
     server: server.name,
@@ -89,7 +89,7 @@ function report(server: Server, backend: Backend, before: readonly ListPage[] | 
 function countOf(kind: ListKind, backend: Backend): number | null {
   const { capability, member } = LISTS[kind];
   if (backend.face?.declares(capability) !== true) return 0;
-  return backend.pagesOf(kind)?.reduce((sum, { result }) => sum + itemsIn(result, member), 0) ?? null;
+  return backend.lists.pagesOf(kind)?.reduce((sum, { result }) => sum + itemsIn(result, member), 0) ?? null;
 }
 
 function itemsIn(result: Buffer, member: string): number {

@@ -1,0 +1,81 @@
+// What one instance lists itself, since it runs: read when it opens, and whenever it says that a list has changed. What is
+// learnt of the server from it, for all of its instances and later ones, is KnownServer's business.
+
+import type { Logger } from '../util/logger.ts';
+import type { Limits } from '../wire/limits.ts';
+import { LIST_KINDS, type ListKind } from './era/era-2025.ts';
+import type { InstanceKey } from './instance-key.ts';
+import { type Face, type KnownServer, type ListPage, samePages } from './known-server.ts';
+import { ListReader } from './list-reader.ts';
+import type { OwnAnswer } from './own-requests.ts';
+
+export interface InstanceListsPorts {
+  readonly server: string;
+  readonly known: KnownServer;
+  readonly key: InstanceKey;
+  readonly logger: Logger;
+  readonly limits: Limits;
+  readonly ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
+  /** A list is another one than it was, and has been read. */
+  readonly learnt: (kind: ListKind) => void;
+}
+
+export class InstanceLists {
+  readonly #ports: InstanceListsPorts;
+  readonly #reader: ListReader;
+  readonly #pages = new Map<ListKind, readonly ListPage[]>();
+  /** How the server shows itself while the instance runs. */
+  #face: Face | undefined;
+
+  constructor(ports: InstanceListsPorts) {
+    this.#ports = ports;
+    this.#reader = new ListReader(ports.limits.maxMessageBytes, ports.ask);
+  }
+
+  opened(face: Face): void {
+    this.#face = face;
+    this.read(LIST_KINDS);
+  }
+
+  pagesOf(kind: ListKind): readonly ListPage[] | undefined {
+    return this.#pages.get(kind);
+  }
+
+  read(kinds: readonly ListKind[]): void {
+    if (this.#face !== undefined) for (const kind of kinds) this.#read(kind, this.#face);
+  }
+
+  #read(kind: ListKind, face: Face): void {
+    const { server, known, key, logger, learnt } = this.#ports;
+    this.#reader.read(kind, face, (pages) => {
+      if (this.#face !== face) return;
+      logger.debug('list read', { server, kind });
+      const before = this.#pages.get(kind);
+      this.#pages.set(kind, pages);
+      const isNew = known.learnList(face, kind, pages, key);
+      if (isNew || (before !== undefined && !samePages(before, pages))) learnt(kind);
+    });
+  }
+
+  /** Asks for a list that the instance could not give before; resolves when that is read, or it has gone. */
+  async readMissing(kind: ListKind): Promise<void> {
+    if (!this.#pages.has(kind)) this.read([kind]);
+    await this.#reader.whenRead(kind);
+  }
+
+  /** Has everything listed once more; resolves when it is, or the instance has gone. */
+  async readAllAgain(): Promise<void> {
+    this.read(LIST_KINDS);
+    await this.whenListed();
+  }
+
+  /** Resolves when none of them is being read. */
+  async whenListed(): Promise<void> {
+    await Promise.all(LIST_KINDS.map((kind) => this.#reader.whenRead(kind)));
+  }
+
+  closed(): void {
+    this.#face = undefined;
+    this.#pages.clear();
+  }
+}

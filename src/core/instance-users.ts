@@ -1,0 +1,85 @@
+// The clients that use one instance: they come, they go, and they go over to another one. What they wish of the server and
+// what they have waiting goes with them; what was sent ends where it was sent.
+
+import type { BridgeError } from '../util/bridge-error.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import type { CallBacks } from './call-backs.ts';
+import type { CallDesk } from './call-desk.ts';
+import { ROOTS_CHANGED_NOTICE } from './era/era-2025.ts';
+import type { InstanceKey } from './instance-key.ts';
+import type { Senders } from './senders.ts';
+import type { Session } from './session.ts';
+import type { SlotTable } from './slot-table.ts';
+import type { Tasks } from './tasks.ts';
+
+export interface InstanceUsersPorts {
+  readonly sessions: Set<Session>;
+  readonly key: InstanceKey;
+  readonly slots: SlotTable;
+  readonly desk: CallDesk;
+  readonly tasks: Tasks;
+  readonly callBacks: CallBacks;
+  readonly senders: Senders;
+  readonly outbox: () => Outbox | undefined;
+  readonly changed: (users: number) => void;
+}
+
+export class InstanceUsers {
+  readonly #ports: InstanceUsersPorts;
+
+  constructor(ports: InstanceUsersPorts) {
+    this.#ports = ports;
+  }
+
+  attach(session: Session): void {
+    const { sessions, slots } = this.#ports;
+    sessions.add(session);
+    if (this.#showsOthersRoots(session)) slots.tell(ROOTS_CHANGED_NOTICE);
+    this.#changed();
+  }
+
+  /** Where everybody has to share it, it is to ask again, and gets what all agree on. */
+  #showsOthersRoots(session: Session): boolean {
+    const { outbox, sessions, key } = this.#ports;
+    if (outbox() === undefined || sessions.size <= 1) return false;
+    return key.rootsKey !== undefined && key.rootsKey !== session.roots.key;
+  }
+
+  /** The session goes, here at least: what it wished of the server is taken back. */
+  detach(session: Session): void {
+    this.#forget(session);
+    this.#ports.tasks.abandon(session);
+    this.#ports.callBacks.callEnded();
+    this.#changed();
+  }
+
+  /** The session uses another instance from now on; what it has under way here still ends here. */
+  handOver(session: Session, to: InstanceUsers): void {
+    const { slots, desk } = this.#ports;
+    to.attach(session);
+    desk.wishes.handOver(session, to.#ports.desk.wishes);
+    this.#forget(session);
+    for (const { slot, frame } of slots.takeWaitingOf(session)) to.#ports.desk.takeOver(slot, frame);
+    slots.pump();
+    this.#changed();
+  }
+
+  /** Nothing more comes from the session. What was sent still ends here; what waits is refused. */
+  release(session: Session, refusal: BridgeError): void {
+    const { slots } = this.#ports;
+    for (const { slot } of slots.takeWaitingOf(session)) slots.fail(slot, refusal);
+    this.#forget(session);
+    slots.pump();
+    this.#changed();
+  }
+
+  #forget(session: Session): void {
+    this.#ports.sessions.delete(session);
+    this.#ports.senders.forget(session);
+    this.#ports.desk.wishes.forget(session);
+  }
+
+  #changed(): void {
+    this.#ports.changed(this.#ports.sessions.size);
+  }
+}

@@ -1,0 +1,74 @@
+// How a request ends at an instance without its server's answer: its client has cancelled it, or has gone, or its time is
+// up. The server is told, and a question that it has asked meanwhile is nobody's any more.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import { Splice } from '../wire/splice.ts';
+import type { CallBacks } from './call-backs.ts';
+import type { Counters } from './counters.ts';
+import { extend, isOverdue } from './deadline.ts';
+import type { Senders } from './senders.ts';
+import type { Slot, SlotOwner } from './slot.ts';
+import type { SlotTable } from './slot-table.ts';
+
+export interface UnansweredCallsPorts {
+  readonly server: string;
+  /** The server's own, if its definition has one. */
+  readonly timeoutMs: number | undefined;
+  readonly slots: SlotTable;
+  readonly callBacks: CallBacks;
+  readonly senders: Senders;
+  readonly outbox: () => Outbox | undefined;
+  readonly limits: Limits;
+  readonly counters: Counters;
+}
+
+const splice = new Splice();
+
+export class UnansweredCalls implements SlotOwner {
+  readonly #ports: UnansweredCallsPorts;
+
+  constructor(ports: UnansweredCallsPorts) {
+    this.#ports = ports;
+  }
+
+  cancel(slot: Slot, notice: Frame, read: Envelope): void {
+    const { slots, senders, outbox } = this.#ports;
+    const server = outbox();
+    if (slot.downId !== 0 && server !== undefined) {
+      splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(slot.downId));
+      splice.send(server, notice.b, notice.start, notice.end);
+      senders.charge(server, slot.session);
+    }
+    slot.onEnd?.(false);
+    slots.remove(slot);
+    this.#ended(slot);
+  }
+
+  abandon(slot: Slot): void {
+    this.#ports.slots.giveUp(slot, 'The client has gone');
+    this.#ended(slot);
+  }
+
+  /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
+  checkTime(slot: Slot, nowMs: number): void {
+    const { server, timeoutMs: ownMs, slots, callBacks, limits, counters } = this.#ports;
+    // While a person is asked, the call waits for that person, within the upper bound.
+    if (callBacks.isAsking(slot.session)) extend(slot);
+    const timeoutMs = slot.waitsForTask ? limits.maxCallMs : (ownMs ?? limits.callTimeoutMs);
+    if (!isOverdue(slot, nowMs, timeoutMs, limits)) return;
+    counters.timeouts++;
+    const hint = 'It may still go on there. timeoutMs of the server, or limits.callTimeoutMs, allows more.';
+    const message = `Server ${server} has not answered within ${timeoutMs} ms`;
+    slots.giveUp(slot, 'The time for this call is up', new BridgeError('CALL_TIMED_OUT', message, { server, hint }));
+    this.#ended(slot);
+  }
+
+  #ended(slot: Slot): void {
+    if (slot.downId === 0) this.#ports.callBacks.callEnded();
+    else this.#ports.callBacks.callGivenUp(slot.session);
+  }
+}
