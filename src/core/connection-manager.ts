@@ -1,21 +1,18 @@
-// The registry of clients: takes them in, names them, looks after them, and lets them go.
+// The registry of clients: takes them in, has them named and looked after, and lets them go.
 // A session leaves it exactly once, whoever ends it: the client, a limit, or the daemon.
 
-import { randomBytes } from 'node:crypto';
 import { messageOf } from '../util/bridge-error.ts';
-import type { Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Carrier, Link, LinkHandler } from '../wire/link.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
-import { examine, type Finding, type LivenessSettings, mayClose, TICK_MS } from './liveness.ts';
+import { ClientIds } from './client-ids.ts';
+import { ClientWatch } from './client-watch.ts';
+import { type LivenessSettings, TICK_MS } from './liveness.ts';
 import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
-import { INTERNAL_ERROR, INVALID_REQUEST, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
+import { INTERNAL_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
 import { Pause, Session } from './session.ts';
-
-/** So many clients may want one id before they are told apart by chance instead of by counting. */
-const MOST_NAMESAKES = 20;
 
 /** Refused clients that are given time to read why. */
 const MOST_LINGERING = 16;
@@ -31,11 +28,10 @@ export class ConnectionManager {
   readonly #router: Router;
   readonly #resumption: Resumption;
   readonly #sessions = new Set<Session>();
-  readonly #byId = new Map<string, Session>();
-  readonly #tick: Timer;
+  readonly #ids = new ClientIds();
+  readonly #watch: ClientWatch;
   /** Sessions that are not closing. */
   #openCount = 0;
-  #pings = 0;
   #isDraining = false;
   #whenEmpty: (() => void)[] = [];
 
@@ -54,7 +50,12 @@ export class ConnectionManager {
       cutOff: (session, why) => this.cutOff(session, why),
     });
     this.#router = new Router(options, this, this.#resumption);
-    this.#tick = options.clock.every(TICK_MS, () => this.#lookAfterAll());
+    this.#watch = new ClientWatch({
+      ...options,
+      sessions: this.#sessions,
+      resumption: this.#resumption,
+      cutOff: (session, why) => this.cutOff(session, why),
+    });
   }
 
   /** All clients but those of the role `control`. */
@@ -135,11 +136,7 @@ export class ConnectionManager {
 
   /** Gives a client its id: the one it asked for, if nobody has it. */
   nameClient(session: Session, wanted: string | undefined): string {
-    const base = wanted ?? `client-${randomBytes(4).toString('hex')}`;
-    let id = base;
-    for (let n = 2; this.#byId.has(id); n++) id = `${base}-${n < MOST_NAMESAKES ? n : randomBytes(4).toString('hex')}`;
-    this.#byId.set(id, session);
-    return id;
+    return this.#ids.give(session, wanted);
   }
 
   /** Ends a session that broke a rule; what was already written to it still goes out. */
@@ -202,7 +199,7 @@ export class ConnectionManager {
     for (const question of [...session.questions.values()]) question.abandon();
     session.roots.abandon();
     this.#options.agents.leave(session);
-    if (this.#byId.get(session.clientId) === session) this.#byId.delete(session.clientId);
+    this.#ids.takeBack(session);
   }
 
   /** Its client does not come back, or not to it. */
@@ -233,62 +230,6 @@ export class ConnectionManager {
   /** There are other servers now, or some are defined otherwise. */
   serversChanged(): void {
     for (const session of this.#sessions) session.view?.serversChanged(this.#options.servers);
-  }
-
-  // --- looking after them ---
-
-  #lookAfterAll(): void {
-    const nowMs = this.#options.clock.now();
-    for (const session of this.#sessions) {
-      for (const slot of session.slots.values()) slot.owner.checkTime(slot, nowMs);
-      session.roots.checkTime(nowMs);
-      session.view?.tidy(nowMs);
-      if (this.#resumption.isParked(session)) continue;
-      if (session.isOpen) this.#act(session, examine(session, nowMs, this.#limits, this.#options.liveness));
-      else if (mayClose(session, nowMs)) session.link.destroy();
-    }
-    this.#resumption.checkTime(nowMs);
-    for (const server of this.#options.servers.servers()) for (const backend of server.backends) backend.tick(nowMs);
-  }
-
-  #act(session: Session, finding: Finding): void {
-    switch (finding) {
-      case undefined:
-        return;
-      case 'handshake-timeout':
-        this.#options.counters.handshakeTimeouts++;
-        session.answerError('null', rpcError(INVALID_REQUEST, 'No initialize came in time'));
-        return this.cutOff(session, 'no initialize came in time');
-      case 'stalled':
-        this.#options.counters.clientsStalled++;
-        this.cutOff(session, 'it takes nothing of what is meant for it');
-        return session.link.destroy();
-      case 'unresponsive':
-        this.#options.counters.clientsUnresponsive++;
-        return this.cutOff(session, 'it does not answer pings');
-      case 'probe':
-        return this.#probe(session);
-      case 'ping':
-        return this.#ping(session);
-    }
-  }
-
-  /**
-   * A client that has ended its side either waits for answers or is gone, and nothing but a write tells which.
-   * A space is one that no reader of JSON notices, and the answer that is owed comes behind it.
-   */
-  #probe(session: Session): void {
-    if (!session.isOpen || session.slots.size === 0) return;
-    session.link.outbox.latin1(' ');
-    session.link.outbox.flush();
-  }
-
-  #ping(session: Session): void {
-    const id = `mcp-bridge/ping-${++this.#pings}`;
-    session.unansweredPings.add(id);
-    session.link.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"ping"}`);
-    session.link.outbox.endFrame();
-    this.#resumption.pinged(session);
   }
 
   // --- the end ---
@@ -330,6 +271,6 @@ export class ConnectionManager {
       this.#leave(session, TICK_MS);
     }
     if (this.#sessions.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
-    this.#tick.cancel();
+    this.#watch.end();
   }
 }
