@@ -1,19 +1,17 @@
 // One instance of a server: carries out what its lifecycle decides, and tells the backend what came of it.
 
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Backend } from '../core/backend.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
-import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { type LaunchContext, ServerProcess } from './child-process.ts';
 import type { ServerConnection } from './connection.ts';
+import { brokenServer, crash, refusedStart, shuttingDown, startFailure } from './instance-failure.ts';
 import { type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
-import { originOf } from './remote-failure.ts';
 import { connectRemote } from './remote-server.ts';
 import { ServerHandshake } from './server-handshake.ts';
 import type { StartGate } from './start-gate.ts';
@@ -31,9 +29,6 @@ export interface InstanceContext extends LaunchContext {
   /** Those that have connected by themselves. Throws if none has under this name. */
   readonly dialledIn: (name: string) => ServerConnection;
 }
-
-/** Of a server's last line in a message. */
-const LONGEST_REASON = 200;
 
 export class Instance {
   readonly definition: ServerDefinition;
@@ -91,7 +86,7 @@ export class Instance {
     this.#context.logger.info('server stopping, nobody uses it', { server: this.definition.name });
     this.#context.counters.idleStops++;
     this.#happen('vacant');
-    this.backend.closed(this.#crashError('was stopped'));
+    this.backend.closed(crash(this.definition, 'was stopped'));
   }
 
   async stop(): Promise<void> {
@@ -119,7 +114,7 @@ export class Instance {
         void this.#child?.stop();
         return;
       case 'refuse':
-        return this.backend.failed(this.#brokenError());
+        return this.backend.failed(brokenServer(this.definition.name, this.lastError, this.#context.limits));
       default:
         this.#context.clock.after(effect.waitMs, () => this.#happen('timer'));
     }
@@ -198,17 +193,9 @@ export class Instance {
       if (definition.transport === 'dial-in') return this.#context.dialledIn(definition.name);
       return connectRemote(definition, this.#context);
     } catch (error) {
-      this.#failStart(undefined, this.#refusedStart(error));
+      this.#failStart(undefined, refusedStart(definition, error));
       return undefined;
     }
-  }
-
-  #refusedStart(error: unknown): BridgeError {
-    if (error instanceof BridgeError) return error;
-    const { name } = this.definition;
-    const options = { server: name, hint: this.#remedy(), cause: error };
-    const how = systemCode(error) ?? messageOf(error);
-    return new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started: ${how}`, options);
   }
 
   #shakeHands(child: ServerConnection, handshake: ServerHandshake, b: Buffer, start: number, end: number): void {
@@ -256,7 +243,7 @@ export class Instance {
     if (before === 'ready') this.#recordCrash(how);
     if (before === 'ready') this.#happen(this.#comesByItself ? 'left' : 'died');
     else this.#happen('gone');
-    this.backend.closed(this.#crashError(how));
+    this.backend.closed(crash(this.definition, how));
   }
 
   #recordCrash(how: string): void {
@@ -266,63 +253,7 @@ export class Instance {
     this.#context.logger.warn('server gone', { server: name, how });
   }
 
-  #crashError(how: string): BridgeError {
-    const { name } = this.definition;
-    return new BridgeError('SERVER_CRASHED', `Server ${name} ${how} during the call; its outcome is unknown`, {
-      server: name,
-      hint: this.#comesByItself
-        ? 'It is there again once it has connected again.'
-        : 'The next call starts the server again.',
-    });
-  }
-
-  #brokenError(): BridgeError {
-    const { maxDeathsPerMinute, brokenMs } = this.#context.limits;
-    const { name } = this.definition;
-    return new BridgeError(
-      'SERVER_BROKEN',
-      `Server ${name} has died ${maxDeathsPerMinute} times within a minute: ${this.lastError}`,
-      {
-        server: name,
-        hint: `It is tried again ${brokenMs / 1000} s after its last death.`,
-      },
-    );
-  }
-
   #startError(child: ServerConnection, how: string): BridgeError {
-    if (child.failure !== undefined) return child.failure;
-    const { name } = this.definition;
-    const missing = this.#missing(how);
-    if (missing !== undefined)
-      return new BridgeError('SERVER_START_FAILED', `Server ${name} ${missing}`, { server: name });
-    const lastWords = child.lastWords();
-    const remedy = this.#remedy();
-    const hint = lastWords === '' ? remedy : `Its last words were: ${lastWords}`;
-    // Many clients show a person nothing but the message.
-    const why = child.lastLine().slice(0, LONGEST_REASON) || remedy;
-    const options = hint === why ? { server: name } : { server: name, hint };
-    return new BridgeError('SERVER_START_FAILED', `Server ${name} ${how}: ${why}`, options);
+    return startFailure(this.definition, child, { how, cwd: this.#context.cwd });
   }
-
-  /** What is not there, where the system call says no more than ENOENT. */
-  #missing(how: string): string | undefined {
-    if (this.definition.transport !== 'stdio' || !how.endsWith(': ENOENT')) return undefined;
-    const { command, cwd = this.definition.dir } = this.definition;
-    const not = how.slice(0, -'ENOENT'.length);
-    if (cwd !== undefined && !existsSync(cwd)) return `${not}its directory does not exist: ${cwd}`;
-    if (!command.includes('/')) return `${not}there is no program ${command} on the PATH of the bridge`;
-    if (existsSync(resolve(cwd ?? this.#context.cwd, command)))
-      return `${not}the interpreter that ${command} names is not there`;
-    return `${not}there is no program ${command}`;
-  }
-
-  #remedy(): string {
-    if (this.definition.transport === 'dial-in') return 'See what its program says.';
-    if (this.definition.transport !== 'stdio') return `Check its url, at ${originOf(this.definition.url)}`;
-    return `Check its command: ${this.definition.command}`;
-  }
-}
-
-function shuttingDown(): BridgeError {
-  return new BridgeError('SHUTTING_DOWN', 'The bridge is shutting down');
 }

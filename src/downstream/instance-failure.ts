@@ -1,0 +1,81 @@
+// Why there is no instance of a server, as people are told: it could not be started, it has gone, or it has gone so often
+// that it is not started again for a while.
+
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { ServerDefinition } from '../core/server-definition.ts';
+import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { ServerConnection } from './connection.ts';
+import { originOf } from './remote-failure.ts';
+
+/** Of a server's last line in a message. */
+const LONGEST_REASON = 200;
+
+/** The system call itself, or what stands for it, has refused it. */
+export function refusedStart(definition: ServerDefinition, error: unknown): BridgeError {
+  if (error instanceof BridgeError) return error;
+  const { name } = definition;
+  const options = { server: name, hint: remedyFor(definition), cause: error };
+  const how = systemCode(error) ?? messageOf(error);
+  return new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started: ${how}`, options);
+}
+
+/** It has ended, or was given up, before it answered `initialize`. `cwd` is the bridge's own directory. */
+export function startFailure(
+  definition: ServerDefinition,
+  connection: ServerConnection,
+  { how, cwd }: { readonly how: string; readonly cwd: string },
+): BridgeError {
+  if (connection.failure !== undefined) return connection.failure;
+  const { name } = definition;
+  const missing = missingIn(definition, how, cwd);
+  if (missing !== undefined)
+    return new BridgeError('SERVER_START_FAILED', `Server ${name} ${missing}`, { server: name });
+  const lastWords = connection.lastWords();
+  const remedy = remedyFor(definition);
+  const hint = lastWords === '' ? remedy : `Its last words were: ${lastWords}`;
+  // Many clients show a person nothing but the message.
+  const why = connection.lastLine().slice(0, LONGEST_REASON) || remedy;
+  const options = hint === why ? { server: name } : { server: name, hint };
+  return new BridgeError('SERVER_START_FAILED', `Server ${name} ${how}: ${why}`, options);
+}
+
+/** What is not there, where the system call says no more than ENOENT. */
+function missingIn(definition: ServerDefinition, how: string, bridgeDir: string): string | undefined {
+  if (definition.transport !== 'stdio' || !how.endsWith(': ENOENT')) return undefined;
+  const { command, cwd = definition.dir } = definition;
+  const not = how.slice(0, -'ENOENT'.length);
+  if (cwd !== undefined && !existsSync(cwd)) return `${not}its directory does not exist: ${cwd}`;
+  if (!command.includes('/')) return `${not}there is no program ${command} on the PATH of the bridge`;
+  if (existsSync(resolve(cwd ?? bridgeDir, command))) return `${not}the interpreter that ${command} names is not there`;
+  return `${not}there is no program ${command}`;
+}
+
+function remedyFor(definition: ServerDefinition): string {
+  if (definition.transport === 'dial-in') return 'See what its program says.';
+  if (definition.transport !== 'stdio') return `Check its url, at ${originOf(definition.url)}`;
+  return `Check its command: ${definition.command}`;
+}
+
+export function crash({ name, transport }: ServerDefinition, how: string): BridgeError {
+  return new BridgeError('SERVER_CRASHED', `Server ${name} ${how} during the call; its outcome is unknown`, {
+    server: name,
+    hint:
+      transport === 'dial-in'
+        ? 'It is there again once it has connected again.'
+        : 'The next call starts the server again.',
+  });
+}
+
+/** It dies again and again. */
+export function brokenServer(name: string, lastError: string | undefined, limits: Limits): BridgeError {
+  const { maxDeathsPerMinute, brokenMs } = limits;
+  const message = `Server ${name} has died ${maxDeathsPerMinute} times within a minute: ${lastError}`;
+  const hint = `It is tried again ${brokenMs / 1000} s after its last death.`;
+  return new BridgeError('SERVER_BROKEN', message, { server: name, hint });
+}
+
+export function shuttingDown(): BridgeError {
+  return new BridgeError('SHUTTING_DOWN', 'The bridge is shutting down');
+}
