@@ -1,7 +1,8 @@
 // The view `all` or `discover` with the tools by which language models write to each other. Everything else is the
 // business of the view within.
 
-import { type Agents, letterIn } from '../core/agents/agents.ts';
+import type { Agents } from '../core/agents/agents.ts';
+import { letterIn } from '../core/agents/letter-draft.ts';
 import type { Letter } from '../core/agents/mailbox.ts';
 import type { Participant } from '../core/agents/participant.ts';
 import { methodOf } from '../core/era/era-2025.ts';
@@ -81,7 +82,7 @@ export class AgentView implements View, SlotOwner {
 
   #carryOut(tool: AgentTool, args: Arguments, slot: Slot): void {
     const { agents } = this.#context;
-    const self = agents.find(this.#session);
+    const self = agents.participants.find(this.#session);
     if (self === undefined) throw new BridgeError('SHUTTING_DOWN', 'This client is leaving');
     switch (tool) {
       case 'list_agents':
@@ -118,7 +119,7 @@ export class AgentView implements View, SlotOwner {
 
   #endWait(slot: Slot): void {
     const most = this.#stopWaiting(slot) ?? FEW_READ;
-    const self = this.#context.agents.find(this.#session);
+    const self = this.#context.agents.participants.find(this.#session);
     if (self !== undefined) this.#say(slot, this.#lettersFor(self, most));
   }
 
@@ -205,7 +206,7 @@ function numberOf(
 }
 
 function listOf(self: Participant, agents: Agents): object {
-  const { agents: others, more } = agents.correspondents(self, MOST_LISTED);
+  const { agents: others, more } = agents.participants.correspondents(self, MOST_LISTED);
   const shownOthers = others.map(({ id, name }) => ({ id, name }));
   return { you: self.id, agents: shownOthers, ...(more > 0 && { more }) };
 }

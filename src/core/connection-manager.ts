@@ -198,7 +198,7 @@ export class ConnectionManager {
     session.view?.leave();
     for (const question of [...session.questions.values()]) question.abandon();
     session.roots.abandon();
-    this.#options.agents.leave(session);
+    this.#options.agents.participants.leave(session);
     this.#ids.takeBack(session);
   }
 
@@ -238,7 +238,7 @@ export class ConnectionManager {
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.#stopListening();
-    this.#options.agents.endWaits();
+    this.#options.agents.participants.endWaits();
     const deadline = this.#options.clock.now() + this.#limits.drainTimeoutMs;
     while (this.#openSlots() > 0 && this.#options.clock.now() < deadline) {
       await new Promise<void>((resolve) => this.#options.clock.after(20, resolve));

@@ -150,7 +150,7 @@ export class Handshake {
     const greeting = await session.view.greeting();
     if (!session.isOpen) return;
     session.greet(hello, this.#ports.nameClient(session, hello.clientId));
-    this.#context.agents.join(session, hello.accepted);
+    this.#context.agents.participants.join(session, hello.accepted);
     this.#answer(session, hello, idText, greeting);
     if (hello.resume === 'can') this.#ports.resumption.keep(session);
   }

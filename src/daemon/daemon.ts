@@ -321,7 +321,7 @@ export class Daemon {
 
   clients(): ClientReport[] {
     return this.#connections.clients().map((session) => {
-      const { accepts = false, mailbox = false } = this.#agents.describe(session) ?? {};
+      const { accepts = false, mailbox = false } = this.#agents.participants.describe(session) ?? {};
       return {
         clientId: session.clientId,
         name: session.name,

@@ -1,0 +1,111 @@
+// Who is there among the clients, and what each of them may see of the others.
+
+import type { Clock } from '../../util/clock.ts';
+import type { Session } from '../session.ts';
+import type { Accepted } from './acceptance.ts';
+import type { AgentSettings } from './agent-settings.ts';
+import { invalidParams } from './invalid-params.ts';
+import { type MayTalk, pairPolicy } from './pair-policy.ts';
+import { Participant, type ParticipantReport } from './participant.ts';
+
+const PAGE = 100;
+const MOST_OF_A_PAGE = 1000;
+/** So many ids are compared with one that does not exist. */
+const MOST_COMPARED = 1000;
+
+export class Participants {
+  readonly #settings: AgentSettings;
+  readonly #clock: Clock;
+  /** Whether one client, by its id, may speak to another. */
+  readonly mayTalk: MayTalk;
+  /** By their ids, in the order in which they came. */
+  readonly #byId = new Map<string, Participant>();
+  #joined = 0;
+
+  constructor(settings: AgentSettings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.mayTalk = pairPolicy(settings.policy);
+  }
+
+  /** A client that has its id. */
+  join(session: Session, accepted: Accepted): void {
+    const settings = this.#settings;
+    const hasMailbox = settings.isEnabled && accepted !== false && session.view?.isTransparent === false;
+    const number = ++this.#joined;
+    const of = { number, accepted, hasMailbox, settings, nowMs: this.#clock.now() };
+    this.#byId.set(session.clientId, new Participant(session, of));
+  }
+
+  leave(session: Session): void {
+    if (this.#byId.get(session.clientId)?.session === session) this.#byId.delete(session.clientId);
+  }
+
+  find(session: Session): Participant | undefined {
+    const found = this.#byId.get(session.clientId);
+    return found?.session === session ? found : undefined;
+  }
+
+  /** One that can be told anything. */
+  withId(id: string): Participant | undefined {
+    const found = this.#byId.get(id);
+    return found?.isThere === true ? found : undefined;
+  }
+
+  describe(session: Session): ParticipantReport | undefined {
+    return this.find(session)?.describe();
+  }
+
+  #maySee(asker: Participant, other: Participant): boolean {
+    return other.isThere && (other === asker || this.mayTalk(asker.id, other.id));
+  }
+
+  /** A page of all that the asker may see, itself among them. */
+  page(asker: Participant, { cursor, limit }: Readonly<Record<string, unknown>>): object {
+    const after = cursor === undefined ? 0 : numberIn(cursor, 'params.cursor is one that bridge/clients has given');
+    const most = limit === undefined ? PAGE : numberIn(limit, `params.limit is from 1 to ${MOST_OF_A_PAGE}`);
+    if (most < 1 || most > MOST_OF_A_PAGE) throw invalidParams(`params.limit is from 1 to ${MOST_OF_A_PAGE}`);
+    const clients: ParticipantReport[] = [];
+    let last = after;
+    for (const other of this.#byId.values()) {
+      if (other.number <= after || !this.#maySee(asker, other)) continue;
+      if (clients.length === most) return { clients, nextCursor: String(last) };
+      clients.push(other.describe());
+      last = other.number;
+    }
+    return { clients };
+  }
+
+  /** Those with a mailbox that this one may write to, and how many more there are. */
+  correspondents(asker: Participant, most: number): { readonly agents: ParticipantReport[]; readonly more: number } {
+    const agents: ParticipantReport[] = [];
+    let more = 0;
+    for (const other of this.#byId.values()) {
+      if (other === asker || other.mailbox === undefined || !this.#maySee(asker, other)) continue;
+      if (agents.length < most) agents.push(other.describe());
+      else more++;
+    }
+    return { agents, more };
+  }
+
+  /** Whom the asker may have meant. */
+  idsFor(asker: Participant): string[] {
+    const ids: string[] = [];
+    for (const other of this.#byId.values()) {
+      if (ids.length >= MOST_COMPARED) break;
+      if (other !== asker && this.#maySee(asker, other)) ids.push(other.id);
+    }
+    return ids;
+  }
+
+  /** The daemon is about to go: who waits for a letter is told that there is none. */
+  endWaits(): void {
+    for (const { mailbox } of this.#byId.values()) mailbox?.endWaits();
+  }
+}
+
+function numberIn(value: unknown, problem: string): number {
+  const number = typeof value === 'number' ? value : Number(typeof value === 'string' && value !== '' ? value : 'none');
+  if (!Number.isSafeInteger(number) || number < 0) throw invalidParams(problem);
+  return number;
+}
