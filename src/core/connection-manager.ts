@@ -9,10 +9,11 @@ import type { LeavingReason } from '../wire/resume-notices.ts';
 import { ClientIds } from './client-ids.ts';
 import { ClientWatch } from './client-watch.ts';
 import { type LivenessSettings, TICK_MS } from './liveness.ts';
+import { Pause } from './pauses.ts';
 import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
 import { INTERNAL_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
-import { Pause, Session } from './session.ts';
+import { Session } from './session.ts';
 
 /** Refused clients that are given time to read why. */
 const MOST_LINGERING = 16;
@@ -177,7 +178,7 @@ export class ConnectionManager {
   release(session: Session): Link {
     this.#retire(session);
     this.#sessionGone(session);
-    session.resume(Pause.held);
+    session.pauses.remove(Pause.held);
     return this.#resumption.plainLink(session);
   }
 

@@ -13,9 +13,10 @@ import type { Counters } from './counters.ts';
 import { bridgeHello, type Hello, type ResumeWish, readHello, resumedHello, writeServerHello } from './era/hello.ts';
 import { certainId } from './frame-refusal.ts';
 import { JoinedView } from './joined-view.ts';
+import { Pause } from './pauses.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, rpcError, rpcErrorOf } from './rpc-error.ts';
 import { ServerView } from './server-view.ts';
-import { Pause, type Session } from './session.ts';
+import type { Session } from './session.ts';
 import { chooseView, type Greeting, type ServerDirectory, type View } from './view.ts';
 
 export interface HandshakeContext {
@@ -236,7 +237,7 @@ export class Handshake {
   #release(session: Session): void {
     const held = session.takeHeld();
     if (!session.isOpen) return;
-    session.resume(Pause.held); // first, because these frames may have it paused again
+    session.pauses.remove(Pause.held); // first, because these frames may have it paused again
     const { hasEnded } = session;
     session.hasEnded = false; // the end came behind them
     this.#isLettingIn = true;

@@ -3,15 +3,14 @@
 
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
-import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Backend } from './backend.ts';
 import { listTasks } from './client-tasks.ts';
-import { type CompletionRef, refIn } from './completion-ref.ts';
 import { LIST_KINDS, LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
+import { JoinedCompletions } from './joined-completions.ts';
 import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
 import { JoinedResources } from './joined-resources.ts';
@@ -33,7 +32,6 @@ export interface JoinedViewContext {
 /** Legs that were only looked at are let go after so long. */
 const LOOK_MS = 30_000;
 
-const NO_SUCH_REF: string = rpcError(INVALID_PARAMS, 'params.ref names nothing that is known');
 const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor');
 
 export class JoinedView implements View {
@@ -44,6 +42,7 @@ export class JoinedView implements View {
   readonly lists: JoinedLists;
   readonly pending: PendingRequests;
   readonly #resources: JoinedResources;
+  readonly #completions: JoinedCompletions;
   /** Names as clients spell them, with their quotes, and whose they are; filled as they are used. */
   readonly #targets = { tools: new Map<string, Target>(), prompts: new Map<string, Target>() };
   /** What the client has listed, and was not told since that it is another list now. */
@@ -59,6 +58,8 @@ export class JoinedView implements View {
     this.lists.legs = this.#legsTo(servers);
     this.pending = new PendingRequests(session, context.limits);
     this.#resources = new JoinedResources(this.lists, this.pending);
+    const parts = { lists: this.lists, resources: this.#resources, pending: this.pending };
+    this.#completions = new JoinedCompletions(session, parts);
   }
 
   get #legs(): readonly JoinedLeg[] {
@@ -108,7 +109,7 @@ export class JoinedView implements View {
       case 'unsubscribe':
         return this.#resources.submit(request, read);
       case 'complete':
-        return this.#complete(request, read);
+        return this.#completions.submit(request, read);
       case 'set-level':
         return this.#setLevel(request, read);
       case 'task':
@@ -196,41 +197,6 @@ export class JoinedView implements View {
   }
 
   // --- the rest ---
-
-  /** `ref` names a prompt, or the URI of a resource or template. */
-  #complete(request: ClientRequest, read: Envelope): void {
-    const ref = refIn(request.frame, read);
-    if (ref === undefined) return this.#refuse(request, read, NO_SUCH_REF);
-    const slot = this.pending.open(request, read);
-    if (slot === undefined) return;
-    const learning = this.#learnRef(ref);
-    if (learning === undefined) this.#completeKnown(slot, request, ref);
-    else this.pending.later(slot, learning, () => this.#completeKnown(slot, request, ref));
-  }
-
-  /** Has the servers asked whose lists decide who is to complete it; undefined if they are known. */
-  #learnRef({ kind, key }: CompletionRef): Promise<void> | undefined {
-    if (kind === 'resource') return this.#resources.learn();
-    const found = this.lists.find('prompts', key);
-    return found !== undefined && 'alias' in found ? this.lists.learn(found, 'prompts') : undefined;
-  }
-
-  #completeKnown(slot: Slot, request: ClientRequest, ref: CompletionRef): void {
-    const target = this.#targetOf(ref);
-    if (target === undefined) return this.pending.refuse(slot, NO_SUCH_REF);
-    const frame = changedFrame(request.frame, ref.span, JSON.stringify(target.key));
-    this.pending.give(slot, { ...request, frame }, target.leg.use());
-  }
-
-  #targetOf({ kind, key }: CompletionRef): { leg: Leg; key: string } | undefined {
-    if (kind === 'resource') {
-      const place = this.#resources.placeOf(key);
-      return place === undefined ? undefined : { leg: place.leg, key: place.uri };
-    }
-    const found = this.lists.find('prompts', key);
-    if (found === undefined || 'alias' in found) return undefined;
-    return { leg: found.leg, key: JSON.parse(Buffer.from(found.ownKey, 'latin1').toString()) as string };
-  }
 
   #setLevel(request: ClientRequest, read: Envelope): void {
     const { level } = paramsOf(request.frame, read);

@@ -29,7 +29,7 @@ export function examine(session: Session, nowMs: number, limits: Limits, setting
     return 'handshake-timeout';
   if (isStalled(session, nowMs, limits.stallTimeoutMs)) return 'stalled';
   // What is not read cannot be heard either; a write tells.
-  if (session.hasEnded || session.isPaused) return 'probe';
+  if (session.hasEnded || !session.pauses.isEmpty) return 'probe';
   if (session.hasSpoken) {
     session.hasSpoken = false;
     session.lastHeardMs = nowMs;

@@ -14,7 +14,8 @@ import type { MethodRole } from './era/era-2025.ts';
 import type { ResumeWish } from './era/hello.ts';
 import type { ResumptionPorts } from './handshake.ts';
 import { ParkedSessions } from './parked-sessions.ts';
-import { Pause, type Session } from './session.ts';
+import { Pause } from './pauses.ts';
+import type { Session } from './session.ts';
 
 /** More requests than this nobody has had under way. */
 const MOST_REPEATED = 100_000;
@@ -165,8 +166,8 @@ export class Resumption implements ResumptionPorts {
     session.isLeaving = true;
     // Who is away does not come back to this daemon.
     if (!link.isCarried) for (const question of [...session.questions.values()]) question.abandon();
-    if (session.questions.size > 0) session.resume(Pause.leaving);
-    else session.pause(Pause.leaving);
+    if (session.questions.size > 0) session.pauses.remove(Pause.leaving);
+    else session.pauses.add(Pause.leaving);
   }
 
   /** Tells it how much of what it has sent was taken; false if it cannot make use of that. */

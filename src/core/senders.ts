@@ -3,7 +3,8 @@
 
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
-import { Pause, type Session } from './session.ts';
+import { Pause } from './pauses.ts';
+import type { Session } from './session.ts';
 
 const splice = new Splice();
 
@@ -23,12 +24,12 @@ export class Senders {
   /** The client has told the server something. */
   charge(outbox: Outbox, session: Session): void {
     if (outbox.blockedBytes < this.#most || !session.isOpen) return;
-    session.pause(Pause.congested);
+    session.pauses.add(Pause.congested);
     this.#paused.add(session);
   }
 
   forget(session: Session): void {
-    if (this.#paused.delete(session)) session.resume(Pause.congested);
+    if (this.#paused.delete(session)) session.pauses.remove(Pause.congested);
   }
 
   /** The server has taken what was queued for it. */
@@ -37,7 +38,7 @@ export class Senders {
   }
 
   resumeAll(): void {
-    for (const session of this.#paused) session.resume(Pause.congested);
+    for (const session of this.#paused) session.pauses.remove(Pause.congested);
     this.#paused.clear();
   }
 }

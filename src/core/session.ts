@@ -14,15 +14,12 @@ import { ClientRoots } from './client-roots.ts';
 import type { Counters } from './counters.ts';
 import { BATCH_VERSION, type CallBackRole } from './era/era-2025.ts';
 import type { ClientRole, Hello, Offers } from './era/hello.ts';
+import { Pause, Pauses } from './pauses.ts';
 import type { Slot, SlotOwner } from './slot.ts';
 import type { View } from './view.ts';
 
 /** `closing` is final: whatever still comes is dropped. */
 export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
-
-/** Reasons not to read from a client, as bits. */
-export const Pause = { held: 1, waiting: 2, unread: 4, congested: 8, leaving: 16 } as const;
-export type Pause = (typeof Pause)[keyof typeof Pause];
 
 /** What the client has been asked, and has not answered. */
 export interface ClientQuestion {
@@ -90,7 +87,7 @@ export class Session {
   /** The daemon goes, and it can ask the next one: nothing is taken from it any more but answers. */
   isLeaving = false;
   /** Why nothing is read from it; then nothing can be heard of it either. */
-  #pauses = 0;
+  readonly pauses: Pauses;
   readonly #mostUnread: number;
   readonly #mostInFlight: number;
 
@@ -110,6 +107,7 @@ export class Session {
     this.link = link;
     this.#leave = leave;
     this.#counters = counters;
+    this.pauses = new Pauses(this, counters);
     this.#mostUnread = limits.maxQueuedBytesPerClient;
     this.#mostInFlight = limits.maxInFlightPerClient;
     this.connectedAt = now.date;
@@ -251,15 +249,15 @@ export class Session {
 
   addWaiting(bytes: number, most: number): void {
     this.waitingBytes += bytes;
-    if (this.waitingBytes > most) this.#pauseOver(Pause.waiting);
-    else if (this.waitingBytes * 2 <= most) this.resume(Pause.waiting);
+    if (this.waitingBytes > most) this.pauses.addOver(Pause.waiting);
+    else if (this.waitingBytes * 2 <= most) this.pauses.remove(Pause.waiting);
   }
 
   /** Keeps what came behind `initialize`; who sends too much of it is not read until that is answered. */
   hold(frame: Frame, most: number): void {
     this.held?.push(frame);
     this.heldBytes += frame.end - frame.start;
-    if (this.heldBytes > most || (this.held?.length ?? 0) >= MOST_HELD) this.#pauseOver(Pause.held);
+    if (this.heldBytes > most || (this.held?.length ?? 0) >= MOST_HELD) this.pauses.addOver(Pause.held);
   }
 
   takeHeld(): Frame[] {
@@ -271,32 +269,11 @@ export class Session {
 
   /** Who does not take its answers is not asked for more questions. */
   #checkUnread(): void {
-    if (this.link.outbox.blockedBytes > this.#mostUnread) this.#pauseOver(Pause.unread);
+    if (this.link.outbox.blockedBytes > this.#mostUnread) this.pauses.addOver(Pause.unread);
   }
 
   /** The client has taken what was queued for it. */
   drained(): void {
-    this.resume(Pause.unread);
-  }
-
-  get isPaused(): boolean {
-    return this.#pauses !== 0;
-  }
-
-  /** Too much of its own waits. */
-  #pauseOver(reason: Pause): void {
-    if ((this.#pauses & reason) === 0) this.#counters.clientsPaused++;
-    this.pause(reason);
-  }
-
-  pause(reason: Pause): void {
-    if (this.#pauses === 0) this.link.pause();
-    this.#pauses |= reason;
-  }
-
-  resume(reason: Pause): void {
-    if ((this.#pauses & reason) === 0) return;
-    this.#pauses &= ~reason;
-    if (this.#pauses === 0) this.link.resume();
+    this.pauses.remove(Pause.unread);
   }
 }

@@ -70,7 +70,7 @@ class World {
     for (const client of this.clients) if (!this.lost.has(client)) this.#checkClient(client);
     expect(this.core.manager.clients()).toHaveLength(this.clients.length - this.lost.size);
     for (const session of this.core.manager.clients())
-      expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, isPaused: false });
+      expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, pauses: { isEmpty: true } });
   }
   #checkClient(client: ResumingClient): void {
     client.take();

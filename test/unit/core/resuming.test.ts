@@ -193,7 +193,7 @@ describe('a client that can resume', () => {
     }
     await core.settle();
     expect(idsOf(client)).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(core.manager.clients()[0]?.isPaused).toBe(false);
+    expect(core.manager.clients()[0]?.pauses.isEmpty).toBe(true);
   });
 });
 

@@ -210,7 +210,7 @@ class World {
 
   check(): void {
     for (const session of this.core.manager.clients())
-      expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, held: undefined, isPaused: false });
+      expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, held: undefined, pauses: { isEmpty: true } });
     for (const one of this.#asked) {
       const replies = this.#repliesTo(one);
       expect(replies.length).toBeLessThanOrEqual(1);
