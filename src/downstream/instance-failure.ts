@@ -24,7 +24,7 @@ export function refusedStart(definition: ServerDefinition, error: unknown): Brid
 /** It has ended, or was given up, before it answered `initialize`. `cwd` is the bridge's own directory. */
 export function startFailure(
   definition: ServerDefinition,
-  connection: ServerConnection,
+  connection: Pick<ServerConnection, 'failure' | 'lastWords' | 'lastLine'>,
   { how, cwd }: { readonly how: string; readonly cwd: string },
 ): BridgeError {
   if (connection.failure !== undefined) return connection.failure;

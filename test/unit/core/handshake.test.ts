@@ -1,0 +1,167 @@
+// The handshake: what comes before it and behind it, and how it fails.
+
+import { describe, expect, test } from 'vitest';
+import { CoreInMemory } from '../../support/core-in-memory.ts';
+
+describe('a handshake', () => {
+  test('is answered with what the server said, and starts it once for all who come at once', async () => {
+    const core = new CoreInMemory();
+    const clients = [core.connect(), core.connect(), core.connect()];
+    for (const client of clients) client.initialize();
+    await core.settle();
+    expect(core.server().starts).toBe(1);
+    for (const { received } of clients) {
+      expect(received).toHaveLength(1);
+      expect(received[0]).toMatchObject({
+        id: 'init',
+        result: {
+          protocolVersion: '2025-06-18',
+          serverInfo: { name: 'memory' },
+          _meta: { 'mcp-bridge/instanceId': 'memory-1' },
+        },
+      });
+    }
+  });
+
+  test('gives each client an id of its own, the wanted one if it is free', async () => {
+    const core = new CoreInMemory();
+    const wish = { _meta: { 'mcp-bridge/clientId': 'me' } };
+    const [one, , anonymous] = [await core.ready(wish), await core.ready(wish), await core.ready()];
+    expect(core.manager.clients().map(({ clientId }) => clientId.replace(/-[0-9a-f]{8}$/, '-*'))).toEqual([
+      'me',
+      'me-2',
+      'client-*',
+    ]);
+    one.link.destroy();
+    anonymous.link.destroy();
+    await core.settle();
+    await core.ready(wish);
+    expect(core.manager.clients().map(({ clientId }) => clientId)).toEqual(['me-2', 'me']);
+  });
+
+  test('comes first: any other request is refused before it, and pings and discover are answered', async () => {
+    const core = new CoreInMemory();
+    const client = core.connect();
+    client.call(1);
+    client.say({ jsonrpc: '2.0', id: 2, method: 'ping' });
+    client.say({ jsonrpc: '2.0', id: 3, method: 'server/discover' });
+    client.say({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    client.say({ jsonrpc: '2.0', id: 4, method: 'initialize', params: [] });
+    client.initialize(5, { _meta: { 'mcp-bridge/role': 'king' } });
+    await core.settle();
+    expect(client.received.map(({ id, error }) => [id, error?.code])).toEqual([
+      [1, -32600],
+      [2, undefined],
+      [3, -32601],
+      [4, -32602],
+      [5, -32602],
+    ]);
+    expect(core.server().starts).toBe(0);
+    client.initialize(6);
+    await core.settle();
+    expect(client.answersTo(6)[0]?.result).toBeDefined();
+    client.initialize(7);
+    await core.settle();
+    expect(client.answersTo(7)[0]?.error?.code).toBe(-32600);
+  });
+
+  test('is not waited for by clients that are quick: what comes behind it is kept in order', async () => {
+    const core = new CoreInMemory();
+    const client = core.connect();
+    core.server().opensByItself = false;
+    client.initialize();
+    client.say({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    for (let id = 0; id < 5; id++) client.call(id, { id });
+    client.cancel(3);
+    client.say({ jsonrpc: '2.0', id: 'p', method: 'ping' });
+    await core.settle();
+    expect(client.received.map(({ id }) => id)).toEqual(['p']);
+    core.server().open();
+    await core.settle();
+    expect(
+      core.server().received.map(({ method, params }) => params?.requestId ?? params?.arguments ?? method),
+    ).toEqual([...[0, 1, 2, 3, 4].map((id) => ({ id })), 4]);
+    expect(client.received.map(({ id }) => id)).toEqual(['p', 'init']);
+  });
+
+  test('stops the reading of a client that sends more behind it than is kept', async () => {
+    const core = new CoreInMemory();
+    const client = core.connect();
+    core.server().opensByItself = false;
+    client.initialize();
+    for (let id = 0; id < 200; id++) client.call(id);
+    await core.settle();
+    expect(client.link.isPaused).toBe(true);
+    core.server().open();
+    await core.settle();
+    expect(core.server().requests).toHaveLength(200);
+  });
+
+  test('that fails tells why, and may be tried again', async () => {
+    const core = new CoreInMemory();
+    const client = core.connect();
+    core.server().opensByItself = false;
+    client.initialize(1);
+    await core.settle();
+    core.server().failToStart();
+    await core.settle();
+    client.initialize(2, { _meta: { 'mcp-bridge/view': 'server:nobody' } });
+    client.initialize(3, { _meta: { 'mcp-bridge/view': 'everything' } });
+    await core.settle();
+    expect(client.received.map(({ id, error }) => [id, error?.code, error?.data?.code])).toEqual([
+      [1, -32603, 'SERVER_START_FAILED'],
+      [2, -32601, 'SERVER_NOT_FOUND'],
+      [3, -32602, 'VIEW_UNKNOWN'],
+    ]);
+    core.server().opensByItself = true;
+    client.initialize(4);
+    await core.settle();
+    expect(client.answersTo(4)[0]?.result).toBeDefined();
+  });
+
+  test('that does not come within 5 seconds ends the connection, and not a moment sooner', async () => {
+    const core = new CoreInMemory();
+    const [silent, busy, late] = [core.connect(), core.connect(), core.connect()];
+    busy.say({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    core.clock.advance(4999);
+    late.initialize();
+    await core.settle();
+    expect(silent.received).toEqual([]);
+    core.clock.advance(1);
+    await core.settle();
+    for (const client of [silent, busy]) {
+      expect(client.received.at(-1)).toMatchObject({ id: null, error: { code: -32600 } });
+      expect(client.link.isClosed).toBe(true);
+    }
+    expect(core.counters).toMatchObject({ handshakeTimeouts: 2, clientsCutOff: 2 });
+    expect(core.manager.clients().map(({ link }) => link)).toEqual([late.link]);
+  });
+
+  test('over which its client goes leaves nothing behind', async () => {
+    const core = new CoreInMemory();
+    core.server().opensByItself = false;
+    const client = core.connect();
+    client.initialize();
+    client.call(1);
+    await core.settle();
+    client.link.destroy();
+    await core.settle();
+    core.server().open();
+    await core.settle();
+    expect(core.server().received).toEqual([]);
+    expect(core.server().backend.sessions.size).toBe(0);
+    expect(core.manager.clients()).toEqual([]);
+  });
+
+  test('of the role control is answered by the bridge, and its requests go to the control methods', async () => {
+    const core = new CoreInMemory({ control: (request, answer) => answer(`{"asked":${request.toString()}}`) });
+    const client = core.connect();
+    client.initialize('init', { _meta: { 'mcp-bridge/role': 'control' } });
+    await core.settle();
+    expect(client.received[0]?.result).toMatchObject({ serverInfo: { name: 'mcp-bridge-server' } });
+    client.say('{"jsonrpc":"2.0","id":1,"method":"status"}');
+    await core.settle();
+    expect(client.link.lines[1]).toBe('{"asked":{"jsonrpc":"2.0","id":1,"method":"status"}}');
+    expect(core.manager.clients()).toEqual([]);
+  });
+});
