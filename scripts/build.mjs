@@ -20,7 +20,15 @@ const common = {
   define: { MCP_BRIDGE_VERSION: JSON.stringify(version), MCP_BRIDGE_BUILD: JSON.stringify(buildId) },
   logLevel: 'warning',
 };
-const commonJs = { ...common, format: 'cjs', define: { ...common.define, 'import.meta.filename': '__filename' } };
+// In short names, or what is read of the text would stay in the daemon's memory: 3 MiB. The maps are for who reads a trace.
+const commonJs = {
+  ...common,
+  format: 'cjs',
+  define: { ...common.define, 'import.meta.filename': '__filename' },
+  minify: true,
+  sourcemap: 'external',
+  sourcesContent: false,
+};
 
 /** Discovery is loaded from a file of its own, in a process of its own. */
 const ownDiscovery = {

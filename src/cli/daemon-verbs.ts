@@ -2,6 +2,7 @@
 
 import { type ClientReport, ControlClient, type ReloadReport, type StatusReport } from '../client/control-client.ts';
 import { startDaemon } from '../client/start-daemon.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -25,12 +26,17 @@ export async function start(
     return DONE;
   }
   if (configError !== undefined) throw configError;
-  const config = loaded.file === undefined ? [] : ['--config', loaded.file];
+  const config = givenConfig(values, loaded, host);
   const level = values['log-level'] === undefined ? [] : ['--log-level', values['log-level']];
   const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs: [...config, ...level] });
   socket.destroy();
   host.stdout.write(`mcp-bridge runs at ${path}; its log is ${logFile}\n`);
   return DONE;
+}
+
+/** As `serve` would have it here: one that is named stays the one, and one that was found is found from here on. */
+function givenConfig({ config }: WhereValues, { file }: LoadedConfig, { cwd }: CliHost): string[] {
+  return config === undefined || file === undefined ? ['--config-dir', cwd] : ['--config', file];
 }
 
 export async function stop(values: WhereValues, host: CliHost): Promise<number> {

@@ -26,6 +26,7 @@ export const LOGGING = {
 export const SERVE = {
   ...WHERE,
   ...LOGGING,
+  'config-dir': { type: 'string', describe: 'Where a config is found that is not named, instead of here' },
   autostarted: { type: 'boolean', describe: 'End when nobody has used it for daemon.idleExitMs' },
 } as const satisfies Options;
 

@@ -1,8 +1,10 @@
 // `restart` and `upgrade`: another daemon in the place of the one that runs. Clients that can resume wait for it.
 
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { StatusReport } from '../client/control-client.ts';
 import { startDaemon } from '../client/start-daemon.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate, placeOf, type WhereValues } from './locate.ts';
@@ -12,12 +14,18 @@ export interface RestartValues extends WhereValues {
   readonly 'log-level'?: string | undefined;
 }
 
+interface Replaced {
+  readonly pid: number | undefined;
+  /** Where it logs, as the end of a sentence. */
+  readonly log: string;
+}
+
 export async function restart(values: RestartValues, host: CliHost): Promise<number> {
   const { path } = await locate(values, host);
   const running = await statusAt(path, host);
-  const { pid, logFile } = await replace(values, host, { path, running });
+  const { pid, log } = await replace(values, host, { path, running });
   const before = running === undefined ? 'none ran' : `pid ${running.pid} before`;
-  host.stdout.write(`mcp-bridge runs at ${path} (pid ${pid}, ${before}); its log is ${logFile}\n`);
+  host.stdout.write(`mcp-bridge runs at ${path} (pid ${pid}, ${before}); ${log}\n`);
   return DONE;
 }
 
@@ -43,32 +51,76 @@ function statusAt(path: string, host: CliHost): Promise<StatusReport | undefined
   return askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
 }
 
-/** It may have been deleted since; the daemon is then restarted with what is found, and that is said. */
-function configOf(running: StatusReport | undefined, host: CliHost): string | undefined {
-  const file = running?.configFile ?? undefined;
-  if (file === undefined || existsSync(file)) return file;
-  host.stderr.write(`mcp-bridge: the config file ${file} is gone, and is left out\n`);
-  return undefined;
+/** The arguments of `serve` that say which config counts, and from where on one is found. */
+interface ConfigChoice {
+  readonly named: string | undefined;
+  readonly dir: string;
 }
+
+/** What the daemon was given, if the command line does not say otherwise: one that was found is found anew. */
+function configOf(values: RestartValues, running: StatusReport | undefined, { cwd, homedir }: CliHost): ConfigChoice {
+  if (values.config !== undefined) return { named: resolve(cwd, values.config), dir: cwd };
+  if (running === undefined) return { named: undefined, dir: cwd };
+  const { configFile: file, configNamed: isNamed, configDir: dir } = running as PerhapsOlder;
+  // One of before this was told has been given whatever it has.
+  const named = file !== null && (isNamed ?? existsSync(file)) ? file : undefined;
+  if (named === undefined || existsSync(named)) return { named, dir: dir ?? homedir };
+  throw new BridgeError('CONFIG_NOT_FOUND', `The config file ${named}, which the daemon was started with, is gone`, {
+    hint: 'The daemon runs on. Put the file back, or name another one with --config.',
+  });
+}
+
+type PerhapsOlder = Omit<StatusReport, 'configNamed' | 'configDir'> & {
+  readonly configNamed?: boolean;
+  readonly configDir?: string;
+};
 
 /** What the daemon was started with it is started with again, but for what the command line says. */
 async function replace(
   values: RestartValues,
   host: CliHost,
   { path, running }: { readonly path: string; readonly running: StatusReport | undefined },
-): Promise<{ readonly pid: number | undefined; readonly logFile: string }> {
-  const config = values.config ?? configOf(running, host);
+): Promise<Replaced> {
+  const { named, dir } = configOf(values, running, host);
+  const isActivated = running?.activated === true;
+  if (isActivated) refuseArguments(values, path);
   // A config that is broken is said before anything is ended.
-  const { configError } = await locate({ ...values, config }, host, true);
+  const { configError } = await locate({ ...values, config: named }, { ...host, cwd: dir }, true);
   if (configError !== undefined) throw configError;
   await endDaemon(path, host, 'restart');
+  if (isActivated) {
+    const next = await nextForSocket(path, host);
+    if (next !== undefined) return { pid: next.pid, log: 'its log is where its service logs' };
+  }
   const level = values['log-level'];
   const serveArgs = [
-    ...(config === undefined ? [] : ['--config', config]),
+    ...(named === undefined ? ['--config-dir', dir] : ['--config', named]),
     ...(level === undefined ? [] : ['--log-level', level]),
     ...(running?.autostarted === true ? ['--autostarted'] : []),
   ];
   const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs });
   socket.destroy();
-  return { pid: (await statusAt(path, host))?.pid, logFile };
+  return { pid: (await statusAt(path, host))?.pid, log: `its log is ${logFile}` };
+}
+
+/** Who starts the daemon for its socket starts it as it likes. */
+function refuseArguments(values: RestartValues, path: string): void {
+  const given = (['config', 'log-level'] as const).find((name) => values[name] !== undefined);
+  if (given === undefined) return;
+  throw new BridgeError('USAGE', `--${given} says nothing to the service that starts the daemon of ${path}`, {
+    hint: 'Put it in the unit that starts it: mcp-bridge service install writes one.',
+  });
+}
+
+/** The daemon that whoever has the socket starts as soon as somebody connects; undefined if nobody has it any more. */
+async function nextForSocket(path: string, host: CliHost): Promise<StatusReport | undefined> {
+  try {
+    return await statusAt(path, host);
+  } catch (error) {
+    if (!(error instanceof BridgeError) || error.code !== 'DAEMON_UNRESPONSIVE') throw error;
+    throw new BridgeError('DAEMON_START_FAILED', `No daemon has been started for ${path} by whoever has the socket`, {
+      cause: error,
+      hint: 'See: systemctl --user status mcp-bridge.socket mcp-bridge.service',
+    });
+  }
 }

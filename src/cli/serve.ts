@@ -13,6 +13,7 @@ export async function serve(args: readonly string[], host: CliHost): Promise<num
   await daemon.serve({
     socketFlag: values['mcp-bridge-socket'],
     configFile: values.config,
+    configDir: values['config-dir'],
     logLevel: (values['log-level'] ?? 'info') as LogLevel,
     logFile: values['log-file'],
     version: host.version,

@@ -46,9 +46,12 @@ export async function locateBridge(options: LocateOptions): Promise<Located> {
   };
 }
 
-/** The config that a daemon started here reads: it is for all of this user's clients, so no directory configures it. */
+/**
+ * The config that a daemon started here is given. It is for all of this user's clients, so no directory configures it;
+ * this user's own it finds itself.
+ */
 export function serveArgsOf({ loaded: { file, origin } }: Located): string[] {
-  return file === undefined || origin === 'directory' ? [] : ['--config', file];
+  return file === undefined || origin !== 'named' ? [] : ['--config', file];
 }
 
 async function tryConfig({ configFile, environment, cwd, homedir, runsPrograms }: LocateOptions): Promise<{

@@ -8,71 +8,30 @@ import { Catalog } from '../catalog/catalog.ts';
 import { DiscoverView } from '../catalog/discover-view.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { ToolFinder } from '../catalog/tool-finder.ts';
-import type { Config } from '../config/schema.ts';
 import { Agents } from '../core/agents/agents.ts';
-import { CallMeters, LATENCY_BOUNDS_MS } from '../core/call-meter.ts';
+import { CallMeters } from '../core/call-meter.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
 import type { Session } from '../core/session.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';
-import { Listener } from '../local/listener.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
-import type { Logger } from '../util/logger.ts';
-import type { ClientReport, MemoryReport, ReloadReport, StatusReport } from '../wire/control-report.ts';
+import type { ClientReport, ReloadReport, StatusReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
-import { Definitions, type FoundServers } from './definitions.ts';
+import type { DaemonOptions } from './daemon-options.ts';
 import { DialIns } from './dial-ins.ts';
-import { IdleExit } from './idle-exit.ts';
-import { PacedTask } from './paced-task.ts';
-import type { ServerFinder } from './server-finder.ts';
+import { FollowedServers } from './followed-servers.ts';
+import { KeptSocket } from './kept-socket.ts';
+import { clientReports, statusReport } from './reports.ts';
 import { ServerPool } from './server-pool.ts';
 import { ServersHere } from './servers-here.ts';
 import { ToolGates } from './tool-gates.ts';
-
-export interface DaemonOptions {
-  readonly socketPath: string;
-  /** The descriptor of that socket, where somebody has bound it already. */
-  readonly activatedFd?: number | undefined;
-  readonly config: Config;
-  readonly limits: Limits;
-  readonly finder: FinderPorts;
-  readonly homedir: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
-  /** Where what servers say is kept; undefined to keep nothing. */
-  readonly catalogDir: string | undefined;
-  /** Where it is kept what their tools looked like; undefined to keep nothing. */
-  readonly seenToolsDir: string | undefined;
-  /** Where calls are recorded, if the config does not say. */
-  readonly auditFile: string;
-  readonly logger: Logger;
-  readonly version: string;
-  /** The version and what the program was made of. */
-  readonly build: string;
-  readonly pid: number;
-  readonly memory: () => MemoryReport;
-  /** Whether nobody has asked for it but a client that needed one: then it ends when nobody uses it. */
-  readonly isAutostarted: boolean;
-  /** Called when the daemon is to stop. */
-  readonly onStopRequested: (reason: LeavingReason) => void;
-}
-
-/** What the daemon asks of its finder. */
-type FinderPorts = Pick<
-  ServerFinder,
-  'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'settle' | 'close'
->;
-
-/** Sweepers of /tmp take files that are days old. */
-const TOUCH_PERIOD_MS = 3_600_000;
-const HEAL_PERIOD_MS = 2_000;
 
 export class Daemon {
   readonly #options: DaemonOptions;
@@ -81,8 +40,7 @@ export class Daemon {
   readonly #meters = new CallMeters(systemClock);
   readonly #turn = new FlushTurn();
   readonly #guard = new OrphanGuard();
-  readonly #definitions: Definitions;
-  readonly #following: PacedTask;
+  readonly #followed: FollowedServers;
   readonly #gates = new ToolGates();
   readonly #forDiscover = {
     finder: new ToolFinder(() => this.#options.finder.config.config.discovery.synonyms),
@@ -93,30 +51,32 @@ export class Daemon {
   readonly #pool: ServerPool;
   readonly #agents: Agents;
   readonly #connections: ConnectionManager;
-  #listener: Listener | undefined;
-  #idleExit: IdleExit | undefined;
-  /** It goes, or looks whether it can. */
-  #isRetreating = false;
-  #faults: ReadonlySet<string> = new Set();
+  #socket: KeptSocket | undefined;
   #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
     this.#options = options;
     const { logger, limits, config, version, build } = options;
-    this.#definitions = new Definitions({
-      find: (dir) => this.#find(dir),
+    this.#followed = new FollowedServers({
+      finder: options.finder,
       home: options.homedir,
-      leave: (dir) => options.finder.leave(dir),
       dirsInUse: () => this.#connections.clients().flatMap(({ cwd }) => cwd ?? []),
+      gates: this.#gates,
+      gatesChanged: () => this.#pool.renewGates(),
+      changed: () => this.#connections.serversChanged(),
+      refreshed: () => {
+        this.#dialIns.refresh();
+        this.#pool.refresh();
+      },
+      clock: systemClock,
+      logger,
     });
-    this.#following = new PacedTask({ clock: systemClock, run: () => this.#reloadChanged() });
-    options.finder.watch(() => this.#following.ask());
     this.#audit = this.#makeAudit();
     this.#dialIns = new DialIns({
       configured: () => options.finder.config.config.dialIn,
       decisions: new DialInDecisions(options.environment, options.homedir),
       policy: () => options.finder.config.config.discovery.policy,
-      isDefined: (name) => [...this.#definitions.all()].some((definition) => definition.name === name),
+      isDefined: (name) => [...this.#followed.definitions.all()].some((definition) => definition.name === name),
       changed: () => this.#onDialIns(),
       maxDialIns: limits.maxDialIns,
       counters: this.#counters,
@@ -153,84 +113,53 @@ export class Daemon {
 
   /** Becomes the daemon of its path, and accepts. */
   async listen(): Promise<void> {
-    const { socketPath, activatedFd, pid, version, build } = this.#options;
+    const { socketPath, activatedFd, pid, version, build, logger } = this.#options;
     await this.#audit?.open();
-    const listener = await Listener.open(socketPath, (socket) => this.accept(socket), activatedFd);
-    listener.describe({ pid, version, build });
-    systemClock.every(TOUCH_PERIOD_MS, () => this.#lookAfter(() => listener.touch()));
-    systemClock.every(HEAL_PERIOD_MS, () => this.#lookAfter(() => this.#heal(listener)));
-    this.#listener = listener;
-    this.#endWhenIdle(listener);
+    this.#socket = await KeptSocket.open({
+      path: socketPath,
+      activatedFd,
+      accept: (socket) => this.accept(socket),
+      holder: { pid, version, build },
+      clock: systemClock,
+      logger,
+    });
+    this.#endWhenIdle(this.#socket);
   }
 
-  #endWhenIdle(listener: Listener): void {
+  #endWhenIdle(socket: KeptSocket): void {
     const { isAutostarted, config, onStopRequested } = this.#options;
     const { idleExitMs } = config.daemon;
     if (!isAutostarted || idleExitMs === 0) return;
-    this.#idleExit = new IdleExit({
-      clock: systemClock,
+    socket.endWhenIdle({
       idleMs: idleExitMs,
       isInUse: () => !this.#connections.isEmpty || !this.#dialIns.isEmpty || this.#pool.isBusy,
-      retreat: () => {
-        this.#isRetreating = true;
-        return listener.retreat();
-      },
-      comeBack: () => {
-        this.#isRetreating = false;
-        this.#lookAfter(() => this.#heal(listener));
-      },
       leave: () => onStopRequested('idle'),
     });
   }
 
-  async #heal(listener: Listener): Promise<void> {
-    if (this.#isRetreating || !(await listener.heal())) return;
-    this.#options.logger.warn('the socket had been removed; it is back', { path: listener.path });
-  }
-
-  /** What fails here fails for files that others may touch too; the daemon goes on. */
-  #lookAfter(task: () => void | Promise<void>): void {
-    Promise.resolve()
-      .then(task)
-      .catch((error: unknown) =>
-        this.#options.logger.warn('looking after the socket failed', { error: messageOf(error) }),
-      );
-  }
-
   /** Serves a client at the other end of a stream. */
   accept(stream: Duplex): void {
-    this.#idleExit?.used();
+    this.#socket?.used();
     const { maxMessageBytes } = this.#options.limits;
     this.#connections.accept(new StreamLink(stream, stream, { maxFrameBytes: maxMessageBytes, turn: this.#turn }));
   }
 
   /** Answers what was asked, lets the clients and the servers go, and gives the path free. */
   async stop(reason: LeavingReason = 'stop'): Promise<void> {
-    this.#isRetreating = true;
-    this.#idleExit?.close();
-    await this.#listener?.retreat();
-    this.#listener?.stopAccepting();
+    await this.#socket?.giveUp();
     await this.#connections.drain();
     await this.#connections.close(reason);
-    this.#options.finder.close();
-    this.#following.close();
+    this.#followed.close();
     await this.#pool.stop();
     await this.#audit?.close();
     await this.#dialIns.close();
     this.#guard.close();
-    this.#listener?.release();
+    this.#socket?.release();
   }
 
   /** Looks for the servers anew, and lets clients and servers follow what is different. */
-  async reload(everything = true): Promise<ReloadReport> {
-    const { finder } = this.#options;
-    await finder.refresh(everything);
-    const report = await this.#definitions.reload();
-    finder.settle(this.#definitions.dirs);
-    this.#follow(report);
-    this.#dialIns.refresh();
-    this.#pool.refresh();
-    return { ...report, faults: [...new Set([...finder.configFaults, ...report.faults])] };
+  reload(): Promise<ReloadReport> {
+    return this.#followed.reload(true);
   }
 
   #onDialIns(): void {
@@ -238,46 +167,9 @@ export class Daemon {
     this.#pool.refresh();
   }
 
-  /** What of its servers' tools may be used is known with them. */
-  async #find(dir: string): Promise<FoundServers> {
-    const found = await this.#options.finder.find(dir);
-    const { discovery, onToolChange } = this.#options.finder.config.config;
-    const settings = { toolRules: discovery.toolRules, onToolChange };
-    if (await this.#gates.prepare(settings, found.servers.values())) this.#pool.renewGates();
-    this.#tellFaults([...this.#definitions.faults, ...found.faults]);
-    return found;
-  }
-
-  #follow({ added, changed, removed, faults }: ReloadReport): void {
-    this.#tellFaults(faults);
-    if (added.length + changed.length + removed.length === 0) return;
-    const names = (list: readonly string[]): string => list.join(', ');
-    this.#options.logger.info('servers looked for anew', {
-      added: names(added),
-      changed: names(changed),
-      removed: names(removed),
-    });
-    this.#connections.serversChanged();
-  }
-
-  /** Each once for as long as it lasts. */
-  #tellFaults(faults: readonly string[]): void {
-    for (const fault of faults)
-      if (!this.#faults.has(fault)) this.#options.logger.warn('a file that servers are defined in', { fault });
-    this.#faults = new Set(faults);
-  }
-
-  async #reloadChanged(): Promise<void> {
-    try {
-      await this.reload(false);
-    } catch (error) {
-      this.#options.logger.error('servers could not be looked for anew', { error: messageOf(error) });
-    }
-  }
-
   /** The servers that there are for clients that work in `cwd`. */
   async serversFor(cwd: string | undefined): Promise<ServersHere> {
-    await this.#definitions.prepare(cwd);
+    await this.#followed.definitions.prepare(cwd);
     return new ServersHere(this.#pool, cwd);
   }
 
@@ -295,45 +187,23 @@ export class Daemon {
 
   /** Of all servers, also before the first client has come. */
   async status(): Promise<StatusReport> {
-    await this.#definitions.prepare(undefined);
-    const { pid, version, build, socketPath, finder, isAutostarted } = this.#options;
-    return {
-      pid,
-      version,
-      build,
-      autostarted: isAutostarted,
-      socketPath,
-      uptimeMs: Math.round(systemClock.now() - this.#startedMs),
-      clients: this.#connections.clients().length,
-      parked: this.#connections.parkedCount,
-      memory: this.#options.memory(),
-      instances: this.#pool.report(),
-      latencies: this.#meters.report(),
-      latencyBoundsMs: LATENCY_BOUNDS_MS,
-      dialledIn: this.#dialIns.report(),
-      counters: { ...this.#counters },
-      configFile: finder.config.file ?? null,
-      configFaults: finder.configFaults,
-      definitionFaults: this.#definitions.faults,
-      audit: this.#audit?.report() ?? null,
-    };
+    await this.#followed.definitions.prepare(undefined);
+    return statusReport({
+      options: this.#options,
+      startedMs: this.#startedMs,
+      isActivated: this.#socket?.isHandedOn === true,
+      connections: this.#connections,
+      pool: this.#pool,
+      meters: this.#meters,
+      dialIns: this.#dialIns,
+      counters: this.#counters,
+      definitions: this.#followed.definitions,
+      audit: this.#audit,
+    });
   }
 
   clients(): ClientReport[] {
-    return this.#connections.clients().map((session) => {
-      const { accepts = false, mailbox = false } = this.#agents.participants.describe(session) ?? {};
-      return {
-        clientId: session.clientId,
-        name: session.name,
-        version: session.version,
-        view: session.role === 'control' ? 'control' : (session.view?.name ?? ''),
-        state: this.#connections.isParked(session) ? 'parked' : session.state,
-        connectedAt: session.connectedAt.toISOString(),
-        inFlight: session.slots.size,
-        accepts,
-        mailbox,
-      };
-    });
+    return clientReports(this.#connections, this.#agents);
   }
 
   #makeAudit(): AuditLog | undefined {
@@ -348,7 +218,7 @@ export class Daemon {
     const counters = this.#counters;
     const clock = systemClock;
     return new ServerPool({
-      definitions: this.#definitions,
+      definitions: this.#followed.definitions,
       dialledIn: () => this.#dialIns.offered,
       defaultView: () => finder.config.config.view,
       gates: this.#gates,
@@ -404,7 +274,7 @@ export class Daemon {
   }
 }
 
-function originOf({ config: { file }, configFaults }: FinderPorts): string {
+function originOf({ config: { file }, configFaults }: DaemonOptions['finder']): string {
   const config = file === undefined ? 'There is no config file.' : `The config file is ${file}.`;
   const faults = configFaults.length === 0 ? '' : ` Not used: ${configFaults.join('; ')}.`;
   return `${config}${faults} mcp-bridge discover shows all that were found.`;

@@ -8,9 +8,9 @@ export interface IdleExitOptions {
   readonly idleMs: number;
   /** Whether anybody uses it now. */
   readonly isInUse: () => boolean;
-  /** Nobody shall find it any more; resolves when all who had found it are here. */
-  readonly retreat: () => Promise<void>;
-  /** Somebody had: it stays, and is to be found again. */
+  /** Nobody shall find it any more; resolves when all who had found it are here. False if it can be found still. */
+  readonly retreat: () => Promise<boolean>;
+  /** Somebody had, or still can: it stays, and is to be found again. */
   readonly comeBack: () => void;
   readonly leave: () => void;
 }
@@ -40,13 +40,13 @@ export class IdleExit {
     if (isInUse()) return this.used();
     if (this.#state !== 'looking' || clock.now() - this.#sinceMs < idleMs) return;
     this.#state = 'retreating';
-    void retreat().then(() => this.#decide());
+    void retreat().then((isHidden) => this.#decide(isHidden));
   }
 
-  #decide(): void {
+  #decide(isHidden: boolean): void {
     const { isInUse, comeBack, leave } = this.#options;
     if (this.#state !== 'retreating') return;
-    if (!isInUse()) {
+    if (isHidden && !isInUse()) {
       this.close();
       return leave();
     }

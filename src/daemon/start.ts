@@ -24,6 +24,8 @@ import { ServerFinder } from './server-finder.ts';
 export interface ServeOptions {
   readonly socketFlag: string | undefined;
   readonly configFile: string | undefined;
+  /** Where a config is looked for that is not named; undefined for the working directory. */
+  readonly configDir: string | undefined;
   readonly logLevel: LogLevel;
   readonly logFile: string | undefined;
   readonly version: string;
@@ -49,7 +51,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   refuseBelowBridge(process.env);
   const place: ConfigPlace = {
     named: options.configFile,
-    cwd: process.cwd(),
+    cwd: options.configDir ?? process.cwd(),
     homedir: homedir(),
     xdgConfigHome: process.env.XDG_CONFIG_HOME,
     runsPrograms: true,
@@ -85,6 +87,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     socketPath: path,
     activatedFd,
     config: loaded.config,
+    configDir: place.cwd,
     limits: withinDescriptors(loaded.config.limits, logger),
     finder,
     homedir: homedir(),

@@ -9,9 +9,12 @@ import { checkActivated } from './activated-socket.ts';
 import { LockFile, notedPid } from './lock-file.ts';
 import { statOf } from './owned-path.ts';
 import { inspectSocket, lockPathOf } from './socket-path.ts';
+import { fileFailure } from './whole-write.ts';
 
 /** Turns of the event loop without a new connection, after which none waits: each turn looks for one. */
 const QUIET_TURNS = 3;
+/** Where the socket stays, there is no end of those who come. */
+const MOST_TURNS = 100;
 
 /** With Node's default of 511, hundreds of 10,000 clients that come at once are turned away. */
 const BACKLOG = 4096;
@@ -30,7 +33,6 @@ export class Listener {
   readonly #onSocket: (socket: Socket) => void;
   #server: Server;
   #inode: number;
-  /** Whoever has bound it keeps it for the next daemon. */
   #isHandedOn: boolean;
   #accepted = 0;
 
@@ -55,6 +57,11 @@ export class Listener {
       lock.release();
       throw error;
     }
+  }
+
+  /** Whether somebody else has bound it, and keeps it for the next daemon. */
+  get isHandedOn(): boolean {
+    return this.#isHandedOn;
   }
 
   describe(holder: Readonly<Record<string, string | number>>): void {
@@ -86,15 +93,28 @@ export class Listener {
 
   /**
    * Removes the socket if it is still this daemon's; resolves when all who had connected to it have been handed over. The
-   * lock stays, so that no other daemon comes meanwhile, and heal() brings the socket back.
+   * lock stays, so that no other daemon comes meanwhile, and heal() brings the socket back. With why it could not be
+   * removed, if it could not; whoever comes then is handed over still.
    */
-  async retreat(): Promise<void> {
-    if (this.#isHandedOn) return; // who has not been handed over waits for the next daemon
-    if (this.#isOurs()) unlinkSync(this.path);
-    for (let quiet = 0; quiet < QUIET_TURNS; ) {
+  async retreat(): Promise<BridgeError | undefined> {
+    if (this.#isHandedOn) return undefined; // who has not been handed over waits for the next daemon
+    const failure = this.#remove();
+    let turns = failure === undefined ? Number.POSITIVE_INFINITY : MOST_TURNS;
+    for (let quiet = 0; quiet < QUIET_TURNS && turns > 0; turns--) {
       const before = this.#accepted;
       await new Promise(setImmediate);
       quiet = this.#accepted === before ? quiet + 1 : 0;
+    }
+    return failure;
+  }
+
+  #remove(): BridgeError | undefined {
+    try {
+      if (this.#isOurs()) unlinkSync(this.path);
+      return undefined;
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return undefined; // somebody else has just removed it
+      return fileFailure(`Cannot remove ${this.path}`, error, 'The next daemon of this path takes its place.');
     }
   }
 

@@ -62,6 +62,8 @@ export interface StatusReport {
   readonly build: string;
   /** Whether a client has started it, so that it ends when nobody uses it. */
   readonly autostarted: boolean;
+  /** Whether its socket was handed to it, by whoever starts the next daemon for it. */
+  readonly activated: boolean;
   readonly socketPath: string;
   readonly uptimeMs: number;
   readonly clients: number;
@@ -74,6 +76,9 @@ export interface StatusReport {
   readonly dialledIn: readonly DialledInReport[];
   readonly counters: Readonly<Record<string, number>>;
   readonly configFile: string | null;
+  /** Whether that file was named; else it was found, and would be again, from this directory on. */
+  readonly configNamed: boolean;
+  readonly configDir: string;
   readonly configFaults: readonly string[];
   /** What is wrong with the files that servers are looked for in. */
   readonly definitionFaults: readonly string[];

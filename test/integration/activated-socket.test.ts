@@ -66,6 +66,68 @@ test('clients that come before the daemon runs, and after it has ended, are serv
   await untilGone(next);
 });
 
+test('restart has whoever owns the socket start the next daemon, and all who come meanwhile are served', async () => {
+  const activated = await activator();
+  const [inode, where] = [inodeAt(activated.path), ['--mcp-bridge-socket', activated.path]];
+  const first = await RawClient.connect(activated.path);
+  const pid = await runningPid(activated);
+  await first.initialize();
+  const slow = first.callTool(1, 'slow', { ms: 300 });
+  const restarting = runCommand(['restart', ...where]);
+  const come: Promise<unknown>[] = [];
+  const coming = setInterval(() => come.push(served(activated.path)), 10);
+  const { code, stdout } = await restarting;
+  clearInterval(coming);
+  expect(await activated.says()).toBe('ended');
+  const next = await runningPid(activated);
+  expect([code, stdout]).toEqual([
+    0,
+    `mcp-bridge runs at ${activated.path} (pid ${next}, pid ${pid} before); its log is where its service logs\n`,
+  ]);
+  expect((await slow).error).toBeUndefined();
+  expect(come.length).toBeGreaterThan(10);
+  expect([...new Set(await Promise.all(come))]).toEqual(['served']);
+  expect(inodeAt(activated.path)).toBe(inode);
+  const status = await runCommand(['status', '--json', ...where]);
+  expect(JSON.parse(status.stdout)).toMatchObject({ pid: next, activated: true });
+  process.kill(next, 'SIGTERM');
+  await untilGone(next);
+});
+
+test('what its unit says of it, restart cannot change; nothing is ended then', async () => {
+  const activated = await activator();
+  const client = await RawClient.connect(activated.path);
+  const pid = await runningPid(activated);
+  await client.initialize();
+  const { code, stderr } = await runCommand(['restart', '--mcp-bridge-socket', activated.path, '--log-level', 'debug']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--log-level says nothing to the service')]);
+  expect((await client.callTool(1, 'echo', { text: 'x' })).error).toBeUndefined();
+  process.kill(pid, 'SIGTERM');
+  await untilGone(pid);
+});
+
+test('if nobody has the socket any more, restart starts the next daemon itself', async () => {
+  const activated = await activator();
+  const client = await RawClient.connect(activated.path);
+  const pid = await runningPid(activated);
+  await client.initialize();
+  activated.child.kill('SIGKILL');
+  const where = ['--mcp-bridge-socket', activated.path];
+  const { code, stdout } = await runCommand(['restart', ...where]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`pid ${pid} before); its log is /`)]);
+  expect(JSON.parse((await runCommand(['status', '--json', ...where])).stdout)).toMatchObject({ activated: false });
+  expect((await runCommand(['stop', ...where])).code).toBe(0);
+});
+
+/** What a client is told that has connected now. */
+async function served(path: string): Promise<unknown> {
+  const client = await RawClient.connect(path);
+  client.send({ jsonrpc: '2.0', id: 1, method: 'ping' });
+  const { error } = await client.next();
+  client.destroy();
+  return error === undefined ? 'served' : error.message;
+}
+
 test('a daemon that is killed leaves the socket to the next one', async () => {
   const activated = await activator();
   const first = await RawClient.connect(activated.path);
@@ -113,7 +175,7 @@ test('a socket at another path than the one that is meant is refused', async () 
 });
 
 /** Runs `serve` with this as descriptor 3, and the variables that say so. */
-function served(fd: number, path: string, variables = 'LISTEN_PID=$$ LISTEN_FDS=1'): Promise<string> {
+function runServe(fd: number, path: string, variables = 'LISTEN_PID=$$ LISTEN_FDS=1'): Promise<string> {
   const script = `${variables} exec "$0" "$@"`;
   const args = ['-c', script, process.execPath, PROGRAM, 'serve', '--mcp-bridge-socket', path];
   const child = spawn('/bin/sh', args, { stdio: ['ignore', 'ignore', 'pipe', fd] });
@@ -131,12 +193,12 @@ test('what is no listening socket is refused, and what is meant for another proc
   const dir = temporaryDir();
   const path = join(dir, 'b.sock');
   const file = openSync('/dev/null', 'r');
-  expect(await served(file, path)).toContain('Descriptor 3 was handed to the daemon, and is no socket');
-  expect(await served(file, path, 'LISTEN_PID=$$ LISTEN_FDS=2')).toContain('2 sockets were handed to the daemon');
-  expect(await served(file, path, 'LISTEN_PID=1 LISTEN_FDS=1')).toContain(`listening on ${path}`);
+  expect(await runServe(file, path)).toContain('Descriptor 3 was handed to the daemon, and is no socket');
+  expect(await runServe(file, path, 'LISTEN_PID=$$ LISTEN_FDS=2')).toContain('2 sockets were handed to the daemon');
+  expect(await runServe(file, path, 'LISTEN_PID=1 LISTEN_FDS=1')).toContain(`listening on ${path}`);
   const other = createServer().listen(join(dir, 'other.sock'));
   onTestFinished(() => void other.close());
   await new Promise((resolve) => other.once('listening', resolve));
   const { fd } = (other as unknown as { _handle: { fd: number } })._handle;
-  expect(await served(fd, path)).toContain(`is not at ${path}`);
+  expect(await runServe(fd, path)).toContain(`is not at ${path}`);
 });

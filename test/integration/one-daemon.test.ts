@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RawClient } from '../support/raw-client.ts';
-import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
 const CONFIG = { mcpServers: { fixture: fixtureServer() } };
 const isRoot = process.getuid?.() === 0;
@@ -40,6 +40,41 @@ test('after kill -9 the next one takes the path over at once', async () => {
   const next = await TestDaemon.start(CONFIG, { dir: daemon.dir });
   await next.client();
   await next.stop();
+});
+
+/** A command under which root is refused what the permissions of files refuse. */
+const AS_ANYBODY = isRoot ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
+
+test('a daemon that cannot remove its socket answers what it was asked, ends its servers, and says so', async () => {
+  const daemon = await TestDaemon.start(CONFIG, { under: AS_ANYBODY });
+  const client = await daemon.client();
+  const [instance] = (await daemon.status()).instances;
+  const answer = client.callTool(1, 'slow', { ms: 500 });
+  await daemon.until(({ instances }) => instances.some(({ calls }) => calls > 0));
+  chmodSync(daemon.dir, 0o500);
+  daemon.kill('SIGTERM');
+  expect(await daemon.exited).toEqual({ code: 0, signal: null });
+  chmodSync(daemon.dir, 0o700);
+  expect((await answer).error).toBeUndefined();
+  await untilGone(Number(instance?.pid));
+  expect(daemon.log).toContain(`Cannot remove ${daemon.path}: permission denied`);
+  expect(daemon.log).toContain('"message":"stopped"');
+  expect(existsSync(daemon.path)).toBe(true);
+  const next = await TestDaemon.start(CONFIG, { dir: daemon.dir });
+  await next.client();
+  await next.stop();
+});
+
+test('a daemon that cannot remove its socket does not end for want of clients: no other could take its place', async () => {
+  const daemon = await TestDaemon.start(
+    { ...CONFIG, daemon: { idleExitMs: 50 } },
+    { under: AS_ANYBODY, args: ['--autostarted'] },
+  );
+  chmodSync(daemon.dir, 0o500);
+  await daemon.untilLogged('the socket stays behind');
+  expect((await (await daemon.client()).callTool(1, 'echo', { text: 'x' })).error).toBeUndefined();
+  chmodSync(daemon.dir, 0o700);
+  await daemon.stop();
 });
 
 test('of twelve that start at once on a stale socket one becomes the daemon, again and again', async () => {

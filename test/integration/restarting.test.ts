@@ -1,7 +1,7 @@
 // Daemons that make room for another one while clients call, and daemons that end because nobody uses them.
 
 import { execFile } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
@@ -139,14 +139,57 @@ describe('restart', () => {
     expect((await status()).pid).toBe(after.pid);
   });
 
-  test('goes on without a config that was found and has been deleted, and says so', async () => {
-    writeConfig({ mcpServers: { fixture: fixtureServer() } });
-    await run('start');
+  test('does not go on without a config that was named: what it keeps out would come in', async () => {
+    const config = join(dir, 'elsewhere.json');
+    writeFileSync(config, JSON.stringify({ mcpServers: { fixture: fixtureServer() } }));
+    await run('start', '--config', 'elsewhere.json');
     const before = await status();
-    expect(before.configFile).toBe(join(dir, 'mcp-bridge.config.json'));
-    rmSync(join(dir, 'mcp-bridge.config.json'));
-    expect(await run('restart')).toMatchObject({ code: 0, stderr: expect.stringContaining('is gone') });
-    expect(await status()).toMatchObject({ configFile: null });
+    expect(before).toMatchObject({ configFile: config, configNamed: true });
+    rmSync(config);
+    writeConfig({ mcpServers: {} });
+    expect(await run('restart')).toMatchObject({ code: 1, stderr: expect.stringContaining(`${config}, which`) });
+    expect(await status()).toMatchObject({ pid: before.pid, configFile: config });
+    expect(await run('restart', '--config', 'mcp-bridge.config.json')).toMatchObject({ code: 0, stderr: '' });
+    expect(await status()).toMatchObject({ configFile: join(dir, 'mcp-bridge.config.json'), configNamed: true });
+  });
+
+  test('finds a config anew that was found, where the daemon was started: another one, none, or one that has come', async () => {
+    const found = join(dir, 'mcp-bridge.config.json');
+    const other = tempDir();
+    const fromElsewhere = (...args: string[]) => runCommand(args, { env, cwd: other });
+    writeFileSync(join(other, 'mcp-bridge.config.json'), JSON.stringify({ mcpServers: {} }));
+    await run('start');
+    expect(await status()).toMatchObject({ configFile: null, configNamed: false, configDir: dir });
+    writeConfig({ mcpServers: { fixture: fixtureServer() } });
+    expect(await fromElsewhere('restart')).toMatchObject({ code: 0, stderr: '' });
+    expect(await status()).toMatchObject({ configFile: found, configNamed: false, configDir: dir });
+    rmSync(found);
+    writeFileSync(`${found}c`, '{ "mcpServers": {} } // the same with comments');
+    expect(await fromElsewhere('restart')).toMatchObject({ code: 0, stderr: '' });
+    expect(await status()).toMatchObject({ configFile: `${found}c`, configNamed: false });
+    rmSync(`${found}c`);
+    expect(await fromElsewhere('restart')).toMatchObject({ code: 0, stderr: '' });
+    const last = await status();
+    expect(last).toMatchObject({ configFile: null, configNamed: false, configDir: dir });
+    writeFileSync(found, '{');
+    expect(await fromElsewhere('restart')).toMatchObject({ code: 1, stderr: expect.stringContaining(found) });
+    expect((await status()).pid).toBe(last.pid);
+  });
+
+  test("a daemon that a client has started finds its user's config anew, and no directory's", async () => {
+    const [project, ofUser] = [tempDir(), join(dir, 'mcp-bridge', 'config.json')];
+    mkdirSync(dirname(ofUser));
+    writeFileSync(ofUser, JSON.stringify({ mcpServers: {} }));
+    writeFileSync(
+      join(project, 'mcp-bridge.config.json'),
+      JSON.stringify({ mcpServers: { fixture: fixtureServer() } }),
+    );
+    const inProject = (...args: string[]) => runCommand(args, { env, cwd: project });
+    expect((await inProject('tools')).code).toBe(0);
+    expect(await status()).toMatchObject({ autostarted: true, configFile: ofUser, configNamed: false, configDir: dir });
+    rmSync(ofUser);
+    expect(await inProject('restart')).toMatchObject({ code: 0, stderr: '' });
+    expect(await status()).toMatchObject({ autostarted: true, configFile: null, configDir: dir });
   });
 
   test('starts a daemon where none runs; upgrade does not, and leaves one of its own build alone', async () => {

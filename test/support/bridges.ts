@@ -26,6 +26,7 @@ const inMemory: OpenBridge = (file) => {
   const daemon = new Daemon({
     socketPath: 'none',
     config,
+    configDir: '/',
     limits: config.limits,
     finder: {
       config: { ...NO_CONFIG, config },

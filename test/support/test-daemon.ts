@@ -104,7 +104,7 @@ export class TestDaemon {
   /** Starts one and waits until it accepts. Without a config the bridge runs on its defaults. */
   static async start(
     config?: object,
-    options: { env?: object; args?: string[]; dir?: string; descriptors?: number } = {},
+    options: { env?: object; args?: string[]; dir?: string; descriptors?: number; under?: readonly string[] } = {},
   ): Promise<TestDaemon> {
     const dir = options.dir ?? tempDir();
     const path = join(dir, 'b.sock');
@@ -115,7 +115,7 @@ export class TestDaemon {
     }
     const [program, ...programArgs] =
       options.descriptors === undefined
-        ? [process.execPath, ...args]
+        ? [...(options.under ?? []), process.execPath, ...args]
         : ['/bin/sh', '-c', `ulimit -n ${options.descriptors}; exec "$0" "$@"`, process.execPath, ...args];
     const child = spawn(program as string, programArgs, {
       cwd: dir,

@@ -16,7 +16,7 @@ const RUNS = {
 const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0 };
 
 function shown(more: Partial<StatusReport>): string[] {
-  const program = { version: '1.2.3', build: '1.2.3+1', autostarted: false };
+  const program = { version: '1.2.3', build: '1.2.3+1', autostarted: false, activated: false };
   const report = {
     ...program,
     parked: 0,
@@ -30,7 +30,15 @@ function shown(more: Partial<StatusReport>): string[] {
     latencies: [],
     latencyBoundsMs: [],
   };
-  const nothing = { instances: [], configFile: '/c.json', configFaults: [], definitionFaults: [], audit: null };
+  const nothing = {
+    instances: [],
+    configFile: '/c.json',
+    configNamed: true,
+    configDir: '/',
+    configFaults: [],
+    definitionFaults: [],
+    audit: null,
+  };
   return statusText({ ...report, ...nothing, ...more })
     .trimEnd()
     .split('\n');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { IdleExit } from '../../../src/daemon/idle-exit.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-function watching(comesAtLast = false) {
+function watching(comesAtLast = false, canHide = true) {
   const clock = new FakeClock();
   const users = { count: 0 };
   const seen: string[] = [];
@@ -13,11 +13,11 @@ function watching(comesAtLast = false) {
     retreat: () => {
       seen.push('retreats');
       if (comesAtLast) users.count++;
-      return Promise.resolve();
+      return Promise.resolve(canHide);
     },
     comeBack: () => {
       seen.push('is back');
-      users.count--;
+      if (comesAtLast) users.count--;
     },
     leave: () => void seen.push('leaves'),
   });
@@ -48,6 +48,15 @@ describe('a daemon that nobody uses', () => {
     expect(seen).toEqual([]);
     clock.advance(2_000);
     expect(seen).toEqual(['retreats']);
+  });
+
+  test('stays if it can be found still, and tries again later', async () => {
+    const { clock, seen } = watching(false, false);
+    clock.advance(10_000);
+    await settle();
+    clock.advance(10_000);
+    await settle();
+    expect(seen).toEqual(['retreats', 'is back', 'retreats', 'is back']);
   });
 
   test('stays if somebody comes at the last moment, and tries again later', async () => {

@@ -1,0 +1,103 @@
+// The servers that there are for each directory, and what is different about them after a change. What goes by them is
+// told; what is wrong with the files that they stand in is logged, each fault once for as long as it lasts.
+
+import { messageOf } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import type { ReloadReport } from '../wire/control-report.ts';
+import { Definitions, type DefinitionsOptions, type FoundServers } from './definitions.ts';
+import { PacedTask } from './paced-task.ts';
+import type { ServerFinder } from './server-finder.ts';
+import type { ToolGates } from './tool-gates.ts';
+
+/** What is asked of the finder. */
+export type FinderPorts = Pick<
+  ServerFinder,
+  'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'settle' | 'close'
+>;
+
+export interface FollowedServersOptions extends Pick<DefinitionsOptions, 'home' | 'dirsInUse'> {
+  readonly finder: FinderPorts;
+  readonly gates: ToolGates;
+  /** Other tools than before may be used. */
+  readonly gatesChanged: () => void;
+  /** There are other servers than before. */
+  readonly changed: () => void;
+  /** All was looked for anew, whatever has come of it. */
+  readonly refreshed: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class FollowedServers {
+  readonly definitions: Definitions;
+  readonly #options: FollowedServersOptions;
+  readonly #following: PacedTask;
+  #faults: ReadonlySet<string> = new Set();
+
+  constructor(options: FollowedServersOptions) {
+    this.#options = options;
+    const { finder, home, dirsInUse, clock } = options;
+    this.definitions = new Definitions({
+      find: (dir) => this.#find(dir),
+      home,
+      leave: (dir) => finder.leave(dir),
+      dirsInUse,
+    });
+    this.#following = new PacedTask({ clock, run: () => this.#reloadChanged() });
+    finder.watch(() => this.#following.ask());
+  }
+
+  /** Looks for the servers anew, and lets clients and servers follow what is different. */
+  async reload(everything: boolean): Promise<ReloadReport> {
+    const { finder, refreshed } = this.#options;
+    await finder.refresh(everything);
+    const report = await this.definitions.reload();
+    finder.settle(this.definitions.dirs);
+    this.#follow(report);
+    refreshed();
+    return { ...report, faults: [...new Set([...finder.configFaults, ...report.faults])] };
+  }
+
+  close(): void {
+    this.#options.finder.close();
+    this.#following.close();
+  }
+
+  /** What of its servers' tools may be used is known with them. */
+  async #find(dir: string): Promise<FoundServers> {
+    const { finder, gates, gatesChanged } = this.#options;
+    const found = await finder.find(dir);
+    const { discovery, onToolChange } = finder.config.config;
+    const settings = { toolRules: discovery.toolRules, onToolChange };
+    if (await gates.prepare(settings, found.servers.values())) gatesChanged();
+    this.#tellFaults([...this.definitions.faults, ...found.faults]);
+    return found;
+  }
+
+  #follow({ added, changed, removed, faults }: ReloadReport): void {
+    this.#tellFaults(faults);
+    if (added.length + changed.length + removed.length === 0) return;
+    const names = (list: readonly string[]): string => list.join(', ');
+    this.#options.logger.info('servers looked for anew', {
+      added: names(added),
+      changed: names(changed),
+      removed: names(removed),
+    });
+    this.#options.changed();
+  }
+
+  #tellFaults(faults: readonly string[]): void {
+    for (const fault of faults)
+      if (!this.#faults.has(fault)) this.#options.logger.warn('a file that servers are defined in', { fault });
+    this.#faults = new Set(faults);
+  }
+
+  async #reloadChanged(): Promise<void> {
+    try {
+      await this.reload(false);
+    } catch (error) {
+      this.#options.logger.error('servers could not be looked for anew', { error: messageOf(error) });
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// What the daemon says of itself and of its clients, for the verbs that ask.
+
+import type { Agents } from '../core/agents/agents.ts';
+import { type CallMeters, LATENCY_BOUNDS_MS } from '../core/call-meter.ts';
+import type { ConnectionManager } from '../core/connection-manager.ts';
+import type { Counters } from '../core/counters.ts';
+import { systemClock } from '../util/clock.ts';
+import type { ClientReport, StatusReport } from '../wire/control-report.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { DaemonOptions } from './daemon-options.ts';
+import type { Definitions } from './definitions.ts';
+import type { DialIns } from './dial-ins.ts';
+import type { ServerPool } from './server-pool.ts';
+
+export interface Reported {
+  readonly options: DaemonOptions;
+  readonly startedMs: number;
+  /** Whether its socket is somebody else's, who starts the next daemon for it. */
+  readonly isActivated: boolean;
+  readonly connections: ConnectionManager;
+  readonly pool: ServerPool;
+  readonly meters: CallMeters;
+  readonly dialIns: DialIns;
+  readonly counters: Counters;
+  readonly definitions: Definitions;
+  readonly audit: AuditLog | undefined;
+}
+
+export function statusReport(of: Reported): StatusReport {
+  const { pid, version, build, socketPath, finder, isAutostarted } = of.options;
+  return {
+    pid,
+    version,
+    build,
+    autostarted: isAutostarted,
+    activated: of.isActivated,
+    socketPath,
+    uptimeMs: Math.round(systemClock.now() - of.startedMs),
+    clients: of.connections.clients().length,
+    parked: of.connections.parkedCount,
+    memory: of.options.memory(),
+    instances: of.pool.report(),
+    latencies: of.meters.report(),
+    latencyBoundsMs: LATENCY_BOUNDS_MS,
+    dialledIn: of.dialIns.report(),
+    counters: { ...of.counters },
+    configFile: finder.config.file ?? null,
+    configNamed: finder.config.origin === 'named',
+    configDir: of.options.configDir,
+    configFaults: finder.configFaults,
+    definitionFaults: of.definitions.faults,
+    audit: of.audit?.report() ?? null,
+  };
+}
+
+export function clientReports(connections: ConnectionManager, agents: Agents): ClientReport[] {
+  return connections.clients().map((session) => {
+    const { accepts = false, mailbox = false } = agents.participants.describe(session) ?? {};
+    return {
+      clientId: session.clientId,
+      name: session.name,
+      version: session.version,
+      view: session.role === 'control' ? 'control' : (session.view?.name ?? ''),
+      state: connections.isParked(session) ? 'parked' : session.state,
+      connectedAt: session.connectedAt.toISOString(),
+      inFlight: session.slots.size,
+      accepts,
+      mailbox,
+    };
+  });
+}
