@@ -107,7 +107,7 @@ export class AgentView implements View, SlotOwner {
     const waitS = numberOf(args, 'wait', { least: 0, most: LONGEST_WAIT_S, otherwise: 0 });
     const { mailbox } = self;
     if (mailbox === undefined || mailbox.size > 0 || waitS === 0) return this.#say(slot, this.#lettersFor(self, most));
-    const stop = mailbox.whenFilled(() => this.#endWait(slot));
+    const stop = mailbox.whenFilled(() => this.#endWaitIfThere(slot));
     this.#waiting.set(slot, { untilMs: this.#context.clock.now() + waitS * 1000, most, stop });
   }
 
@@ -117,10 +117,15 @@ export class AgentView implements View, SlotOwner {
     return { ...(messages.length > 0 && { note: NOTE }), messages, left: mailbox?.size ?? 0 };
   }
 
+  /** To a client that is away nothing is given that the next daemon could give it still. */
+  #endWaitIfThere(slot: Slot): void {
+    if (!this.#session.isAway) this.#endWait(slot);
+  }
+
   #endWait(slot: Slot): void {
     const most = this.#stopWaiting(slot) ?? FEW_READ;
     const self = this.#context.agents.participants.find(this.#session);
-    if (self !== undefined) this.#say(slot, this.#lettersFor(self, most));
+    if (self !== undefined) this.#say(slot, this.#lettersFor(self, this.#session.isAway ? 0 : most));
   }
 
   #stopWaiting(slot: Slot): number | undefined {
@@ -141,7 +146,10 @@ export class AgentView implements View, SlotOwner {
 
   checkTime(slot: Slot, nowMs: number): void {
     const waiting = this.#waiting.get(slot);
-    if (waiting !== undefined && nowMs >= waiting.untilMs) this.#endWait(slot);
+    if (waiting === undefined) return;
+    const hasLetters = (this.#context.agents.participants.find(this.#session)?.mailbox?.size ?? 0) > 0;
+    if (nowMs >= waiting.untilMs) this.#endWait(slot);
+    else if (hasLetters) this.#endWaitIfThere(slot); // they came while it was away
   }
 
   // --- the rest is the view's within ---

@@ -28,6 +28,7 @@ import type { DaemonOptions } from './daemon-options.ts';
 import { DialIns } from './dial-ins.ts';
 import { FollowedServers } from './followed-servers.ts';
 import { KeptSocket } from './kept-socket.ts';
+import type { LettersFile } from './letters-file.ts';
 import { clientReports, statusReport } from './reports.ts';
 import { ServerPool } from './server-pool.ts';
 import { ServersHere } from './servers-here.ts';
@@ -52,6 +53,7 @@ export class Daemon {
   readonly #agents: Agents;
   readonly #connections: ConnectionManager;
   #socket: KeptSocket | undefined;
+  #letters: LettersFile | undefined;
   #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
@@ -115,6 +117,7 @@ export class Daemon {
   async listen(): Promise<void> {
     const { socketPath, activatedFd, pid, version, build, logger } = this.#options;
     await this.#audit?.open();
+    this.#letters = await this.#lettersFile();
     this.#socket = await KeptSocket.open({
       path: socketPath,
       activatedFd,
@@ -123,7 +126,17 @@ export class Daemon {
       clock: systemClock,
       logger,
     });
+    const letters = this.#letters?.takeIn(); // before anybody can have come
+    if (letters !== undefined) this.#agents.takeIn(letters);
     this.#endWhenIdle(this.#socket);
+  }
+
+  /** Comes in only where there are letters. */
+  async #lettersFile(): Promise<LettersFile | undefined> {
+    const { config, lettersFile: path, logger } = this.#options;
+    if (!config.agents.isEnabled || path === undefined) return undefined;
+    const { LettersFile: File } = await import('./letters-file.ts');
+    return new File(path, logger);
   }
 
   #endWhenIdle(socket: KeptSocket): void {
@@ -148,7 +161,10 @@ export class Daemon {
   async stop(reason: LeavingReason = 'stop'): Promise<void> {
     await this.#socket?.giveUp();
     await this.#connections.drain();
-    await this.#connections.close(reason);
+    const letters = this.#agents.leaveBehind();
+    const closed = this.#connections.close(reason); // in one go: nobody reads any of them in between
+    this.#letters?.keep(letters);
+    await closed;
     this.#followed.close();
     await this.#pool.stop();
     await this.#audit?.close();

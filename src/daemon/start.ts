@@ -1,5 +1,6 @@
 // `serve`: reads the settings, runs a daemon in this process, and ends it on a signal.
 
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -95,6 +96,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     cwd: process.cwd(),
     catalogDir: loaded.config.cache.isKept ? catalogDir(process.env.XDG_CACHE_HOME) : undefined,
     seenToolsDir: join(stateDir(process.env), 'seen-tools'),
+    lettersFile: lettersFileOf(stateDir(process.env), path),
     auditFile: join(stateDir(process.env), 'audit.jsonl'),
     logger,
     version: options.version,
@@ -124,6 +126,12 @@ export async function serve(options: ServeOptions): Promise<void> {
   await unregistered;
   logger.info('stopped');
   sink?.close();
+}
+
+/** One for each socket. */
+function lettersFileOf(dir: string, path: string): string {
+  const name = createHash('sha256').update(path).digest('hex').slice(0, 16);
+  return join(dir, `letters-${name}.json`);
 }
 
 function catalogDir(xdgCacheHome: string | undefined): string {

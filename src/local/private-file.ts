@@ -14,13 +14,15 @@ const APPEND =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | (constants.O_NONBLOCK ?? 0);
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Undefined if there is none. */
-export function readPrivate(path: string): string | undefined {
+/** Undefined if there is none. One that is larger than `mostBytes` is not read. */
+export function readPrivate(path: string, mostBytes = Number.POSITIVE_INFINITY): string | undefined {
   if (!isOurs(path)) return undefined;
   return tryingFile(`Cannot read ${path}`, () => {
     const fd = openSync(path, READ);
     try {
-      refuseUnless(isPrivateFile(fstatSync(fd)), path); // what was looked at may have been replaced meanwhile
+      const stat = fstatSync(fd);
+      refuseUnless(isPrivateFile(stat), path); // what was looked at may have been replaced meanwhile
+      if (stat.size > mostBytes) throw tooLarge(path, stat.size, mostBytes);
       return readFileSync(fd, 'utf8');
     } finally {
       closeSync(fd);
@@ -45,7 +47,10 @@ export function writePrivate(path: string, text: string): void {
 /** Whether there was one. */
 export function removePrivate(path: string): boolean {
   if (!isOurs(path)) return false;
-  tryingFile(`Cannot remove ${path}`, () => rmSync(path));
+  tryingFile(`Cannot remove ${path}`, () => {
+    rmSync(path);
+    syncDir(dirname(path));
+  });
   return true;
 }
 
@@ -85,6 +90,12 @@ const isPrivateFile = (stat: Stats): boolean => stat.isFile() && isPrivate(stat)
 function refuseUnless(holds: boolean, path: string): void {
   if (holds) return;
   throw new BridgeError('FILE_UNUSABLE', `${path} is not this user's alone, or is a link`, {
+    hint: 'Look at it, and remove it.',
+  });
+}
+
+function tooLarge(path: string, bytes: number, mostBytes: number): BridgeError {
+  return new BridgeError('FILE_UNUSABLE', `${path} has ${bytes} bytes, and may have ${mostBytes}`, {
     hint: 'Look at it, and remove it.',
   });
 }

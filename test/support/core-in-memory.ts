@@ -470,6 +470,7 @@ export class CoreInMemory {
   readonly counters = new Counters();
   readonly limits: Limits;
   readonly manager: ConnectionManager;
+  readonly agents: Agents;
   #servers: ReadonlyMap<string, TestServer>;
   readonly #makeServer: (name: string) => TestServer;
   readonly #turn: FlushTurn;
@@ -501,6 +502,7 @@ export class CoreInMemory {
       clock,
       date: () => new Date(clock.now()),
     });
+    this.agents = agents;
     this.manager = new ConnectionManager({
       limits,
       counters,

@@ -20,6 +20,7 @@ import { Delivery } from './delivery.ts';
 import { type LetterDraft, letterIn } from './letter-draft.ts';
 import type { Participant } from './participant.ts';
 import { Participants } from './participants.ts';
+import { type KeptLetters, UnclaimedLetters } from './unclaimed-letters.ts';
 
 export interface AgentsOptions {
   readonly settings: AgentSettings;
@@ -34,11 +35,14 @@ export class Agents {
   readonly #options: AgentsOptions;
   readonly participants: Participants;
   readonly #admission: Admission;
+  readonly #unclaimed = new UnclaimedLetters();
   #written = 0;
 
   constructor(options: AgentsOptions) {
     this.#options = options;
-    this.participants = new Participants(options.settings, options.clock);
+    this.participants = new Participants(options.settings, options.clock, (id) =>
+      this.#unclaimed.claim(id, this.#nowMs),
+    );
     this.#admission = new Admission({ ...options, participants: this.participants });
   }
 
@@ -132,6 +136,25 @@ export class Agents {
       });
     this.#options.counters.letters++;
     return { id, to };
+  }
+
+  /** Letters that the daemon before has left. */
+  takeIn({ written, mailboxes }: KeptLetters): void {
+    this.#written = Math.max(this.#written, written);
+    this.#unclaimed.add(mailboxes);
+  }
+
+  /** What the next daemon is to take in. */
+  leaveBehind(): KeptLetters {
+    const sinceMs = this.#nowMs;
+    const unread = this.participants.unread().map((mailbox) => ({ ...mailbox, sinceMs }));
+    const ids = new Set(unread.map(({ clientId }) => clientId));
+    const unclaimed = this.#unclaimed.all(sinceMs).filter(({ clientId }) => !ids.has(clientId));
+    return { written: this.#written, mailboxes: [...unread, ...unclaimed] };
+  }
+
+  get #nowMs(): number {
+    return this.#options.date().getTime();
   }
 }
 

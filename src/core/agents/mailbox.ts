@@ -40,11 +40,25 @@ export class Mailbox {
     const bytes = weightOf(letter);
     const { maxMessages, maxBytes } = this.#limits;
     if (this.#letters.length >= maxMessages || this.#bytes + bytes > maxBytes) return false;
-    this.#letters.push(letter);
-    this.#bytes += bytes;
+    this.#add(letter);
     const [first] = this.#waiting;
     first?.();
     return true;
+  }
+
+  /** Takes back what another daemon has taken in, also beyond what it holds: that was promised already. */
+  restore(letters: readonly Letter[]): void {
+    for (const letter of letters) this.#add(letter);
+  }
+
+  /** Everything that was not read; it stays. */
+  letters(): readonly Letter[] {
+    return this.#letters;
+  }
+
+  #add(letter: Letter): void {
+    this.#letters.push(letter);
+    this.#bytes += weightOf(letter);
   }
 
   /** The oldest first; they are gone from it. */

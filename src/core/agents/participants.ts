@@ -5,6 +5,7 @@ import type { Session } from '../session.ts';
 import type { Accepted } from './acceptance.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import { invalidParams } from './invalid-params.ts';
+import type { Letter } from './mailbox.ts';
 import { type MayTalk, pairPolicy } from './pair-policy.ts';
 import { Participant, type ParticipantReport } from './participant.ts';
 
@@ -13,18 +14,23 @@ const MOST_OF_A_PAGE = 1000;
 /** So many ids are compared with one that does not exist. */
 const MOST_COMPARED = 1000;
 
+/** The letters that have waited for a client of this id; they are its own from here on. */
+type ClaimLetters = (clientId: string) => readonly Letter[];
+
 export class Participants {
   readonly #settings: AgentSettings;
   readonly #clock: Clock;
+  readonly #claim: ClaimLetters;
   /** Whether one client, by its id, may speak to another. */
   readonly mayTalk: MayTalk;
   /** By their ids, in the order in which they came. */
   readonly #byId = new Map<string, Participant>();
   #joined = 0;
 
-  constructor(settings: AgentSettings, clock: Clock) {
+  constructor(settings: AgentSettings, clock: Clock, claim: ClaimLetters) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#claim = claim;
     this.mayTalk = pairPolicy(settings.policy);
   }
 
@@ -34,7 +40,9 @@ export class Participants {
     const hasMailbox = settings.isEnabled && accepted !== false && session.view?.isTransparent === false;
     const number = ++this.#joined;
     const of = { number, accepted, hasMailbox, settings, nowMs: this.#clock.now() };
-    this.#byId.set(session.clientId, new Participant(session, of));
+    const participant = new Participant(session, of);
+    this.#byId.set(session.clientId, participant);
+    participant.mailbox?.restore(this.#claim(session.clientId));
   }
 
   leave(session: Session): void {
@@ -96,6 +104,13 @@ export class Participants {
       if (other !== asker && this.#maySee(asker, other)) ids.push(other.id);
     }
     return ids;
+  }
+
+  /** What nobody has read. */
+  unread(): { readonly clientId: string; readonly letters: readonly Letter[] }[] {
+    return [...this.#byId.values()].flatMap(({ id, mailbox }) =>
+      mailbox === undefined || mailbox.size === 0 ? [] : { clientId: id, letters: [...mailbox.letters()] },
+    );
   }
 
   /** The daemon is about to go: who waits for a letter is told that there is none. */

@@ -6,6 +6,7 @@ import { AGENT_TOOLS, DISCOVER_TOOL_LIST } from '../../../../src/catalog/agent-t
 import { META_TOOL_LIST } from '../../../../src/catalog/meta-tools.ts';
 import type { AgentSettings } from '../../../../src/core/agents/agent-settings.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../../support/core-in-memory.ts';
+import { ResumingClient, wireInMemory } from '../../../support/resuming-client.ts';
 
 const VIEWS = ['all', 'discover'] as const;
 
@@ -220,4 +221,27 @@ test('any client may post a letter, also one that has no mailbox', async () => {
 test('the three tools cost an agent at most 160 tokens, and all eight at most 450', () => {
   expect(countTokens(DISCOVER_TOOL_LIST) - countTokens(META_TOOL_LIST)).toBeLessThanOrEqual(160);
   expect(countTokens(DISCOVER_TOOL_LIST)).toBeLessThanOrEqual(450);
+});
+
+test('a client that is away while a letter comes is given it when it is back, and not before', async () => {
+  const { core, a } = await agents('all');
+  const client = await ResumingClient.ready(wireInMemory(core), {
+    'mcp-bridge/clientId': 'c',
+    'mcp-bridge/view': 'all',
+  });
+  client.call('long', 'read_messages', { wait: 20 });
+  client.call('short', 'read_messages', { wait: 5 });
+  await core.settle();
+  client.drop();
+  await core.settle();
+  await a.call('send_message', { to: 'c', text: 'Are you there?' });
+  await core.pass(8_000);
+  expect(core.agents.leaveBehind().mailboxes).toMatchObject([{ clientId: 'c', letters: [{ text: 'Are you there?' }] }]);
+  await client.resume(wireInMemory(core));
+  await core.pass(1_000);
+  client.take();
+  const answers = client.messages.filter(({ method }) => method === undefined);
+  expect(answers.map(({ id }) => id)).toEqual(['short', 'long']);
+  expect(told(answers[0])).toEqual({ messages: [], left: 1 });
+  expect(told(answers[1])).toMatchObject({ messages: [{ text: 'Are you there?' }], left: 0 });
 });

@@ -1,0 +1,147 @@
+// Letters over the end of a real daemon: by `restart`, by `stop` and a later start, by kill -9, and on a disk that refuses.
+
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as passTime } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { RawClient } from '../support/raw-client.ts';
+import { ResumingClient, wireOverSocket } from '../support/resuming-client.ts';
+import { runCommand, tempDir, untilGone } from '../support/test-daemon.ts';
+
+let dir: string;
+let path: string;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  dir = tempDir();
+  path = join(dir, 'b.sock');
+  env = { MCP_BRIDGE_SOCKET: path, HOME: dir, XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, XDG_CACHE_HOME: dir };
+  writeFileSync(join(dir, 'config.json'), JSON.stringify({ mcpServers: {}, agents: { enabled: true } }));
+  expect((await run('start', '--config', 'config.json', '--log-level', 'debug')).code).toBe(0);
+});
+afterEach(async () => {
+  await run('stop');
+});
+
+const run = (...args: string[]) => runCommand(args, { env, cwd: dir });
+const pidNow = async (): Promise<number> => (JSON.parse((await run('status', '--json')).stdout) as { pid: number }).pid;
+const keptFiles = (): string[] => readdirSync(join(dir, 'mcp-bridge')).filter((name) => name.startsWith('letters-'));
+const log = (): string => readFileSync(join(dir, 'mcp-bridge', 'daemon.log'), 'utf8');
+const META = { 'mcp-bridge/view': 'discover' };
+
+async function agent(clientId: string): Promise<RawClient> {
+  const client = await RawClient.connect(path);
+  await client.initialize({ ...META, 'mcp-bridge/clientId': clientId });
+  return client;
+}
+
+async function write(to: string, ...texts: string[]): Promise<void> {
+  for (const text of texts) expect(await run('send', to, '--message', text)).toMatchObject({ code: 0 });
+}
+
+interface Told {
+  readonly messages: { readonly id: string; readonly text: string; readonly from: string }[];
+  readonly left: number;
+}
+
+async function read(client: RawClient, limit = 20): Promise<Told> {
+  const { result } = await client.callTool(`read-${Math.random()}`, 'read_messages', { limit });
+  const [content] = (result?.content ?? []) as { text: string }[];
+  return JSON.parse(content?.text ?? '') as Told;
+}
+const textsOf = ({ messages }: Told): string[] => messages.map(({ text }) => text);
+
+test('what was not read is there after a restart, also after two, once and in its order; numbers go on', async () => {
+  const [a, b] = [await agent('a'), await agent('b')];
+  await write('a', 'one', 'two', 'three');
+  await write('b', 'four');
+  expect(textsOf(await read(a, 1))).toEqual(['one']);
+  expect((await run('restart', '--log-level', 'debug')).code).toBe(0);
+  expect(keptFiles()).toEqual([]);
+  const again = await agent('a');
+  await write('a', 'five');
+  expect((await run('restart', '--log-level', 'debug')).code).toBe(0);
+  const last = await agent('a');
+  const told = await read(last);
+  expect(textsOf(told)).toEqual(['two', 'three', 'five']);
+  expect(told.messages.map(({ id }) => id)).toEqual(['m-2', 'm-3', 'm-5']);
+  expect(await read(last)).toMatchObject({ messages: [], left: 0 });
+  expect(textsOf(await read(await agent('b')))).toEqual(['four']);
+  expect(log()).toMatch(/"letters kept for the next daemon","letters":3,"clients":2/);
+  for (const client of [a, b, again, last]) client.destroy();
+});
+
+test('they wait in a private file while no daemon runs', async () => {
+  await agent('a');
+  await write('a', 'one');
+  expect((await run('stop')).code).toBe(0);
+  const [file] = keptFiles();
+  expect(statSync(join(dir, 'mcp-bridge', String(file))).mode & 0o777).toBe(0o600);
+  expect((await run('start', '--config', 'config.json')).code).toBe(0);
+  expect(textsOf(await read(await agent('a')))).toEqual(['one']);
+});
+
+test('a daemon that is killed loses them, and has nobody read one twice', async () => {
+  const a = await agent('a');
+  await write('a', 'one', 'two');
+  await run('restart');
+  const again = await agent('a');
+  expect(textsOf(await read(again, 1))).toEqual(['one']);
+  const pid = await pidNow();
+  process.kill(pid, 'SIGKILL');
+  await untilGone(pid);
+  expect((await run('start', '--config', 'config.json')).code).toBe(0);
+  const last = await agent('a');
+  expect(await read(last)).toMatchObject({ messages: [], left: 0 });
+  await write('a', 'three');
+  expect((await run('restart')).code).toBe(0);
+  expect(textsOf(await read(await agent('a')))).toEqual(['three']);
+  for (const client of [a, again, last]) client.destroy();
+});
+
+test('a client that is away, waiting for one, has it from the next daemon', async () => {
+  const client = await ResumingClient.ready(await wireOverSocket(path), { ...META, 'mcp-bridge/clientId': 'a' });
+  client.call('wait', 'read_messages', { wait: 50 });
+  client.call('said', 'list_mcp_servers'); // whose answer shows that the wait has begun
+  await client.until(() => client.messages.some(({ id }) => id === 'said'));
+  client.drop();
+  while (!(await run('clients')).stdout.includes('parked')) await passTime(10);
+  await write('a', 'while you were away');
+  expect((await run('restart')).code).toBe(0);
+  expect(textsOf(await read(await agent('a')))).toEqual(['while you were away']);
+});
+
+test('a file that cannot be used is told, and keeps no daemon from starting', async () => {
+  const a = await agent('a');
+  await write('a', 'one');
+  await run('stop');
+  const [name] = keptFiles();
+  const file = join(dir, 'mcp-bridge', String(name));
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.slice(0, -10));
+  expect((await run('start', '--config', 'config.json')).code).toBe(0);
+  expect(await read(await agent('a'))).toMatchObject({ messages: [] });
+  expect(log()).toContain('letters of the daemon before cannot be used');
+  await run('stop');
+  expect(readFileSync(file, 'utf8')).toBe(text.slice(0, -10));
+  writeFileSync(file, text);
+  chmodSync(file, 0o644);
+  expect((await run('start', '--config', 'config.json')).code).toBe(0);
+  expect(await read(await agent('a'))).toMatchObject({ messages: [] });
+  expect(log()).toContain("is not this user's alone");
+  a.destroy();
+});
+
+test('where they cannot be written, the daemon says so and ends', async () => {
+  const a = await agent('a');
+  await write('a', 'one');
+  // The name is taken by what nobody replaces.
+  expect((await run('stop')).code).toBe(0);
+  const [name] = keptFiles();
+  expect((await run('start', '--config', 'config.json')).code).toBe(0);
+  mkdirSync(join(dir, 'mcp-bridge', String(name)));
+  const again = await agent('a');
+  expect((await run('stop')).code).toBe(0);
+  expect(log()).toContain('letters cannot be kept for the next daemon');
+  for (const client of [a, again]) client.destroy();
+});
