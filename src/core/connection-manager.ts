@@ -73,6 +73,11 @@ export class ConnectionManager {
     return this.#resumption.parkedCount;
   }
 
+  /** What is kept for those who are away. */
+  get parkedBytes(): number {
+    return this.#resumption.parkedBytes;
+  }
+
   /** Whether nobody is connected, be it for a question of the role `control`, and nobody may come back. */
   get isEmpty(): boolean {
     return this.#sessions.size === 0;

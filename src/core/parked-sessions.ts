@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
+import { invariant } from '../util/invariant.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { Counters } from './counters.ts';
@@ -14,6 +15,8 @@ import type { Session } from './session.ts';
 const TOKEN_BYTES = 16;
 /** Tokens that are of no use any more, of which it is known why; for messages. */
 const MOST_PAST = 1024;
+/** The part of what is kept for all of them from which on what nobody has asked for makes room first. */
+const NOTICES_PART = 2;
 const USED = 'The token was used already';
 
 interface Resumable {
@@ -24,8 +27,9 @@ interface Resumable {
   earlierHash: string | undefined;
   /** Undefined while it is connected. */
   parkedUntilMs: number | undefined;
-  /** What of the bytes of all parked ones is its own. */
+  /** What of the bytes of all parked ones is its own, and of their notices. */
   parkedBytes: number;
+  noticeBytes: number;
 }
 
 export interface ParkedSessionsOptions {
@@ -43,6 +47,7 @@ export class ParkedSessions {
   /** The one that was parked first stands first. */
   readonly #parked = new Set<Resumable>();
   #parkedBytes = 0;
+  #noticeBytes = 0;
   /** What has become of tokens. */
   readonly #past = new Map<string, string>();
 
@@ -52,6 +57,11 @@ export class ParkedSessions {
 
   get size(): number {
     return this.#parked.size;
+  }
+
+  /** What is kept for all of them. */
+  get bytes(): number {
+    return this.#parkedBytes;
   }
 
   has(session: Session): boolean {
@@ -68,6 +78,7 @@ export class ParkedSessions {
       earlierHash: undefined,
       parkedUntilMs: undefined,
       parkedBytes: 0,
+      noticeBytes: 0,
     };
     this.#bySession.set(session, resumable);
     return this.#renewToken(resumable);
@@ -112,29 +123,39 @@ export class ParkedSessions {
     const { limits, counters, clock } = this.#options;
     const resumable = this.#bySession.get(session);
     if (resumable === undefined) return false;
-    if (this.#parked.size >= limits.maxParkedClients || this.#wouldBurst(resumable.link.keptBytes)) {
+    if (this.#parked.size >= limits.maxParkedClients || !this.#hasRoomFor(resumable.link.keptBytes)) {
       counters.sessionsNotKept++;
       return false;
     }
     resumable.parkedUntilMs = clock.now() + limits.resumeGraceMs;
     this.#parked.add(resumable);
     this.#weigh(resumable);
+    this.#makeRoom();
     return true;
   }
 
-  #wouldBurst(bytes: number): boolean {
-    return this.#parkedBytes + bytes > this.#options.limits.maxParkedBytes;
+  /** Who has more kept than any other makes no room for itself at their cost. */
+  #hasRoomFor(bytes: number): boolean {
+    if (this.#parkedBytes + bytes <= this.#options.limits.maxParkedBytes || this.#isFullOfNotices) return true;
+    return (this.#fullest('parkedBytes')?.parkedBytes ?? 0) > bytes;
   }
 
   #weigh(resumable: Resumable): void {
-    this.#parkedBytes += resumable.link.keptBytes - resumable.parkedBytes;
-    resumable.parkedBytes = resumable.link.keptBytes;
+    const { keptBytes } = resumable.link;
+    const { noticeBytes } = resumable.session;
+    this.#parkedBytes += keptBytes - resumable.parkedBytes;
+    this.#noticeBytes += noticeBytes - resumable.noticeBytes;
+    resumable.parkedBytes = keptBytes;
+    resumable.noticeBytes = noticeBytes;
   }
 
   #unpark(resumable: Resumable): void {
     this.#parked.delete(resumable);
     this.#parkedBytes -= resumable.parkedBytes;
+    this.#noticeBytes -= resumable.noticeBytes;
     resumable.parkedBytes = 0;
+    resumable.noticeBytes = 0;
+    resumable.session.noticeBytes = 0;
     resumable.parkedUntilMs = undefined;
   }
 
@@ -143,9 +164,33 @@ export class ParkedSessions {
     const resumable = this.#bySession.get(session);
     if (resumable?.parkedUntilMs === undefined) return;
     this.#weigh(resumable);
-    if (!resumable.link.hasLost && !this.#wouldBurst(0)) return;
+    if (resumable.link.hasLost) this.#giveUp(resumable);
+    this.#makeRoom();
+  }
+
+  /** At the cost of the fullest, and not of whoever happens to come last. */
+  #makeRoom(): void {
+    while (this.#parkedBytes > this.#options.limits.maxParkedBytes)
+      this.#giveUp(this.#fullest(this.#isFullOfNotices ? 'noticeBytes' : 'parkedBytes'));
+  }
+
+  /** Notices have their part before answers have to make room for them: no flood of them costs anybody else an answer. */
+  get #isFullOfNotices(): boolean {
+    return this.#noticeBytes > this.#options.limits.maxParkedBytes / NOTICES_PART;
+  }
+
+  /** Looked for only when there is too much. */
+  #fullest(of: 'parkedBytes' | 'noticeBytes'): Resumable | undefined {
+    let fullest: Resumable | undefined;
+    for (const resumable of this.#parked) if (fullest === undefined || resumable[of] > fullest[of]) fullest = resumable;
+    return fullest;
+  }
+
+  #giveUp(resumable: Resumable | undefined): void {
+    invariant(resumable !== undefined, 'what is kept is kept for somebody');
     this.#options.counters.sessionsNotKept++;
-    this.#options.giveUp(session, 'more waits for it than is kept');
+    this.#options.giveUp(resumable.session, 'more waits for it than is kept');
+    this.#unpark(resumable);
   }
 
   /** Gives up those whose time is over. */

@@ -50,6 +50,10 @@ export class Resumption implements ResumptionPorts {
     return this.#parked.size;
   }
 
+  get parkedBytes(): number {
+    return this.#parked.bytes;
+  }
+
   isParked(session: Session): boolean {
     return this.#parked.has(session);
   }

@@ -163,6 +163,7 @@ export class ServerNotices {
     for (const session of sessions) {
       if (session.state !== 'ready' || (mayDrop && this.#ports.crowded.drops(session))) continue;
       splice.clear().send(session.link.outbox, b, start, end);
+      session.noticed(end - start);
       this.#ports.crowded.check(session);
     }
   }

@@ -100,6 +100,8 @@ export class Session {
   takenBytes = 0;
   /** Once it is closing: how long it may take nothing of what is still queued for it. */
   patienceMs = 0;
+  /** Of what waits for it while it is away: what it has not asked for. */
+  noticeBytes = 0;
   readonly unansweredPings = new Set<RequestId>();
   hasAnsweredPing = false;
 
@@ -245,6 +247,12 @@ export class Session {
   tell(notice: string): void {
     this.link.outbox.utf8(notice);
     this.link.outbox.endFrame();
+    this.noticed(notice.length);
+  }
+
+  /** It was sent so many bytes that it has not asked for. */
+  noticed(bytes: number): void {
+    if (this.isAway) this.noticeBytes += bytes;
   }
 
   addWaiting(bytes: number, most: number): void {

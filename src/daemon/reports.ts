@@ -38,6 +38,7 @@ export function statusReport(of: Reported): StatusReport {
     uptimeMs: Math.round(systemClock.now() - of.startedMs),
     clients: of.connections.clients().length,
     parked: of.connections.parkedCount,
+    parkedBytes: of.connections.parkedBytes,
     memory: of.options.memory(),
     instances: of.pool.report(),
     latencies: of.meters.report(),

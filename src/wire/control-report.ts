@@ -69,6 +69,8 @@ export interface StatusReport {
   readonly clients: number;
   /** Those of them that are away, and may come back. */
   readonly parked: number;
+  /** What is kept for them. */
+  readonly parkedBytes: number;
   readonly memory: MemoryReport;
   readonly instances: readonly InstanceReport[];
   readonly latencies: readonly LatencyReport[];

@@ -127,7 +127,10 @@ describe('a connection that drops', () => {
     const data = 'x'.repeat(1000);
     for (let n = 0; n < 20; n++)
       await other.callTool(n, 'notify', notify('notifications/message', { level: 'error', data }));
-    expect(await untilParked(SESSIONS)).toMatchObject({ clients: SESSIONS + 1 });
+    const { clients: count, parkedBytes } = await untilParked(SESSIONS);
+    expect(count).toBe(SESSIONS + 1);
+    expect(parkedBytes).toBeGreaterThan(SESSIONS * 20_000);
+    expect(parkedBytes).toBeLessThan(SESSIONS * 24_000);
     const grown = memoryOf(daemon.pid) - before;
     process.stdout.write(`a thousand parked sessions with 20 KiB each: ${Math.round(grown / 1024)} KiB more\n`);
     expect(grown).toBeLessThan(64 << 20); // limits.maxParkedBytes

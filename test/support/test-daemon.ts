@@ -67,6 +67,7 @@ export interface TestStatus {
   readonly pid: number;
   readonly clients: number;
   readonly parked: number;
+  readonly parkedBytes: number;
   readonly instances: {
     server: string;
     pid: number | null;

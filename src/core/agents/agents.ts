@@ -121,7 +121,10 @@ export class Agents {
     message: ClientMessage,
     as: { readonly id: string | undefined; readonly wantsProgress: boolean } = NOTIFICATION,
   ): void {
-    writeMessage(receiver.session.link.outbox, message, { ...as, from: sender.id });
+    const { outbox } = receiver.session.link;
+    const before = outbox.appendedBytes;
+    writeMessage(outbox, message, { ...as, from: sender.id });
+    receiver.session.noticed(outbox.appendedBytes - before);
     this.#options.counters.messages++;
   }
 

@@ -20,6 +20,7 @@ function shown(more: Partial<StatusReport>): string[] {
   const report = {
     ...program,
     parked: 0,
+    parkedBytes: 0,
     pid: 1,
     socketPath: '/tmp/b.sock',
     uptimeMs: 61_000,
