@@ -62,7 +62,7 @@ export class Daemon {
     this.#followed = new FollowedServers({
       finder: options.finder,
       home: options.homedir,
-      dirsInUse: () => this.#connections.clients().flatMap(({ cwd }) => cwd ?? []),
+      dirsInUse: () => [...this.#connections.clients().flatMap(({ cwd }) => cwd ?? []), ...this.#pool.dirsInUse()],
       gates: this.#gates,
       gatesChanged: () => this.#pool.renewGates(),
       changed: () => this.#connections.serversChanged(),

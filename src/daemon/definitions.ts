@@ -15,7 +15,7 @@ export interface DefinitionsOptions {
   readonly find: (dir: string) => Promise<FoundServers>;
   /** The directory of clients that do not say where they work. */
   readonly home: string;
-  /** The directories of the clients that are connected. */
+  /** The directories of the clients that are connected, and of the servers that run. */
   readonly dirsInUse: () => Iterable<string>;
   /** What was found for a directory is forgotten. */
   readonly leave: (dir: string) => void;

@@ -50,6 +50,8 @@ interface PooledServer {
   readonly definition: ServerDefinition;
   /** What it was defined by, before it was for a directory. */
   readonly source: string;
+  /** Where the client works that was the last to look for it. */
+  lastDir: string | undefined;
 }
 
 export class ServerPool implements ServerDirectory {
@@ -87,6 +89,18 @@ export class ServerPool implements ServerDirectory {
     return this.#find(name, cwd)?.server;
   }
 
+  /** The directories of servers that run, be it for nobody at the moment: what is defined there says whether they may. */
+  *dirsInUse(): Iterable<string> {
+    for (const { server, lastDir } of this.#pooled()) if (lastDir !== undefined && this.#runs(server)) yield lastDir;
+  }
+
+  #runs({ backends }: Server): boolean {
+    return [...backends].some((backend) => {
+      const state = this.#instances.get(backend)?.state;
+      return state === 'ready' || state === 'starting';
+    });
+  }
+
   /** What was seen of a server's tools, and what becomes of those that have changed. */
   seenOf(name: string, cwd: string | undefined): SeenToolsOf | undefined {
     const pooled = this.#find(name, cwd);
@@ -106,10 +120,14 @@ export class ServerPool implements ServerDirectory {
     const namesakes = this.#servers.get(name) ?? new Map<string, PooledServer>();
     this.#servers.set(name, namesakes);
     const known = namesakes.get(identity);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      known.lastDir = cwd;
+      return known;
+    }
     if (namesakes.size >= MOST_NAMESAKES) this.#letGo(namesakes, ({ server }) => server.isUnused);
     const seen = this.#options.seenTools.of(own);
-    const pooled = { server: this.#make(own, seen), seen, definition, source: identityOf(definition) };
+    const server = this.#make(own, seen);
+    const pooled = { server, seen, definition, source: identityOf(definition), lastDir: cwd };
     namesakes.set(identity, pooled);
     return pooled;
   }
