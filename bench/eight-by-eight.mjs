@@ -10,6 +10,7 @@ import { Worker } from './worker.mjs';
 
 const AGENTS = 8;
 const SETTLE_MS = 2000;
+const MOST_LOOKING_MS = 20_000;
 /** The daemon, and the shell that ends the servers if the daemon is killed. */
 const BRIDGE_PROCESSES = 2;
 
@@ -54,11 +55,20 @@ async function measureWay(workspace, { way, servers, folder }) {
   const connections = agents.flatMap(() => WAYS[way].connections({ servers, daemon }));
   const opened = await worker.order({ open: connections, folder });
   await delay(SETTLE_MS);
+  if (daemon !== undefined) await untilAtRest(daemon);
   const result = { ...opened, connections: connections.length, ...figuresOf({ daemon, servers, opened }) };
   await worker.order({ close: true });
   await worker.end(workspace);
   if (daemon !== undefined) await workspace.end(daemon.child);
   return result;
+}
+
+/** The process that looks for servers stays for some seconds, as changes of files seldom come alone. */
+async function untilAtRest({ pid }) {
+  for (let waitedMs = 0; waitedMs < MOST_LOOKING_MS; waitedMs += 100) {
+    if (!treeOf(pid).some((other) => programOf(other)?.endsWith('finder.cjs'))) return;
+    await delay(100);
+  }
 }
 
 async function startBridge(workspace, servers) {

@@ -1,6 +1,7 @@
 // How a client finds its bridge: by flag, environment, config file or default, just as the daemon does; and by which id
 // and how it goes there. The library, `connect` and all verbs ask here.
 
+import { dirname } from 'node:path';
 import { findConfigFile, type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
 import { type SocketPath, socketPath } from '../local/socket-path.ts';
 import type { ReconnectSettings } from '../util/backoff.ts';
@@ -48,10 +49,11 @@ export async function locateBridge(options: LocateOptions): Promise<Located> {
 
 /**
  * The config that a daemon started here is given. It is for all of this user's clients, so no directory configures it;
- * this user's own it finds itself.
+ * this user's own it finds itself, and goes on finding it.
  */
 export function serveArgsOf({ loaded: { file, origin } }: Located): string[] {
-  return file === undefined || origin !== 'named' ? [] : ['--config', file];
+  if (file === undefined || origin === 'directory') return [];
+  return origin === 'named' ? ['--config', file] : ['--config-dir', dirname(file)];
 }
 
 async function tryConfig({ configFile, environment, cwd, homedir, runsPrograms }: LocateOptions): Promise<{

@@ -186,10 +186,10 @@ describe('restart', () => {
     );
     const inProject = (...args: string[]) => runCommand(args, { env, cwd: project });
     expect((await inProject('tools')).code).toBe(0);
-    expect(await status()).toMatchObject({ autostarted: true, configFile: ofUser, configNamed: false, configDir: dir });
+    expect(await status()).toMatchObject({ autostarted: true, configFile: ofUser, configNamed: false });
     rmSync(ofUser);
     expect(await inProject('restart')).toMatchObject({ code: 0, stderr: '' });
-    expect(await status()).toMatchObject({ autostarted: true, configFile: null, configDir: dir });
+    expect(await status()).toMatchObject({ autostarted: true, configFile: null, configNamed: false });
   });
 
   test('starts a daemon where none runs; upgrade does not, and leaves one of its own build alone', async () => {
