@@ -1,0 +1,163 @@
+// What a frame of a server means, and whom it goes to: an answer to the one who asked, a question to the one whose call it
+// belongs to (call-backs.ts), a notification to those whom it concerns (server-notices.ts).
+
+import { BridgeError } from '../util/bridge-error.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import { answeredId } from '../wire/frame-ends.ts';
+import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
+import { OPEN_ARRAY } from '../wire/json-grammar.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import { Splice } from '../wire/splice.ts';
+import type { BackendContext } from './backend-context.ts';
+import { CrowdedClients } from './crowded-clients.ts';
+import { methodOf, unbatch } from './era/era-2025.ts';
+import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
+import { ServerNotices, type ServerNoticesPorts } from './server-notices.ts';
+import { answerServer } from './server-question.ts';
+import { downIdAt, type Slot } from './slot.ts';
+import type { SlotTable } from './slot-table.ts';
+
+/** The parts of a backend that messages are about. */
+export interface ServerMessagesPorts extends Omit<ServerNoticesPorts, 'crowded'> {
+  readonly outbox: () => Outbox | undefined;
+}
+
+const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
+
+/** Shared by all servers: a frame is dealt with before the next one is looked at. */
+const envelope = new Envelope();
+const splice = new Splice();
+
+export class ServerMessages implements FrameSink {
+  readonly #server: string;
+  readonly #context: BackendContext;
+  readonly #slots: SlotTable;
+  readonly #ports: ServerMessagesPorts;
+  readonly #crowded: CrowdedClients;
+  readonly #notices: ServerNotices;
+
+  constructor(server: string, context: BackendContext, ports: ServerMessagesPorts) {
+    this.#server = server;
+    this.#context = context;
+    this.#slots = ports.slots;
+    this.#ports = ports;
+    this.#crowded = new CrowdedClients(context);
+    this.#notices = new ServerNotices(context, { ...ports, crowded: this.#crowded });
+  }
+
+  frame(b: Buffer, start: number, end: number): void {
+    const { limits, counters, audit } = this.#context;
+    envelope.readsResult = audit !== undefined;
+    const isSound = envelope.scan(b, start, end, limits.maxDepth);
+    // A server that leaves out "jsonrpc" can still be understood; its clients may be as tolerant.
+    if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
+      if (envelope.fault === 'batch') return this.#onBatch(b, start, end);
+      counters.serverNoise++;
+      this.#context.logger.debug('a line that is no JSON-RPC', { server: this.#server, fault: envelope.fault });
+      return this.#failRefused(b, start, end);
+    }
+    switch (envelope.kind) {
+      case 'response':
+        return this.#onResponse(b, start, end);
+      case 'notification':
+        return this.#notices.take(b, start, end, envelope);
+      case 'request':
+        return this.#onRequest({ b, start, end });
+    }
+  }
+
+  /** Servers of the revision 2025-03-26 may send several messages in one array. */
+  #onBatch(b: Buffer, start: number, end: number): void {
+    const frames = unbatch(b, start, end);
+    if (frames.length === 0) this.#context.counters.serverNoise++;
+    // A batch within a batch is none.
+    for (const frame of frames) if (frame.b[0] !== OPEN_ARRAY) this.frame(frame.b, frame.start, frame.end);
+  }
+
+  /** An answer that cannot be passed on is the error of the one who waits for it, if it is certain who that is. */
+  #failRefused(b: Buffer, start: number, end: number): void {
+    if (envelope.fault === 'not-json' || envelope.has(Field.method)) return;
+    const id = certainId(b, start, end);
+    if (id !== undefined) this.#failAnswer(id, envelope.fault ?? 'not-json');
+  }
+
+  #failAnswer(id: number, why: string): void {
+    const slot = this.#slots.takeSent(id, false);
+    if (slot === undefined) return void this.#slots.own.take(id, undefined);
+    const message = `Server ${this.#server} gave an answer that cannot be passed on: ${why}`;
+    this.#slots.fail(slot, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.#server }));
+    this.#ports.callBacks.callEnded();
+  }
+
+  overflowed(): void {
+    this.#context.counters.oversizedFrames++;
+  }
+
+  badFrame(reason: 'not-utf8' | 'too-long', head: Buffer, tail: Buffer): void {
+    this.#context.counters.serverNoise++;
+    this.#context.logger.warn('a message was dropped', { server: this.#server, reason });
+    const id = answeredId(head, tail);
+    if (id !== undefined) this.#failAnswer(id, reason);
+  }
+
+  #onResponse(b: Buffer, start: number, end: number): void {
+    const id = downIdAt(b, Field.id, envelope);
+    const slot = this.#slots.takeSent(id, envelope.has(Field.result));
+    if (slot === undefined) {
+      if (this.#slots.own.take(id, { b, start, end }, envelope)) return;
+      this.#context.counters.strayResponses++;
+      return this.#slots.givenUp.release(id);
+    }
+    const hasResult = envelope.has(Field.result);
+    slot.onEnd?.(hasResult);
+    if (!hasResult) this.#noteElicitations(slot, b);
+    if (hasResult || slot.onRefusal === undefined) this.#answer(slot, b, start, end);
+    else this.#slots.askElsewhere(slot, slot.onRefusal);
+    this.#ports.callBacks.callEnded();
+  }
+
+  #answer(slot: Slot, b: Buffer, start: number, end: number): void {
+    if (slot.onAnswer !== undefined) {
+      const answer = slot.onAnswer({ b, start, end }, envelope);
+      ({ b, start, end } = answer);
+      envelope.scan(b, start, end, this.#context.limits.maxDepth);
+    }
+    const { session } = slot;
+    slot.record?.answered(b, envelope);
+    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), slot.idText);
+    splice.send(session.link.outbox, b, start, end);
+    this.#context.counters.responses++;
+    session.close(slot);
+    this.#crowded.check(session);
+  }
+
+  /** An error may ask for visits to pages, of whose end the client is told. */
+  #noteElicitations({ session }: Slot, b: Buffer): void {
+    this.#ports.callBacks.elicitations.noteThoseIn(envelope.decode(b, Field.error), session);
+  }
+
+  #onRequest(frame: Frame): void {
+    const { b } = frame;
+    const outbox = this.#ports.outbox();
+    if (outbox === undefined) return;
+    if (outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient) {
+      this.#context.counters.notificationsDropped++; // it asks and asks, and reads no answer
+      return;
+    }
+    const { role } = methodOf(b, envelope);
+    if (role === 'sampling' || role === 'elicitation' || role === 'roots')
+      return this.#ports.callBacks.ask(role, frame, envelope);
+    answerServer(outbox, envelope.raw(b, Field.id), role === 'ping' ? '"result":{}' : `"error":${NOT_OFFERED}`);
+  }
+}
+
+/** The one id at the top of a message, also if that is nested too deeply for the envelope's scan. */
+function certainId(b: Buffer, start: number, end: number): number | undefined {
+  if ((envelope.ambiguous & (1 << Field.id)) !== 0) return undefined;
+  try {
+    const { id } = JSON.parse(b.toString('utf8', start, end)) as { id?: unknown };
+    return typeof id === 'number' ? id : undefined;
+  } catch {
+    return undefined; // Deep, and not JSON after all: whose it was will never be known.
+  }
+}
