@@ -32,7 +32,7 @@ test('the example goes on counting when its last client has left and files have 
   expect(isAlive(first.pid)).toBe(true);
   mkdirSync(join(daemon.dir, 'mcp-bridge'), { recursive: true });
   writeFileSync(join(daemon.dir, 'mcp-bridge', 'config.json'), JSON.stringify({ mcpServers: {} }));
-  expect(await reload(daemon)).toBe('- example\n');
+  await reload(daemon); // or the daemon has noticed by itself
   await untilGone(first.pid);
   await daemon.stop();
 });
