@@ -11,7 +11,7 @@ import { replacedBy } from '../discovery/precedence.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { candidatesFor, isWaiting } from './candidates.ts';
 import { definitionLines, differenceLines, rendered, warningsOf } from './definition-view.ts';
-import { decideDialIns, dialledIn, settledAmong, undecided, viewOf } from './dialled-in.ts';
+import { decideDialIns, dialledIn, haveDaemonLook, settledAmong, undecided, viewOf } from './dialled-in.ts';
 import { serverReport } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -59,7 +59,8 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   const handles = [...servers.map(({ client, name }) => `${client}:${name}`), ...callers.map(({ name }) => name)];
   await agree(decision, handles, values, host);
   if (servers.length > 0) await found.approvalFile.decide(servers, decision, new Date());
-  await decideDialIns(callers, decision, values, host);
+  await decideDialIns(callers, decision, host);
+  await haveDaemonLook(values, host);
   host.stdout.write(outcome(decision, handles, servers, found, host));
   return DONE;
 }

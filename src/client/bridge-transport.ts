@@ -3,13 +3,10 @@
 
 import { EventEmitter } from 'node:events';
 import { homedir } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
-import type { Located } from './locate.ts';
-import type { StartSettings } from './open-or-start.ts';
 import type { ConnectionEvent, ConnectionOptions, ResumingConnection, ServedClient } from './resuming-connection.ts';
 
 export interface BridgeOptions {
@@ -90,17 +87,17 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     this.#hasStarted = true;
     const { signal, view, accepts } = this.#options;
     signal?.throwIfAborted();
-    const [{ locateBridge, serveArgsOf }, { openOrStart }, { ResumingConnection }] = await loadCore();
+    const [{ locateBridge }, { librarySettings }, { openOrStart }, { ResumingConnection }] = await loadCore();
+    const place = { environment: process.env, homedir: homedir() };
     const located = await locateBridge({
       socketFlag: this.#options.socketPath,
       clientIdFlag: this.#options.clientId,
       configFile: this.#options.configFile,
-      environment: process.env,
       cwd: process.cwd(),
-      homedir: homedir(),
+      ...place,
     });
     this.#path = located.path;
-    const start = this.#startSettings(located, serveArgsOf(located));
+    const start = librarySettings(located, this.#options.autostart, place);
     const socket = await openOrStart(located.path, start);
     if (signal?.aborted || this.#isLeft) socket.destroy();
     signal?.throwIfAborted();
@@ -143,12 +140,6 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     this.#isLeft = true;
     this.#connection?.close();
     await this.#closed;
-  }
-
-  #startSettings({ autoConnect }: Located, serveArgs: readonly string[]): StartSettings | undefined {
-    if (!(this.#options.autostart ?? autoConnect)) return undefined;
-    const program = fileURLToPath(new URL('./mcp-bridge.cjs', import.meta.url));
-    return { program, serveArgs, environment: process.env, homedir: homedir() };
   }
 
   #servedClient(): ServedClient {
@@ -195,10 +186,15 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
 
 /** What is needed to connect is loaded when somebody does. */
 function loadCore() {
-  return Promise.all([import('./locate.ts'), import('./open-or-start.ts'), import('./resuming-connection.ts')]);
+  return Promise.all([
+    import('./locate.ts'),
+    import('./library-start.ts'),
+    import('./open-or-start.ts'),
+    import('./resuming-connection.ts'),
+  ]);
 }
 
-function reconnectSettings(wanted: ReconnectOptions = {}, configured: ReconnectSettings): ReconnectSettings {
+export function reconnectSettings(wanted: ReconnectOptions = {}, configured: ReconnectSettings): ReconnectSettings {
   return {
     isEnabled: wanted.enabled ?? configured.isEnabled,
     maxAttempts: wanted.maxAttempts ?? configured.maxAttempts,

@@ -214,6 +214,7 @@ export class Daemon {
     await this.#connections.close(reason);
     this.#options.finder.close();
     this.#following.close();
+    this.#dialIns.tellLeaving(reason);
     await this.#pool.stop();
     await this.#audit?.close();
     await this.#dialIns.close();

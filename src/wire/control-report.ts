@@ -1,5 +1,7 @@
 // What the control methods answer: the daemon writes it, the command and scripts read it. `--json` prints it as it is.
 
+import type { DialInState } from './dial-in.ts';
+
 export interface InstanceReport {
   readonly server: string;
   readonly pid: number | null;
@@ -50,8 +52,7 @@ export interface DialledInReport {
   /** What it says of itself. */
   readonly program: string;
   readonly version: string;
-  /** Who waits is seen by nobody until it is approved; who is blocked is so by policy. */
-  readonly state: 'offered' | 'waiting' | 'rejected' | 'blocked';
+  readonly state: DialInState;
   readonly since: string;
 }
 

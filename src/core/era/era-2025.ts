@@ -55,7 +55,8 @@ export type MethodRole =
   | 'bridge-received'
   | 'bridge-again'
   | 'bridge-leave'
-  | 'bridge-leaving';
+  | 'bridge-leaving'
+  | 'bridge-server-state';
 
 export interface Method {
   readonly role: MethodRole;
@@ -130,6 +131,7 @@ const METHODS = new ByteTable<Method>([
   ['bridge/again', method('bridge-again')],
   ['bridge/leave', method('bridge-leave')],
   ['bridge/leaving', method('bridge-leaving')],
+  ['bridge/serverState', method('bridge-server-state')],
   // A later one makes an earlier one worthless, so these may be dropped for a client that does not keep up.
   ['notifications/message', method('log')],
   ['notifications/resources/updated', method('updated', Field.uri)],

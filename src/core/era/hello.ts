@@ -3,6 +3,7 @@
 
 import { invariant } from '../../util/invariant.ts';
 import { isRecord } from '../../util/json-value.ts';
+import { isServerName, SERVER_NAME_RULE } from '../../wire/dial-in.ts';
 import { skipSpace } from '../../wire/json-grammar.ts';
 import { findMembers } from '../../wire/json-members.ts';
 import type { Outbox } from '../../wire/outbox.ts';
@@ -45,7 +46,6 @@ const OFFERABLE: readonly CallBackRole[] = ['roots', 'sampling', 'elicitation'];
 
 /** No longer than any file system takes. */
 const CWD = /^\/[^\0]{0,4095}$/;
-const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** Reads `params` of an `initialize`; a text says what is wrong with it. */
@@ -70,8 +70,8 @@ export function readHello(params: unknown): Hello | string {
   if (accepted === undefined)
     return '_meta["mcp-bridge/accepts"] is true, false, or a list of at most 64 methods, such as "review/*"';
   const serverName = meta['mcp-bridge/serverName'] ?? (role === 'server' ? info.name : undefined);
-  if (role === 'server' && (typeof serverName !== 'string' || !SERVER_NAME.test(serverName)))
-    return '_meta["mcp-bridge/serverName"], else clientInfo.name, is the server\'s name: 1 to 64 of A-Z a-z 0-9 . _ -';
+  if (role === 'server' && !isServerName(serverName))
+    return `_meta["mcp-bridge/serverName"], else clientInfo.name, is the server's name: ${SERVER_NAME_RULE}`;
   const asked = params.protocolVersion;
   return {
     name: textOr(info.name, 'unknown'),

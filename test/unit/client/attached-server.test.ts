@@ -29,7 +29,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true });
 });
 
-const HELLO = { name: 'ide', program: 'p', version: '1' };
+const HELLO = { name: 'ide', program: 'p', version: '1', renaming: 'Choose another name.' };
 
 /** A connection that the bridge has taken, and its end of it. */
 async function connected(): Promise<{ link: DialledLink; bridge: RawClient }> {
@@ -133,7 +133,8 @@ test('a bridge that refuses says why', async () => {
   const [socket] = (await once(listener, 'connection')) as [Socket];
   const error = { code: -32603, message: 'taken', data: { code: 'SERVER_EXISTS', hint: 'another' } };
   socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`);
-  await expect(opening).rejects.toMatchObject({ code: 'SERVER_EXISTS', message: 'taken', hint: 'another' });
+  const hint = 'Choose another name. Those that there are: mcp-bridge servers';
+  await expect(opening).rejects.toMatchObject({ code: 'SERVER_EXISTS', message: 'taken', hint });
 });
 
 test('a bridge that hangs up before it has answered is no bridge', async () => {
