@@ -3,9 +3,7 @@
 
 import { attachProcess } from '../client/attached-process.ts';
 import { AttachedServer } from '../client/attached-server.ts';
-import { DialIn } from '../client/dial-in.ts';
-import type { DialInState } from '../wire/dial-in.ts';
-import type { LeavingReason } from '../wire/resume-notices.ts';
+import { DialIn, type DialInState, type LeavingReason } from '../client/dial-in.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locateToUse, type WhereValues } from './locate.ts';

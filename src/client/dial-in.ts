@@ -12,6 +12,8 @@ import { type DialInHello, DialledLink } from './dialled-link.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
 import { reconnect } from './reconnection.ts';
 
+export type { DialInState, LeavingReason };
+
 export interface DialInOptions {
   readonly hello: DialInHello;
   /** Where the daemon is looked for. */

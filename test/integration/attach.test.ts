@@ -14,11 +14,15 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
-const ended = (child: ChildProcess): Promise<unknown> => new Promise((resolve) => child.once('exit', resolve));
+const ended = (child: ChildProcess): Promise<unknown> => new Promise((resolve) => child.once('close', resolve));
 
 describe('mcp-bridge attach', () => {
-  const attach = (daemon: TestDaemon, name: string, ...command: string[]) => {
-    const args = [PROGRAM, 'attach', name, '--mcp-bridge-socket', daemon.path, '--no-autostart', '--', ...command];
+  const attach = (daemon: TestDaemon, name: string, ...command: string[]) => attachWith([], daemon, name, ...command);
+  const attachAlone = (daemon: TestDaemon, name: string, ...command: string[]) =>
+    attachWith(['--no-autostart'], daemon, name, ...command);
+  const attachWith = (options: readonly string[], daemon: TestDaemon, name: string, ...command: string[]) => {
+    const where = ['--mcp-bridge-socket', daemon.path, '--config', join(daemon.dir, 'config.json')];
+    const args = [PROGRAM, 'attach', name, ...where, ...options, '--', ...command];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: daemon.dir });
     children.push(child);
     const said = { text: '' };
@@ -34,7 +38,7 @@ describe('mcp-bridge attach', () => {
   test('offers a stdio server, also to a daemon that was started again, and ends it', async () => {
     const daemon = await TestDaemon.start(IDE);
     const starts = join(daemon.dir, 'starts');
-    const { child, untilSaid } = attach(
+    const { child, untilSaid } = attachAlone(
       daemon,
       'ide',
       '/usr/bin/env',
@@ -66,12 +70,103 @@ describe('mcp-bridge attach', () => {
     await next.stop();
   });
 
-  test('ends when the server ends, and says how', async () => {
+  test.each([
+    ['kill -9 $$', 137, 'was ended by SIGKILL'],
+    ['kill -HUP $$', 129, 'was ended by SIGHUP'],
+    ['exit 3', 3, 'exited with code 3'],
+    ['exit 0', 0, undefined],
+    ['exec no-such-program-at-all', 127, 'exited with code 127'],
+    // What it leaves behind holds its pipes open, and goes with it.
+    ['sleep 300 & exit 4', 4, 'exited with code 4'],
+  ])('ends as the server does: %s', async (script, code, how) => {
     const daemon = await TestDaemon.start(IDE);
-    const { child, said } = attach(daemon, 'ide', process.execPath, '-e', 'process.exit(7)');
-    expect(await ended(child)).toBe(7);
-    expect(said.text).toContain('exited with code 7');
+    const { child, said } = attach(daemon, 'ide', '/bin/sh', '-c', script);
+    expect(await ended(child)).toBe(code);
+    if (how === undefined) expect(said.text).not.toContain('/bin/sh');
+    else expect(said.text).toContain(`mcp-bridge: /bin/sh ${how}.\n`);
+    await daemon.until(({ dialledIn }) => dialledIn.length === 0);
     await daemon.stop();
+  });
+
+  test('offers nothing of a command that cannot be run', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    const { child, said } = attach(daemon, 'ide', '/no/such/program');
+    expect(await ended(child)).toBe(1);
+    expect(said.text).toBe(
+      'mcp-bridge: /no/such/program could not be started: there is no such program. Name it by its path, or see whether it is on the PATH.\n',
+    );
+    expect((await daemon.status()).counters).toMatchObject({ serversDialledIn: 0 });
+    await daemon.stop();
+  });
+
+  test('says what is decided about the server while it is connected', async () => {
+    const daemon = await TestDaemon.start(
+      { client: { view: 'all' }, mcpServers: {} },
+      { env: { HOME: process.env.HOME, XDG_CONFIG_HOME: undefined } },
+    );
+    const { child, said, untilSaid } = attach(daemon, 'jotter', process.execPath, FIXTURE);
+    await untilSaid('jotter is connected, and waits for: mcp-bridge approve jotter\n');
+    const run = (...args: string[]) => runCommand([...args, '--mcp-bridge-socket', daemon.path]);
+    await run('reject', 'jotter');
+    await untilSaid('jotter is connected, but was rejected. To offer it: mcp-bridge approve jotter\n');
+    await run('approve', 'jotter', '--yes');
+    await untilSaid('jotter is offered\n');
+    expect(said.text.split('\n')).toHaveLength(4);
+    child.kill('SIGTERM');
+    await ended(child);
+    await daemon.stop();
+  });
+
+  test('starts a daemon in the place of one that has died, and none in the place of one that was stopped', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    const { child, said, untilSaid } = attach(daemon, 'ide', process.execPath, FIXTURE);
+    await untilSaid('ide is offered');
+    daemon.kill('SIGTERM');
+    await daemon.exited;
+    await untilSaid('the bridge was stopped; connecting again\n');
+    const next = await TestDaemon.start(IDE, { dir: daemon.dir });
+    await untilSaid('connecting again\nmcp-bridge: ide is offered\n');
+    next.kill('SIGKILL');
+    await untilSaid('the bridge has closed the connection; connecting again\nmcp-bridge: ide is offered\n');
+    expect((await next.status()).dialledIn).toMatchObject([{ name: 'ide', state: 'offered' }]);
+    child.kill('SIGTERM');
+    expect(await ended(child)).toBe(0);
+    expect(said.text.match(/ide is offered/g)).toHaveLength(3);
+    await runCommand(['stop', '--mcp-bridge-socket', next.path]);
+    await next.stop();
+  });
+
+  test('says what was tried when there is no bridge any more, and ends the server', async () => {
+    const daemon = await TestDaemon.start({ ...IDE, mcpBridge: { reconnect: { maxAttempts: 2, initialDelayMs: 5 } } });
+    const { child, said, untilSaid } = attachAlone(daemon, 'ide', process.execPath, FIXTURE);
+    await untilSaid('ide is offered');
+    daemon.kill('SIGKILL');
+    expect(await ended(child)).toBe(1);
+    expect(said.text).toMatch(
+      /The bridge at \S+ could not be reached again, by 2 attempts in \d+\.\d s: No mcp-bridge runs at \S+\. See: mcp-bridge doctor\n$/,
+    );
+    await daemon.stop();
+  });
+
+  test('says so when another one has taken its name meanwhile', async () => {
+    const reconnect = { maxAttempts: 2, initialDelayMs: 5 };
+    const daemon = await TestDaemon.start({ ...IDE, mcpBridge: { reconnect } });
+    const { child, said, untilSaid } = attachAlone(daemon, 'ide', process.execPath, FIXTURE);
+    await untilSaid('ide is offered');
+    child.kill('SIGSTOP');
+    daemon.kill('SIGKILL');
+    await daemon.exited;
+    const next = await TestDaemon.start({ ...IDE, mcpBridge: { reconnect } }, { dir: daemon.dir });
+    const other = attachAlone(next, 'ide', process.execPath, FIXTURE);
+    await other.untilSaid('ide is offered');
+    child.kill('SIGCONT');
+    expect(await ended(child)).toBe(1);
+    expect(said.text).toContain(
+      `A server ide is connected already (${process.execPath}). Choose another name: mcp-bridge attach NAME -- COMMAND….`,
+    );
+    other.child.kill('SIGTERM');
+    await ended(other.child);
+    await next.stop();
   });
 
   test.each([
