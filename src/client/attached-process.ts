@@ -12,7 +12,7 @@ const OUTPUT_GRACE_MS = 200;
 /** As shells say it of what a signal has ended. */
 const SIGNALLED = 128;
 
-export interface Ending {
+interface Ending {
   /** A sentence on it, without its subject. */
   readonly how: string;
   /** As a shell would have it. */
