@@ -51,7 +51,7 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   if (values.json === true)
     throw new BridgeError('USAGE', '--json is for the list of what waits', { hint: 'Leave the names out.' });
   const needed = names.length > 0 || file !== undefined;
-  const { servers, settled } = needed ? candidatesFor({ names, file, decision }, found) : { servers: [], settled: [] };
+  const { servers, settled } = needed ? definedAmong({ names, file, decision }, found) : { servers: [], settled: [] };
   for (const sentence of settled) host.stdout.write(`${printable(tilde(sentence, host))}\n`);
   if (servers.length + callers.length === 0) return DONE;
   for (const server of servers) host.stdout.write(`${view(server, found, host)}\n`);
@@ -63,6 +63,17 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   await haveDaemonLook(values, host);
   host.stdout.write(outcome(decision, handles, servers, found, host));
   return DONE;
+}
+
+/** A name that no file has may be one that was expected to have connected. */
+function definedAmong(wanted: Parameters<typeof candidatesFor>[0], found: Survey): ReturnType<typeof candidatesFor> {
+  try {
+    return candidatesFor(wanted, found);
+  } catch (error) {
+    if (!(error instanceof BridgeError) || error.code !== 'SERVER_NOT_FOUND' || error.hint === undefined) throw error;
+    const message = `${error.message}, and none has connected under that name`;
+    throw new BridgeError(error.code, message, { hint: error.hint, cause: error });
+  }
 }
 
 /** As it is named, and where it really is. */

@@ -166,7 +166,7 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
     .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
     .command(
       'attach <name>',
-      'Run the stdio server that follows --, and offer it to all clients',
+      'Run the stdio server that follows --, and offer it to all clients until it ends; its exit code is passed on',
       (y) =>
         y
           .positional('name', { type: 'string', describe: 'What others are to know it by', demandOption: true })

@@ -217,8 +217,24 @@ describe('a server that dials in', () => {
     await server.write(Buffer.from(`${lines.join('\n')}\n`));
     const answers = [await server.next(), await server.next(), await server.next()];
     expect(answers.find(({ id }) => id === 1)?.result?._meta).toMatchObject({ 'mcp-bridge/serverName': 'ide' });
-    for (const id of [2, 3]) expect(answers.find((answer) => answer.id === id)?.error).toMatchObject({ code: -32600 });
+    const errorTo = (id: number) => answers.find((answer) => answer.id === id)?.error;
+    expect(errorTo(2)).toMatchObject({ code: -32600, message: 'This connection is registered as a server already' });
+    expect(errorTo(3)).toMatchObject({ code: -32600, message: expect.stringContaining('is asked from here on') });
     server.destroy();
+    await daemon.stop();
+  });
+
+  test('needs a connection of its own: a client’s stays one', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    const client = await daemon.client();
+    const params = { capabilities: {}, _meta: { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'ide' } };
+    expect((await client.request(1, 'initialize', params)).error).toMatchObject({
+      code: -32600,
+      message: 'This connection is initialized already, as that of a client',
+      data: { hint: 'Another client, or a server, needs a connection of its own.' },
+    });
+    expect((await daemon.status()).dialledIn).toEqual([]);
+    client.destroy();
     await daemon.stop();
   });
 

@@ -121,6 +121,23 @@ describe('a server that is attached', () => {
     expect(await next.bridge.next()).toEqual({ jsonrpc: '2.0', id: 1, result: { late: false } });
   });
 
+  test('hears nothing of what the bridge says to whoever attached it', async () => {
+    const { attached, server } = aServer();
+    const { link, bridge } = await connected();
+    const states: string[] = [];
+    link.stateChanged = (state) => states.push(state);
+    const served = attached.serve(link);
+    const notice = (method: string, params: object): object => ({ jsonrpc: '2.0', method, params });
+    bridge.send(notice('bridge/serverState', { state: 'rejected' }));
+    bridge.send(notice('bridge/serverState', { state: 'of a later bridge' }));
+    bridge.send(notice('bridge/leaving', { reason: 'restart' }));
+    bridge.send(notice('notifications/other', {}));
+    expect(await server.next()).toMatchObject({ method: 'notifications/other' });
+    expect([states, link.state, link.farewell]).toEqual([['rejected'], 'rejected', 'restart']);
+    bridge.destroy();
+    await served;
+  });
+
   test('that asks while there is no bridge gets an error at once', async () => {
     const { server } = aServer();
     server.send(request(5, 'roots/list'));
