@@ -134,7 +134,6 @@ export class Router {
       case 'bridge-again':
       case 'bridge-leave':
       case 'bridge-leaving':
-      case 'bridge-server-state':
         return this.#resumption.notice(session, method.role, membersOf(envelope.decode(bytes, Field.params)));
       case 'between-clients':
         return this.#context.agents.notice(session, { b: bytes, start, end }, envelope);

@@ -209,12 +209,12 @@ export class Daemon {
     this.#isRetreating = true;
     this.#idleExit?.close();
     await this.#listener?.retreat();
+    this.#dialIns.tellLeaving(reason);
     this.#listener?.stopAccepting();
     await this.#connections.drain();
     await this.#connections.close(reason);
     this.#options.finder.close();
     this.#following.close();
-    this.#dialIns.tellLeaving(reason);
     await this.#pool.stop();
     await this.#audit?.close();
     await this.#dialIns.close();

@@ -59,6 +59,7 @@ export class DialIns {
   readonly #callers = new Map<string, Caller>();
   #offered: ReadonlyMap<string, ServerDefinition> = new Map();
   #decisions: ReadonlyMap<string, DialInDecision> = new Map();
+  #leaving: LeavingReason | undefined;
 
   constructor(options: DialInsOptions) {
     this.#options = options;
@@ -113,6 +114,7 @@ export class DialIns {
     this.#callers.set(name, { ...program, server, since: new Date(), told: state });
     this.#options.logger.info('server dialled in', { server: name, ...program, state });
     void server.ended.then(() => this.#onGone(name, server));
+    if (this.#leaving !== undefined) server.tell(serverLeavingNotice(this.#leaving));
     this.refresh();
   }
 
@@ -154,8 +156,9 @@ export class DialIns {
     caller.server.tell(serverStateNotice(state));
   }
 
-  /** The daemon goes: who is connected need not take that for a fault. */
+  /** The daemon goes: who is connected, or has just come, need not take that for a fault. */
   tellLeaving(reason: LeavingReason): void {
+    this.#leaving = reason;
     for (const { server } of this.#callers.values()) server.tell(serverLeavingNotice(reason));
   }
 

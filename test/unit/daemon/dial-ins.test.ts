@@ -93,7 +93,10 @@ describe('a name', () => {
     await decide('approved');
     await decide('rejected');
     dialIns.tellLeaving('restart');
+    const late = link();
+    dialIns.take('late', late, PROGRAM);
     await settle();
+    expect(late.lines).toEqual([expect.stringContaining('"reason":"restart"')]);
     expect(end.lines.map((line) => JSON.parse(line) as object)).toEqual([
       { jsonrpc: '2.0', method: 'bridge/serverState', params: { state: 'offered' } },
       { jsonrpc: '2.0', method: 'bridge/serverState', params: { state: 'rejected' } },
