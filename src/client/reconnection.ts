@@ -8,9 +8,9 @@ export interface Reconnection<Reached = void> {
   /** Resolves when it goes on. Attempts are counted from 1; `elapsedMs`: since it was lost. */
   attempt(number: number, elapsedMs: number): Promise<Reached>;
   /** The next attempt comes after so long. */
-  waits?(attempt: number, delayMs: number): void;
+  readonly waits?: ((attempt: number, delayMs: number) => void) | undefined;
   /** Whether no further attempt can do better; then this is the error at the end. */
-  isFinal?(error: unknown): boolean;
+  readonly isFinal?: ((error: unknown) => boolean) | undefined;
   readonly settings: ReconnectSettings;
   /** Of all reconnections of one client together. */
   readonly pace: AttemptPace;
