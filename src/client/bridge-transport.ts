@@ -10,7 +10,8 @@ import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
 import type { Located } from './locate.ts';
 import type { StartSettings } from './open-or-start.ts';
-import type { ConnectionEvent, ConnectionOptions, ResumingConnection, ServedClient } from './resuming-connection.ts';
+import type { ConnectionOptions, ResumingConnection } from './resuming-connection.ts';
+import type { ConnectionEvent, ServedClient } from './served-client.ts';
 
 export interface BridgeOptions {
   /** The socket; else `MCP_BRIDGE_SOCKET`, the config file, or the default. */

@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import 'p-retry'; // loaded with the first failure: not in the middle of a test
 import { describe, expect, test } from 'vitest';
-import { type ConnectionEvent, ResumingConnection } from '../../../src/client/resuming-connection.ts';
+import { ResumingConnection } from '../../../src/client/resuming-connection.ts';
+import type { ConnectionEvent } from '../../../src/client/served-client.ts';
 import type { BridgeError } from '../../../src/util/bridge-error.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import type { Message } from '../../support/raw-client.ts';
