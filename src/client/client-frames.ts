@@ -132,7 +132,7 @@ export class ClientFrames {
     if (introduction === undefined) {
       return this.#pass({ b, start, end, request: conversation.requests.add(this.#envelope, b, start, end) });
     }
-    const line = introduction.line(true);
+    const line = introduction.line();
     const frame = { b: line, start: 0, end: line.length - 1 };
     this.#envelope.scan(line, 0, frame.end, DEEPEST);
     const request: OpenRequest | undefined = conversation.requests.add(this.#envelope, line, 0, frame.end);

@@ -89,14 +89,15 @@ export class Greeting {
     }
     if (welcome === undefined) {
       stream.begin();
-      link.write(introduction.line(true));
+      link.write(introduction.line());
       return;
     }
     const { token, receivedBytes } = stream;
     this.#wish = token === undefined ? 'again' : 'resume';
     const id = conversation.ownId();
     fromDaemon.greetingId = id;
-    link.write(introduction.line(token === undefined ? true : { token, received: receivedBytes }, id));
+    const resume = token === undefined ? true : { token, received: receivedBytes };
+    link.write(introduction.again(id, conversation.clientId, resume));
   }
 
   #resumed({ token, received }: Welcome): void {

@@ -69,7 +69,7 @@ export class ResumingConnection {
 
   /** The bridge's id for the client; '' before the answer to `initialize`. */
   get clientId(): string {
-    return this.#conversation.welcome?.clientId ?? '';
+    return this.#conversation.clientId;
   }
 
   /** Begins on this connection to the daemon. */
@@ -229,7 +229,7 @@ export class ResumingConnection {
   }
 
   #answered(answer: Welcome | Refusal): void {
-    if ('token' in answer) this.#conversation.maxMessageBytes = answer.maxMessageBytes;
+    if ('token' in answer) this.#conversation.agree(answer);
     this.#greeting?.answered(answer); // else it is that to the client's own handshake
   }
 
