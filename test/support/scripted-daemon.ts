@@ -28,6 +28,8 @@ interface ScriptedConnection {
 export class ScriptedDaemon {
   /** How often each call was run, by what it has as its text. */
   readonly runs = new Map<string, number>();
+  /** What clients have answered. */
+  readonly answers: Message[] = [];
   readonly connections = new Set<ScriptedConnection>();
   /** Whether clients are given tokens. */
   canResume = true;
@@ -164,7 +166,8 @@ export class ScriptedDaemon {
         session.logLevel = String(message.params?.level);
         return this.#send(session, { jsonrpc: '2.0', id: message.id, result: {} });
       default:
-        if (message.id !== undefined && message.method !== undefined)
+        if (message.method === undefined) this.answers.push(message);
+        else if (message.id !== undefined)
           this.#send(session, { jsonrpc: '2.0', id: message.id, result: { listed: true } });
     }
   }

@@ -163,6 +163,52 @@ describe('a connection that drops', () => {
     expect(world.events).toEqual([]);
   });
 
+  test('a notification or an answer that the daemon does not take is refused too, and its server hears of it', async () => {
+    const world = await ready();
+    world.daemon.ask(7);
+    await world.exchange();
+    world.say({ method: 'notifications/x', padding: 'x'.repeat(1000) });
+    expect(world.answersTo(null)).toEqual([
+      expect.objectContaining({ error: expect.objectContaining({ code: -32600 }) }),
+    ]);
+    const before = world.daemon.sessions[0]?.received ?? 0;
+    world.say({ id: 7, result: { padding: 'x'.repeat(1000) } });
+    await world.exchange();
+    expect(world.daemon.answers).toMatchObject([{ id: 7, error: { data: { code: 'MESSAGE_TOO_LARGE' } } }]);
+    expect(world.daemon.sessions[0]?.received).toBeLessThan(before + 1000);
+    expect(world.events).toEqual([]);
+  });
+
+  test('what waits for a daemon that takes less than the last one gets its one error from here', async () => {
+    const world = await ready();
+    const padding = 'x'.repeat(600);
+    world.say({ ...call('begun'), padding });
+    world.say({ id: 'listed', method: 'tools/list', padding });
+    await world.settle();
+    world.daemon.take(ALL);
+    world.daemon.kill();
+    await world.settle();
+    world.say({ ...call('waits'), padding });
+    world.say({ method: 'notifications/x', padding });
+    world.say(call('short'));
+    world.daemon.maxMessageBytes = 500;
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    const codes = ['begun', 'listed', 'waits', null].map((id) =>
+      world.answersTo(id).map(({ error }) => error?.data?.code),
+    );
+    const tooLarge = ['MESSAGE_TOO_LARGE'];
+    expect(codes).toEqual([['OUTCOME_UNKNOWN'], tooLarge, tooLarge, tooLarge]);
+    expect(world.answersTo('short')).toMatchObject([{ result: { said: 'short' } }]);
+    expect([...world.daemon.runs]).toEqual([
+      ['begun', 1],
+      ['short', 1],
+    ]);
+  });
+
   test('the client learns nothing of tokens', async () => {
     const world = await ready();
     expect(JSON.stringify(world.heard)).not.toContain('token');
