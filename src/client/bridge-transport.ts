@@ -4,12 +4,13 @@
 import { EventEmitter } from 'node:events';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
+import { checkClientId } from './client-id.ts';
 import type { Located } from './locate.ts';
 import type { StartSettings } from './open-or-start.ts';
+import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
 import type { ConnectionOptions, ResumingConnection } from './resuming-connection.ts';
 import type { ConnectionEvent, ServedClient } from './served-client.ts';
 
@@ -32,13 +33,6 @@ export interface BridgeOptions {
   readonly configFile?: string | undefined;
   /** Closes the transport, also while it connects. */
   readonly signal?: AbortSignal | undefined;
-}
-
-export interface ReconnectOptions {
-  readonly enabled?: boolean | undefined;
-  readonly maxAttempts?: number | undefined;
-  readonly initialDelayMs?: number | undefined;
-  readonly maxDelayMs?: number | undefined;
 }
 
 export interface BridgeEvents {
@@ -70,8 +64,11 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   #wake: (() => void)[] = [];
   #closed: Promise<void> = Promise.resolve();
 
+  /** Throws a BridgeError about options that cannot be. */
   constructor(options: BridgeOptions = {}) {
     super();
+    checkReconnect(options.reconnect);
+    if (options.clientId) checkClientId(options.clientId, 'The option clientId');
     this.#options = options;
   }
 
@@ -100,6 +97,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
       cwd: process.cwd(),
       homedir: homedir(),
     });
+    if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
     this.#path = located.path;
     const start = this.#startSettings(located, serveArgsOf(located));
     const socket = await openOrStart(located.path, start);
@@ -197,13 +195,4 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
 /** What is needed to connect is loaded when somebody does. */
 function loadCore() {
   return Promise.all([import('./locate.ts'), import('./open-or-start.ts'), import('./resuming-connection.ts')]);
-}
-
-function reconnectSettings(wanted: ReconnectOptions = {}, configured: ReconnectSettings): ReconnectSettings {
-  return {
-    isEnabled: wanted.enabled ?? configured.isEnabled,
-    maxAttempts: wanted.maxAttempts ?? configured.maxAttempts,
-    initialDelayMs: wanted.initialDelayMs ?? configured.initialDelayMs,
-    maxDelayMs: wanted.maxDelayMs ?? configured.maxDelayMs,
-  };
 }

@@ -5,7 +5,7 @@ import { type AgentSettings, DEFAULT_AGENTS } from '../core/agents/agent-setting
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
 import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
 import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
-import { DEFAULT_RECONNECT, type ReconnectSettings } from '../util/backoff.ts';
+import { DEFAULT_RECONNECT, RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { agentsOf } from './agents-schema.ts';
@@ -160,13 +160,13 @@ function reconnectOf(reader: Reader, value: unknown): ReconnectSettings {
   const place = 'mcpBridge.reconnect';
   const fields = reader.section(value, place);
   reader.keys(fields, place, ['enabled', 'maxAttempts', 'initialDelayMs', 'maxDelayMs']);
-  const count = (key: 'maxAttempts' | 'initialDelayMs' | 'maxDelayMs', least: number, most: number): number =>
-    reader.count(fields[key], `${place}.${key}`, { otherwise: DEFAULT_RECONNECT[key], least, most });
+  const count = (key: keyof typeof RECONNECT_BOUNDS): number =>
+    reader.count(fields[key], `${place}.${key}`, { otherwise: DEFAULT_RECONNECT[key], ...RECONNECT_BOUNDS[key] });
   return {
     isEnabled: reader.flag(fields.enabled, `${place}.enabled`, DEFAULT_RECONNECT.isEnabled),
-    maxAttempts: count('maxAttempts', 1, 10_000),
-    initialDelayMs: count('initialDelayMs', 0, 3_600_000),
-    maxDelayMs: count('maxDelayMs', 0, 3_600_000),
+    maxAttempts: count('maxAttempts'),
+    initialDelayMs: count('initialDelayMs'),
+    maxDelayMs: count('maxDelayMs'),
   };
 }
 

@@ -1,13 +1,14 @@
 // Who a client of the library is to others, and what it takes from them: as it has said once, whatever happens to its
 // connection and its daemon.
 
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { BridgeTransport, connectToBridge, messageTo, senderOf } from '../../src/client/index.ts';
 import { BrittleSocket } from '../support/brittle-socket.ts';
-import { fixtureServer, TestDaemon } from '../support/test-daemon.ts';
+import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const CONFIG = { mcpServers: { fixture: fixtureServer() } };
 const INFO = { name: 'library', version: '1' };
@@ -106,4 +107,29 @@ test('of clients that want one id each goes by its own behind a restart, whoever
   expect(transports.map(({ clientId }) => clientId)).toEqual(ids);
   await Promise.all(transports.map((transport) => transport.close()));
   await next.stop();
+});
+
+test('an id that nobody can have is refused in the words of whoever chose it', async () => {
+  const dir = tempDir();
+  const config = join(dir, 'config.json');
+  writeFileSync(config, JSON.stringify({ client: { id: 'in the file' } }));
+  const rule = 'must be 1 to 128 printable ASCII characters, without spaces';
+  const socketPath = join(dir, 'b.sock');
+  const transport = new BridgeTransport({ socketPath, configFile: config, autostart: false });
+  await expect(transport.start()).rejects.toMatchObject({ code: 'USAGE', message: `client.id of ${config} ${rule}` });
+
+  const run = async (args: string[], env: object = {}) => {
+    const all = ['connect', '--no-autostart', '--mcp-bridge-socket', socketPath, ...args];
+    const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} })}\n`;
+    const { code, stdout, stderr } = await runCommand(all, { env, input });
+    return [code, stderr, (JSON.parse(stdout) as { error: object }).error];
+  };
+  const refused = (source: string) => {
+    const hint = 'Without one the daemon makes one up.';
+    const error = { code: -32603, message: `${source} ${rule}`, data: { code: 'USAGE', hint } };
+    return [1, `mcp-bridge: ${source} ${rule}. ${hint}\n`, error];
+  };
+  expect(await run(['--mcp-client-id', 'a flag'])).toEqual(refused('--mcp-client-id'));
+  expect(await run([], { MCP_CLIENT_ID: 'a variable' })).toEqual(refused('MCP_CLIENT_ID'));
+  expect(await run(['--config', config])).toEqual(refused(`client.id of ${config}`));
 });
