@@ -3,11 +3,13 @@
 
 import { EventEmitter } from 'node:events';
 import { homedir } from 'node:os';
-import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
-import type { ConnectionEvent, ConnectionOptions, ResumingConnection, ServedClient } from './resuming-connection.ts';
+import { checkClientId } from './client-id.ts';
+import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
+import type { ConnectionOptions, ResumingConnection } from './resuming-connection.ts';
+import type { ConnectionEvent, ServedClient } from './served-client.ts';
 
 export interface BridgeOptions {
   /** The socket; else `MCP_BRIDGE_SOCKET`, the config file, or the default. */
@@ -28,13 +30,6 @@ export interface BridgeOptions {
   readonly configFile?: string | undefined;
   /** Closes the transport, also while it connects. */
   readonly signal?: AbortSignal | undefined;
-}
-
-export interface ReconnectOptions {
-  readonly enabled?: boolean | undefined;
-  readonly maxAttempts?: number | undefined;
-  readonly initialDelayMs?: number | undefined;
-  readonly maxDelayMs?: number | undefined;
 }
 
 export interface BridgeEvents {
@@ -66,8 +61,11 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   #wake: (() => void)[] = [];
   #closed: Promise<void> = Promise.resolve();
 
+  /** Throws a BridgeError about options that cannot be. */
   constructor(options: BridgeOptions = {}) {
     super();
+    checkReconnect(options.reconnect);
+    if (options.clientId) checkClientId(options.clientId, 'The option clientId');
     this.#options = options;
   }
 
@@ -96,6 +94,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
       cwd: process.cwd(),
       ...place,
     });
+    if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
     this.#path = located.path;
     const start = librarySettings(located, this.#options.autostart, place);
     const socket = await openOrStart(located.path, start);
@@ -192,13 +191,4 @@ function loadCore() {
     import('./open-or-start.ts'),
     import('./resuming-connection.ts'),
   ]);
-}
-
-export function reconnectSettings(wanted: ReconnectOptions = {}, configured: ReconnectSettings): ReconnectSettings {
-  return {
-    isEnabled: wanted.enabled ?? configured.isEnabled,
-    maxAttempts: wanted.maxAttempts ?? configured.maxAttempts,
-    initialDelayMs: wanted.initialDelayMs ?? configured.initialDelayMs,
-    maxDelayMs: wanted.maxDelayMs ?? configured.maxDelayMs,
-  };
 }

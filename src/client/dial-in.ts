@@ -2,15 +2,15 @@
 // back when the daemon has gone. Who serves it (an attached process, the SDK's transport) is handed each connection.
 
 import type { Socket } from 'node:net';
-import { AttemptPace, type ReconnectSettings } from '../util/backoff.ts';
+import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
 import { type DialInState, isServerName, SERVER_NAME_RULE } from '../wire/dial-in.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
+import { Comeback } from './comeback.ts';
 import { type DialInHello, DialledLink } from './dialled-link.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
-import { reconnect } from './reconnection.ts';
 
 export type { DialInState, LeavingReason };
 
@@ -30,13 +30,10 @@ export interface DialInOptions {
 /** Serves over a connection; resolves when that is closed. */
 export type Serve = (link: DialledLink) => Promise<void>;
 
-/** A daemon that restarts brings the next one itself; only if that takes longer than this is one started. */
-const RESTART_MS = 5000;
-
 export class DialIn {
   readonly #options: DialInOptions;
-  readonly #over = new AbortController();
-  readonly #pace = new AttemptPace();
+  readonly #comeback: Comeback;
+  #isLeft = false;
   /** To the daemon, which knows of no server yet. */
   #reached: Socket | undefined;
   #link: DialledLink | undefined;
@@ -48,6 +45,15 @@ export class DialIn {
         hint,
       });
     this.#options = options;
+    const { reconnect, where: path } = options;
+    this.#comeback = new Comeback(
+      { reconnect, path, clock: systemClock, sleep, random: Math.random },
+      {
+        attempt: (mayStart) => this.#attempt(mayStart),
+        isFinal: (error) => error instanceof BridgeError && error.code === 'REQUEST_REFUSED',
+        isNeeded: () => false, // nobody asks it for anything while there is no daemon
+      },
+    );
   }
 
   /** Sees that there is a daemon, before anything is registered. */
@@ -55,8 +61,7 @@ export class DialIn {
     const { where, start } = this.#options;
     const socket = await openOrStart(where(), start);
     socket.on('error', () => socket.destroy());
-    if (this.isLeft) socket.destroy();
-    this.#over.signal.throwIfAborted();
+    if (this.isLeft) return void socket.destroy();
     this.#reached = socket;
   }
 
@@ -89,62 +94,41 @@ export class DialIn {
   }
 
   get isLeft(): boolean {
-    return this.#over.signal.aborted;
+    return this.#isLeft;
   }
 
   leave(): void {
-    this.#over.abort();
+    this.#isLeft = true;
+    this.#comeback.end();
     this.#reached?.destroy();
     this.#link?.socket.end();
   }
 
   async #comeBack(farewell: LeavingReason | undefined): Promise<void> {
-    const { where: path, reconnect: settings } = this.#options;
-    if (farewell !== undefined) this.#pace.beginAnew(); // what that took does not count
+    const comeback = this.#comeback;
+    comeback.farewell = farewell && { received: 0, reason: farewell };
+    comeback.lost(undefined);
     try {
-      if (!settings.isEnabled) throw lost(path());
-      const link = await reconnect({
-        attempt: (number, elapsedMs) => this.#attempt(mayStart(farewell, number, elapsedMs)),
-        isFinal: (error) => error instanceof BridgeError && error.code === 'REQUEST_REFUSED',
-        now: () => systemClock.now(),
-        random: Math.random,
-        signal: this.#over.signal,
-        pace: this.#pace,
-        ...{ settings, path, sleep },
-      });
-      this.#taken(link);
+      await comeback.run();
     } catch (error) {
       if (!this.isLeft) throw whoseName(error);
     }
   }
 
-  #attempt(start: boolean): Promise<DialledLink> {
-    const { where, hello, start: settings } = this.#options;
-    return DialledLink.open(where(), hello, (path) => openOrStart(path, start ? settings : undefined));
+  async #attempt(mayStart: boolean): Promise<void> {
+    const { where, hello, start } = this.#options;
+    this.#taken(await DialledLink.open(where(), hello, (path) => openOrStart(path, mayStart ? start : undefined)));
   }
 
   /** It may have been left while it came. */
   #taken(link: DialledLink): void {
     if (this.isLeft) link.socket.destroy();
-    this.#over.signal.throwIfAborted();
-    this.#link = link;
+    else this.#link = link;
   }
-}
-
-/** Whoever ended the daemon, or restarts it, is not to find another one there at once. */
-function mayStart(farewell: LeavingReason | undefined, number: number, elapsedMs: number): boolean {
-  if (farewell === undefined) return number > 1;
-  return farewell === 'restart' && elapsedMs > RESTART_MS;
 }
 
 /** The bridge was reached, again and again, but for somebody else who has the name now. */
 function whoseName(error: unknown): unknown {
   const { cause } = error instanceof BridgeError ? error : {};
   return cause instanceof BridgeError && cause.code === 'SERVER_EXISTS' ? cause : error;
-}
-
-function lost(path: string): BridgeError {
-  return new BridgeError('DAEMON_UNREACHABLE', `The bridge at ${path} has closed the connection`, {
-    hint: 'See: mcp-bridge status',
-  });
 }

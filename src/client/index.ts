@@ -7,8 +7,8 @@ export {
   type BridgeOptions,
   BridgeTransport,
   type JsonRpcMessage,
-  type ReconnectOptions,
 } from './bridge-transport.ts';
 export { type BridgeRequest, type MessageOptions, messageTo, senderOf } from './client-messages.ts';
 export { type ConnectableClient, type ConnectOptions, connectToBridge } from './connect-to-bridge.ts';
+export type { ReconnectOptions } from './reconnect-options.ts';
 export { type BridgeServerOptions, BridgeServerTransport } from './server-transport.ts';

@@ -7,9 +7,10 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import type { DialInState } from '../wire/dial-in.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { type JsonRpcMessage, type ReconnectOptions, reconnectSettings } from './bridge-transport.ts';
+import type { JsonRpcMessage } from './bridge-transport.ts';
 import type { DialIn } from './dial-in.ts';
 import type { DialledLink } from './dialled-link.ts';
+import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
 import { marked, unmarked } from './turn-ids.ts';
 
 export interface BridgeServerOptions {
@@ -50,7 +51,9 @@ export class BridgeServerTransport {
   readonly #asked = new Set<unknown>();
   readonly #questions = new Set<string | number>();
 
+  /** Throws a BridgeError about options that cannot be. */
   constructor(options: BridgeServerOptions) {
+    checkReconnect(options.reconnect);
     this.#options = options;
   }
 

@@ -8,7 +8,7 @@ import { Catalog } from '../catalog/catalog.ts';
 import { DiscoverView } from '../catalog/discover-view.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { ToolFinder } from '../catalog/tool-finder.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/config.ts';
 import { Agents } from '../core/agents/agents.ts';
 import { CallMeters, LATENCY_BOUNDS_MS } from '../core/call-meter.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';

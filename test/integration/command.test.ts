@@ -273,7 +273,9 @@ describe('connect', () => {
     daemon.kill('SIGKILL');
     client.send({ jsonrpc: '2.0', id: 9, method: 'ping' });
     expect(await new Promise((resolve) => shim.once('exit', resolve))).toBe(1);
-    expect(said).toContain('closed the connection');
+    expect(said).toMatch(
+      /The connection to the bridge at \S+ was lost \(.+\), and reconnect\.enabled is false\. Connect anew/,
+    );
     await daemon.stop();
   });
 

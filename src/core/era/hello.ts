@@ -3,6 +3,7 @@
 
 import { invariant } from '../../util/invariant.ts';
 import { isRecord } from '../../util/json-value.ts';
+import { CLIENT_ID_RULE, isClientId } from '../../wire/client-id.ts';
 import { isServerName, SERVER_NAME_RULE } from '../../wire/dial-in.ts';
 import { skipSpace } from '../../wire/json-grammar.ts';
 import { findMembers } from '../../wire/json-members.ts';
@@ -46,7 +47,6 @@ const OFFERABLE: readonly CallBackRole[] = ['roots', 'sampling', 'elicitation'];
 
 /** No longer than any file system takes. */
 const CWD = /^\/[^\0]{0,4095}$/;
-const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** Reads `params` of an `initialize`; a text says what is wrong with it. */
 export function readHello(params: unknown): Hello | string {
@@ -57,8 +57,7 @@ export function readHello(params: unknown): Hello | string {
   if (role !== 'client' && role !== 'server' && role !== 'control')
     return '_meta["mcp-bridge/role"] is one of "client", "server", "control"';
   const clientId = meta['mcp-bridge/clientId'];
-  if (clientId !== undefined && (typeof clientId !== 'string' || !CLIENT_ID.test(clientId)))
-    return '_meta["mcp-bridge/clientId"] is a string of 1 to 128 printable ASCII characters';
+  if (clientId !== undefined && !isClientId(clientId)) return `_meta["mcp-bridge/clientId"] is ${CLIENT_ID_RULE}`;
   const view = meta['mcp-bridge/view'];
   if (view !== undefined && typeof view !== 'string') return '_meta["mcp-bridge/view"] is a string';
   const cwd = meta['mcp-bridge/cwd'];
