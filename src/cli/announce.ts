@@ -10,7 +10,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { printable } from './table.ts';
+import { printable, printableLines } from './table.ts';
 
 export interface AnnounceValues {
   readonly name: string;
@@ -38,7 +38,7 @@ export async function announce(values: AnnounceValues, host: CliHost): Promise<n
     info,
     change: { file, own: { pid, cwd }, isStrict: false },
     clock: systemClock,
-    warn: (warning) => host.stderr.write(`mcp-bridge: ${printable(warning)}\n`),
+    warn: (warning) => host.stderr.write(`mcp-bridge: ${printableLines(warning)}\n`),
   });
   const ended = untilEnded(host);
   await kept.start();
@@ -58,7 +58,7 @@ function livingPid(text: string): number {
 }
 
 function tell({ warnings }: Outcome, { stderr }: CliHost): void {
-  for (const warning of warnings) stderr.write(`mcp-bridge: ${printable(warning)}\n`);
+  for (const warning of warnings) stderr.write(`mcp-bridge: ${printableLines(warning)}\n`);
 }
 
 const LONG_MS = 2 ** 30;

@@ -8,12 +8,12 @@ import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { type Blob, blobLine, callResult, shown } from './call-result.ts';
 import { DONE, FAILED, INTERRUPTED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { patiently } from './patience.ts';
+import { patiently, timeoutIn } from './patience.ts';
 import { ProgressLine } from './progress-line.ts';
 import { daemonCodeOf } from './refused.ts';
 import { checkOut, saveBlobs } from './saved-blobs.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
-import { ask, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+import { ask, ofVerb, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
 
 export interface CallValues extends ToolVerbValues {
   readonly server: string;
@@ -26,11 +26,8 @@ export interface CallValues extends ToolVerbValues {
   readonly timeout?: string | undefined;
 }
 
-const MOST_MS = 2 ** 31 - 1;
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
-
 export async function call(values: CallValues, host: CliHost): Promise<number> {
-  const timeoutMs = timeoutIn(values);
+  const timeoutMs = timeoutIn(values.timeout, 'call');
   checkOut(values.out, host.cwd);
   const given = await givenArguments(values, host);
   const answer = await withTools(values, host, async (client) => {
@@ -83,16 +80,8 @@ function asMisfit(error: unknown, { server, tool }: CallValues): unknown {
   if (error.code !== 'USAGE' && daemonCodeOf(error) !== 'TOOL_ARGUMENTS_INVALID') return error;
   const { message, hint = '', cause } = error;
   const see = `See: mcp-bridge describe ${server} ${tool}`;
-  const own = /^(?:See: |get_tool_details )/.test(hint) ? '' : `${hint} `;
+  const own = /^(?:$|See: |get_tool_details )/.test(hint) ? '' : `${hint} `;
   return new BridgeError('USAGE', message, { hint: `${own}${see}`, cause });
-}
-
-function timeoutIn({ timeout }: CallValues): number | undefined {
-  if (timeout === undefined) return undefined;
-  const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(timeout) ?? [];
-  const ms = Math.round(Number(number ?? 0) * (UNITS[unit] ?? 1));
-  if (ms < 1 || ms > MOST_MS) throw wrongUsage('call', '--timeout is a number of milliseconds, or such as 2s or 5m');
-  return ms;
 }
 
 // --- its arguments ---
@@ -103,9 +92,10 @@ async function givenArguments(values: CallValues, host: CliHost): Promise<string
   const ways = [pairs.length > 0, args !== undefined, file !== undefined, stdin === true];
   if (ways.filter(Boolean).length > 1 || [args, file].some(Array.isArray))
     throw wrongUsage('call', 'Arguments come in one way: KEY=VALUE, --args, --args-file or -');
-  if (stdin === true) return argumentsIn(await textFrom(host.stdin), 'What comes from stdin');
-  if (file !== undefined) return argumentsIn(readArguments(resolve(host.cwd, file)), file);
-  return args === undefined ? undefined : argumentsIn(args, '--args');
+  const read = (text: string, from: string): string => ofVerb('call', () => argumentsIn(text, from));
+  if (stdin === true) return read(await textFrom(host.stdin), 'What comes from stdin');
+  if (file !== undefined) return read(readArguments(resolve(host.cwd, file)), file);
+  return args === undefined ? undefined : read(args, '--args');
 }
 
 function readArguments(path: string): string {

@@ -79,6 +79,17 @@ export function printJson(value: unknown, host: CliHost): void {
   host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
+/** Wrong usage that `read` finds, with the verb whose it is. */
+export function ofVerb<Result>(verb: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof BridgeError && error.code === 'USAGE' && error.hint === undefined)
+      throw wrongUsage(verb, error.message);
+    throw error;
+  }
+}
+
 export function wrongUsage(verb: string, problem: string, hint = `See: mcp-bridge ${verb} --help`): BridgeError {
   return new BridgeError('USAGE', problem, { hint });
 }

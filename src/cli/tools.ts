@@ -36,7 +36,7 @@ export async function tools(values: ToolsValues, host: CliHost): Promise<number>
   if (server === undefined) return toolsOfAll(values, host);
   const listed = await withTools(values, host, (client) => listOf(client, server, values));
   if (values.json === true) printJson(listed, host);
-  else if (recordsIn(listed.tools).length === 0) host.stdout.write('It has no tool that can be used.\n');
+  else if (recordsIn(listed.tools).length === 0) host.stdout.write(noTool([listed], values));
   else host.stdout.write(tableOf([listed], values, host));
   return DONE;
 }
@@ -72,7 +72,15 @@ async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
 
 function show(answers: readonly (Listed | Failed)[], values: ToolsValues, host: CliHost): void {
   const lists = answers.filter(isListed);
-  if (lists.length > 0 || answers.length === 0) host.stdout.write(tableOf(lists, values, host));
+  if (lists.length === 0) return;
+  const isEmpty = lists.every(({ tools }) => recordsIn(tools).length === 0);
+  host.stdout.write(isEmpty ? noTool(lists, values) : tableOf(lists, values, host));
+}
+
+function noTool(lists: readonly Listed[], { server, all }: ToolsValues): string {
+  const names = printable(lists.map((list) => textOf(list.server)).join(', '));
+  if (all === true) return `There is no tool of: ${names}\n`;
+  return `There is no tool that can be used of: ${names}. Disabled ones: mcp-bridge tools${server ? ` ${names}` : ''} --all\n`;
 }
 
 /** Each begins when one before it has ended, if too many are under way. */

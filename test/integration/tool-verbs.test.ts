@@ -226,6 +226,8 @@ describe('call', () => {
     ['no JSON', ['--args', '{']],
     ['a file that is not there', ['--args-file', 'nowhere.json']],
     ['a strange time', ['--timeout', 'soon']],
+    ['a time given twice', ['--timeout', '2s', '--timeout', '3s']],
+    ['no time at all', ['--timeout', '0s']],
     ['no directory to save in', ['--out', 'nowhere/x.png']],
     ['a dash to save in', ['--out', '-']],
   ])('%s is wrong usage', async (_, args) => {
