@@ -58,7 +58,7 @@ export const REFRESH = TOOL_VERB;
 
 export const TOOLS = {
   ...TOOL_VERB,
-  all: { type: 'boolean', describe: 'Show disabled tools too' },
+  all: { type: 'boolean', describe: 'Show disabled and blocked tools too' },
   changed: { type: 'boolean', describe: 'Show what has changed since tools were first seen or accepted' },
   accept: { type: 'boolean', describe: 'Look at that, and agree to it' },
   yes: { type: 'boolean', describe: 'Ask nothing' },
@@ -77,7 +77,10 @@ export const CALL = {
   args: { type: 'string', describe: 'The arguments, as JSON' },
   'args-file': { type: 'string', describe: 'A file that has the arguments, as JSON' },
   stdin: { type: 'boolean', describe: 'Read the arguments from stdin, as JSON; the same as -' },
-  out: { type: 'string', describe: 'Save images, audio and files here; several go into a directory' },
+  out: {
+    type: 'string',
+    describe: 'Save images, audio and files here, or else the text; several go into a directory; - is stdout',
+  },
   timeout: { type: 'string', describe: `Cancel the call after this time: ${TIME}` },
 } as const satisfies Options;
 

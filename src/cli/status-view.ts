@@ -42,9 +42,9 @@ export function notesOf(report: StatusReport): string[] {
   return [...faultsOf(report), ...auditNotes(report), ...notesOn(report.instances), ...waitingNotes(report.dialledIn)];
 }
 
-/** Whichever of its pauses it is in: it does not run, because it could not be started or has died. */
+/** Whichever of its pauses it is in, and also as older daemons say it: it could not be started, or has died. */
 function hasFailed({ state, lastError }: InstanceReport): boolean {
-  return lastError !== null && (state === 'idle' || state === 'waiting' || state === 'broken');
+  return lastError !== null && ['failed', 'idle', 'waiting', 'broken'].includes(state);
 }
 
 function faultsOf({ configFile, configFaults, definitionFaults }: StatusReport): string[] {

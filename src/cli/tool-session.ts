@@ -50,8 +50,9 @@ export async function ask(
   client: ToolClient,
   tool: 'list_mcp_servers' | 'list_tools' | 'search_tools' | 'get_tool_details',
   args: object = {},
+  signal?: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>>> {
-  return found(await client.callTool(tool, JSON.stringify(args)));
+  return found(await client.callTool(tool, JSON.stringify(args), { signal }));
 }
 
 function found({ result }: Answer): Readonly<Record<string, unknown>> {
@@ -70,9 +71,13 @@ export function recordsIn(value: unknown): readonly Readonly<Record<string, unkn
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-/** What is to be known of a tool before it is used: it has changed, or its server cannot be started at present. */
-export function noteOf({ changed, status }: Readonly<Record<string, unknown>>): string {
-  return [changed === true ? 'changed' : '', status === 'failed' ? 'server failed' : ''].filter(Boolean).join(', ');
+/** What is to be known of a tool before it is used. */
+export function noteOf({ changed, blocked, status, taskSupport }: Readonly<Record<string, unknown>>): string {
+  return [
+    ...(changed === true ? [blocked === true ? 'blocked, as it has changed' : 'changed'] : []),
+    ...(taskSupport === 'required' ? ['runs as a task'] : []),
+    ...(status === 'failed' ? ['server failed'] : []),
+  ].join(', ');
 }
 
 export function printJson(value: unknown, host: CliHost): void {

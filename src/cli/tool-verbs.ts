@@ -25,9 +25,14 @@ const ARGUMENTS = {
   describe: 'KEY=VALUE, or KEY:=JSON',
 } as const;
 
-/** yargs knows no lone dash, which stands for stdin. */
+/** yargs knows no lone dash, which stands for stdin, and behind --out for stdout. */
 export function withoutDash(args: readonly string[]): string[] {
-  return args.map((arg) => (arg === '-' && args[0] === 'call' ? '--stdin' : arg));
+  if (args[0] !== 'call') return [...args];
+  return args.flatMap((arg, i) => {
+    if (arg === '--out' && args[i + 1] === '-') return ['--out=-'];
+    if (arg !== '-') return [arg];
+    return args[i - 1] === '--out' ? [] : ['--stdin'];
+  });
 }
 
 /** `line` is what followed `--`: words and arguments that begin with a dash. */

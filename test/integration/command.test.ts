@@ -69,6 +69,7 @@ describe('start, status, clients, stop', () => {
         inFlight: 0,
         leftOut: false,
         lastError: null,
+        errorCode: null,
       },
     ]);
     expect(JSON.parse((await run(['clients', '--json'])).stdout)).toEqual([
