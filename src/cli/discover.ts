@@ -86,6 +86,6 @@ function nothing(found: Survey | Narrowed, clients: readonly string[], host: Cli
   const places = found.cwd === host.homedir ? '~' : `~ and ${printable(tilde(found.cwd, host))}`;
   return (
     `No server is defined in the files of any client that is looked for in ${places}.\n` +
-    'Which files that are is told in docs/discovery.md. To define one for all clients: mcp-bridge add\n'
+    'Which files that are is told in docs/discovery.md. To define one for all clients: mcp-bridge add NAME -- COMMAND…\n'
   );
 }

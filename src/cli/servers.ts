@@ -29,9 +29,12 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
   ]);
   const text = table(['SERVER', 'STATUS', 'TOOLS', 'DESCRIPTION'], rows, { width: widthOf(host) });
   host.stdout.write(list.length === 0 ? NO_SERVER : text);
+  if (list.some(({ status }) => status === 'failed')) host.stdout.write(WHY_FAILED);
   for (const note of waitingNotes(await dialledIn(values, host))) host.stdout.write(`! ${printableLines(note)}\n`);
   return DONE;
 }
+
+const WHY_FAILED = '! Why a server has failed: mcp-bridge status\n';
 
 export const NO_SERVER =
   'The bridge has no server here. What was found, and why it is not used: mcp-bridge discover --all\n';

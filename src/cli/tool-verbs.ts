@@ -70,14 +70,7 @@ export function withToolVerbs(parser: Argv, does: Does, line: readonly string[] 
     .command(
       'call <server> <tool> [arguments..]',
       'Call a tool',
-      (y) =>
-        y
-          .positional('server', needed)
-          .positional('tool', TOOL)
-          .positional('arguments', ARGUMENTS)
-          .options(CALL)
-          .example('$0 call files read_file path=notes.txt', '')
-          .example('$0 call files read_many \'paths:=["a.txt","b.txt"]\'', ''),
+      (y) => y.positional('server', needed).positional('tool', TOOL).positional('arguments', ARGUMENTS).options(CALL),
       does(
         orJson(async ({ arguments: pairs = [], ...values }: CallValues, host) =>
           (await import('./call.ts')).call({ ...values, arguments: [...pairs, ...line] }, host),
