@@ -21,7 +21,7 @@ const CLIENTS = Number(values.clients);
 const MOST_MS = 50;
 /** How long a call takes, and when the connection drops meanwhile. */
 const CALL_MS = 8;
-const DROP_MS = 6;
+const DROP_MS = 5;
 const OUTAGE_MS = 300;
 const PROGRAM = fileURLToPath(new URL('../dist/mcp-bridge.cjs', import.meta.url));
 
@@ -163,11 +163,11 @@ async function measure(what, { clients, rounds, outageMs }) {
   await Promise.all(callers.map((caller) => caller.close()));
   way.cut();
   way.shut();
-  const target = atMost(what, quantile(added, 0.99), MOST_MS, 'ms');
   console.log(`${what}: ${figuresOf(added)}`);
-  console.log(
-    `  p99 at most ${MOST_MS} ms: ${verdictOf(target)}; from server to client without a drop: ${figuresOf(quiet)}`,
-  );
+  console.log(`  from server to client without a drop: ${figuresOf(quiet)}`);
+  if (clients > 1) return; // what is promised is promised of one connection
+  const target = atMost(what, quantile(added, 0.99), MOST_MS, 'ms');
+  console.log(`  p99 at most ${MOST_MS} ms: ${verdictOf(target)}`);
 }
 
 function figuresOf(samples) {

@@ -4,6 +4,7 @@
 import { type JoinedLeg, refreshHint } from '../core/joined-lists.ts';
 import type { Leg } from '../core/leg.ts';
 import type { Server } from '../core/server.ts';
+import { membersOf } from '../util/json-value.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 import type { FoundTool } from './tool-finder.ts';
 import { noSuchTool } from './tool-refusal.ts';
@@ -30,10 +31,20 @@ function statusOf({ backend, server }: Leg): string {
 export function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): object {
   const { server } = leg;
   const { gate } = server;
-  const tools = [...toolsIn(leg.lastPagesOf('tools') ?? []).values()].flatMap(({ name, summary }) => {
+  const tools = [...toolsIn(leg.lastPagesOf('tools') ?? []).values()].flatMap((tool) => {
+    const { name, summary } = tool;
     const refusal = gate.refusalOf(name);
     if (refusal !== undefined && (!includeDisabled || refusal.code === 'TOOL_CHANGED')) return [];
-    return [{ name, summary, enabled: refusal === undefined, tags: gate.tagsOf(name), ...changeOf(name, server) }];
+    return [
+      {
+        name,
+        summary,
+        enabled: refusal === undefined,
+        tags: gate.tagsOf(name),
+        ...taskOf(tool),
+        ...changeOf(name, server),
+      },
+    ];
   });
   return { server: server.name, ...failureOf(server), tools };
 }
@@ -46,12 +57,14 @@ export function foundTool({ server, tool, relevance }: FoundTool): object {
     summary,
     relevance: Math.round(relevance * 100) / 100,
     tags: server.gate.tagsOf(name),
+    ...taskOf(tool),
     ...changeOf(name, server),
     ...failureOf(server),
   };
 }
 
-export function toolDetails({ name, definition }: KnownTool, { leg }: JoinedLeg): object {
+export function toolDetails(tool: KnownTool, { leg }: JoinedLeg): object {
+  const { name, definition } = tool;
   const { server } = leg;
   const { description, inputSchema, outputSchema, annotations } = definition;
   return {
@@ -62,6 +75,7 @@ export function toolDetails({ name, definition }: KnownTool, { leg }: JoinedLeg)
     outputSchema,
     annotations,
     tags: server.gate.tagsOf(name),
+    ...taskOf(tool),
     ...changeOf(name, server),
     ...failureOf(server),
   };
@@ -78,6 +92,11 @@ export function permittedTool(name: string, joined: JoinedLeg): KnownTool {
   const refusal = gate.refusalOf(name);
   if (refusal !== undefined) throw refusal;
   return tool;
+}
+
+/** It runs as a task only. */
+function taskOf({ definition: { execution } }: KnownTool): object {
+  return membersOf(execution).taskSupport === 'required' ? { taskSupport: 'required' } : {};
 }
 
 /** It is not what somebody has agreed to. */

@@ -11,7 +11,7 @@ import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { printable } from './table.ts';
+import { printable, printableLines } from './table.ts';
 
 export interface AnnounceValues {
   readonly name: string;
@@ -41,7 +41,7 @@ export async function announce(values: AnnounceValues, host: CliHost): Promise<n
     info,
     change: { file, own: { pid, cwd }, isStrict: false },
     clock: systemClock,
-    warn: (warning) => host.stderr.write(`mcp-bridge: ${printable(warning)}\n`),
+    warn: (warning) => host.stderr.write(`mcp-bridge: ${printableLines(warning)}\n`),
   });
   const ended = untilEnded(host);
   await kept.start();
@@ -61,7 +61,7 @@ function livingPid(text: string): number {
 }
 
 function tell({ warnings }: Outcome, { stderr }: CliHost): void {
-  for (const warning of warnings) stderr.write(`mcp-bridge: ${printable(warning)}\n`);
+  for (const warning of warnings) stderr.write(`mcp-bridge: ${printableLines(warning)}\n`);
 }
 
 /** A server may come up later, so that is no error. Connecting says enough: what answers there is for its clients to see. */

@@ -19,7 +19,7 @@ import { jsonText } from './json-output.ts';
 import { handleOf } from './selection.ts';
 import { waitingNotes } from './status-view.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
-import { printable, table } from './table.ts';
+import { printable, printableLines, table } from './table.ts';
 import { confirm, hasPerson, tilde, widthOf } from './terminal.ts';
 
 export interface DecideValues extends SurveyValues {
@@ -40,7 +40,7 @@ export function reject(values: DecideValues, host: CliHost): Promise<number> {
 async function decide(decision: Approval, values: DecideValues, host: CliHost): Promise<number> {
   const found = await survey(values, host);
   found.approvalFile.read(); // to a file that cannot be understood nothing is added
-  for (const failure of found.failures) host.stderr.write(`mcp-bridge: ${printable(failure)}\n`);
+  for (const failure of found.failures) host.stderr.write(`mcp-bridge: ${printableLines(failure)}\n`);
   const file = values['all-from'] === undefined ? undefined : fileOf(values['all-from'], host);
   const connected = await dialledIn(values, host);
   const callers = undecided(values.names ?? [], decision, connected);

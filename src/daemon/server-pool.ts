@@ -234,17 +234,19 @@ export class ServerPool implements ServerDirectory {
   #reportOf(server: Server, backend: Backend): InstanceReport[] {
     const instance = this.#instances.get(backend);
     if (instance === undefined) return [];
+    const { lastFailure } = instance;
     return [
       {
         server: server.name,
         pid: instance.pid ?? null,
-        state: instance.state,
+        state: stateOf(instance),
         sessions: backend.sessions.size,
         restarts: instance.restarts,
         calls: backend.calls,
         inFlight: backend.openSlots,
         leftOut: server.isLeftOut,
-        lastError: instance.lastError ?? null,
+        lastError: lastFailure?.message ?? null,
+        errorCode: lastFailure?.code ?? null,
       },
     ];
   }
@@ -257,6 +259,11 @@ export class ServerPool implements ServerDirectory {
   }
 }
 
+/** Who could not be started, or has died, has failed until it is tried again, whichever pause it is in. */
+function stateOf({ state, lastFailure }: Instance): string {
+  return lastFailure !== undefined && (state === 'idle' || state === 'waiting') ? 'failed' : state;
+}
+
 const NOTHING_RUNS = {
   pid: null,
   state: 'idle',
@@ -266,4 +273,5 @@ const NOTHING_RUNS = {
   inFlight: 0,
   leftOut: false,
   lastError: null,
+  errorCode: null,
 };

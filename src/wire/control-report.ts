@@ -5,6 +5,7 @@ import type { DialInState } from './dial-in.ts';
 export interface InstanceReport {
   readonly server: string;
   readonly pid: number | null;
+  /** `idle`, `starting`, `ready`, `stopping`, `stopped`; `failed`, or `broken` if that was too often. */
   readonly state: string;
   readonly sessions: number;
   readonly restarts: number;
@@ -15,6 +16,8 @@ export interface InstanceReport {
   readonly leftOut: boolean;
   /** Why it could not be started, or has gone, when that happened last. */
   readonly lastError: string | null;
+  /** The code of that error, such as SERVER_START_FAILED. */
+  readonly errorCode: string | null;
 }
 
 /** How long a server takes for its answers, since the daemon has started. */
