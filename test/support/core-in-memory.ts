@@ -437,6 +437,7 @@ export class TestServer {
 }
 
 export interface TestDefinition {
+  readonly description: string;
   readonly sharing: 'auto' | 'shared' | 'dedicated';
   readonly trustHints: boolean;
 }
