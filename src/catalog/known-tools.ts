@@ -5,6 +5,13 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 
+export interface ToolWords {
+  readonly title: string;
+  readonly description: string;
+  /** Their names. */
+  readonly parameters: readonly string[];
+}
+
 export class KnownTool {
   readonly name: string;
   /** Its name as JSON, of which each character is one byte. */
@@ -42,9 +49,24 @@ export class KnownTool {
     return line.length <= LONGEST_SUMMARY ? line : `${line.slice(0, LONGEST_SUMMARY - 1)}…`;
   }
 
-  /** Its schemas may be a megabyte, and are stepped over. */
+  /** What it is found by besides its name. */
+  get words(): ToolWords {
+    const spans = findMembers(this.#page, this.#from, ['title', 'description', 'inputSchema'])?.spans;
+    const schema = spans?.get('inputSchema');
+    const properties = schema && findMembers(this.#page, schema.from, ['properties'])?.spans.get('properties');
+    return {
+      title: textOf(this.#valueAt(spans?.get('title'))),
+      description: textOf(this.#valueAt(spans?.get('description'))),
+      parameters: (properties && findMembers(this.#page, properties.from, [])?.others) ?? [],
+    };
+  }
+
+  /** Decoded alone: its schemas may be a megabyte, and are stepped over. */
   #member(name: string): unknown {
-    const span = findMembers(this.#page, this.#from, [name])?.spans.get(name);
+    return this.#valueAt(findMembers(this.#page, this.#from, [name])?.spans.get(name));
+  }
+
+  #valueAt(span: Span | undefined): unknown {
     return span && JSON.parse(this.#page.toString('utf8', span.from, span.to));
   }
 }

@@ -22,14 +22,14 @@ export const META_TOOLS: Readonly<Record<MetaTool, ToolTerms>> = {
   search_tools: {
     description: 'Find tools by what they do. Start here.',
     parameters: {
-      query: { type: 'string', isNeeded: true, description: 'What you want to do, in words' },
+      query: { type: 'string', isNeeded: true, description: 'What to do, in words' },
       server: { type: 'string' },
       limit: { type: 'number' },
     },
     onlyReads: true,
   },
   get_tool_details: {
-    description: 'Description and input schema of a tool. Read it before execute_tool.',
+    description: 'Schema of a tool. Read it before execute_tool.',
     parameters: { server: SERVER, tool: TOOL },
     onlyReads: true,
   },
