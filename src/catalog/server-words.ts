@@ -7,7 +7,7 @@ import { textOf } from '../util/json-value.ts';
 const LONGEST = 120;
 /** The marks of headings, lists and emphasis. */
 const MARKS = /^[#>*_\-\s]+|[*_`]+/g;
-const SENTENCE_END = /(?<=[.!?。])(?:\s|$)/u;
+const SENTENCE_END = /(?<=[.!?\u3002])(?:\s|$)/u;
 
 /** '' if nobody has said anything. */
 export function descriptionOf({ server, face, session }: Leg): string {
