@@ -4,19 +4,19 @@
 import { type JoinedLeg, refreshHint } from '../core/joined-lists.ts';
 import type { Leg } from '../core/leg.ts';
 import type { Server } from '../core/server.ts';
-import { membersOf } from '../util/json-value.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
+import { descriptionOf } from './server-words.ts';
 import type { FoundTool } from './tool-finder.ts';
 import { noSuchTool } from './tool-refusal.ts';
 
 export function serverSummary({ leg }: JoinedLeg): object {
-  const { name, description, gate } = leg.server;
+  const { name, gate } = leg.server;
   const pages = leg.lastPagesOf('tools');
   const tools = pages === undefined ? undefined : [...toolsIn(pages).keys()];
   const enabled = tools?.filter((tool) => gate.refusalOf(tool) === undefined);
   return {
     name,
-    description,
+    description: descriptionOf(leg),
     toolCount: tools?.length ?? null,
     enabledCount: enabled?.length ?? null,
     status: statusOf(leg),
@@ -35,16 +35,8 @@ export function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): objec
     const { name, summary } = tool;
     const refusal = gate.refusalOf(name);
     if (refusal !== undefined && (!includeDisabled || refusal.code === 'TOOL_CHANGED')) return [];
-    return [
-      {
-        name,
-        summary,
-        enabled: refusal === undefined,
-        tags: gate.tagsOf(name),
-        ...taskOf(tool),
-        ...changeOf(name, server),
-      },
-    ];
+    const enabled = refusal === undefined;
+    return [{ name, summary, enabled, tags: gate.tagsOf(name), ...taskOf(tool), ...changeOf(name, server) }];
   });
   return { server: server.name, ...failureOf(server), tools };
 }
@@ -64,9 +56,9 @@ export function foundTool({ server, tool, relevance }: FoundTool): object {
 }
 
 export function toolDetails(tool: KnownTool, { leg }: JoinedLeg): object {
-  const { name, definition } = tool;
   const { server } = leg;
-  const { description, inputSchema, outputSchema, annotations } = definition;
+  const { name } = tool;
+  const { description, inputSchema, outputSchema, annotations } = tool.decode();
   return {
     server: server.name,
     tool: name,
@@ -94,9 +86,9 @@ export function permittedTool(name: string, joined: JoinedLeg): KnownTool {
   return tool;
 }
 
-/** It runs as a task only. */
-function taskOf({ definition: { execution } }: KnownTool): object {
-  return membersOf(execution).taskSupport === 'required' ? { taskSupport: 'required' } : {};
+/** It can be called only as a task. */
+function taskOf({ needsTask }: KnownTool): object {
+  return needsTask ? { taskSupport: 'required' } : {};
 }
 
 /** It is not what somebody has agreed to. */

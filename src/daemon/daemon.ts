@@ -7,6 +7,7 @@ import { ArgumentCheck } from '../catalog/argument-check.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { DiscoverView } from '../catalog/discover-view.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
+import { Sweeper } from '../catalog/sweeper.ts';
 import { ToolFinder } from '../catalog/tool-finder.ts';
 import type { Config } from '../config/config.ts';
 import { Agents } from '../core/agents/agents.ts';
@@ -85,7 +86,10 @@ export class Daemon {
   readonly #following: PacedTask;
   readonly #gates = new ToolGates();
   readonly #forDiscover = {
-    finder: new ToolFinder(() => this.#options.finder.config.config.discovery.synonyms),
+    finder: new ToolFinder({
+      synonyms: () => this.#options.finder.config.config.discovery.synonyms,
+      clock: systemClock,
+    }),
     check: new ArgumentCheck(),
   };
   readonly #audit: AuditLog | undefined;
@@ -161,6 +165,13 @@ export class Daemon {
     systemClock.every(HEAL_PERIOD_MS, () => this.#lookAfter(() => this.#heal(listener)));
     this.#listener = listener;
     this.#endWhenIdle(listener);
+    new Sweeper({
+      directories: this.#pool.sweptDirectories,
+      isQuiet: () => !this.#isRetreating && !this.#pool.isBusy,
+      clock: systemClock,
+      date: Date.now,
+      logger: this.#options.logger,
+    }).start();
   }
 
   #endWhenIdle(listener: Listener): void {
@@ -358,6 +369,7 @@ export class Daemon {
       seenTools: new SeenToolsStore({
         dir: this.#options.seenToolsDir,
         clock,
+        date: Date.now,
         logger,
         changed: (seen, names) => this.#pool.toolsChanged(seen, names),
       }),

@@ -5,6 +5,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { SeenTools } from '../catalog/seen-tools.ts';
 import type { SeenToolsStore } from '../catalog/seen-tools-store.ts';
+import type { SweptDirectory } from '../catalog/sweeper.ts';
 import type { Backend } from '../core/backend.ts';
 import type { BackendContext } from '../core/backend-context.ts';
 import { Server } from '../core/server.ts';
@@ -207,6 +208,11 @@ export class ServerPool implements ServerDirectory {
       usersChanged: (users: number) => instance.usersChanged(users),
       retire,
     };
+  }
+
+  /** Where the files are of what is known of servers. */
+  get sweptDirectories(): SweptDirectory[] {
+    return [...this.#options.catalog.swept, ...this.#options.seenTools.swept];
   }
 
   /** Whether a server works on something. */

@@ -55,6 +55,7 @@ export type BridgeErrorCode =
   | 'TOOL_ARGUMENTS_INVALID'
   | 'TOOL_CHANGED'
   | 'TOOL_DISABLED'
+  | 'TOOL_NEEDS_TASK'
   | 'TOOL_NOT_FOUND'
   | 'TOO_MANY_MESSAGES'
   | 'USAGE'

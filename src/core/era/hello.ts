@@ -2,7 +2,7 @@
 // that the server gave, touching only what must differ.
 
 import { invariant } from '../../util/invariant.ts';
-import { isRecord } from '../../util/json-value.ts';
+import { isRecord, membersOf } from '../../util/json-value.ts';
 import { CLIENT_ID_RULE, isClientId } from '../../wire/client-id.ts';
 import { isServerName, SERVER_NAME_RULE } from '../../wire/dial-in.ts';
 import { skipSpace } from '../../wire/json-grammar.ts';
@@ -170,6 +170,11 @@ export function capabilitiesOf(hello: Buffer): Readonly<Record<string, unknown>>
 export function instructionsOf(hello: Buffer): string {
   const { instructions } = readServerHello(hello);
   return typeof instructions === 'string' ? instructions : '';
+}
+
+/** What it says of its own name and purpose. */
+export function serverInfoOf(hello: Buffer): Readonly<Record<string, unknown>> {
+  return membersOf(readServerHello(hello).serverInfo);
 }
 
 function readServerHello(hello: Buffer): Record<string, unknown> {
