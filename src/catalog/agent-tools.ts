@@ -6,7 +6,7 @@ import { definitionsOf, META_TOOLS, type ToolTerms } from './meta-tools.ts';
 export type AgentTool = 'list_agents' | 'send_message' | 'read_messages';
 
 export const AGENT_TOOLS: Readonly<Record<AgentTool, ToolTerms>> = {
-  list_agents: { description: 'Other agents that you can send messages to', parameters: {} },
+  list_agents: { description: 'Other agents that you can send messages to', parameters: {}, onlyReads: true },
   send_message: {
     description: 'Send a message to another agent, which reads it when it likes',
     parameters: {

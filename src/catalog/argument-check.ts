@@ -44,7 +44,7 @@ export class ArgumentCheck {
   #compiledOf(tool: KnownTool): Compiled {
     const known = this.#compiled.get(tool);
     if (known !== undefined) return known;
-    const { inputSchema } = tool.definition;
+    const { inputSchema } = tool.decode();
     const isSchema = typeof inputSchema === 'object' && inputSchema !== null;
     const compiled = isSchema ? (this.#compile?.(inputSchema) ?? ANYTHING) : ANYTHING;
     this.#compiled.set(tool, compiled);

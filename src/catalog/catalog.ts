@@ -9,8 +9,10 @@ import { messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { hashOfDefinition } from './definition-hash.ts';
+import { FilesInUse, noteUse } from './file-use.ts';
 import { decodeKnown, encodeKnown } from './knowledge-file.ts';
 import { SettledWrites } from './settled-writes.ts';
+import type { SweptDirectory } from './sweeper.ts';
 
 export interface CatalogOptions {
   /** Where the files are; undefined to keep nothing. */
@@ -22,8 +24,12 @@ export interface CatalogOptions {
   readonly logger: Logger;
 }
 
+/** It can all be learnt anew. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+
 export class Catalog {
   readonly #options: CatalogOptions;
+  readonly #files = new FilesInUse();
   readonly #writes: SettledWrites;
 
   constructor(options: CatalogOptions) {
@@ -40,15 +46,18 @@ export class Catalog {
     const path = dir === undefined ? undefined : join(dir, `${hashOfDefinition(definition)}.json`);
     const changed = (): void => this.#save(path, definition.name, known);
     const known: KnownServer = new KnownServer({ date, ttlMs, changed, ...listeners });
-    if (path !== undefined) this.#load(path, known);
+    if (path === undefined) return known;
+    this.#load(path, known);
+    this.#files.add(path, known);
     return known;
   }
 
   #load(path: string, known: KnownServer): void {
     try {
       const content = readPrivate(path);
-      if (content !== undefined && !decodeKnown(content, known))
-        this.#warn(path, 'it is not in the form that is expected');
+      if (content === undefined) return;
+      noteUse(path, this.#options.date());
+      if (!decodeKnown(content, known)) this.#warn(path, 'it is not in the form that is expected');
     } catch (error) {
       this.#warn(path, messageOf(error));
     }
@@ -56,6 +65,12 @@ export class Catalog {
 
   #save(path: string | undefined, name: string, known: KnownServer): void {
     if (path !== undefined) this.#writes.add(path, () => encodeKnown(name, known));
+  }
+
+  /** Where its files are; nothing if it keeps none. */
+  get swept(): SweptDirectory[] {
+    const { dir } = this.#options;
+    return dir === undefined ? [] : [{ dir, keptMs: KEPT_MS, inUse: () => this.#files.paths }];
   }
 
   /** Writes what is due. */

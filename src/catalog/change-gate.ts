@@ -39,7 +39,7 @@ export class ChangeGate implements ToolGate {
     const what = `The tool ${JSON.stringify(tool.slice(0, 128))} of ${server}`;
     return new BridgeError('TOOL_CHANGED', `${what} is another one than it was when it was first seen or accepted`, {
       server,
-      hint: `To see the difference: mcp-bridge tools ${server} --changed; to accept it, the same with --accept.`,
+      hint: `Do without it, or ask your user to look at what has changed: mcp-bridge tools ${server} --changed`,
     });
   }
 }

@@ -5,6 +5,7 @@
 //            |----------------------- the same as last time -----------------------|       || and nothing else
 
 import type { Cut } from '../core/slot.ts';
+import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, CLOSE_OBJECT, DEEPEST, OPEN_OBJECT, QUOTE, skipSpace, skipValue } from '../wire/json-grammar.ts';
@@ -20,6 +21,14 @@ export interface Execution {
   readonly cut: Cut;
 }
 
+/** One that cannot be run as it is: what is wrong with it, beyond that it has no arguments, and whom it names. */
+export interface FaultyExecution {
+  readonly faults: readonly string[];
+  /** '' for what it does not say. */
+  readonly server: string;
+  readonly tool: string;
+}
+
 /** A longer beginning is not remembered. */
 const LONGEST_BEGINNING = 1024;
 const NOTHING = Buffer.alloc(0);
@@ -32,7 +41,7 @@ export class ExecutionReader {
   /** Where the value of `params.arguments` begins, from the beginning of `params`. */
   #outerAt = 0;
 
-  read(frame: Frame, read: Envelope): Execution | { readonly faults: readonly string[] } {
+  read(frame: Frame, read: Envelope): Execution | FaultyExecution {
     const params = read.from(Field.params);
     const again = this.#last === undefined ? undefined : this.#again(frame, params, this.#last);
     if (again !== undefined) return again;
@@ -69,11 +78,11 @@ export class ExecutionReader {
   }
 }
 
-function executionIn({ b, start }: Frame, read: Envelope): Execution | { readonly faults: readonly string[] } {
+function executionIn({ b, start }: Frame, read: Envelope): Execution | FaultyExecution {
   const outer = findMembers(b, read.from(Field.params), ['arguments'])?.spans.get('arguments');
   const found = outer && findMembers(b, outer.from, ['server', 'tool', 'arguments']);
   if (outer === undefined || found === undefined)
-    return { faults: ['server is missing', 'tool is missing', 'arguments is missing'] };
+    return { faults: ['server is missing', 'tool is missing'], server: '', tool: '' };
   const [server, tool, inner] = ['server', 'tool', 'arguments'].map((name) => found.spans.get(name));
   const faults = [
     ...faultOfText('server', b, server),
@@ -81,7 +90,8 @@ function executionIn({ b, start }: Frame, read: Envelope): Execution | { readonl
     ...faultOfObject(b, inner),
     ...found.others.map((name) => `${JSON.stringify(name.slice(0, 64))} is not known`),
   ];
-  if (server === undefined || tool === undefined || inner === undefined || faults.length > 0) return { faults };
+  if (server === undefined || tool === undefined || inner === undefined || faults.length > 0)
+    return { faults, server: textAt(b, server), tool: textAt(b, tool) };
   const [serverText, toolText] = [server, tool].map(({ from, to }) => b.latin1Slice(from, to));
   return {
     server: textAt(b, server),
@@ -102,11 +112,13 @@ function faultOfText(name: string, b: Buffer, span: Span | undefined): string[] 
   return byteAt(b, span.from) === QUOTE ? [] : [`${name} must be a string`];
 }
 
+/** A tool may take none. */
 function faultOfObject(b: Buffer, span: Span | undefined): string[] {
-  if (span === undefined) return ['arguments is missing'];
-  return byteAt(b, span.from) === OPEN_OBJECT ? [] : ['arguments must be an object'];
+  if (span === undefined || byteAt(b, span.from) === OPEN_OBJECT) return [];
+  return [`arguments must be an object${byteAt(b, span.from) === QUOTE ? ', and the text is no JSON of one' : ''}`];
 }
 
-function textAt(b: Buffer, { from, to }: Span): string {
-  return JSON.parse(b.toString('utf8', from, to)) as string;
+/** '' for what is no text. */
+function textAt(b: Buffer, span: Span | undefined): string {
+  return span === undefined ? '' : textOf(JSON.parse(b.toString('utf8', span.from, span.to)));
 }

@@ -1,39 +1,73 @@
 // The tools of one server, taken out of the bytes of its answers, by their own names. Decoded when somebody asks.
 
 import type { ListPage } from '../core/known-server.ts';
-import { isRecord, textOf } from '../util/json-value.ts';
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { findItems } from '../wire/json-items.ts';
-import { findMembers } from '../wire/json-members.ts';
+import { findMembers, type Span } from '../wire/json-members.ts';
+
+export interface ToolWords {
+  readonly title: string;
+  readonly description: string;
+  /** Their names. */
+  readonly parameters: readonly string[];
+}
 
 export class KnownTool {
   readonly name: string;
   /** Its name as JSON, of which each character is one byte. */
   readonly nameText: string;
-  readonly #bytes: Buffer;
-  #definition: Readonly<Record<string, unknown>> | undefined;
+  /** The page that it stands in, and where. */
+  readonly #page: Buffer;
+  readonly #from: number;
+  readonly #to: number;
+  #needsTask: boolean | undefined;
 
-  constructor(name: string, nameText: string, bytes: Buffer) {
+  constructor(name: string, nameText: string, page: Buffer, { from, to }: Span) {
     this.name = name;
     this.nameText = nameText;
-    this.#bytes = bytes;
+    this.#page = page;
+    this.#from = from;
+    this.#to = to;
   }
 
-  get definition(): Readonly<Record<string, unknown>> {
-    this.#definition ??= this.decode();
-    return this.#definition;
-  }
-
-  /** The same, not kept: for who looks at thousands of them once. */
+  /** All that its server says of it. Not kept: of most tools nobody asks twice. */
   decode(): Readonly<Record<string, unknown>> {
-    const value: unknown = JSON.parse(this.#bytes.toString());
+    const value: unknown = JSON.parse(this.#page.toString('utf8', this.#from, this.#to));
     return isRecord(value) ? value : {};
+  }
+
+  /** Whether its server refuses every call of it that is not made as a task. */
+  get needsTask(): boolean {
+    this.#needsTask ??= membersOf(this.#member('execution')).taskSupport === 'required';
+    return this.#needsTask;
   }
 
   /** One line of what it does. */
   get summary(): string {
-    const { description, title } = this.definition;
-    const [line = ''] = (textOf(description) || textOf(title)).trim().split(/\r?\n/);
+    const text = textOf(this.#member('description')) || textOf(this.#member('title'));
+    const [line = ''] = text.trim().split(/\r?\n/);
     return line.length <= LONGEST_SUMMARY ? line : `${line.slice(0, LONGEST_SUMMARY - 1)}…`;
+  }
+
+  /** What it is found by besides its name. */
+  get words(): ToolWords {
+    const spans = findMembers(this.#page, this.#from, ['title', 'description', 'inputSchema'])?.spans;
+    const schema = spans?.get('inputSchema');
+    const properties = schema && findMembers(this.#page, schema.from, ['properties'])?.spans.get('properties');
+    return {
+      title: textOf(this.#valueAt(spans?.get('title'))),
+      description: textOf(this.#valueAt(spans?.get('description'))),
+      parameters: (properties && findMembers(this.#page, properties.from, [])?.others) ?? [],
+    };
+  }
+
+  /** Decoded alone: its schemas may be a megabyte, and are stepped over. */
+  #member(name: string): unknown {
+    return this.#valueAt(findMembers(this.#page, this.#from, [name])?.spans.get(name));
+  }
+
+  #valueAt(span: Span | undefined): unknown {
+    return span && JSON.parse(this.#page.toString('utf8', span.from, span.to));
   }
 }
 
@@ -55,6 +89,6 @@ function toolsOf(result: Buffer): [string, KnownTool][] {
     const span = findMembers(result, from, ['name'])?.spans.get('name');
     const name: unknown = span && JSON.parse(result.toString('utf8', span.from, span.to));
     if (span === undefined || typeof name !== 'string') return [];
-    return [[name, new KnownTool(name, result.latin1Slice(span.from, span.to), result.subarray(from, to))]];
+    return [[name, new KnownTool(name, result.latin1Slice(span.from, span.to), result, { from, to })]];
   });
 }

@@ -10,6 +10,8 @@ interface Parameter {
 
 export interface ToolTerms {
   readonly description: string;
+  /** It changes nothing. Of the others nothing is said: the protocol then takes them for what may do anything. */
+  readonly onlyReads?: boolean;
   readonly parameters: Readonly<Record<string, Parameter>>;
 }
 
@@ -18,25 +20,28 @@ const TOOL: Parameter = { type: 'string', isNeeded: true };
 
 export const META_TOOLS: Readonly<Record<MetaTool, ToolTerms>> = {
   search_tools: {
-    description: 'Find tools of all servers by what they do. Start here.',
+    description: 'Find tools by what they do. Start here.',
     parameters: {
-      query: { type: 'string', isNeeded: true, description: 'What you want to do, in words' },
-      server: { type: 'string', description: 'Only of this server' },
-      limit: { type: 'number', description: 'Default 10' },
+      query: { type: 'string', isNeeded: true, description: 'What to do, in words' },
+      server: { type: 'string' },
+      limit: { type: 'number' },
     },
+    onlyReads: true,
   },
   get_tool_details: {
-    description: 'Description and input schema of a tool. Read it before execute_tool.',
+    description: 'Schema of a tool. Read it before execute_tool.',
     parameters: { server: SERVER, tool: TOOL },
+    onlyReads: true,
   },
   execute_tool: {
-    description: 'Run a tool of a server',
-    parameters: { server: SERVER, tool: TOOL, arguments: { type: 'object', isNeeded: true } },
+    description: 'Run a tool',
+    parameters: { server: SERVER, tool: TOOL, arguments: { type: 'object' } },
   },
-  list_mcp_servers: { description: 'All servers', parameters: {} },
+  list_mcp_servers: { description: 'All servers', parameters: {}, onlyReads: true },
   list_tools: {
     description: 'All tools of a server',
     parameters: { server: SERVER, includeDisabled: { type: 'boolean' } },
+    onlyReads: true,
   },
 };
 
@@ -45,10 +50,11 @@ export const META_TOOL_LIST: string = JSON.stringify({ tools: definitionsOf(META
 
 /** As `tools/list` shows them. */
 export function definitionsOf(tools: Readonly<Record<string, ToolTerms>>): object[] {
-  return Object.entries(tools).map(([name, { description, parameters }]) => ({
+  return Object.entries(tools).map(([name, { description, parameters, onlyReads }]) => ({
     name,
     description,
     inputSchema: schemaOf(parameters),
+    ...(onlyReads === true && { annotations: { readOnlyHint: true } }),
   }));
 }
 

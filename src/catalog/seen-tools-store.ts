@@ -8,9 +8,11 @@ import { messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { hashOfIdentity } from './definition-hash.ts';
+import { FilesInUse, noteUse } from './file-use.ts';
 import { LOST, type SeenBefore, SeenTools, type SeenToolsPorts } from './seen-tools.ts';
 import { decodeSeen, encodeSeen } from './seen-tools-file.ts';
 import { SettledWrites } from './settled-writes.ts';
+import type { SweptDirectory } from './sweeper.ts';
 
 export interface SeenToolsStoreOptions {
   /** Undefined to keep nothing. */
@@ -18,12 +20,18 @@ export interface SeenToolsStoreOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly changed: SeenToolsPorts['changed'];
+  /** The time of day, in milliseconds. */
+  readonly date: () => number;
 }
+
+/** Long: when it is gone, whatever the server has become meanwhile is what it was when it was first seen. */
+const KEPT_MS = 365 * 24 * 3_600_000;
 
 export class SeenToolsStore {
   readonly #options: SeenToolsStoreOptions;
   /** Several servers may be defined by the same; one that nobody has any more is read again. */
   readonly #known = new Map<string, WeakRef<SeenTools>>();
+  readonly #files = new FilesInUse();
   readonly #writes: SettledWrites;
 
   constructor(options: SeenToolsStoreOptions) {
@@ -46,6 +54,7 @@ export class SeenToolsStore {
     };
     const seen = new SeenTools(name, { save, changed }, path === undefined ? undefined : this.#read(path, name));
     this.#known.set(hash, new WeakRef(seen));
+    if (path !== undefined) this.#files.add(path, seen);
     return seen;
   }
 
@@ -53,6 +62,7 @@ export class SeenToolsStore {
     try {
       const content = readPrivate(path);
       if (content === undefined) return undefined;
+      noteUse(path, this.#options.date());
       const before = decodeSeen(content);
       return before ?? this.#lost(path, server, 'it is not in the form that is expected');
     } catch (error) {
@@ -63,6 +73,12 @@ export class SeenToolsStore {
   #lost(file: string, server: string, reason: string): SeenBefore {
     this.#options.logger.warn('nobody knows any more what tools were: all count as changed', { server, file, reason });
     return LOST;
+  }
+
+  /** Where its files are; nothing if it keeps none. */
+  get swept(): SweptDirectory[] {
+    const { dir } = this.#options;
+    return dir === undefined ? [] : [{ dir, keptMs: KEPT_MS, inUse: () => this.#files.paths }];
   }
 
   /** Writes what is due; whether that went well. */

@@ -1,6 +1,7 @@
 // The tools of one server as the search keeps them: their names, and for each word in which of them it stands and how
 // prominently. Built once, in slices; never changed. It keeps no description.
 
+import { isDeprecated } from './deprecation.ts';
 import { actionOf } from './tool-actions.ts';
 import { spelledWordsOf, wordsOf } from './tool-words.ts';
 import type { TurnPace } from './turn-pace.ts';
@@ -65,6 +66,8 @@ export interface ServerTools {
   readonly nameLengths: Uint8Array;
   /** What kind of thing each tool does, by its name. */
   readonly actions: Uint8Array;
+  /** The numbers of those that say that they should not be used any more. */
+  readonly deprecated: ReadonlySet<number>;
   /** Where in `postings` each word begins. */
   readonly starts: ReadonlyMap<string, number>;
   /** Of each word how many there are, and then each: the number of the tool, and where in it the word stands. */
@@ -84,6 +87,7 @@ export async function indexTools(
 class Draft {
   readonly names: string[] = [];
   readonly #nameWords: (readonly string[])[] = [];
+  readonly #deprecated = new Set<number>();
   readonly #lists = new Map<string, number[]>();
 
   /** Returns what it took, in characters. */
@@ -99,6 +103,7 @@ class Draft {
     for (const tag of tool.tags.slice(0, MOST_TAGS)) put(tag, MOST_NAME_CHARACTERS, IN_TAGS);
     const description = (tool.description ?? '').slice(0, MOST_CHARACTERS);
     this.#putDescription(description, number);
+    if (isDeprecated(description)) this.#deprecated.add(number);
     return description.length + 32 * (parameters.length + 4);
   }
 
@@ -138,6 +143,7 @@ class Draft {
       tools: this.names,
       nameLengths: Uint8Array.from(this.#nameWords, (own) => own.filter((word) => !shared.has(word)).length),
       actions: Uint8Array.from(this.#nameWords, (own) => actionOf(own.filter((word) => !shared.has(word)))),
+      deprecated: this.#deprecated,
       ...(await this.#flatten(pace)),
     };
   }

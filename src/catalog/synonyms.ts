@@ -49,6 +49,7 @@ export const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   search: ['grep', 'look', 'query'],
   start: ['begin', 'launch', 'record', 'run', 'trigger'],
   stop: ['end', 'kill', 'terminate'],
+  sum: ['add 2 numbers', 'add numbers', 'add together', 'add two numbers', 'add up', 'plus', 'total'],
   switch: ['change', 'checkout', 'choose', 'select', 'toggle'],
   think: ['reason', 'thinking', 'thought'],
   undo: ['cancel', 'reset', 'restore', 'roll back'],

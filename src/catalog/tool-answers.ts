@@ -5,17 +5,18 @@ import { type JoinedLeg, refreshHint } from '../core/joined-lists.ts';
 import type { Leg } from '../core/leg.ts';
 import type { Server } from '../core/server.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
+import { descriptionOf } from './server-words.ts';
 import type { FoundTool } from './tool-finder.ts';
 import { noSuchTool } from './tool-refusal.ts';
 
 export function serverSummary({ leg }: JoinedLeg): object {
-  const { name, description, gate } = leg.server;
+  const { name, gate } = leg.server;
   const pages = leg.lastPagesOf('tools');
   const tools = pages === undefined ? undefined : [...toolsIn(pages).keys()];
   const enabled = tools?.filter((tool) => gate.refusalOf(tool) === undefined);
   return {
     name,
-    description,
+    description: descriptionOf(leg),
     toolCount: tools?.length ?? null,
     enabledCount: enabled?.length ?? null,
     status: statusOf(leg),
@@ -30,10 +31,12 @@ function statusOf({ backend, server }: Leg): string {
 export function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): object {
   const { server } = leg;
   const { gate } = server;
-  const tools = [...toolsIn(leg.lastPagesOf('tools') ?? []).values()].flatMap(({ name, summary }) => {
+  const tools = [...toolsIn(leg.lastPagesOf('tools') ?? []).values()].flatMap((tool) => {
+    const { name, summary } = tool;
     const refusal = gate.refusalOf(name);
     if (refusal !== undefined && (!includeDisabled || refusal.code === 'TOOL_CHANGED')) return [];
-    return [{ name, summary, enabled: refusal === undefined, tags: gate.tagsOf(name), ...changeOf(name, server) }];
+    const enabled = refusal === undefined;
+    return [{ name, summary, enabled, tags: gate.tagsOf(name), ...taskOf(tool), ...changeOf(name, server) }];
   });
   return { server: server.name, ...failureOf(server), tools };
 }
@@ -46,14 +49,16 @@ export function foundTool({ server, tool, relevance }: FoundTool): object {
     summary,
     relevance: Math.round(relevance * 100) / 100,
     tags: server.gate.tagsOf(name),
+    ...taskOf(tool),
     ...changeOf(name, server),
     ...failureOf(server),
   };
 }
 
-export function toolDetails({ name, definition }: KnownTool, { leg }: JoinedLeg): object {
+export function toolDetails(tool: KnownTool, { leg }: JoinedLeg): object {
   const { server } = leg;
-  const { description, inputSchema, outputSchema, annotations } = definition;
+  const { name } = tool;
+  const { description, inputSchema, outputSchema, annotations } = tool.decode();
   return {
     server: server.name,
     tool: name,
@@ -62,6 +67,7 @@ export function toolDetails({ name, definition }: KnownTool, { leg }: JoinedLeg)
     outputSchema,
     annotations,
     tags: server.gate.tagsOf(name),
+    ...taskOf(tool),
     ...changeOf(name, server),
     ...failureOf(server),
   };
@@ -78,6 +84,11 @@ export function permittedTool(name: string, joined: JoinedLeg): KnownTool {
   const refusal = gate.refusalOf(name);
   if (refusal !== undefined) throw refusal;
   return tool;
+}
+
+/** It can be called only as a task. */
+function taskOf({ needsTask }: KnownTool): object {
+  return needsTask ? { taskSupport: 'required' } : {};
 }
 
 /** It is not what somebody has agreed to. */

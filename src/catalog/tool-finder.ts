@@ -1,10 +1,11 @@
 // The search over the tools of the servers that a client sees. It is loaded, and its index filled, when somebody first
-// searches. Different clients may see different tools of one server, so each list is in the index by itself.
+// searches, and let go when nobody has for some minutes. Different clients may see different tools of one server, so each
+// list is in the index by itself.
 
 import type { ListPage } from '../core/known-server.ts';
 import type { Server } from '../core/server.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
-import { membersOf } from '../util/json-value.ts';
+import type { Clock } from '../util/clock.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 import type { SynonymGroups } from './question.ts';
 import type { SearchableTool } from './server-tools.ts';
@@ -34,23 +35,33 @@ interface IndexedList {
   done: Promise<void>;
 }
 
+export interface ToolFinderOptions {
+  /** As the config has them now. */
+  readonly synonyms?: () => SynonymGroups;
+  readonly clock: Clock;
+}
+
+/** To make the index anew takes some hundredths of a second for a few hundred tools. */
+const KEPT_MS = 10 * 60_000;
+
 export class ToolFinder {
   #search: Promise<ToolSearch> | undefined;
-  readonly #lists = new WeakMap<readonly ListPage[], IndexedList>();
+  #lists = new WeakMap<readonly ListPage[], IndexedList>();
+  readonly #clock: Clock;
+  #usedMs = 0;
   /** Lists that nobody has any more leave the index. */
   readonly #gone = new FinalizationRegistry<string>((key) => void this.#search?.then((search) => search.remove(key)));
   #nextKey = 1;
-  /** As the config has them now. */
   readonly #synonyms: () => SynonymGroups;
   #understood: SynonymGroups = [];
 
-  constructor(synonyms: () => SynonymGroups = () => []) {
+  constructor({ synonyms = () => [], clock }: ToolFinderOptions) {
     this.#synonyms = synonyms;
+    this.#clock = clock;
   }
 
   async find(query: string, { servers, limit }: FindOptions): Promise<FoundTool[]> {
-    this.#search ??= import('./tool-search.ts').then(({ ToolSearch }) => new ToolSearch());
-    const search = await this.#search;
+    const search = await this.#loaded();
     const synonyms = this.#synonyms();
     if (synonyms !== this.#understood) search.understand(synonyms);
     this.#understood = synonyms;
@@ -66,6 +77,23 @@ export class ToolFinder {
       const searched = byKey.get(key);
       const tool = searched && toolsIn(searched.pages).get(name);
       return searched === undefined || tool === undefined ? [] : [{ server: searched.server, tool, relevance }];
+    });
+  }
+
+  #loaded(): Promise<ToolSearch> {
+    this.#usedMs = this.#clock.now();
+    if (this.#search === undefined) this.#letGoAfter(KEPT_MS);
+    this.#search ??= import('./tool-search.ts').then(({ ToolSearch }) => new ToolSearch());
+    return this.#search;
+  }
+
+  #letGoAfter(delayMs: number): void {
+    this.#clock.after(delayMs, () => {
+      const leftMs = this.#usedMs + KEPT_MS - this.#clock.now();
+      if (leftMs > 0) return this.#letGoAfter(leftMs);
+      this.#search = undefined;
+      this.#lists = new WeakMap();
+      this.#understood = [];
     });
   }
 
@@ -86,13 +114,7 @@ export class ToolFinder {
   }
 }
 
-/** Each is decoded when it is its turn: all at once would keep everybody waiting. */
+/** Each is read when it is its turn: all at once would keep everybody waiting. */
 function* searchable(tools: Iterable<KnownTool>, gate: ToolGate): Generator<SearchableTool> {
-  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-  for (const tool of tools) {
-    const { title, description, inputSchema } = tool.decode();
-    const parameters = Object.keys(membersOf(membersOf(inputSchema).properties));
-    const tags = gate.tagsOf(tool.name);
-    yield { name: tool.name, title: text(title), description: text(description), parameters, tags };
-  }
+  for (const tool of tools) yield { name: tool.name, ...tool.words, tags: gate.tagsOf(tool.name) };
 }

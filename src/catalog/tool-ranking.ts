@@ -1,7 +1,7 @@
 // How well each tool fits what is asked: for each asked word its best place in the tool, weighed by how rare the word is;
 // together, the share of the question that the tool covers and the share of its name that the question covers.
 //
-//   fit = covered × (1 − NAME_SHARE + NAME_SHARE × named)
+//   fit = covered × (1 − NAME_SHARE + NAME_SHARE × named), less for a tool that does another kind of thing or is deprecated
 
 import type { AskedWord, Question } from './question.ts';
 import {
@@ -51,6 +51,8 @@ const UNKNOWN_WEIGHT = 0.15;
 const NAME_SHARE = 0.25;
 /** For a tool that does another kind of thing. */
 const OTHER_ACTION = 0.7;
+/** For a tool that says itself that another one should be used. */
+const DEPRECATED = 0.6;
 /** For a name that has one where many are asked for, or many where one is. */
 const OTHER_NUMBER = 0.95;
 
@@ -113,7 +115,8 @@ export class ToolRanking {
     if (covered === 0) return 0;
     const named = Math.min(1, (this.#named[i] ?? 0) / Math.max(1, server.nameLengths[tool] ?? 1));
     const isOther = isOtherAction(server.actions[tool] ?? NO_ACTION, this.#action);
-    return (covered / this.#whole) * (1 - NAME_SHARE + NAME_SHARE * named) * (isOther ? OTHER_ACTION : 1);
+    const standing = (isOther ? OTHER_ACTION : 1) * (server.deprecated.has(tool) ? DEPRECATED : 1);
+    return (covered / this.#whole) * (1 - NAME_SHARE + NAME_SHARE * named) * standing;
   }
 
   /** Adds what one asked word brings to each tool; returns what it weighs. */

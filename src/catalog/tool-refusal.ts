@@ -1,13 +1,13 @@
 // Why a call through a meta-tool has not reached its server, as the agent is told.
 
+import type { NamedTool } from '../core/audit-trail.ts';
 import { rpcErrorOf, withHint } from '../core/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
+import type { MetaTool } from './meta-tools.ts';
 
-export interface Wanted {
-  readonly server: string;
-  readonly tool: string;
-}
+/** '' for what is not said. */
+export type Wanted = NamedTool;
 
 /** The `error` of the response. */
 export function toolError(error: BridgeError, { server, tool }: Wanted): string {
@@ -18,19 +18,34 @@ export function toolError(error: BridgeError, { server, tool }: Wanted): string 
 }
 
 export function noSuchServer(name: string, names: readonly string[]): BridgeError {
-  return new BridgeError('SERVER_NOT_FOUND', `There is no server ${quoted(name)}`, { hint: hintFrom(name, names) });
+  return new BridgeError('SERVER_NOT_FOUND', `There is no server ${quoted(name)}`, {
+    hint: likeness(name, names) ?? 'list_mcp_servers has all that there are.',
+  });
 }
 
 export function noSuchTool({ server, tool }: Wanted, names: readonly string[], more = ''): BridgeError {
   return new BridgeError('TOOL_NOT_FOUND', `Server ${server} has no tool ${quoted(tool)}`, {
     server,
-    hint: `${hintFrom(tool, names)}${more}`,
+    hint: `${likeness(tool, names) ?? 'search_tools finds tools by what they do.'}${more}`,
   });
 }
 
-function hintFrom(name: string, names: readonly string[]): string {
+/** Those of a meta-tool itself. */
+export function badArguments(tool: MetaTool, faults: readonly string[]): BridgeError {
+  return new BridgeError('TOOL_ARGUMENTS_INVALID', `${tool}: ${faults.join('; ')}`);
+}
+
+/** Whether a call is made as a task is the business of the program around a model: see docs/protocol.md. */
+export function needsTask({ server, tool }: Wanted): BridgeError {
+  return new BridgeError('TOOL_NEEDS_TASK', `${server}:${tool} can be called only as a task`, {
+    server,
+    hint: 'A client that can do that puts `task` into the params of its call of execute_tool. Otherwise use another tool.',
+  });
+}
+
+function likeness(name: string, names: readonly string[]): string | undefined {
   const similar = nearest(name, names);
-  return similar.length === 0 ? 'search_tools finds tools by what they do.' : `Did you mean ${similar.join(', ')}?`;
+  return similar.length === 0 ? undefined : `Did you mean ${similar.join(', ')}?`;
 }
 
 export const quoted = (name: string): string => JSON.stringify(name.slice(0, 128));

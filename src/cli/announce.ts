@@ -1,16 +1,17 @@
 // `mcp-bridge announce`: registers a server that cannot do so itself, for as long as this command runs, or the process
 // that is named.
 
+import { connect } from 'node:net';
 import { livenessOf } from '../local/process-identity.ts';
 import { isPid } from '../local/registered-server.ts';
 import { KeptRegistration } from '../registry/kept-registration.ts';
 import { type Outcome, register } from '../registry/registration.ts';
 import { projectRegistry, userRegistry } from '../registry/registry-places.ts';
-import { BridgeError } from '../util/bridge-error.ts';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { printable } from './table.ts';
+import { printable, printableLines } from './table.ts';
 
 export interface AnnounceValues {
   readonly name: string;
@@ -30,15 +31,17 @@ export async function announce(values: AnnounceValues, host: CliHost): Promise<n
   const info = { name, url, pid: values.pid === undefined ? pid : livingPid(values.pid), startedAt: new Date() };
   const outcome = await register(info, { file, own: { pid, cwd }, isStrict: true });
   tell(outcome, host);
+  const looking = tellIfNobodyListens(url, host);
   if (values.pid !== undefined) {
     host.stdout.write(`${printable(outcome.id)} is in ${printable(file)} until process ${info.pid} ends\n`);
+    await looking;
     return DONE;
   }
   const kept = new KeptRegistration({
     info,
     change: { file, own: { pid, cwd }, isStrict: false },
     clock: systemClock,
-    warn: (warning) => host.stderr.write(`mcp-bridge: ${printable(warning)}\n`),
+    warn: (warning) => host.stderr.write(`mcp-bridge: ${printableLines(warning)}\n`),
   });
   const ended = untilEnded(host);
   await kept.start();
@@ -58,7 +61,32 @@ function livingPid(text: string): number {
 }
 
 function tell({ warnings }: Outcome, { stderr }: CliHost): void {
-  for (const warning of warnings) stderr.write(`mcp-bridge: ${printable(warning)}\n`);
+  for (const warning of warnings) stderr.write(`mcp-bridge: ${printableLines(warning)}\n`);
+}
+
+/** A server may come up later, so that is no error. Connecting says enough: what answers there is for its clients to see. */
+async function tellIfNobodyListens(url: string, { stderr }: CliHost): Promise<void> {
+  const { hostname, port, protocol } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const why = await whyUnreachable(host, Number(port) || (protocol === 'https:' ? 443 : 80));
+  if (why === undefined) return;
+  const where = printable(new URL(url).host);
+  stderr.write(`mcp-bridge: Nothing can be reached at ${where} yet (${why}). It is registered all the same\n`);
+}
+
+const CONNECT_MS = 2000;
+
+function whyUnreachable(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const settle = (why: string | undefined): void => {
+      socket.destroy();
+      resolve(why);
+    };
+    socket.setTimeout(CONNECT_MS, () => settle('no answer'));
+    socket.once('connect', () => settle(undefined));
+    socket.once('error', (error) => settle(systemCode(error) ?? error.message));
+  });
 }
 
 const LONG_MS = 2 ** 30;

@@ -11,7 +11,7 @@ import { replacedBy } from '../discovery/precedence.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { candidatesFor, isWaiting } from './candidates.ts';
 import { definitionLines, differenceLines, rendered, warningsOf } from './definition-view.ts';
-import { decideDialIns, dialledIn, settledAmong, undecided, viewOf } from './dialled-in.ts';
+import { decideDialIns, dialledIn, haveDaemonLook, settledAmong, undecided, viewOf } from './dialled-in.ts';
 import { serverReport } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -19,7 +19,7 @@ import { jsonText } from './json-output.ts';
 import { handleOf } from './selection.ts';
 import { waitingNotes } from './status-view.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
-import { printable, table } from './table.ts';
+import { printable, printableLines, table } from './table.ts';
 import { confirm, hasPerson, tilde, widthOf } from './terminal.ts';
 
 export interface DecideValues extends SurveyValues {
@@ -40,7 +40,7 @@ export function reject(values: DecideValues, host: CliHost): Promise<number> {
 async function decide(decision: Approval, values: DecideValues, host: CliHost): Promise<number> {
   const found = await survey(values, host);
   found.approvalFile.read(); // to a file that cannot be understood nothing is added
-  for (const failure of found.failures) host.stderr.write(`mcp-bridge: ${printable(failure)}\n`);
+  for (const failure of found.failures) host.stderr.write(`mcp-bridge: ${printableLines(failure)}\n`);
   const file = values['all-from'] === undefined ? undefined : fileOf(values['all-from'], host);
   const connected = await dialledIn(values, host);
   const callers = undecided(values.names ?? [], decision, connected);
@@ -51,7 +51,7 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   if (values.json === true)
     throw new BridgeError('USAGE', '--json is for the list of what waits', { hint: 'Leave the names out.' });
   const needed = names.length > 0 || file !== undefined;
-  const { servers, settled } = needed ? candidatesFor({ names, file, decision }, found) : { servers: [], settled: [] };
+  const { servers, settled } = needed ? definedAmong({ names, file, decision }, found) : { servers: [], settled: [] };
   for (const sentence of settled) host.stdout.write(`${printable(tilde(sentence, host))}\n`);
   if (servers.length + callers.length === 0) return DONE;
   for (const server of servers) host.stdout.write(`${view(server, found, host)}\n`);
@@ -59,9 +59,21 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   const handles = [...servers.map(({ client, name }) => `${client}:${name}`), ...callers.map(({ name }) => name)];
   await agree(decision, handles, values, host);
   if (servers.length > 0) await found.approvalFile.decide(servers, decision, new Date());
-  await decideDialIns(callers, decision, values, host);
+  await decideDialIns(callers, decision, host);
+  await haveDaemonLook(values, host);
   host.stdout.write(outcome(decision, handles, servers, found, host));
   return DONE;
+}
+
+/** A name that no file has may be one that was expected to have connected. */
+function definedAmong(wanted: Parameters<typeof candidatesFor>[0], found: Survey): ReturnType<typeof candidatesFor> {
+  try {
+    return candidatesFor(wanted, found);
+  } catch (error) {
+    if (!(error instanceof BridgeError) || error.code !== 'SERVER_NOT_FOUND' || error.hint === undefined) throw error;
+    const message = `${error.message}, and none has connected under that name`;
+    throw new BridgeError(error.code, message, { hint: error.hint, cause: error });
+  }
 }
 
 /** As it is named, and where it really is. */

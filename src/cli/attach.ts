@@ -1,16 +1,13 @@
 // `mcp-bridge attach`: runs a stdio server and offers it to the bridge, until either ends. A daemon that is started again
-// gets it again.
+// gets it again. Its exit code is the server's, as if that had been run by itself.
 
-import pRetry from 'p-retry';
 import { attachProcess } from '../client/attached-process.ts';
 import { AttachedServer } from '../client/attached-server.ts';
-import { DialledLink } from '../client/dialled-link.ts';
-import { refuseBelowBridge } from '../local/bridge-depth.ts';
-import { BridgeError } from '../util/bridge-error.ts';
-import { DONE } from './exit-code.ts';
+import { DialIn, type DialInState, type LeavingReason } from '../client/dial-in.ts';
+import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { locate, type WhereValues } from './locate.ts';
-import { openOrStart } from './open-bridge.ts';
+import { locateToUse, type WhereValues } from './locate.ts';
+import { startSettings } from './open-bridge.ts';
 import { wrongUsage } from './tool-session.ts';
 
 export interface AttachValues extends WhereValues {
@@ -18,74 +15,67 @@ export interface AttachValues extends WhereValues {
   readonly 'no-autostart'?: boolean | undefined;
 }
 
-/** For a daemon that is being started again: half a minute or so, beginning with steps of 50 ms. */
-const RECONNECT = { retries: 60, minTimeout: 50, maxTimeout: 1000, factor: 1.5, randomize: true, maxRetryTime: 30_000 };
+const RENAMING = 'Choose another name: mcp-bridge attach NAME -- COMMAND….';
+const NEVER = new Promise<never>(() => undefined);
 
 export async function attach(
   values: AttachValues,
   command: readonly string[] | undefined,
   host: CliHost,
 ): Promise<number> {
-  if (command === undefined || command.length === 0)
+  const [program = ''] = command ?? [];
+  if (command === undefined || program === '')
     throw wrongUsage('attach', 'Name what to run: mcp-bridge attach NAME -- COMMAND…');
-  refuseBelowBridge(host.environment);
-  const located = await locate(values, host);
-  (await openOrStart(located, values, host)).destroy(); // a daemon runs
-  const hello = { name: values.name, program: command[0] ?? '', version: '' };
-  const first = await DialledLink.open(located.path, hello);
+  const located = await locateToUse(values, host);
+  const dialIn = new DialIn({
+    hello: { name: values.name, program, version: '', renaming: RENAMING },
+    where: located.where,
+    start: startSettings(located, values, host),
+    reconnect: located.reconnect,
+    told: (state) => host.stderr.write(`mcp-bridge: ${wordsFor(state, values.name)}\n`),
+    lost: (farewell) => host.stderr.write(`mcp-bridge: ${lossOf(farewell)}; connecting again\n`),
+  });
+  await dialIn.reach();
   const child = attachProcess(command, host);
-  const server = new AttachedServer(child.stdin, child.stdout);
-  let isLeaving = false;
+  let isTold = false;
   host.onEnd(() => {
-    isLeaving = true;
+    isTold = true;
+    dialIn.leave();
     void child.stop();
   });
-  let current = first;
-  const ended = child.ended.finally(() => {
-    isLeaving = true;
-    current.socket.destroy();
-  });
-  tell(first, values.name, host);
-  const serving = async (): Promise<void> => {
-    await server.serve(first);
-    while (!isLeaving) {
-      host.stderr.write('mcp-bridge: the bridge has closed the connection; connecting again\n');
-      current = await reconnect(located.path, hello, () => isLeaving);
-      tell(current, values.name, host);
-      await server.serve(current);
-    }
-  };
   try {
-    const lost = serving().then(() => new Promise<never>(() => undefined)); // then its end is what counts
-    const { how, isWell } = await Promise.race([ended, lost]);
-    if (isWell) return DONE;
-    throw new BridgeError('SERVER_CRASHED', `${command[0]} ${how}`);
+    await child.started; // or there is nothing to be offered
+    const server = new AttachedServer(child.stdin, child.stdout);
+    await dialIn.register();
+    const { how, code } = await Promise.race([child.ended, child.hasEnded() ? NEVER : untilLost(dialIn, server)]);
+    if (code !== DONE && !isTold) host.stderr.write(lineFor(new Error(`${program} ${how}`)));
+    return code;
   } finally {
-    isLeaving = true;
+    dialIn.leave();
     await child.stop();
-    current.socket.destroy();
   }
 }
 
-function reconnect(path: string, hello: Parameters<typeof DialledLink.open>[1], isOver: () => boolean) {
-  return pRetry(() => DialledLink.open(path, hello), {
-    ...RECONNECT,
-    // The daemon may not have noticed yet that the connection before has ended.
-    shouldRetry: ({ error }) =>
-      !isOver() &&
-      error instanceof BridgeError &&
-      ['DAEMON_NOT_RUNNING', 'DAEMON_UNRESPONSIVE', 'SOCKET_UNUSABLE', 'SERVER_EXISTS', 'SHUTTING_DOWN'].includes(
-        error.code,
-      ),
-  });
+/** Rejects when it cannot be offered any more, and does not resolve: that it was left is heard of elsewhere. */
+async function untilLost(dialIn: DialIn, server: AttachedServer): Promise<never> {
+  await dialIn.stay((link) => server.serve(link));
+  return NEVER;
 }
 
-function tell({ state }: DialledLink, name: string, host: CliHost): void {
-  const told = {
-    offered: `${name} is offered`,
-    waiting: `${name} is connected, and waits for: mcp-bridge approve ${name}`,
-    blocked: `${name} is connected, but policy keeps it from being offered`,
-    rejected: `${name} is connected, but was rejected. To offer it: mcp-bridge approve ${name}`,
-  };
-  host.stderr.write(`mcp-bridge: ${told[state]}\n`);
+function wordsFor(state: DialInState, name: string): string {
+  switch (state) {
+    case 'offered':
+      return `${name} is offered`;
+    case 'waiting':
+      return `${name} is connected, and waits for: mcp-bridge approve ${name}`;
+    case 'blocked':
+      return `${name} is connected, but policy keeps it from being offered. See: mcp-bridge config`;
+    case 'rejected':
+      return `${name} is connected, but was rejected. To offer it: mcp-bridge approve ${name}`;
+  }
+}
+
+function lossOf(farewell: LeavingReason | undefined): string {
+  if (farewell === 'restart') return 'the bridge is being restarted';
+  return farewell === undefined ? 'the bridge has closed the connection' : 'the bridge was stopped';
 }

@@ -10,7 +10,10 @@ export interface Blob {
   readonly bytes: Buffer;
 }
 
-type Block = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'note'; readonly text: string } | Blob;
+export type Block =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'note'; readonly text: string }
+  | Blob;
 
 export interface CallResult {
   readonly isError: boolean;
@@ -69,7 +72,7 @@ function linkLine({ uri, name, mimeType, size, description }: Content): string {
   return printable(parts.filter(Boolean).join('  '));
 }
 
-function sizeOf(bytes: number): string {
+export function sizeOf(bytes: number): string {
   if (bytes < 1024) return `${bytes} bytes`;
   return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }

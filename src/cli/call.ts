@@ -5,15 +5,15 @@ import { resolve } from 'node:path';
 import { text as textFrom } from 'node:stream/consumers';
 import type { Answer, LogMessage, Progress, ToolClient } from '../client/tool-client.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
-import { type Blob, blobLine, callResult, shown } from './call-result.ts';
+import { type Blob, type Block, blobLine, callResult, shown } from './call-result.ts';
 import { DONE, FAILED, INTERRUPTED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { patiently } from './patience.ts';
+import { patiently, timeoutIn } from './patience.ts';
 import { ProgressLine } from './progress-line.ts';
 import { daemonCodeOf } from './refused.ts';
-import { checkOut, saveBlobs } from './saved-blobs.ts';
+import { checkOut, STDOUT, saveBlobs, saveText } from './saved-blobs.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
-import { ask, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+import { ask, ofVerb, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
 
 export interface CallValues extends ToolVerbValues {
   readonly server: string;
@@ -26,16 +26,13 @@ export interface CallValues extends ToolVerbValues {
   readonly timeout?: string | undefined;
 }
 
-const MOST_MS = 2 ** 31 - 1;
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
-
 export async function call(values: CallValues, host: CliHost): Promise<number> {
-  const timeoutMs = timeoutIn(values);
+  const timeoutMs = timeoutIn(values.timeout, 'call');
   checkOut(values.out, host.cwd);
   const given = await givenArguments(values, host);
   const answer = await withTools(values, host, async (client) => {
     try {
-      return await runGiven(values, given, { client, host, timeoutMs });
+      return await run(values, given, { client, host, timeoutMs });
     } catch (error) {
       throw asMisfit(error, values);
     }
@@ -43,23 +40,32 @@ export async function call(values: CallValues, host: CliHost): Promise<number> {
   return answer === undefined ? INTERRUPTED : print(answer, values, host);
 }
 
-async function runGiven(values: CallValues, given: string | undefined, running: Running): Promise<Answer | undefined> {
+interface Running {
+  readonly client: ToolClient;
+  readonly host: CliHost;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Undefined if the person has ended it. */
+async function run(values: CallValues, given: string | undefined, { client, host, timeoutMs }: Running) {
   const { server, tool, arguments: pairs = [] } = values;
-  const { client, host } = running;
-  const asked = ask(client, 'get_tool_details', { server, tool });
-  if (given === undefined) {
-    const { inputSchema, changed } = await asked.catch(unknownDetails);
-    const args = argumentsFrom(pairs, { server, tool, inputSchema });
-    if (changed === true) host.stderr.write(changedLine(values));
-    return run(values, args, running);
+  const line = new ProgressLine(tool, host);
+  const onProgress = (progress: Progress): void => line.show(progress);
+  const onLog = (message: LogMessage): void => line.log(message);
+  try {
+    return await patiently({ host, timeoutMs }, async (signal) => {
+      const asked = ask(client, 'get_tool_details', { server, tool }, signal);
+      const { inputSchema, changed, taskSupport } = await asked.catch(unknownDetails);
+      const args = given ?? argumentsFrom(pairs, { server, tool, inputSchema });
+      if (changed === true) host.stderr.write(changedLine(values));
+      const wanted = `{"server":${JSON.stringify(server)},"tool":${JSON.stringify(tool)},"arguments":${args}}`;
+      const options = { onProgress, onLog, signal };
+      if (taskSupport === 'required') return client.callAsTask('execute_tool', wanted, options);
+      return client.callTool('execute_tool', wanted, options);
+    });
+  } finally {
+    line.clear();
   }
-  const told = asked.then(
-    ({ changed }) => changed === true && host.stderr.write(changedLine(values)),
-    () => undefined, // the call says it
-  );
-  const answer = await run(values, given, running);
-  if (answer !== undefined) await told;
-  return answer;
 }
 
 const changedLine = ({ server, tool }: CallValues): string =>
@@ -83,16 +89,8 @@ function asMisfit(error: unknown, { server, tool }: CallValues): unknown {
   if (error.code !== 'USAGE' && daemonCodeOf(error) !== 'TOOL_ARGUMENTS_INVALID') return error;
   const { message, hint = '', cause } = error;
   const see = `See: mcp-bridge describe ${server} ${tool}`;
-  const own = /^(?:See: |get_tool_details )/.test(hint) ? '' : `${hint} `;
+  const own = /^(?:$|See: |get_tool_details )/.test(hint) ? '' : `${hint} `;
   return new BridgeError('USAGE', message, { hint: `${own}${see}`, cause });
-}
-
-function timeoutIn({ timeout }: CallValues): number | undefined {
-  if (timeout === undefined) return undefined;
-  const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(timeout) ?? [];
-  const ms = Math.round(Number(number ?? 0) * (UNITS[unit] ?? 1));
-  if (ms < 1 || ms > MOST_MS) throw wrongUsage('call', '--timeout is a number of milliseconds, or such as 2s or 5m');
-  return ms;
 }
 
 // --- its arguments ---
@@ -103,9 +101,10 @@ async function givenArguments(values: CallValues, host: CliHost): Promise<string
   const ways = [pairs.length > 0, args !== undefined, file !== undefined, stdin === true];
   if (ways.filter(Boolean).length > 1 || [args, file].some(Array.isArray))
     throw wrongUsage('call', 'Arguments come in one way: KEY=VALUE, --args, --args-file or -');
-  if (stdin === true) return argumentsIn(await textFrom(host.stdin), 'What comes from stdin');
-  if (file !== undefined) return argumentsIn(readArguments(resolve(host.cwd, file)), file);
-  return args === undefined ? undefined : argumentsIn(args, '--args');
+  const read = (text: string, from: string): string => ofVerb('call', () => argumentsIn(text, from));
+  if (stdin === true) return read(await textFrom(host.stdin), 'What comes from stdin');
+  if (file !== undefined) return read(readArguments(resolve(host.cwd, file)), file);
+  return args === undefined ? undefined : read(args, '--args');
 }
 
 function readArguments(path: string): string {
@@ -116,56 +115,57 @@ function readArguments(path: string): string {
   }
 }
 
-// --- the call ---
-
-interface Running {
-  readonly client: ToolClient;
-  readonly host: CliHost;
-  readonly timeoutMs: number | undefined;
-}
-
-/** Undefined if the person has ended it. */
-async function run(
-  { server, tool }: CallValues,
-  args: string,
-  { client, host, timeoutMs }: Running,
-): Promise<Answer | undefined> {
-  const line = new ProgressLine(tool, host);
-  const wanted = `{"server":${JSON.stringify(server)},"tool":${JSON.stringify(tool)},"arguments":${args}}`;
-  const onProgress = (progress: Progress): void => line.show(progress);
-  const onLog = (message: LogMessage): void => line.log(message);
-  try {
-    return await patiently({ host, timeoutMs }, (signal) =>
-      client.callTool('execute_tool', wanted, { onProgress, onLog, signal }),
-    );
-  } finally {
-    line.clear();
-  }
-}
-
 // --- its answer ---
 
 function print(answer: Answer, { json, out }: CallValues, host: CliHost): number {
   const { isError, blocks } = callResult(answer.result);
-  const stream = isError && json !== true ? host.stderr : host.stdout;
-  const isTerminal = (stream as { readonly isTTY?: boolean }).isTTY === true;
+  const isSaved = out !== undefined && !isError;
+  // What goes to a file, or to stdout alone, is not printed as well.
+  const savesText = isSaved && !blocks.some(({ kind }) => kind === 'blob');
+  const stream = isError && json !== true ? host.stderr : isSaved && out === STDOUT ? host.stderr : host.stdout;
   if (json === true) stream.write(`${answer.text()}\n`);
-  for (const block of json === true ? [] : blocks) {
-    if (block.kind === 'text') stream.write(shown(block.text, isTerminal));
-    else if (block.kind === 'note') stream.write(`${block.text}\n`);
-    else if (out === undefined) stream.write(`${blobLine(block)}; --out FILE saves it\n`);
-  }
-  if (out !== undefined && !isError)
-    save(
-      blocks.filter((block) => block.kind === 'blob'),
-      out,
-      host,
-    );
+  else if (!savesText) show(blocks, stream, isSaved);
+  if (isSaved) save(blocks, out, host);
   return isError ? FAILED : DONE;
 }
 
-function save(blobs: readonly Blob[], out: string, host: CliHost): void {
-  if (blobs.length === 0)
-    throw new BridgeError('FILE_UNUSABLE', 'Nothing was saved: the answer has no image, audio or file');
-  for (const line of saveBlobs(blobs, out, host.cwd)) host.stderr.write(`${line}\n`);
+function show(blocks: readonly Block[], stream: CliHost['stdout'], isSaved: boolean): void {
+  const isTerminal = isTerminalOf(stream);
+  for (const block of blocks) {
+    if (block.kind === 'text') stream.write(shown(block.text, isTerminal));
+    else if (block.kind === 'note') stream.write(`${block.text}\n`);
+    else if (!isSaved) stream.write(`${blobLine(block)}; --out FILE saves it\n`);
+  }
+}
+
+const isTerminalOf = (stream: CliHost['stdout']): boolean => (stream as { readonly isTTY?: boolean }).isTTY === true;
+
+/** Images, audio and files; of an answer that has none, its text. */
+function save(blocks: readonly Block[], out: string, host: CliHost): void {
+  if (blocks.length === 0) throw new BridgeError('FILE_UNUSABLE', 'Nothing was saved: the answer is empty');
+  const blobs = blocks.filter((block) => block.kind === 'blob');
+  if (out === STDOUT) return writeOut(blocks, blobs, host);
+  const lines = blobs.length > 0 ? saveBlobs(blobs, out, host.cwd) : [saveText(textOf(blocks), out, host.cwd)];
+  for (const line of lines) host.stderr.write(`${line}\n`);
+}
+
+/** What one can take that reads a pipe. */
+function writeOut(blocks: readonly Block[], blobs: readonly Blob[], host: CliHost): void {
+  const [blob] = blobs;
+  const isTerminal = isTerminalOf(host.stdout);
+  if (blob === undefined) {
+    const text = textOf(blocks);
+    host.stdout.write(isTerminal ? shown(text, true) : text);
+    return;
+  }
+  const problem = blobs.length > 1 ? 'there are several' : isTerminal ? 'it is no text, and this is a terminal' : '';
+  if (problem !== '')
+    throw new BridgeError('FILE_UNUSABLE', `Nothing was written: ${problem}`, { hint: '--out FILE saves it.' });
+  host.stdout.write(blob.bytes);
+}
+
+/** One text as it came; several, each with its line's end. */
+function textOf(blocks: readonly Block[]): string {
+  const texts = blocks.flatMap((block) => (block.kind === 'blob' ? [] : block.text));
+  return texts.length === 1 ? (texts[0] ?? '') : texts.map((text) => shown(text, false)).join('');
 }

@@ -59,13 +59,35 @@ function isOpen(server: DiscoveredServer, decision: Approval, { approvals }: Sur
   return before === undefined ? isWaiting(server) : before !== decision;
 }
 
-function settledAs(server: DiscoveredServer, decision: Approval, { approvals }: Survey): string {
+function settledAs(server: DiscoveredServer, decision: Approval, found: Survey): string {
+  const { approvals } = found;
   const { client, name, state, reason, file } = server;
   const handle = `${client}:${name}`;
   if (approvals.get(definitionHash(server)) === decision) return `${handle} in ${file} is ${decision} already.`;
   if (state === 'rejected') return `${handle} in ${file} was rejected in its own client, and has to be approved there.`;
   if (state === 'ready') return `${handle} in ${file} needs no approval here.`;
+  const other = state === 'duplicate' ? standsFor(server, found) : undefined;
+  if (other !== undefined) return `${handle} in ${file} is the same as ${stateOf(other, decision, found)}`;
   return `${handle} in ${file} waits for no approval. It is ${state}: ${reason}.`;
+}
+
+/** The one that is used in the place of one that is the same. */
+function standsFor({ file, client, name }: DiscoveredServer, { discovery }: Survey): DiscoveredServer | undefined {
+  return discovery.servers.find(
+    ({ state, sources }) =>
+      state !== 'duplicate' &&
+      sources.some((source) => source.file === file && source.client === client && source.name === name),
+  );
+}
+
+function stateOf(other: DiscoveredServer, decision: Approval, { approvals }: Survey): string {
+  const handle = `${other.client}:${other.name}`;
+  const which = `${handle} in ${other.file}, which stands for it`;
+  const before = approvals.get(definitionHash(other));
+  if (before === decision) return `${which} and is ${decision} already.`;
+  if (before !== undefined || isWaiting(other))
+    return `${which}. Decide about that one: mcp-bridge ${decision === 'approved' ? 'approve' : 'reject'} ${handle}`;
+  return `${which} and needs no approval here.`;
 }
 
 function ambiguous(name: string, servers: readonly DiscoveredServer[]): BridgeError {

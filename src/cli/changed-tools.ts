@@ -12,7 +12,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
 import { withControl } from './control-session.ts';
-import { definitionDifference } from './definition-difference.ts';
+import { definitionDifference, wholeDefinition } from './definition-difference.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
@@ -144,7 +144,7 @@ function headOf(server: string, policy: ChangedServer['policy'], { tool, state }
 function bodyOf({ state, before, now }: ChangedTool): string[] {
   const lines = (): string[] => {
     if (now.definition === null) return ['What it is now is too long to be kept.'];
-    if (state === 'new') return definitionDifference({}, now.definition);
+    if (state === 'new') return wholeDefinition(now.definition);
     if (before === null) return ['What it was is not known any more. It is:', ...whole(now)];
     if (before.definition === null) return ['What it was was too long to be kept. It is:', ...whole(now)];
     return definitionDifference(before.definition, now.definition);
@@ -152,4 +152,4 @@ function bodyOf({ state, before, now }: ChangedTool): string[] {
   return lines().map((line) => `  ${line}`);
 }
 
-const whole = ({ definition }: ShownDefinition): string[] => definitionDifference({}, definition);
+const whole = ({ definition }: ShownDefinition): string[] => wholeDefinition(definition);

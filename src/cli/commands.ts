@@ -23,11 +23,12 @@ import {
   DISCOVER,
   DOCTOR,
   LISTING,
-  LOGGING,
   POLICY,
   REJECT,
+  RESTART,
   SEND,
   SERVE,
+  START,
   STATUS,
   TOP,
   WHERE,
@@ -166,7 +167,7 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
     .command('clients', 'Show who is connected', (y) => y.options(LISTING), does(clients))
     .command(
       'attach <name>',
-      'Run the stdio server that follows --, and offer it to all clients',
+      'Run the stdio server that follows --, and offer it to all clients until it ends; its exit code is passed on',
       (y) =>
         y
           .positional('name', { type: 'string', describe: 'What others are to know it by', demandOption: true })
@@ -186,23 +187,18 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
         (await import('./send.ts')).send({ ...values, arguments: [...pairs, ...line] }, host),
       ),
     )
-    .command(
-      'start',
-      'Start the daemon in the background',
-      (y) => y.options({ ...WHERE, 'log-level': LOGGING['log-level'] }),
-      does(start),
-    )
-    .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(WHERE), does(stop))
+    .command('start', 'Start the daemon in the background', (y) => y.options(START), does(start))
+    .command('stop', 'Stop the daemon once what was asked is answered', (y) => y.options(LISTING), does(stop))
     .command(
       'restart',
       'End the daemon once what was asked is answered, and start another one; clients that can resume wait for it',
-      (y) => y.options({ ...WHERE, 'log-level': LOGGING['log-level'] }),
+      (y) => y.options(RESTART),
       does(restart),
     )
     .command(
       'upgrade',
       'Restart the daemon if it is of another build than this program',
-      (y) => y.options({ ...WHERE, 'log-level': LOGGING['log-level'] }),
+      (y) => y.options(RESTART),
       does(upgrade),
     )
     .command('reload', 'Look for servers anew, and show what has changed', (y) => y.options(LISTING), does(reload))

@@ -12,7 +12,7 @@ import { type Candidate, candidatesIn } from './config-candidates.ts';
 import { DONE, FAILED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
-import { printable } from './table.ts';
+import { printable, printableLines } from './table.ts';
 import { tilde } from './terminal.ts';
 
 export interface ConfigValues {
@@ -40,7 +40,7 @@ export async function checkConfigs(values: ConfigValues, host: CliHost): Promise
       ...found.map(lineFor),
       counting.length === 0 ? 'No config file is needed.' : `${count(errors, 'error')}, ${count(warnings, 'warning')}.`,
     ];
-    for (const line of lines) host.stdout.write(`${printable(tilde(line, host))}\n`);
+    for (const line of lines) host.stdout.write(`${printableLines(tilde(line, host))}\n`);
   }
   return errors === 0 ? DONE : FAILED;
 }

@@ -1,6 +1,7 @@
 // `mcp-bridge connect`: a stdio MCP server for any client's config, which is the bridge.
 
 import type { Socket } from 'node:net';
+import { checkClientId } from '../client/client-id.ts';
 import { notedBuild } from '../client/daemon-build.ts';
 import type { Located } from '../client/locate.ts';
 import { openOrStart as openAgain } from '../client/open-or-start.ts';
@@ -26,6 +27,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   let socket: Socket;
   try {
     located = await locateToUse(values, host);
+    if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
     if (startSettings(located, values, host) !== undefined) await replaceIfOlder(located.path, host);
     socket = await openOrStart(located, values, host);
   } catch (error) {

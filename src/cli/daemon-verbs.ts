@@ -8,21 +8,26 @@ import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate, placeOf, type WhereValues } from './locate.ts';
 import { otherConfig, tellOtherConfig } from './other-config.ts';
-import { askIfRunning, endDaemon } from './running-daemon.ts';
+import { askIfRunning, daemonPid, endDaemon } from './running-daemon.ts';
 import { statusText } from './status-view.ts';
-import { printable, table } from './table.ts';
+import { printable, printableLines, table } from './table.ts';
 
-export async function start(
-  values: WhereValues & { 'log-level'?: string | undefined },
-  host: CliHost,
-): Promise<number> {
+type ListingValues = WhereValues & { readonly json?: boolean | undefined };
+
+export interface StartValues extends ListingValues {
+  readonly 'log-level'?: string | undefined;
+}
+
+export async function start(values: StartValues, host: CliHost): Promise<number> {
   const { path, loaded, configError } = await locate(values, host, true);
   const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
   if (running !== undefined) {
     const other = otherConfig(values, running, host);
     if (other !== undefined) throw other;
     if (configError !== undefined) host.stderr.write(lineFor(configError));
-    host.stdout.write(`mcp-bridge runs already at ${path} (pid ${running.pid})\n`);
+    const { pid } = running;
+    if (values.json === true) return printJson({ socketPath: path, pid, logFile: null, ranAlready: true }, host);
+    host.stdout.write(`mcp-bridge runs already at ${path} (pid ${pid})\n`);
     return DONE;
   }
   if (configError !== undefined) throw configError;
@@ -30,7 +35,9 @@ export async function start(
   const level = values['log-level'] === undefined ? [] : ['--log-level', values['log-level']];
   const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs: [...config, ...level] });
   socket.destroy();
-  host.stdout.write(`mcp-bridge runs at ${path}; its log is ${logFile}\n`);
+  const pid = await daemonPid(path, host);
+  if (values.json === true) return printJson({ socketPath: path, pid, logFile, ranAlready: false }, host);
+  host.stdout.write(`mcp-bridge runs at ${path} (pid ${pid}); its log is ${logFile}\n`);
   return DONE;
 }
 
@@ -39,19 +46,21 @@ function givenConfig({ config }: WhereValues, { file }: LoadedConfig, { cwd }: C
   return config === undefined || file === undefined ? ['--config-dir', cwd] : ['--config', file];
 }
 
-export async function stop(values: WhereValues, host: CliHost): Promise<number> {
+export async function stop(values: ListingValues, host: CliHost): Promise<number> {
   const { path } = await locateAnyway(values, host);
-  const holder = await endDaemon(path, host, 'stop');
-  if (holder === undefined) {
-    host.stdout.write(`No mcp-bridge runs at ${path}\n`);
-    return DONE;
-  }
-  host.stdout.write(`mcp-bridge at ${path} has stopped (pid ${holder})\n`);
+  const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+  const pid = (await endDaemon(path, host, 'stop')) ?? null;
+  const clients = running?.clients ?? 0;
+  const servers = new Set(running?.instances.flatMap(({ server, pid }) => (pid === null ? [] : server)) ?? []);
+  if (values.json === true)
+    return printJson({ socketPath: path, stopped: pid !== null, pid, clients, servers: [...servers] }, host);
+  const gone = servers.size === 0 ? '' : `; ended with it: ${[...servers].join(', ')}`;
+  const text = pid === null ? `No mcp-bridge runs at ${path}` : `mcp-bridge at ${path} has stopped (pid ${pid})${gone}`;
+  host.stdout.write(`${printable(text)}\n`);
   return DONE;
 }
 
-export interface StatusValues extends WhereValues {
-  readonly json?: boolean | undefined;
+export interface StatusValues extends ListingValues {
   readonly watch?: boolean | undefined;
   readonly interval?: string | undefined;
 }
@@ -65,9 +74,13 @@ export async function status(values: StatusValues, host: CliHost): Promise<numbe
   return DONE;
 }
 
-export async function clients(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
+export async function clients(values: ListingValues, host: CliHost): Promise<number> {
   const list = await ask<ClientReport[]>(values, host, 'bridge/connections');
   if (values.json === true) return printJson(list, host);
+  if (list.length === 0) {
+    host.stdout.write(NO_CLIENT);
+    return DONE;
+  }
   const rows = list.map((c) => [
     c.clientId,
     `${c.name} ${c.version}`.trim(),
@@ -81,13 +94,15 @@ export async function clients(values: WhereValues & { json?: boolean | undefined
   return DONE;
 }
 
+const NO_CLIENT = 'No client is connected. To put the bridge into one: mcp-bridge install\n';
+
 /** What other clients may say to it. */
 function acceptedBy({ accepts, mailbox }: ClientReport): string {
   const methods = typeof accepts === 'boolean' ? (accepts ? ['everything'] : []) : accepts;
   return [...methods, ...(mailbox ? ['messages'] : [])].join(', ') || '-';
 }
 
-export async function reload(values: WhereValues & { json?: boolean | undefined }, host: CliHost): Promise<number> {
+export async function reload(values: ListingValues, host: CliHost): Promise<number> {
   const report = await ask<ReloadReport>(values, host, 'bridge/reload');
   if (values.json === true) return printJson(report, host);
   const { added, changed, removed, faults } = report;
@@ -98,7 +113,7 @@ export async function reload(values: WhereValues & { json?: boolean | undefined 
     ...faults.map((fault) => `! ${fault}`),
   ];
   host.stdout.write(
-    changes.length === 0 ? 'Nothing has changed\n' : changes.map((line) => `${printable(line)}\n`).join(''),
+    changes.length === 0 ? 'Nothing has changed\n' : changes.map((line) => `${printableLines(line)}\n`).join(''),
   );
   return DONE;
 }

@@ -6,7 +6,12 @@ import { isRecord } from '../util/json-value.ts';
 
 /** Lines without their ends, indented below what they are about. */
 export function definitionDifference(before: unknown, now: unknown): string[] {
-  return differences('', before, now).flatMap(shown);
+  return differences('', before, now).flatMap((difference) => [headOf(difference), ...shown(difference)]);
+}
+
+/** One alone, in the same way. */
+export function wholeDefinition(definition: unknown): string[] {
+  return differences('', {}, definition).flatMap((difference) => [`${difference.place}:`, ...shown(difference)]);
 }
 
 interface Difference {
@@ -17,12 +22,22 @@ interface Difference {
 }
 
 function differences(place: string, before: unknown, now: unknown): Difference[] {
+  if (isList(before) && isList(now)) return sameList(before, now) ? [] : [{ place, before, now }];
   const [old, young] = [partsOf(before), partsOf(now)];
   if (old !== undefined && young !== undefined && Array.isArray(before) === Array.isArray(now)) {
     const keys = [...new Set([...old.keys(), ...young.keys()])];
     return keys.flatMap((key) => differences(placeOf(place, key), old.get(key), young.get(key)));
   }
   return JSON.stringify(before) === JSON.stringify(now) ? [] : [{ place, before, now }];
+}
+
+/** Such as of what is required, or of the values of an enum: one more at its beginning moves all others, and changes none. */
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null);
+}
+
+function sameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function partsOf(value: unknown): ReadonlyMap<string | number, unknown> | undefined {
@@ -36,16 +51,32 @@ function placeOf(place: string, key: string | number): string {
   return place === '' ? key : `${place}.${key}`;
 }
 
-function shown({ place, before, now }: Difference): string[] {
-  const texts = typeof before === 'string' && typeof now === 'string';
-  if (texts) return [`${place}:`, ...textDifference(before, now).map((line) => `  ${line}`)];
-  const gone = before === undefined ? [] : linesOf(before).map((line) => `  - ${line}`);
-  const come = now === undefined ? [] : linesOf(now).map((line) => `  + ${line}`);
-  return [`${place}:`, ...gone, ...come];
+function headOf({ place, before, now }: Difference): string {
+  return `${place}:${before === undefined ? ' new' : now === undefined ? ' gone' : ''}`;
 }
 
+function shown({ before, now }: Difference): string[] {
+  if (isList(before) && isList(now)) return listDifference(before, now);
+  const texts = typeof before === 'string' && typeof now === 'string';
+  if (texts) return textDifference(before, now).map((line) => `  ${line}`);
+  const gone = before === undefined ? [] : linesOf(before).map((line) => `  - ${line}`);
+  const come = now === undefined ? [] : linesOf(now).map((line) => `  + ${line}`);
+  return [...gone, ...come];
+}
+
+/** What has one line's room stands in one. */
 function linesOf(value: unknown): string[] {
-  return typeof value === 'string' ? value.split('\n') : [JSON.stringify(value)];
+  if (typeof value === 'string') return value.split('\n');
+  const json = JSON.stringify(value);
+  return json.length <= MOST_IN_A_LINE ? [json] : JSON.stringify(value, undefined, 2).split('\n');
+}
+
+const MOST_IN_A_LINE = 60;
+
+function listDifference(before: readonly unknown[], now: readonly unknown[]): string[] {
+  const items = (list: readonly unknown[]): string[] => list.map((item) => JSON.stringify(item));
+  const lines = sequenceDiff(items(before), items(now)).filter(({ sign }) => sign !== ' ');
+  return lines.map(({ sign, text }) => `  ${sign} ${text}`);
 }
 
 function textDifference(before: string, now: string): string[] {

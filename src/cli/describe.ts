@@ -4,9 +4,10 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { exampleCall } from './example-call.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { type NestedParameter, nestedParametersOf } from './nested-parameters.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
-import { descriptionOf, type Parameter, parametersOf, typeName } from './tool-schema.ts';
+import { descriptionOf, type Parameter, typeName } from './tool-schema.ts';
 import { ask, printJson, type ToolVerbValues, withTools } from './tool-session.ts';
 
 export interface DescribeValues extends ToolVerbValues {
@@ -16,6 +17,8 @@ export interface DescribeValues extends ToolVerbValues {
 
 type Details = Readonly<Record<string, unknown>>;
 
+/** Of what stands in the parameter above. */
+const INDENT = '  ';
 const MOST_VALUES = 40;
 const MOST_OF_DEFAULT = 24;
 
@@ -31,10 +34,11 @@ function description(details: Details, width: number | undefined): string {
   const { inputSchema, outputSchema, tags } = details;
   const [server, tool] = [textOf(details.server), textOf(details.tool)];
   const words = Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
-  const parameters = parametersOf(inputSchema);
+  const parameters = nestedParametersOf(inputSchema);
   const blocks = [
     `${printable(tool)}, of ${printable(server)}\n`,
     details.changed === true ? `It has changed: mcp-bridge tools ${printable(server)} --changed\n` : '',
+    details.taskSupport === 'required' ? 'It runs as a task: `call` begins it, and waits for what comes of it.\n' : '',
     details.status === 'failed' ? 'Its server cannot be started at present.\n' : '',
     paragraphs(textOf(details.description)),
     annotationLine(membersOf(details.annotations)),
@@ -51,9 +55,9 @@ function paragraphs(text: string): string {
   return text.trim() === '' ? '' : `${lines.join('\n')}\n`;
 }
 
-function parameterTable(parameters: readonly Parameter[], width: number | undefined): string {
-  const rows = parameters.map(({ name, isNeeded, shape }) => [
-    name,
+function parameterTable(parameters: readonly NestedParameter[], width: number | undefined): string {
+  const rows = parameters.map(({ name, depth, isNeeded, shape }) => [
+    INDENT.repeat(depth) + name,
     typeName(shape),
     isNeeded ? 'yes' : 'no',
     shape.schema.default === undefined ? '' : cut(JSON.stringify(shape.schema.default), width),
@@ -74,9 +78,13 @@ function noParameters(inputSchema: unknown): string {
 }
 
 function answer(outputSchema: unknown): string {
-  const fields = parametersOf(outputSchema);
+  const fields = nestedParametersOf(outputSchema);
   if (fields.length === 0) return 'It answers with JSON.\n';
-  const rows = fields.map(({ name, shape }) => [name, typeName(shape), explanation(shape)]);
+  const rows = fields.map(({ name, depth, shape }) => [
+    INDENT.repeat(depth) + name,
+    typeName(shape),
+    explanation(shape),
+  ]);
   return `It answers with JSON:\n\n${table(['NAME', 'TYPE', 'DESCRIPTION'], rows)}`;
 }
 

@@ -10,7 +10,7 @@ import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
-import { printable } from './table.ts';
+import { printable, printableLines } from './table.ts';
 import { tilde } from './terminal.ts';
 
 export interface DiscoverValues extends SurveyValues {
@@ -65,7 +65,7 @@ function remarks(found: Survey, values: DiscoverValues, host: CliHost): string {
       ...(waiting.length === 0 ? [] : [nextStep(waiting)]),
     ],
   ].filter((block) => block.length > 0);
-  return blocks.map((block) => `\n${block.map((line) => `${printable(tilde(line, host))}\n`).join('')}`).join('');
+  return blocks.map((block) => `\n${block.map((line) => `${printableLines(tilde(line, host))}\n`).join('')}`).join('');
 }
 
 function disabled({ config }: Survey): string {
@@ -86,6 +86,6 @@ function nothing(found: Survey | Narrowed, clients: readonly string[], host: Cli
   const places = found.cwd === host.homedir ? '~' : `~ and ${printable(tilde(found.cwd, host))}`;
   return (
     `No server is defined in the files of any client that is looked for in ${places}.\n` +
-    'Which files that are is told in docs/discovery.md. To define one for all clients: mcp-bridge add\n'
+    'Which files that are is told in docs/discovery.md. To define one for all clients: mcp-bridge add NAME -- COMMAND…\n'
   );
 }

@@ -22,7 +22,7 @@ import {
 import { DONE, FAILED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locateOptions, type WhereValues } from './locate.ts';
-import { printable } from './table.ts';
+import { printable, printableLines } from './table.ts';
 
 type Level = Finding['level'];
 
@@ -65,12 +65,14 @@ async function examine(values: DoctorValues, host: CliHost): Promise<Report> {
     };
   }
   const { path, loaded, clientId } = located;
+  const inTheWay = obstacleAt(path);
   const findings = [
     ...configFindings(located),
     ...directoryFindings(host),
     ...logFindings(host),
-    ...socketFindings(path),
-    ...(await daemonFindings(located, values, host)),
+    ...(inTheWay === undefined ? socketFindings(path) : [inTheWay]),
+    // Where no daemon can be, there is nothing more to say of it.
+    ...(inTheWay === undefined ? await daemonFindings(located, values, host) : []),
     ...leftoverFindings(host),
   ];
   return {
@@ -139,19 +141,24 @@ function configFindings({ loaded, configError }: Located): Finding[] {
   return loaded.faults.map((fault) => wrong('config', `${loaded.file}: ${fault}`, 'Mend the file.'));
 }
 
-function socketFindings(path: string): Finding[] {
+/** What is where the socket should be, and is none of ours; undefined if there is nothing such. */
+function obstacleAt(path: string): Finding | undefined {
   try {
-    if (inspectSocket(path) === 'absent')
-      return [ok('socket', `There is no socket at ${path}, and nothing in its way`)];
+    inspectSocket(path);
+    return undefined;
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
     const owner = statOf(path)?.uid;
     const whose = error.code === 'SOCKET_FOREIGN' && owner !== undefined ? ` (uid ${owner}; you are ${ownUid()})` : '';
-    return [wrong('socket', `${error.message}${whose}`, error.hint ?? null)];
+    return wrong('socket', `${error.message}${whose}`, error.hint ?? null);
   }
+}
+
+function socketFindings(path: string): Finding[] {
   const stat = statOf(path);
-  const mode = ((stat?.mode ?? 0) & 0o777).toString(8).padStart(3, '0');
-  const shown = `The socket at ${path} is yours (uid ${stat?.uid}), with mode ${mode}`;
+  if (stat === undefined) return [ok('socket', `There is no socket at ${path}, and nothing in its way`)];
+  const mode = (stat.mode & 0o777).toString(8).padStart(3, '0');
+  const shown = `The socket at ${path} is yours (uid ${stat.uid}), with mode ${mode}`;
   if (mode === '600') return [ok('socket', shown)];
   return [wrong('socket', `${shown}: others may use it`, 'Restart the daemon: mcp-bridge stop, then mcp-bridge start')];
 }
@@ -204,12 +211,14 @@ function described(status: StatusReport & { readonly build?: string }, host: Cli
 
 // --- how it is shown ---
 
+/** Of the further lines of a finding. */
+const INDENT = ' '.repeat(8);
 const SIGNS: Readonly<Record<Level, string>> = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' };
 
 function textOf({ socket, config, clientId, findings }: Report): string {
   const part = (title: string, taken: string | null, candidates: readonly Candidate[]): string[] => [
-    `${title}: ${taken ?? 'none'}`,
-    ...candidates.map(({ source, value, counts }) => `  ${counts ? '>' : ' '} ${source}: ${value ?? '-'}`),
+    printable(`${title}: ${taken ?? 'none'}`),
+    ...candidates.map(({ source, value, counts }) => printable(`  ${counts ? '>' : ' '} ${source}: ${value ?? '-'}`)),
   ];
   const lines = [
     ...part('Socket', socket.path, socket.candidates),
@@ -218,8 +227,8 @@ function textOf({ socket, config, clientId, findings }: Report): string {
     'Findings:',
     ...findings.map(
       ({ level, check, message, remedy }) =>
-        `  ${SIGNS[level]} ${check}: ${message}${remedy === null ? '' : `. ${remedy}`}`,
+        `  ${SIGNS[level]} ${printableLines(`${check}: ${message}${remedy === null ? '' : `. ${remedy}`}`, INDENT)}`,
     ),
   ];
-  return lines.map((line) => `${printable(line)}\n`).join('');
+  return lines.map((line) => `${line}\n`).join('');
 }

@@ -27,16 +27,7 @@ export function withEditingVerbs(parser: Argv, does: Does, line: readonly string
           .usage('$0 add NAME -- COMMAND…\n$0 add NAME --url URL')
           .positional('name', NAME)
           .positional('rest', REST)
-          .options(ADD)
-          .fail((message, error) => {
-            if (error) throw error;
-            throw new BridgeError('USAGE', message, {
-              hint:
-                line === undefined
-                  ? 'If it belongs to the command, put -- before the command: mcp-bridge add NAME -- COMMAND…'
-                  : 'See: mcp-bridge add --help',
-            });
-          }),
+          .options(ADD),
       does(async (values: AddValues, host) => (await import('./add.ts')).add({ ...values, line }, host)),
     )
     .command(

@@ -1,7 +1,7 @@
-// Where errors become what a shell sees: one line on stderr, and 1 for what could not be done, 2 for wrong usage.
+// Where errors become what a shell sees: a message on stderr, and 1 for what could not be done, 2 for wrong usage.
 
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
-import { printable } from './table.ts';
+import { printableLines } from '../util/printable.ts';
 
 export const DONE = 0;
 export const FAILED = 1;
@@ -28,11 +28,6 @@ export function exitCodeOf(error: unknown): number {
 export function lineFor(error: unknown): string {
   if (isInterrupt(error)) return '';
   const hint = error instanceof BridgeError && error.hint !== undefined ? ` ${error.hint}` : '';
-  const message = messageOf(error);
-  return `mcp-bridge: ${oneLine(`${message}${/[.!?…]$/.test(message) ? '' : '.'}${hint}`)}\n`;
-}
-
-/** What a server has said in several lines, such as its last words, in one. */
-export function oneLine(text: string): string {
-  return printable(text.replace(/\s*[\r\n]+\s*/g, ' | '));
+  const message = messageOf(error).trimEnd();
+  return `mcp-bridge: ${printableLines(`${message}${/[.!?…]$/.test(message) ? '' : '.'}${hint}`)}\n`;
 }

@@ -9,7 +9,7 @@ import { replacedBy } from '../discovery/precedence.ts';
 import { definitionLines, differenceLines, type Line, ownerOf, rendered } from './definition-view.ts';
 import type { CliHost } from './host.ts';
 import type { Survey } from './survey.ts';
-import { printable } from './table.ts';
+import { printable, printableLines } from './table.ts';
 import { tilde } from './terminal.ts';
 
 export function explanation(name: string, servers: readonly DiscoveredServer[], found: Survey, host: CliHost): string {
@@ -23,7 +23,7 @@ function one(server: DiscoveredServer, found: Survey, host: CliHost): string {
   const why = reason === undefined ? '' : `: ${tilde(reason, host)}`;
   const head = `${id === name ? name : `${id} (${name})`} of ${ownerOf(server)}, ${state}${why}`;
   const notes = notesOn(server, found.discovery.diagnostics).map(
-    (message) => `  ! ${printable(tilde(message, host))}\n`,
+    (message) => `  ! ${printableLines(tilde(message, host), '    ')}\n`,
   );
   return `${printable(head)}\n${rendered([...definitionLines(server, host), ...judgements(server, found, host)])}${notes.join('')}`;
 }

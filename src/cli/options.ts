@@ -18,7 +18,7 @@ export const WHERE = {
   config: { type: 'string', describe: 'The config file' },
 } as const satisfies Options;
 
-export const LOGGING = {
+const LOGGING = {
   'log-level': { type: 'string', describe: 'What to log', choices: LOG_LEVELS },
   'log-file': { type: 'string', describe: 'Where to log, instead of stderr' },
 } as const satisfies Options;
@@ -41,6 +41,9 @@ export const CONNECT = {
   'no-autostart': { type: 'boolean', describe: 'Fail instead of starting a daemon' },
 } as const satisfies Options;
 
+/** How it is written. */
+const TIME = '500ms, 2s, 5m, or a number of milliseconds';
+
 const TOOL_VERB = {
   ...WHERE,
   'no-autostart': CONNECT['no-autostart'],
@@ -56,7 +59,7 @@ export const REFRESH = TOOL_VERB;
 
 export const TOOLS = {
   ...TOOL_VERB,
-  all: { type: 'boolean', describe: 'Show disabled tools too' },
+  all: { type: 'boolean', describe: 'Show disabled and blocked tools too' },
   changed: { type: 'boolean', describe: 'Show what has changed since tools were first seen or accepted' },
   accept: { type: 'boolean', describe: 'Look at that, and agree to it' },
   yes: { type: 'boolean', describe: 'Ask nothing' },
@@ -75,8 +78,11 @@ export const CALL = {
   args: { type: 'string', describe: 'The arguments, as JSON' },
   'args-file': { type: 'string', describe: 'A file that has the arguments, as JSON' },
   stdin: { type: 'boolean', describe: 'Read the arguments from stdin, as JSON; the same as -' },
-  out: { type: 'string', describe: 'Save images, audio and files here; several go into a directory' },
-  timeout: { type: 'string', describe: 'Cancel the call after so many milliseconds, or such as 2s' },
+  out: {
+    type: 'string',
+    describe: 'Save images, audio and files here, or else the text; several go into a directory; - is stdout',
+  },
+  timeout: { type: 'string', describe: `Cancel the call after this time: ${TIME}` },
 } as const satisfies Options;
 
 export const AUTH = {
@@ -90,13 +96,19 @@ export const LISTING = {
   json: { type: 'boolean', describe: 'Print JSON, for scripts' },
 } as const satisfies Options;
 
-const INTERVAL = { type: 'string', describe: 'Seconds between two looks; else 1' } as const;
+const INTERVAL = {
+  type: 'string',
+  describe: 'Seconds between two looks, or a time such as 500ms or 5m; else 1',
+} as const;
 export const TOP = { ...LISTING, interval: INTERVAL } as const satisfies Options;
 export const STATUS = {
   ...LISTING,
   watch: { type: 'boolean', describe: 'Show it again and again, until q or Ctrl-C' },
   interval: INTERVAL,
 } as const satisfies Options;
+
+export const RESTART = { ...WHERE, 'log-level': LOGGING['log-level'] } as const satisfies Options;
+export const START = { ...RESTART, json: LISTING.json } as const satisfies Options;
 
 export const CONFIG = { config: WHERE.config, json: LISTING.json } as const satisfies Options;
 export const DOCTOR = {
@@ -111,7 +123,7 @@ export const SEND = {
   notify: { type: 'boolean', describe: 'Send a notification, which is not answered' },
   message: { type: 'string', describe: 'A text for its mailbox, instead of a method' },
   'in-reply-to': { type: 'string', describe: 'The id of the message that the text answers' },
-  timeout: { type: 'string', describe: 'Give up after so many milliseconds' },
+  timeout: { type: 'string', describe: `Give up after this time: ${TIME}` },
 } as const satisfies Options;
 
 export const ATTACH = { ...WHERE, 'no-autostart': CONNECT['no-autostart'] } as const satisfies Options;

@@ -9,7 +9,7 @@ import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
-import { printable } from './table.ts';
+import { printableLines } from './table.ts';
 import { tilde } from './terminal.ts';
 
 export interface PolicyValues extends SurveyValues {
@@ -30,7 +30,7 @@ export async function explainRule(values: PolicyValues, host: CliHost): Promise<
     ...servers.map((server) => sentence(server, found)),
     ...[...found.failures, ...warnings.map(({ message }) => message)].map((text) => `! ${text}`),
   ];
-  for (const line of lines) host.stdout.write(`${printable(tilde(line, host))}\n`);
+  for (const line of lines) host.stdout.write(`${printableLines(tilde(line, host))}\n`);
   return DONE;
 }
 

@@ -27,11 +27,17 @@ export async function forPeople(
   const { server } = membersOf(membersOf(membersOf(cause).data).error);
   const told = (words: string): BridgeError => new BridgeError(code, message, { hint: words, cause });
   const refusal = daemonCodeOf(error);
+  if (refusal === 'TOOL_CHANGED') return told(differenceOf(textOf(membersOf(membersOf(cause).data).server)));
   if (refusal === 'SERVER_NOT_FOUND') return absent(textOf(server), { error, values, host, names });
   const isLost = hint.startsWith('search_tools ');
   if (refusal === 'TOOL_NOT_FOUND' && isLost) return told(`See: mcp-bridge tools ${textOf(server)}`);
   const [tool, verb] = Object.entries(VERBS).find(([one]) => hint.startsWith(`${one} `)) ?? [];
   return tool === undefined || verb === undefined ? error : told(hint.replace(tool, verb));
+}
+
+/** Where to look at a tool that is another one now, and to agree to it. */
+function differenceOf(server: string): string {
+  return `To see the difference: mcp-bridge tools ${server} --changed; to accept it, the same with --accept.`;
 }
 
 interface Absence {

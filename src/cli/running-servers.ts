@@ -12,7 +12,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { locate, type WhereValues } from './locate.ts';
-import { printable, table } from './table.ts';
+import { printableLines, table } from './table.ts';
 import { tilde, widthOf } from './terminal.ts';
 
 export interface RunningValues extends WhereValues {
@@ -40,7 +40,7 @@ export async function listRunning(values: RunningValues, host: CliHost): Promise
   host.stdout.write(
     rows.length === 0 ? 'No server is registered that runs\n' : table(head, rows, { width: widthOf(host) }),
   );
-  for (const warning of told) host.stdout.write(`! ${printable(warning)}\n`);
+  for (const warning of told) host.stdout.write(`! ${printableLines(warning)}\n`);
   return DONE;
 }
 

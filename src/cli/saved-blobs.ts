@@ -1,9 +1,10 @@
-// `--out`: images, audio and files of an answer, as files. Their names are ours: what a server calls them decides nothing.
+// `--out`: images, audio and files of an answer, or its text, as files or on stdout. Their names are ours: what a server
+// calls them decides nothing.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
-import { type Blob, blobLine } from './call-result.ts';
+import { type Blob, blobLine, sizeOf } from './call-result.ts';
 import { printable } from './table.ts';
 import { wrongUsage } from './tool-session.ts';
 
@@ -27,32 +28,50 @@ const ENDINGS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+export const STDOUT = '-';
+
 /** Before the call, so that its answer is not lost for want of a directory. */
 export function checkOut(out: string | undefined, cwd: string): void {
   if (out === undefined) return;
+  if (typeof out !== 'string' || out === '') throw wrongUsage('call', '--out must name a file or a directory, or be -');
+  if (out === STDOUT) return;
   const dir = dirname(resolve(cwd, out));
-  if (out === '') throw wrongUsage('call', '--out must name a file or a directory');
   if (!isDirectory(dir)) throw wrongUsage('call', `--out: there is no directory ${dir}`);
 }
 
 /** One goes to `out`, unless that is a directory; several go into it. Tells of each in a line. */
 export function saveBlobs(blobs: readonly Blob[], out: string, cwd: string): string[] {
   const path = resolve(cwd, out);
-  const goesInto = blobs.length > 1 || out.endsWith('/') || isDirectory(path);
+  const goesInto = blobs.length > 1 || namesDirectory(out, path);
+  const hint = blobs.length > 1 ? 'There are several, so --out must be a directory.' : '--out says where it goes.';
   return blobs.map((blob, i) => {
     const file = goesInto ? join(path, `${i + 1}.${ENDINGS.get(blob.mimeType) ?? 'bin'}`) : path;
-    try {
-      if (goesInto) mkdirSync(path, { recursive: true });
-      writeFileSync(file, blob.bytes);
-    } catch (error) {
-      const why = systemCode(error) ?? 'unknown error';
-      throw new BridgeError('FILE_UNUSABLE', `Cannot write ${file}: ${why}`, {
-        hint: blobs.length > 1 ? 'There are several, so --out must be a directory.' : '--out says where it goes.',
-        cause: error,
-      });
-    }
+    write(file, blob.bytes, hint);
     return `${blobLine(blob)}, is now ${printable(file)}`;
   });
+}
+
+/** To `out`, or into it as a file of its own. Tells of it in a line. */
+export function saveText(text: string, out: string, cwd: string): string {
+  const path = resolve(cwd, out);
+  const file = namesDirectory(out, path) ? join(path, '1.txt') : path;
+  const bytes = Buffer.from(text);
+  write(file, bytes, '--out says where it goes.');
+  return `text, ${sizeOf(bytes.length)}, is now ${printable(file)}`;
+}
+
+function write(file: string, bytes: Buffer, hint: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, bytes);
+  } catch (error) {
+    const why = systemCode(error) ?? 'unknown error';
+    throw new BridgeError('FILE_UNUSABLE', `Cannot write ${file}: ${why}`, { hint, cause: error });
+  }
+}
+
+function namesDirectory(out: string, path: string): boolean {
+  return out.endsWith('/') || isDirectory(path);
 }
 
 function isDirectory(path: string): boolean {

@@ -44,6 +44,8 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
   const text = table(['SERVER', 'TOOL', 'RELEVANCE', ...(hasNotes ? ['NOTE'] : []), 'SUMMARY'], rows, {
     width: widthOf(host),
   });
-  host.stdout.write(rows.length === 0 ? `No tool was found for: ${printable(query)}\n` : text);
+  host.stdout.write(
+    rows.length === 0 ? `No tool was found for: ${printable(query)}\nWhich there are: mcp-bridge tools\n` : text,
+  );
   return DONE;
 }

@@ -5,9 +5,10 @@ import { membersOf, textOf } from '../util/json-value.ts';
 import { DONE, INTERRUPTED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import type { WhereValues } from './locate.ts';
-import { patiently } from './patience.ts';
+import { patiently, timeoutIn } from './patience.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
-import { withTools, wrongUsage } from './tool-session.ts';
+import { ofVerb, withTools, wrongUsage } from './tool-session.ts';
+import { forSender } from './undelivered.ts';
 
 export interface SendValues extends WhereValues {
   readonly to: string;
@@ -22,11 +23,13 @@ export interface SendValues extends WhereValues {
 }
 
 export async function send(values: SendValues, host: CliHost): Promise<number> {
-  const timeoutMs = timeoutIn(values);
+  const timeoutMs = timeoutIn(values.timeout, 'send');
   const { method, params } = values.message === undefined ? messageIn(values) : letterIn(values);
   // A daemon that is started now has nobody to send anything to.
   const answer = await withTools({ ...values, 'no-autostart': true }, host, (client) =>
-    patiently({ host, timeoutMs }, (signal) => client.request(method, params, { signal })),
+    patiently({ host, timeoutMs }, (signal) => client.request(method, params, { signal })).catch((error: unknown) => {
+      throw forSender(error);
+    }),
   );
   if (answer === undefined) return INTERRUPTED;
   print(answer, values, host);
@@ -40,10 +43,11 @@ function messageIn({ to, method, params, notify, arguments: pairs = [] }: SendVa
   if (method === undefined) throw wrongUsage('send', 'Name a method, or give a text with --message');
   if (params !== undefined && pairs.length > 0)
     throw wrongUsage('send', 'Params come in one way: KEY=VALUE, or --params');
-  const given =
+  const given = ofVerb('send', () =>
     params === undefined
       ? argumentsFrom(pairs, { server: to, tool: method, inputSchema: {} })
-      : argumentsIn(params, '--params');
+      : argumentsIn(params, '--params'),
+  );
   const message = `{"to":${JSON.stringify(to)},"method":${JSON.stringify(method)},"params":${given}`;
   return { method: 'bridge/send', params: `${message}${notify === true ? ',"notify":true' : ''}}` };
 }
@@ -53,13 +57,6 @@ function letterIn(values: SendValues): { readonly method: string; readonly param
   if (method !== undefined || params !== undefined || notify === true)
     throw wrongUsage('send', '--message goes into a mailbox, and takes no method, --params or --notify');
   return { method: 'bridge/post', params: JSON.stringify({ to, text, inReplyTo }) };
-}
-
-function timeoutIn({ timeout }: SendValues): number | undefined {
-  if (timeout === undefined) return undefined;
-  const ms = /^\d{1,9}$/.test(timeout) ? Number(timeout) : 0;
-  if (ms < 1) throw wrongUsage('send', '--timeout is a number of milliseconds');
-  return ms;
 }
 
 function print(answer: Answer, { json, notify, message }: SendValues, host: CliHost): void {

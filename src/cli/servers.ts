@@ -5,7 +5,7 @@ import { dialledIn } from './dialled-in.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { waitingNotes } from './status-view.ts';
-import { printable, table } from './table.ts';
+import { printableLines, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { ask, printJson, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
 
@@ -29,9 +29,12 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
   ]);
   const text = table(['SERVER', 'STATUS', 'TOOLS', 'DESCRIPTION'], rows, { width: widthOf(host) });
   host.stdout.write(list.length === 0 ? NO_SERVER : text);
-  for (const note of waitingNotes(await dialledIn(values, host))) host.stdout.write(`! ${printable(note)}\n`);
+  if (list.some(({ status }) => status === 'failed')) host.stdout.write(WHY_FAILED);
+  for (const note of waitingNotes(await dialledIn(values, host))) host.stdout.write(`! ${printableLines(note)}\n`);
   return DONE;
 }
+
+const WHY_FAILED = '! Why a server has failed: mcp-bridge status\n';
 
 export const NO_SERVER =
   'The bridge has no server here. What was found, and why it is not used: mcp-bridge discover --all\n';

@@ -1,8 +1,7 @@
 // What the daemon says of itself, for people: what runs, and a line for each thing that is wrong.
 
 import type { StatusReport } from '../client/control-client.ts';
-import { oneLine } from './exit-code.ts';
-import { duration, printable, table } from './table.ts';
+import { duration, printable, printableLines, table } from './table.ts';
 
 type InstanceReport = StatusReport['instances'][number];
 
@@ -18,11 +17,14 @@ export function statusText(report: StatusReport): string {
     `${i.calls}`,
     `${i.restarts}`,
   ]);
-  const shown = table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows);
-  const notes = notesOf(report).map((note) => `! ${oneLine(note)}\n`);
+  const shown =
+    rows.length === 0 ? NO_SERVER : table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows);
+  const notes = notesOf(report).map((note) => `! ${printableLines(note)}\n`);
   const counters = countersText(report.counters);
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${notes.join('')}`;
 }
+
+const NO_SERVER = 'No server is known. What was found, and why it is not used: mcp-bridge discover --all\n';
 
 /** Those that say how much there was to do, not what went wrong or was too much. */
 const ORDINARY: ReadonlySet<string> = new Set([
@@ -40,9 +42,9 @@ export function notesOf(report: StatusReport): string[] {
   return [...faultsOf(report), ...auditNotes(report), ...notesOn(report.instances), ...waitingNotes(report.dialledIn)];
 }
 
-/** Whichever of its pauses it is in: it does not run, because it could not be started or has died. */
+/** Whichever of its pauses it is in, and also as older daemons say it: it could not be started, or has died. */
 function hasFailed({ state, lastError }: InstanceReport): boolean {
-  return lastError !== null && (state === 'idle' || state === 'waiting' || state === 'broken');
+  return lastError !== null && ['failed', 'idle', 'waiting', 'broken'].includes(state);
 }
 
 function faultsOf({ configFile, configFaults, definitionFaults }: StatusReport): string[] {

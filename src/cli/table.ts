@@ -1,8 +1,8 @@
 // Rows for people, in columns as wide as they need to be. What comes from a peer is escaped.
 
-import { printable } from '../util/printable.ts';
+import { oneLine, printable, printableLines } from '../util/printable.ts';
 
-export { printable };
+export { oneLine, printable, printableLines };
 
 export interface TableStyle {
   /** Longer lines end in an ellipsis. */

@@ -1,10 +1,10 @@
 // The arguments of a call as a person types them, KEY=VALUE, made into JSON by the tool's schema. The result is text, so
-// that a number keeps all of its digits.
+// that a number keeps all of its digits. What is wrong with them is wrong usage of the verb, which says where to look.
 
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { isRecord } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
 import { otherParameters, type Parameter, parametersOf, type Shape, typeName } from './tool-schema.ts';
-import { wrongUsage } from './tool-session.ts';
 
 export interface CalledTool {
   readonly server: string;
@@ -30,24 +30,20 @@ export function argumentsFrom(texts: readonly string[], tool: CalledTool): strin
   const given = new Set(texts.map((text) => pairIn(text).key));
   const missing = parameters.filter(({ name, isNeeded }) => isNeeded && !given.has(name)).map(({ name }) => name);
   if (missing.length > 0)
-    throw wrongUsage(
-      'call',
-      `${missing.join(', ')} must be given`,
-      `See: mcp-bridge describe ${tool.server} ${tool.tool}`,
-    );
+    throw misfit(`${missing.join(', ')} must be given`, `See: mcp-bridge describe ${tool.server} ${tool.tool}`);
   return `{${members.join(',')}}`;
 }
 
 /** Checks that it is the text of a JSON object, and puts it on one line. `from` says where it stands. */
 export function argumentsIn(text: string, from: string): string {
-  if (!isRecord(parsed(text))) throw wrongUsage('call', `${from} must be a JSON object`);
+  if (!isRecord(parsed(text))) throw misfit(`${from} must be a JSON object${faultIn(text)}`);
   return oneLine(text);
 }
 
 function pairIn(text: string): Pair {
   const [, key, sign, value] = /^(.+?)(:?=)(.*)$/s.exec(text) ?? [];
   if (key === undefined || value === undefined)
-    throw wrongUsage('call', `${JSON.stringify(text)} is no argument`, 'Arguments are KEY=VALUE, or KEY:=JSON.');
+    throw misfit(`${JSON.stringify(text)} is no argument`, 'Arguments are KEY=VALUE, or KEY:=JSON.');
   return { key, value, isJson: sign === ':=' };
 }
 
@@ -64,11 +60,7 @@ function shapeFor(key: string, parameters: readonly Parameter[], { server, tool,
   const alike = nearest(key, names);
   const near = alike.length > 0 ? alike : names.filter((name) => isShortFor(key, name)).slice(0, 3);
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `See: mcp-bridge describe ${server} ${tool}`;
-  throw wrongUsage(
-    'call',
-    `${tool} has no parameter ${JSON.stringify(key)}`,
-    names.length > 0 ? hint : 'It takes none.',
-  );
+  throw misfit(`${tool} has no parameter ${JSON.stringify(key)}`, names.length > 0 ? hint : 'It takes none.');
 }
 
 /** `msg` for `message`: its letters in their order, from the first on. */
@@ -92,7 +84,7 @@ function jsonFor(key: string, pairs: readonly Pair[], shape: Shape): string {
 
 /** An array may be given item by item. */
 function listOf(key: string, pairs: readonly Pair[], shape: Shape): string {
-  if (!shape.types.includes('array')) throw wrongUsage('call', `${key} is given more than once`);
+  if (!shape.types.includes('array')) throw misfit(`${key} is given more than once`);
   const items = pairs.map(({ value, isJson }) => {
     if (isJson) return jsonOf(key, value);
     return typed(value, shape.items ?? ANY_TEXT) ?? wrongValue(key, value, shape.items ?? ANY_TEXT);
@@ -103,7 +95,7 @@ function listOf(key: string, pairs: readonly Pair[], shape: Shape): string {
 const ANY_TEXT: Shape = { types: [], values: undefined, items: undefined, schema: {} };
 
 function jsonOf(key: string, value: string): string {
-  if (parsed(value) === undefined) throw wrongUsage('call', `${key}:= must be followed by JSON`);
+  if (parsed(value) === undefined) throw misfit(`${key}:= must be followed by JSON${faultIn(value)}`);
   return oneLine(value);
 }
 
@@ -131,15 +123,29 @@ function wrongValue(key: string, value: string, shape: Shape): never {
   const { types, values } = shape;
   if (values === undefined) {
     const hint = types.includes('array') ? `Give several as ${key}=A ${key}=B, or as ${key}:=JSON.` : undefined;
-    throw wrongUsage('call', `${key} must be ${typeName(shape)}, and is ${JSON.stringify(value.slice(0, 80))}`, hint);
+    throw misfit(`${key} must be ${typeName(shape)}, and is ${JSON.stringify(value.slice(0, 80))}`, hint);
   }
   const names = values.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
   const near = nearest(value, names);
-  throw wrongUsage(
-    'call',
+  throw misfit(
     `${key} must be one of ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`,
     near.length === 0 ? undefined : `Did you mean ${near.join(', ')}?`,
   );
+}
+
+/** Wrong usage, of whichever verb; where there is no hint, that one has to give it. */
+function misfit(problem: string, hint?: string): BridgeError {
+  return new BridgeError('USAGE', problem, hint === undefined ? {} : { hint });
+}
+
+/** What keeps a text from being JSON, as the end of a sentence; '' if it is. */
+function faultIn(text: string): string {
+  try {
+    JSON.parse(text);
+    return '';
+  } catch (error) {
+    return `: ${messageOf(error)}`;
+  }
 }
 
 /** Undefined for what is no JSON. */

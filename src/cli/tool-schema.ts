@@ -95,7 +95,7 @@ export function typeOf(value: unknown): string {
 }
 
 /** With what it refers to and what it adds up from put into it. */
-function resolve(written: unknown, root: Schema, depth = 0): Schema {
+export function resolve(written: unknown, root: Schema, depth = 0): Schema {
   const schema = membersOf(written);
   if (depth >= DEEPEST) return schema;
   const parts = [

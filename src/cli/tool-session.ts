@@ -50,8 +50,9 @@ export async function ask(
   client: ToolClient,
   tool: 'list_mcp_servers' | 'list_tools' | 'search_tools' | 'get_tool_details',
   args: object = {},
+  signal?: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>>> {
-  return found(await client.callTool(tool, JSON.stringify(args)));
+  return found(await client.callTool(tool, JSON.stringify(args), { signal }));
 }
 
 function found({ result }: Answer): Readonly<Record<string, unknown>> {
@@ -70,13 +71,28 @@ export function recordsIn(value: unknown): readonly Readonly<Record<string, unkn
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-/** What is to be known of a tool before it is used: it has changed, or its server cannot be started at present. */
-export function noteOf({ changed, status }: Readonly<Record<string, unknown>>): string {
-  return [changed === true ? 'changed' : '', status === 'failed' ? 'server failed' : ''].filter(Boolean).join(', ');
+/** What is to be known of a tool before it is used. */
+export function noteOf({ changed, blocked, status, taskSupport }: Readonly<Record<string, unknown>>): string {
+  return [
+    ...(changed === true ? [blocked === true ? 'blocked, as it has changed' : 'changed'] : []),
+    ...(taskSupport === 'required' ? ['runs as a task'] : []),
+    ...(status === 'failed' ? ['server failed'] : []),
+  ].join(', ');
 }
 
 export function printJson(value: unknown, host: CliHost): void {
   host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/** Wrong usage that `read` finds, with the verb whose it is. */
+export function ofVerb<Result>(verb: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof BridgeError && error.code === 'USAGE' && error.hint === undefined)
+      throw wrongUsage(verb, error.message);
+    throw error;
+  }
 }
 
 export function wrongUsage(verb: string, problem: string, hint = `See: mcp-bridge ${verb} --help`): BridgeError {

@@ -25,9 +25,14 @@ const ARGUMENTS = {
   describe: 'KEY=VALUE, or KEY:=JSON',
 } as const;
 
-/** yargs knows no lone dash, which stands for stdin. */
+/** yargs knows no lone dash, which stands for stdin, and behind --out for stdout. */
 export function withoutDash(args: readonly string[]): string[] {
-  return args.map((arg) => (arg === '-' && args[0] === 'call' ? '--stdin' : arg));
+  if (args[0] !== 'call') return [...args];
+  return args.flatMap((arg, i) => {
+    if (arg === '--out' && args[i + 1] === '-') return ['--out=-'];
+    if (arg !== '-') return [arg];
+    return args[i - 1] === '--out' ? [] : ['--stdin'];
+  });
 }
 
 /** `line` is what followed `--`: words and arguments that begin with a dash. */
@@ -65,14 +70,7 @@ export function withToolVerbs(parser: Argv, does: Does, line: readonly string[] 
     .command(
       'call <server> <tool> [arguments..]',
       'Call a tool',
-      (y) =>
-        y
-          .positional('server', needed)
-          .positional('tool', TOOL)
-          .positional('arguments', ARGUMENTS)
-          .options(CALL)
-          .example('$0 call files read_file path=notes.txt', '')
-          .example('$0 call files read_many \'paths:=["a.txt","b.txt"]\'', ''),
+      (y) => y.positional('server', needed).positional('tool', TOOL).positional('arguments', ARGUMENTS).options(CALL),
       does(
         orJson(async ({ arguments: pairs = [], ...values }: CallValues, host) =>
           (await import('./call.ts')).call({ ...values, arguments: [...pairs, ...line] }, host),

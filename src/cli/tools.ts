@@ -34,10 +34,10 @@ export async function tools(values: ToolsValues, host: CliHost): Promise<number>
   if (values.changed === true) return (await import('./changed-tools.ts')).showChanged(values, host);
   if ((values.tools ?? []).length > 0) throw wrongUsage('tools', 'Tools are named with --changed or --accept');
   if (server === undefined) return toolsOfAll(values, host);
-  const listed = await withTools(values, host, (client) => listOf(client, server, values));
-  if (values.json === true) printJson(listed, host);
-  else if (recordsIn(listed.tools).length === 0) host.stdout.write('It has no tool that can be used.\n');
-  else host.stdout.write(tableOf([listed], values, host));
+  const list = await withTools(values, host, (client) => listOf(client, server, { values, host }));
+  if (values.json === true) printJson(list, host);
+  else if (recordsIn(list.tools).length === 0) host.stdout.write(noTool([list], values));
+  else host.stdout.write(tableOf([list], values, host));
   return DONE;
 }
 
@@ -47,7 +47,7 @@ async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
   const answers = await withTools(values, host, async (client) => {
     const { servers } = await ask(client, 'list_mcp_servers');
     const names = recordsIn(servers).map(({ name }) => textOf(name));
-    const asked = inTurn(names, (name) => listOrFailure(client, name, values));
+    const asked = inTurn(names, (name) => listOrFailure(client, name, { values, host }));
     const early = await answeredBy(PATIENCE_MS, asked);
     const late = names.filter((_, i) => early[i] === undefined);
     if (late.length > 0) {
@@ -72,7 +72,15 @@ async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
 
 function show(answers: readonly (Listed | Failed)[], values: ToolsValues, host: CliHost): void {
   const lists = answers.filter(isListed);
-  if (lists.length > 0 || answers.length === 0) host.stdout.write(tableOf(lists, values, host));
+  if (lists.length === 0) return;
+  const isEmpty = lists.every(({ tools }) => recordsIn(tools).length === 0);
+  host.stdout.write(isEmpty ? noTool(lists, values) : tableOf(lists, values, host));
+}
+
+function noTool(lists: readonly Listed[], { server, all }: ToolsValues): string {
+  const names = printable(lists.map((list) => textOf(list.server)).join(', '));
+  if (all === true) return `There is no tool of: ${names}\n`;
+  return `There is no tool that can be used of: ${names}. Disabled ones: mcp-bridge tools${server ? ` ${names}` : ''} --all\n`;
 }
 
 /** Each begins when one before it has ended, if too many are under way. */
@@ -101,13 +109,21 @@ async function answeredBy<Result>(ms: number, asked: readonly Promise<Result>[])
   return [...results];
 }
 
-function listOf(client: ToolClient, server: string, { all }: ToolsValues): Promise<Listed> {
-  return ask(client, 'list_tools', { server, ...(all === true && { includeDisabled: true }) });
+interface Asking {
+  readonly values: ToolsValues;
+  readonly host: CliHost;
 }
 
-async function listOrFailure(client: ToolClient, server: string, values: ToolsValues): Promise<Listed | Failed> {
+async function listOf(client: ToolClient, server: string, { values, host }: Asking): Promise<Listed> {
+  if (values.all !== true) return ask(client, 'list_tools', { server });
+  const list = await ask(client, 'list_tools', { server, includeDisabled: true });
+  const blocked = await (await import('./blocked-tools.ts')).blockedTools(server, values, host);
+  return { ...list, tools: [...recordsIn(list.tools), ...blocked] };
+}
+
+async function listOrFailure(client: ToolClient, server: string, asking: Asking): Promise<Listed | Failed> {
   try {
-    return await listOf(client, server, values);
+    return await listOf(client, server, asking);
   } catch (error) {
     if (!(error instanceof BridgeError) || error.code === 'DAEMON_NOT_RUNNING') throw error;
     return { server, error };

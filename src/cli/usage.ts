@@ -87,16 +87,49 @@ export function usageError(message: string, args: readonly string[]): BridgeErro
     const what = NEEDED[needs.split(' ')[0] ?? ''] ?? 'it';
     return wrongUsage(`Name ${what}: mcp-bridge ${verb} ${needs}`, verb);
   }
+  const known = needs === undefined ? '' : verb;
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ') ?? [];
-  const options = args.map((arg) => arg.split('=')[0] ?? '').filter((arg) => /^--?[^-]/.test(arg));
-  const wrong = options.find((option) => unknown.includes(option.replace(/^--?/, '')));
-  if (wrong === undefined) return wrongUsage(message, needs === undefined ? '' : verb);
-  return wrongUsage(
-    `Unknown option ${wrong}${optionMeant(wrong, VERB_TABLE[verb]?.options)}`,
-    needs === undefined ? '' : verb,
-  );
+  if (unknown.length > 0) return unknownError(unknown, args, known);
+  const [, name = '', given = '', choices = ''] = INVALID.exec(message) ?? [];
+  if (choices !== '') return invalidError({ name, given, choices: JSON.parse(`[${choices}]`) as string[] }, known);
+  const [, empty] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
+  return wrongUsage(empty === undefined ? message : `--${empty} needs a value`, known);
 }
 
-function wrongUsage(problem: string, verb = ''): BridgeError {
-  return new BridgeError('USAGE', problem, { hint: `See: mcp-bridge ${verb === '' ? '' : `${verb} `}--help` });
+/** The parser's words for what is none of some choices. */
+const INVALID = /^Invalid values:\s+Argument: (\S+), Given: "([^"]*)", Choices: (.*)$/m;
+
+function unknownError(unknown: readonly string[], args: readonly string[], verb: string): BridgeError {
+  const options = args.map((arg) => arg.split('=')[0] ?? '').filter((arg) => /^--?[^-]/.test(arg));
+  const wrong = options.find((option) => unknown.includes(option.replace(/^--?/, '')));
+  const hint = commandHint(verb);
+  if (wrong === undefined) return wrongUsage(`Too many words: ${unknown.join(' ')}`, verb, hint);
+  const { options: known } = VERB_TABLE[verb] ?? {};
+  const meant = optionMeant(wrong, known);
+  return wrongUsage(`Unknown option ${wrong}${meant}`, verb, meant === '' ? hint : undefined);
+}
+
+/** What begins with a dash, and a word too many, may well belong to the command of a server. */
+function commandHint(verb: string): string | undefined {
+  const needs = VERBS[verb] ?? '';
+  if (!needs.includes(' -- ')) return undefined;
+  return `If it belongs to the command, put -- before the command: mcp-bridge ${verb} ${needs}`;
+}
+
+interface Invalid {
+  readonly name: string;
+  readonly given: string;
+  readonly choices: readonly string[];
+}
+
+function invalidError({ name, given, choices }: Invalid, verb: string): BridgeError {
+  const isOption = Object.hasOwn(VERB_TABLE[verb]?.options ?? {}, name);
+  const [near] = nearest(given, choices);
+  const list = choices.join(', ');
+  const problem = isOption ? `--${name} is one of ${list}, and not ${given}` : `${given} is none of ${list}`;
+  return wrongUsage(near === undefined ? problem : `${problem}. Did you mean ${near}?`, verb);
+}
+
+function wrongUsage(problem: string, verb = '', hint?: string): BridgeError {
+  return new BridgeError('USAGE', problem, { hint: hint ?? `See: mcp-bridge ${verb === '' ? '' : `${verb} `}--help` });
 }

@@ -17,7 +17,6 @@ interface VerbTerms {
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export const NAMES = ['servers', 'tools'] as const;
-const START: Options = { ...options.WHERE, 'log-level': options.LOGGING['log-level'] };
 
 export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
   discover: {
@@ -83,10 +82,10 @@ export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
     options: options.SEND,
     examples: ['send reviewer review/start branch=main', "send reviewer --message 'The build is green'"],
   },
-  start: { options: START, examples: ['start', 'start --log-level debug'] },
-  stop: { options: options.WHERE, examples: ['stop'] },
-  restart: { options: START, examples: ['restart'] },
-  upgrade: { options: START, examples: ['upgrade'] },
+  start: { options: options.START, examples: ['start', 'start --log-level debug'] },
+  stop: { options: options.LISTING, examples: ['stop', 'stop --json'] },
+  restart: { options: options.RESTART, examples: ['restart'] },
+  upgrade: { options: options.RESTART, examples: ['upgrade'] },
   reload: { options: options.LISTING, examples: ['reload'] },
   doctor: { options: options.DOCTOR, examples: ['doctor', 'doctor --start', 'doctor --json'] },
   completion: {

@@ -3,7 +3,7 @@
 import type { ClientReport, StatusReport } from '../client/control-client.ts';
 import { answersIn, quantile, shownMs, since } from './latency.ts';
 import { notesOf } from './status-view.ts';
-import { duration, printable, table } from './table.ts';
+import { duration, oneLine, printable, table } from './table.ts';
 
 export interface Moment {
   readonly atMs: number;
@@ -30,7 +30,7 @@ export function momentLines(now: Moment, earlier: Earlier): string[] {
     ...serverLines(now, earlier),
   ];
   if (now.clients.length > 0) lines.push('', ...clientLines(now.clients));
-  return [...lines, ...notesOf(now.status).map((note) => printable(`! ${note}`))];
+  return [...lines, ...notesOf(now.status).map((note) => oneLine(`! ${note}`))];
 }
 
 function serverLines(now: Moment, { last, first }: Earlier): string[] {

@@ -9,7 +9,8 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { LiveScreen } from './live-screen.ts';
 import { locate, type WhereValues } from './locate.ts';
-import { printable } from './table.ts';
+import { oneLine } from './table.ts';
+import { timeSpanMs } from './time-span.ts';
 import { wrongUsage } from './tool-session.ts';
 import { type Moment, momentLines } from './watch-view.ts';
 
@@ -18,14 +19,15 @@ export interface WatchValues extends WhereValues {
   readonly interval?: string | undefined;
 }
 
-const DEFAULT_INTERVAL_S = 1;
-const LONGEST_INTERVAL_S = 86_400;
+const DEFAULT_INTERVAL_MS = 1000;
+const SHORTEST_INTERVAL_MS = 100;
+const LONGEST_INTERVAL_MS = 86_400_000;
 /** Latencies are those of the last minute. */
 const WINDOW_MS = 60_000;
 const KEYS = 'q ends';
 
 export async function watch(values: WatchValues, host: CliHost): Promise<number> {
-  const intervalMs = 1000 * intervalOf(values.interval);
+  const intervalMs = intervalOf(values.interval);
   const { path } = await locate(values, host);
   const ending = new AbortController();
   const end = (): void => ending.abort();
@@ -48,10 +50,10 @@ export async function watch(values: WatchValues, host: CliHost): Promise<number>
 }
 
 function intervalOf(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_INTERVAL_S;
-  const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : 0;
-  if (seconds >= 0.1 && seconds <= LONGEST_INTERVAL_S) return seconds;
-  throw wrongUsage('status', `--interval is a number of seconds, from 0.1 to ${LONGEST_INTERVAL_S}`);
+  if (text === undefined) return DEFAULT_INTERVAL_MS;
+  const ms = timeSpanMs(text, 's') ?? 0;
+  if (ms >= SHORTEST_INTERVAL_MS && ms <= LONGEST_INTERVAL_MS) return ms;
+  throw wrongUsage('top', '--interval is a number of seconds, or a time such as 500ms or 5m, from 100ms to 24h');
 }
 
 /** The lines of this moment; where no daemon answers, the one that says so. */
@@ -70,7 +72,7 @@ async function look(path: string, host: CliHost, moments: Moments, asJson: boole
     if (!(error instanceof BridgeError)) throw error;
     moments.forget();
     if (asJson) return [JSON.stringify({ error: { code: error.code, message: error.message } })];
-    return [printable(`${error.message}; waiting for it to come back`)];
+    return [oneLine(`${error.message}; waiting for it to come back`)];
   } finally {
     client?.close();
   }

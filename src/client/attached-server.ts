@@ -79,6 +79,7 @@ export class AttachedServer {
       return this.#pass(frame);
     }
     if (read.kind === 'request') return this.#request(link, method, frame);
+    if (link.takes(method, () => read.decode(b, Field.params))) return;
     if (method === 'notifications/initialized' && this.#turn > 1 && this.#hello !== undefined) return;
     if (method === 'notifications/cancelled' && read.has(Field.requestId)) {
       const id = this.#marked(read.raw(b, Field.requestId));

@@ -3,14 +3,13 @@
 
 import { EventEmitter } from 'node:events';
 import { homedir } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
-import type { Located } from './locate.ts';
-import type { StartSettings } from './open-or-start.ts';
-import type { ConnectionEvent, ConnectionOptions, ResumingConnection, ServedClient } from './resuming-connection.ts';
+import { checkClientId } from './client-id.ts';
+import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
+import type { ConnectionOptions, ResumingConnection } from './resuming-connection.ts';
+import type { ConnectionEvent, ServedClient } from './served-client.ts';
 
 export interface BridgeOptions {
   /** The socket; else `MCP_BRIDGE_SOCKET`, the config file, or the default. */
@@ -31,13 +30,6 @@ export interface BridgeOptions {
   readonly configFile?: string | undefined;
   /** Closes the transport, also while it connects. */
   readonly signal?: AbortSignal | undefined;
-}
-
-export interface ReconnectOptions {
-  readonly enabled?: boolean | undefined;
-  readonly maxAttempts?: number | undefined;
-  readonly initialDelayMs?: number | undefined;
-  readonly maxDelayMs?: number | undefined;
 }
 
 export interface BridgeEvents {
@@ -69,8 +61,11 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   #wake: (() => void)[] = [];
   #closed: Promise<void> = Promise.resolve();
 
+  /** Throws a BridgeError about options that cannot be. */
   constructor(options: BridgeOptions = {}) {
     super();
+    checkReconnect(options.reconnect);
+    if (options.clientId) checkClientId(options.clientId, 'The option clientId');
     this.#options = options;
   }
 
@@ -90,17 +85,18 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     this.#hasStarted = true;
     const { signal, view, accepts } = this.#options;
     signal?.throwIfAborted();
-    const [{ locateBridge, serveArgsOf }, { openOrStart }, { ResumingConnection }] = await loadCore();
+    const [{ locateBridge }, { librarySettings }, { openOrStart }, { ResumingConnection }] = await loadCore();
+    const place = { environment: process.env, homedir: homedir() };
     const located = await locateBridge({
       socketFlag: this.#options.socketPath,
       clientIdFlag: this.#options.clientId,
       configFile: this.#options.configFile,
-      environment: process.env,
       cwd: process.cwd(),
-      homedir: homedir(),
+      ...place,
     });
+    if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
     this.#path = located.path;
-    const start = this.#startSettings(located, serveArgsOf(located));
+    const start = librarySettings(located, this.#options.autostart, place);
     const socket = await openOrStart(located.path, start);
     if (signal?.aborted || this.#isLeft) socket.destroy();
     signal?.throwIfAborted();
@@ -143,12 +139,6 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     this.#isLeft = true;
     this.#connection?.close();
     await this.#closed;
-  }
-
-  #startSettings({ autoConnect }: Located, serveArgs: readonly string[]): StartSettings | undefined {
-    if (!(this.#options.autostart ?? autoConnect)) return undefined;
-    const program = fileURLToPath(new URL('./mcp-bridge.cjs', import.meta.url));
-    return { program, serveArgs, environment: process.env, homedir: homedir() };
   }
 
   #servedClient(): ServedClient {
@@ -195,14 +185,10 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
 
 /** What is needed to connect is loaded when somebody does. */
 function loadCore() {
-  return Promise.all([import('./locate.ts'), import('./open-or-start.ts'), import('./resuming-connection.ts')]);
-}
-
-function reconnectSettings(wanted: ReconnectOptions = {}, configured: ReconnectSettings): ReconnectSettings {
-  return {
-    isEnabled: wanted.enabled ?? configured.isEnabled,
-    maxAttempts: wanted.maxAttempts ?? configured.maxAttempts,
-    initialDelayMs: wanted.initialDelayMs ?? configured.initialDelayMs,
-    maxDelayMs: wanted.maxDelayMs ?? configured.maxDelayMs,
-  };
+  return Promise.all([
+    import('./locate.ts'),
+    import('./library-start.ts'),
+    import('./open-or-start.ts'),
+    import('./resuming-connection.ts'),
+  ]);
 }

@@ -11,7 +11,7 @@ import { Introduction } from './introduction.ts';
 import { eachFrame } from './kept-frames.ts';
 import { MethodKind, methodKind } from './method-kind.ts';
 import type { OpenRequest } from './open-requests.ts';
-import { errorAnswer, tooLarge } from './own-messages.ts';
+import { errorAnswer, OUTCOME_UNKNOWN, tooLarge } from './own-messages.ts';
 
 export interface ClientFramesOptions {
   /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
@@ -69,6 +69,7 @@ export class ClientFrames {
   send(frame: WaitingFrame): void {
     const { b, start, end, request } = frame;
     const { stream, hello } = this.#conversation;
+    if (this.#isTooLarge(start, end)) return this.#giveBack(frame); // for this daemon, if not for the one before
     this.#run.add(b, start, end);
     if (request !== undefined) {
       request.position = stream.sentBytes + this.#run.bytes;
@@ -110,6 +111,15 @@ export class ClientFrames {
     this.frame(line, 0, line.length - 1);
   }
 
+  /** What has waited for a daemon that turns out not to take it. */
+  #giveBack({ start, end, request }: WaitingFrame): void {
+    if (request === undefined) return this.#say('null', start, end);
+    this.#conversation.requests.cancelled(request.id);
+    const isUnknown = request.isMaybeDone && request.kind === MethodKind.other;
+    if (isUnknown) this.#tell(errorAnswer(request.idText, OUTCOME_UNKNOWN));
+    else this.#say(request.idText, start, end);
+  }
+
   #say(idText: string, start: number, end: number): void {
     this.#tell(errorAnswer(idText, tooLarge(end - start, this.#conversation.maxMessageBytes)));
   }
@@ -132,7 +142,7 @@ export class ClientFrames {
     if (introduction === undefined) {
       return this.#pass({ b, start, end, request: conversation.requests.add(this.#envelope, b, start, end) });
     }
-    const line = introduction.line(true);
+    const line = introduction.line();
     const frame = { b: line, start: 0, end: line.length - 1 };
     this.#envelope.scan(line, 0, frame.end, DEEPEST);
     const request: OpenRequest | undefined = conversation.requests.add(this.#envelope, line, 0, frame.end);

@@ -26,6 +26,8 @@ export class Conversation {
   hello: OpenRequest | undefined;
   /** The first answer to it. */
   welcome: Welcome | undefined;
+  /** What the last daemon calls the client; '' before it has said so. */
+  clientId = '';
   /** What the last daemon takes. */
   maxMessageBytes = Number.POSITIVE_INFINITY;
   /** What waits for a daemon, in the order in which it came. */
@@ -37,6 +39,12 @@ export class Conversation {
 
   get mayBatch(): boolean {
     return this.welcome?.protocolVersion === BATCHING_VERSION;
+  }
+
+  /** What a daemon has answered to `initialize` holds until the next one does. */
+  agree({ clientId, maxMessageBytes }: Welcome): void {
+    this.clientId = clientId;
+    this.maxMessageBytes = maxMessageBytes;
   }
 
   /** An id for a request of this side's own, whose answer the client does not see. */

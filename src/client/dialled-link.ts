@@ -4,17 +4,18 @@
 import type { Socket } from 'node:net';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
+import { DIAL_IN_STATES, type DialInState, LEAVING, SERVER_STATE } from '../wire/dial-in.ts';
 import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
+import type { LeavingReason } from '../wire/resume-notices.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
-
-/** As the bridge knows it from here on. */
-export type DialInState = 'offered' | 'waiting' | 'rejected' | 'blocked';
 
 export interface DialInHello {
   readonly name: string;
   /** The program that is behind it, for people. */
   readonly program: string;
   readonly version: string;
+  /** A sentence on where another name is written. */
+  readonly renaming: string;
 }
 
 export interface DialledLinkHandler {
@@ -30,20 +31,23 @@ const ANSWER_MS = 10_000;
 
 export class DialledLink {
   readonly socket: Socket;
-  readonly state: DialInState;
+  /** Told when somebody has decided about the server meanwhile. */
+  stateChanged: (state: DialInState) => void = () => undefined;
+  #state: DialInState;
+  #farewell: LeavingReason | undefined;
   readonly #splitter: FrameSplitter;
   readonly #early: Frame[];
 
   private constructor(socket: Socket, splitter: FrameSplitter, early: Frame[], state: DialInState) {
     this.socket = socket;
-    this.state = state;
+    this.#state = state;
     this.#splitter = splitter;
     this.#early = early;
   }
 
-  /** Rejects with why the bridge does not take it. */
-  static async open(path: string, hello: DialInHello): Promise<DialledLink> {
-    const socket = await openBridgeSocket(path);
+  /** Rejects with why the bridge does not take it. `open` is how to get to the daemon, if not by its socket alone. */
+  static async open(path: string, hello: DialInHello, open = openBridgeSocket): Promise<DialledLink> {
+    const socket = await open(path);
     socket.on('error', () => socket.destroy());
     const early: Frame[] = [];
     let answered: (answer: Frame) => void = () => undefined;
@@ -66,7 +70,31 @@ export class DialledLink {
     const { result, error } = membersOf(JSON.parse(b.toString('utf8', start, end)));
     if (error === undefined) return new DialledLink(socket, splitter, early, stateIn(result));
     socket.destroy();
-    throw refusal(error);
+    throw refusal(error, hello);
+  }
+
+  /** Whether others may see the server. */
+  get state(): DialInState {
+    return this.#state;
+  }
+
+  /** Why the daemon has gone, if it did so in order. */
+  get farewell(): LeavingReason | undefined {
+    return this.#farewell;
+  }
+
+  /** Whether a notification is the bridge's own word to this side; then it is none for the server. */
+  takes(method: string, params: () => unknown): boolean {
+    if (method === LEAVING) {
+      this.#farewell = REASONS.find((reason) => reason === membersOf(params()).reason);
+      return true;
+    }
+    if (method !== SERVER_STATE) return false;
+    const state = DIAL_IN_STATES.find((known) => known === membersOf(params()).state);
+    if (state === undefined) return true; // of a later bridge
+    this.#state = state;
+    this.stateChanged(state);
+    return true;
   }
 
   /** Hands on what has come and what comes. */
@@ -116,24 +144,25 @@ function answerOrEnd(answer: Promise<Frame>, socket: Socket, path: string): Prom
   });
 }
 
-const STATES: readonly DialInState[] = ['offered', 'waiting', 'rejected', 'blocked'];
+const REASONS: readonly LeavingReason[] = ['stop', 'restart', 'idle'];
 
 function stateIn(result: unknown): DialInState {
   const state = membersOf(membersOf(result)._meta)['mcp-bridge/serverState'];
-  return STATES.find((known) => known === state) ?? 'waiting';
+  return DIAL_IN_STATES.find((known) => known === state) ?? 'waiting';
 }
 
 const INTERNAL_ERROR = -32603;
 
 /** `REQUEST_REFUSED` is for good; what is said otherwise may be over in a moment. */
-function refusal(error: unknown): BridgeError {
+function refusal(error: unknown, { renaming }: DialInHello): BridgeError {
   const { code: number, message, data } = membersOf(error);
   const { code, hint } = membersOf(data);
   const isForNow = code === 'SERVER_EXISTS' || code === 'SHUTTING_DOWN';
   // Whom it has no room for it tells so before it has heard anything of him.
   const unsaid = number === INTERNAL_ERROR && code === undefined ? 'DAEMON_UNRESPONSIVE' : 'REQUEST_REFUSED';
+  const remedy = code === 'SERVER_EXISTS' ? `${renaming} Those that there are: mcp-bridge servers` : hint;
   return new BridgeError(isForNow ? code : unsaid, textOf(message) || 'The bridge refuses it', {
-    ...(typeof hint === 'string' && { hint }),
+    ...(typeof remedy === 'string' && { hint: remedy }),
     cause: error,
   });
 }

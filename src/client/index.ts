@@ -1,13 +1,14 @@
 // What `mcp-bridge/client` offers.
 
 export type { BridgeError, BridgeErrorCode } from '../util/bridge-error.ts';
+export type { DialInState } from '../wire/dial-in.ts';
 export {
   type BridgeEvents,
   type BridgeOptions,
   BridgeTransport,
   type JsonRpcMessage,
-  type ReconnectOptions,
 } from './bridge-transport.ts';
 export { type BridgeRequest, type MessageOptions, messageTo, senderOf } from './client-messages.ts';
 export { type ConnectableClient, type ConnectOptions, connectToBridge } from './connect-to-bridge.ts';
+export type { ReconnectOptions } from './reconnect-options.ts';
 export { type BridgeServerOptions, BridgeServerTransport } from './server-transport.ts';

@@ -2,6 +2,7 @@
 // again to the next daemon, the second for what has been agreed about resuming, which is none of the client's business.
 
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { isClientId } from '../wire/client-id.ts';
 
 /** What is to be resumed, and how many of the daemon's bytes have come. */
 export interface ResumeWish {
@@ -54,11 +55,21 @@ export class Introduction {
     return new Introduction(message, { ...meta, ...membersOf(message.params._meta) });
   }
 
-  /** As one line; under an id of its own if it is said again. */
-  line(resume: ResumeWish | true, id?: string): Buffer {
-    const params = { ...this.#params, _meta: { ...this.#meta, 'mcp-bridge/resume': resume } };
-    const message = { ...this.#message, ...(id === undefined ? {} : { id }), params };
-    return Buffer.from(`${JSON.stringify(message)}\n`);
+  /** As one line, for the first time. */
+  line(): Buffer {
+    return this.#line({}, { 'mcp-bridge/resume': true });
+  }
+
+  /** Said again, under an id of its own, for the client that others know by `clientId`. */
+  again(id: string, clientId: string, resume: ResumeWish | true): Buffer {
+    // What a daemon has made up, or appended, may be longer than what it takes.
+    const named = isClientId(clientId) ? { 'mcp-bridge/clientId': clientId } : {};
+    return this.#line({ id }, { ...named, 'mcp-bridge/resume': resume });
+  }
+
+  #line(also: object, meta: object): Buffer {
+    const params = { ...this.#params, _meta: { ...this.#meta, ...meta } };
+    return Buffer.from(`${JSON.stringify({ ...this.#message, ...also, params })}\n`);
   }
 }
 

@@ -23,6 +23,8 @@ export interface Located extends SocketPath {
   readonly where: () => string;
   /** Undefined leaves it to the daemon. */
   readonly clientId: string | undefined;
+  /** Where it was chosen, for messages. */
+  readonly clientIdSource: string;
   /** Whether a daemon is started where none runs. */
   readonly autoConnect: boolean;
   readonly reconnect: ReconnectSettings;
@@ -40,6 +42,11 @@ export async function locateBridge(options: LocateOptions): Promise<Located> {
     ...socketPath(wishes),
     where: () => socketPath(wishes).path,
     clientId: clientIdFlag || environment.MCP_CLIENT_ID || config.clientId,
+    clientIdSource: clientIdFlag
+      ? '--mcp-client-id'
+      : environment.MCP_CLIENT_ID
+        ? 'MCP_CLIENT_ID'
+        : `client.id of ${loaded.file}`,
     autoConnect: config.autoConnect,
     reconnect: config.reconnect,
     loaded,

@@ -3,6 +3,7 @@
 
 import type { ClientFrames } from './client-frames.ts';
 import type { Conversation } from './conversation.ts';
+import type { NewSession } from './greeting.ts';
 import { MethodKind } from './method-kind.ts';
 import type { OpenRequest } from './open-requests.ts';
 import { errorAnswer, notification, OUTCOME_UNKNOWN, request } from './own-messages.ts';
@@ -26,11 +27,10 @@ function markMaybeDone({ requests }: Conversation): void {
   }
 }
 
-/** `isGreeted`: the client had an answer to its `initialize` from the daemon before. */
 export function renew(
   conversation: Conversation,
   frames: ClientFrames,
-  { say, tell, isGreeted, canRepeat }: RenewalPorts & { isGreeted: boolean; canRepeat: boolean },
+  { say, tell, isGreeted, canRepeat }: RenewalPorts & NewSession,
 ): void {
   const { requests } = conversation;
   markMaybeDone(conversation);

@@ -3,34 +3,38 @@
 // connection is never answered over another.
 
 import { homedir } from 'node:os';
-import { fullJitter } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
+import type { DialInState } from '../wire/dial-in.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { JsonRpcMessage } from './bridge-transport.ts';
-import type { DialInState, DialledLink } from './dialled-link.ts';
+import type { DialIn } from './dial-in.ts';
+import type { DialledLink } from './dialled-link.ts';
+import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
 import { marked, unmarked } from './turn-ids.ts';
 
 export interface BridgeServerOptions {
   /** The name that others are to see. */
   readonly name: string;
-  readonly version?: string;
-  /** Else MCP_BRIDGE_SOCKET, the config file, or the default, as for all clients. */
-  readonly socketPath?: string;
-  readonly reconnect?: {
-    readonly enabled?: boolean;
-    /** In a row, before it gives up; 20. */
-    readonly maxAttempts?: number;
-    readonly initialDelayMs?: number;
-    readonly maxDelayMs?: number;
-  };
-  /** Told each time that it is connected whether others may see it, and each time that it is not any more. */
-  readonly onState?: (state: DialInState | 'lost') => void;
+  readonly version?: string | undefined;
+  /** The socket; else `MCP_BRIDGE_SOCKET`, the config file, or the default, as for all clients. */
+  readonly socketPath?: string | undefined;
+  /** Whether a daemon is started where none runs; else `mcpBridge.autoConnect` of the config file, or true. */
+  readonly autostart?: boolean | undefined;
+  /** How it is come back to a daemon that is lost; what is not said here is as the config file has it. */
+  readonly reconnect?: ReconnectOptions | undefined;
+  /** The config file, instead of those that are looked for. */
+  readonly configFile?: string | undefined;
+  /**
+   * Told each time that it is connected whether others may see it, again when somebody decides about that meanwhile, and
+   * each time that it is not connected any more.
+   */
+  readonly onState?: ((state: DialInState | 'lost') => void) | undefined;
 }
 
 type Tree = Record<string, unknown>;
 
-const DEFAULTS = { enabled: true, maxAttempts: 20, initialDelayMs: 50, maxDelayMs: 5000 };
+const RENAMING = 'Choose another name: the option `name` of BridgeServerTransport.';
 const INITIALIZED = 'notifications/initialized';
 
 export class BridgeServerTransport {
@@ -38,27 +42,50 @@ export class BridgeServerTransport {
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: JsonRpcMessage) => void) | undefined;
   readonly #options: BridgeServerOptions;
-  #path = '';
+  #dialIn: DialIn | undefined;
   #link: DialledLink | undefined;
   #turn = 0;
+  #hasStarted = false;
   #isClosed = false;
-  #cancelDelay: () => void = () => undefined;
   /** What the server was asked over this connection, and what it has asked, by their ids towards it. */
   readonly #asked = new Set<unknown>();
   readonly #questions = new Set<string | number>();
 
+  /** Throws a BridgeError about options that cannot be. */
   constructor(options: BridgeServerOptions) {
+    checkReconnect(options.reconnect);
     this.#options = options;
   }
 
-  /** Rejects if there is no bridge, or if it does not take this server. */
+  /** Connects; the daemon is started if there is none. Rejects if that fails, or if it does not take this server. */
   async start(): Promise<void> {
-    const { socketPath: socketFlag } = this.#options;
-    const { env: environment } = process;
-    const { locateBridge } = await import('./locate.ts');
-    const located = await locateBridge({ socketFlag, environment, cwd: process.cwd(), homedir: homedir() });
-    this.#path = located.path;
-    this.#serve(await this.#open());
+    if (this.#hasStarted) throw new BridgeError('USAGE', 'This transport was started already: each has one server');
+    this.#hasStarted = true;
+    const dialIn = await this.#makeDialIn();
+    this.#dialIn = dialIn;
+    if (!this.#isClosed) await dialIn.register();
+    if (this.#isClosed) throw new BridgeError('USAGE', 'This transport was closed while it connected');
+    dialIn
+      .stay((link) => this.#serve(link))
+      .catch((error: unknown) => {
+        if (error instanceof Error) this.onerror?.(error);
+        void this.close();
+      });
+  }
+
+  async #makeDialIn(): Promise<DialIn> {
+    const { name, version = '', socketPath, configFile, autostart, reconnect, onState } = this.#options;
+    const [{ locateBridge }, { librarySettings }, { DialIn }] = await loadCore();
+    const place = { environment: process.env, homedir: homedir() };
+    const located = await locateBridge({ socketFlag: socketPath, configFile, cwd: process.cwd(), ...place });
+    return new DialIn({
+      hello: { name, version, program: name, renaming: RENAMING },
+      where: located.where,
+      start: librarySettings(located, autostart, place),
+      reconnect: reconnectSettings(reconnect, located.reconnect),
+      told: (state) => onState?.(state),
+      lost: () => this.#lost(),
+    });
   }
 
   send(message: JsonRpcMessage, _options?: object): Promise<void> {
@@ -71,33 +98,20 @@ export class BridgeServerTransport {
   close(): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     this.#isClosed = true;
-    this.#cancelDelay();
-    this.#link?.socket.end();
+    this.#dialIn?.leave();
     this.onclose?.();
     return Promise.resolve();
   }
 
-  async #open(): Promise<DialledLink> {
-    const { name, version = '' } = this.#options;
-    const { DialledLink } = await import('./dialled-link.ts');
-    return DialledLink.open(this.#path, { name, program: name, version });
-  }
-
-  #serve(link: DialledLink): void {
+  #serve(link: DialledLink): Promise<void> {
     this.#link = link;
     this.#turn++;
-    this.#options.onState?.(link.state);
-    link.listen({
-      frame: (frame) => this.#received(frame),
-      closed: () => void this.#lost(),
-    });
+    return new Promise((closed) => link.listen({ frame: (frame) => this.#received(link, frame), closed }));
   }
 
-  // --- when it is lost ---
-
-  async #lost(): Promise<void> {
+  /** Nobody waits for what was asked over that connection, and nobody answers what the server has asked. */
+  #lost(): void {
     this.#link = undefined;
-    if (this.#isClosed) return;
     for (const requestId of this.#asked)
       this.#hand({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
     const error = { code: -32603, message: 'The bridge has gone before it answered' };
@@ -105,62 +119,24 @@ export class BridgeServerTransport {
     this.#asked.clear();
     this.#questions.clear();
     this.#options.onState?.('lost');
-    try {
-      const link = await this.#reconnect();
-      if (link !== undefined) this.#serve(link);
-    } catch (error) {
-      if (error instanceof Error) this.onerror?.(error);
-      await this.close();
-    }
-  }
-
-  /** Undefined if it was closed meanwhile. */
-  async #reconnect(): Promise<DialledLink | undefined> {
-    const settings = { ...DEFAULTS, ...this.#options.reconnect };
-    const { enabled, maxAttempts } = settings;
-    if (!enabled) throw new BridgeError('DAEMON_NOT_RUNNING', 'The bridge has closed the connection');
-    let last: unknown;
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      await this.#delay(attempt === 0 ? 0 : fullJitter(settings, attempt, Math.random()));
-      if (this.#isClosed) return undefined;
-      try {
-        const link = await this.#open();
-        if (!this.#isClosed) return link;
-        link.socket.destroy();
-        return undefined;
-      } catch (error) {
-        last = error;
-        if (error instanceof BridgeError && error.code === 'REQUEST_REFUSED') throw error;
-      }
-    }
-    throw new BridgeError(
-      'DAEMON_NOT_RUNNING',
-      `No bridge could be reached at ${this.#path} in ${maxAttempts} attempts`,
-      {
-        cause: last,
-      },
-    );
-  }
-
-  #delay(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#cancelDelay = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 
   // --- messages ---
 
-  #received({ b, start, end }: Frame): void {
+  #received(link: DialledLink, { b, start, end }: Frame): void {
     const message: unknown = JSON.parse(b.toString('utf8', start, end));
-    if (isRecord(message)) this.#hand(this.#inward(message));
+    if (!isRecord(message)) return;
+    const { id, method, params } = message;
+    if (id === undefined && typeof method === 'string' && link.takes(method, () => params)) return;
+    this.#hand(this.#inward(message));
   }
 
   #hand(message: object): void {
-    this.onmessage?.(message as JsonRpcMessage);
+    try {
+      this.onmessage?.(message as JsonRpcMessage);
+    } catch (error) {
+      this.onerror?.(error as Error); // whoever listens has failed; the next message is theirs all the same
+    }
   }
 
   /** With ids that say over which connection they came. */
@@ -212,4 +188,9 @@ export class BridgeServerTransport {
     const text = id === undefined ? undefined : unmarked(this.#turn, JSON.stringify(id));
     return text === undefined ? undefined : (JSON.parse(text) as unknown);
   }
+}
+
+/** What is needed to connect is loaded when somebody does. */
+function loadCore() {
+  return Promise.all([import('./locate.ts'), import('./library-start.ts'), import('./dial-in.ts')]);
 }

@@ -44,6 +44,8 @@ const METHOD_NOT_FOUND = -32601;
 export class ToolClient {
   readonly #socket: Socket;
   readonly #waiting = new Map<number, Waiting>();
+  /** By the progress tokens of the calls that began them, which go on to be used. */
+  readonly #tasks = new Map<number, CallOptions>();
   #lastId = 0;
 
   private constructor(socket: Socket) {
@@ -85,6 +87,25 @@ export class ToolClient {
   callTool(name: string, args: string, options: CallOptions = {}): Promise<Answer> {
     const meta = options.onProgress === undefined ? '' : `,"_meta":{"progressToken":${this.#lastId + 1}}`;
     return this.request('tools/call', `{"name":${JSON.stringify(name)},"arguments":${args}${meta}}`, options);
+  }
+
+  /** The same for one that answers at once that it will do it: waits for what comes of that. */
+  async callAsTask(name: string, args: string, options: CallOptions = {}): Promise<Answer> {
+    const token = this.#lastId + 1;
+    const called = `"name":${JSON.stringify(name)},"arguments":${args}`;
+    this.#tasks.set(token, options);
+    try {
+      const begun = await this.request(
+        'tools/call',
+        `{${called},"task":{},"_meta":{"progressToken":${token}}}`,
+        options,
+      );
+      const { taskId } = membersOf(membersOf(begun.result).task);
+      if (typeof taskId !== 'string') return begun;
+      return await this.request('tasks/result', JSON.stringify({ taskId }), options);
+    } finally {
+      this.#tasks.delete(token);
+    }
   }
 
   /** Resolves when all that was sent is on its way. */
@@ -152,7 +173,9 @@ export class ToolClient {
 
   #notified(method: string, params: Readonly<Record<string, unknown>>): void {
     if (method === 'notifications/progress') {
-      this.#waiting.get(Number(params.progressToken))?.options.onProgress?.(progressFrom(params));
+      const token = Number(params.progressToken);
+      const options = this.#waiting.get(token)?.options ?? this.#tasks.get(token);
+      options?.onProgress?.(progressFrom(params));
     } else if (method === 'notifications/message') {
       const message = { level: textOf(params.level), data: params.data };
       for (const { options } of this.#waiting.values()) options.onLog?.(message);

@@ -1,8 +1,8 @@
 // The sections of a config that keep somebody out. With a fault in one of them nobody knows whom: at a daemon's start the
 // stricter reading counts, and later what was read of it while it was whole.
 
+import type { Config } from './config.ts';
 import type { Reader } from './reader.ts';
-import type { Config } from './schema.ts';
 import { NO_TOOL } from './tool-rules.ts';
 
 const CLOSING_SECTIONS = ['policy', 'discovery.toolRules', 'audit', 'agents'] as const;

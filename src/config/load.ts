@@ -7,7 +7,7 @@ import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { membersOf } from '../util/json-value.ts';
 import type { ClosingSection } from './closing-sections.ts';
-import { type Config, EMPTY_CONFIG, validate } from './schema.ts';
+import { type Config, EMPTY_CONFIG } from './config.ts';
 
 export interface ConfigPlace {
   /** A file named by the user; it must be there. */
@@ -80,7 +80,7 @@ const isThere = (file: string): boolean => existsSync(file);
 export async function loadConfig(place: ConfigPlace): Promise<LoadedConfig> {
   const { file, origin } = findConfigFile(place);
   if (file === undefined) return NO_CONFIG;
-  const content = await readConfig(file);
+  const [content, { validate }] = await Promise.all([readConfig(file), import('./schema.ts')]);
   const { config, faults, inDoubt } = validate(content, pathsIn(file, place.homedir));
   return { file, origin, servers: membersOf(content).mcpServers, config, faults, inDoubt };
 }

@@ -1,65 +1,20 @@
 // What a config file may say, and what each word of it must look like. A fault names its place; faults of one server
 // leave that server out and nothing else (server-schema.ts).
 
-import { type AgentSettings, DEFAULT_AGENTS } from '../core/agents/agent-settings.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
-import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
-import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
-import { DEFAULT_RECONNECT, type ReconnectSettings } from '../util/backoff.ts';
+import { DEFAULT_RECONNECT, RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { agentsOf } from './agents-schema.ts';
-import { type AuditSettings, auditSettingsOf, NO_AUDIT } from './audit-settings.ts';
+import { auditSettingsOf } from './audit-settings.ts';
 import { type ClosingSection, closed, closingSectionsIn } from './closing-sections.ts';
+import { type Config, type DaemonSettings, DEFAULT_DAEMON, type DiscoverySettings, HOUR_S } from './config.ts';
 import { dialInOf } from './dial-in-schema.ts';
-import { type PolicyLists, policyOf } from './policy-schema.ts';
+import { policyOf } from './policy-schema.ts';
 import { type Finding, Reader } from './reader.ts';
-import { type SynonymGroups, synonymsOf } from './search-words.ts';
+import { synonymsOf } from './search-words.ts';
 import { serverOf } from './server-schema.ts';
 import { NO_TOOL, toolRulesOf } from './tool-rules.ts';
-
-export interface Config {
-  readonly socketPath: string | undefined;
-  /** Whether clients start a daemon where none runs. */
-  readonly autoConnect: boolean;
-  readonly reconnect: ReconnectSettings;
-  readonly clientId: string | undefined;
-  readonly view: string | undefined;
-  readonly servers: readonly ServerDefinition[];
-  readonly limits: Limits;
-  readonly liveness: LivenessSettings;
-  readonly daemon: DaemonSettings;
-  /** Whether what servers say is kept from one run to the next, and how long it holds. */
-  readonly cache: { readonly isKept: boolean; readonly ttlMs: number };
-  readonly discovery: DiscoverySettings;
-  /** What becomes of tools that have changed; undefined for what goes without saying. */
-  readonly onToolChange: ToolChangePolicy | undefined;
-  readonly audit: AuditSettings;
-  readonly agents: AgentSettings;
-  /** Servers that may connect by themselves. */
-  readonly dialIn: readonly DialInServer[];
-}
-
-export interface DaemonSettings {
-  /** How long a daemon that a client has started stays without anybody who uses it; 0 for ever. */
-  readonly idleExitMs: number;
-}
-
-export const DEFAULT_DAEMON: DaemonSettings = { idleExitMs: 600_000 };
-
-/** Which servers of other programs' files are offered. */
-interface DiscoverySettings {
-  readonly isEnabled: boolean;
-  readonly precedence: 'scope' | 'first-wins';
-  readonly toolRules: readonly ToolRule[];
-  /** More registries of running servers, and whether servers of any may be on other machines. */
-  readonly registries: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
-  /** Groups of words that may stand for each other in a search. */
-  readonly synonyms: SynonymGroups;
-  readonly policy: PolicyLists;
-}
-
-const HOUR_S = 3600;
 
 export interface Validated {
   readonly config: Config;
@@ -70,33 +25,6 @@ export interface Validated {
   /** Those with faults of the sections that keep somebody out; what they say then is the stricter reading. */
   readonly inDoubt: readonly ClosingSection[];
 }
-
-const NO_REGISTRIES = { files: [], mayBeRemote: false };
-
-export const EMPTY_CONFIG: Config = {
-  socketPath: undefined,
-  autoConnect: true,
-  reconnect: DEFAULT_RECONNECT,
-  clientId: undefined,
-  view: undefined,
-  servers: [],
-  limits: DEFAULT_LIMITS,
-  liveness: DEFAULT_LIVENESS,
-  daemon: DEFAULT_DAEMON,
-  cache: { isKept: true, ttlMs: HOUR_S * 1000 },
-  discovery: {
-    isEnabled: true,
-    precedence: 'scope',
-    toolRules: [],
-    registries: NO_REGISTRIES,
-    synonyms: [],
-    policy: {},
-  },
-  onToolChange: undefined,
-  audit: NO_AUDIT,
-  agents: DEFAULT_AGENTS,
-  dialIn: [],
-};
 
 const SECTIONS = [
   '$schema',
@@ -160,13 +88,13 @@ function reconnectOf(reader: Reader, value: unknown): ReconnectSettings {
   const place = 'mcpBridge.reconnect';
   const fields = reader.section(value, place);
   reader.keys(fields, place, ['enabled', 'maxAttempts', 'initialDelayMs', 'maxDelayMs']);
-  const count = (key: 'maxAttempts' | 'initialDelayMs' | 'maxDelayMs', least: number, most: number): number =>
-    reader.count(fields[key], `${place}.${key}`, { otherwise: DEFAULT_RECONNECT[key], least, most });
+  const count = (key: keyof typeof RECONNECT_BOUNDS): number =>
+    reader.count(fields[key], `${place}.${key}`, { otherwise: DEFAULT_RECONNECT[key], ...RECONNECT_BOUNDS[key] });
   return {
     isEnabled: reader.flag(fields.enabled, `${place}.enabled`, DEFAULT_RECONNECT.isEnabled),
-    maxAttempts: count('maxAttempts', 1, 10_000),
-    initialDelayMs: count('initialDelayMs', 0, 3_600_000),
-    maxDelayMs: count('maxDelayMs', 0, 3_600_000),
+    maxAttempts: count('maxAttempts'),
+    initialDelayMs: count('initialDelayMs'),
+    maxDelayMs: count('maxDelayMs'),
   };
 }
 

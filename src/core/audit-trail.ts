@@ -30,11 +30,16 @@ export interface AuditTrail {
   record(call: CallRecord): void;
 }
 
-/** What a call by another tool is about, such as one by `execute_tool`. */
-interface Aim {
+/** A tool of a server as a client names them; '' for what it has not said. */
+export interface NamedTool {
   readonly server: string;
   readonly tool: string;
-  readonly inner: Span;
+}
+
+/** What a call by another tool is about, such as one by `execute_tool`. */
+interface Aim extends NamedTool {
+  /** Its arguments, if it has any. */
+  readonly inner?: Span;
 }
 
 export class CallRecord {
@@ -47,6 +52,8 @@ export class CallRecord {
   toolText: string;
   argumentsBytes = 0;
   argumentsText = '';
+  /** What a tool was asked about that only looks others up. */
+  about: NamedTool | undefined;
   outcome: CallOutcome | undefined;
   /** Why it has failed, if the bridge says so; '' for what the server has said. */
   code = '';
@@ -72,9 +79,11 @@ export class CallRecord {
     this.#to = read.to(Field.arguments);
   }
 
-  /** It is about that tool, and has those arguments. */
-  aim(at: Aim): void {
+  /** It is about that tool, and has those arguments, which stand in these bytes. */
+  aim(at: Aim, b: Buffer): void {
     this.#aim = at;
+    if (at.inner === undefined) return;
+    this.#b = b;
     this.#from = at.inner.from;
     this.#to = at.inner.to;
   }
@@ -115,13 +124,15 @@ export class CallRecord {
 
   /** It is over, and its answer, if it gets one, is written. */
   end(): void {
-    if (this.server === '' && this.#aim !== undefined) {
-      this.server = this.#aim.server;
-      this.toolText = Buffer.from(JSON.stringify(this.#aim.tool)).toString('latin1');
-    }
+    if (this.server === '' && this.#aim !== undefined) this.#nameAsAimed(this.#aim);
     this.#noteArguments();
     if (this.#sentBefore >= 0) this.answerBytes = this.session.link.outbox.appendedBytes - this.#sentBefore;
     this.#trail.record(this);
+  }
+
+  #nameAsAimed({ server, tool }: NamedTool): void {
+    this.server = server;
+    if (tool !== '') this.toolText = Buffer.from(JSON.stringify(tool)).toString('latin1');
   }
 
   #noteArguments(): void {

@@ -1,7 +1,7 @@
 // What a client is told about a frame that the router does not act on.
 
 import { type Envelope, Field, type FrameFault } from '../wire/envelope.ts';
-import { INVALID_REQUEST, PARSE_ERROR } from './rpc-error.ts';
+import { INVALID_REQUEST, PARSE_ERROR, rpcError } from './rpc-error.ts';
 
 export const BAD_ID = 'Invalid request: an id is a string of at most 256 bytes or a safe integer';
 export const BAD_TOKEN = 'Invalid request: a progress token is a string of at most 256 bytes or a safe integer';
@@ -29,6 +29,22 @@ export function refusalOf(fault: FrameFault, maxDepth: number): { code: number; 
       return { code: INVALID_REQUEST, message: 'Invalid request: neither a method nor an answer' };
   }
 }
+
+const ONE_EACH = 'A connection is that of one server: open another one for each further server.';
+
+/** To a server that has connected by itself, and says `initialize` once more. */
+export const REGISTERED_ALREADY: string = rpcError(
+  INVALID_REQUEST,
+  'This connection is registered as a server already',
+  { code: 'REQUEST_REFUSED', hint: ONE_EACH },
+);
+
+/** To a client that does. */
+export const INITIALIZED_ALREADY: string = rpcError(
+  INVALID_REQUEST,
+  'This connection is initialized already, as that of a client',
+  { code: 'REQUEST_REFUSED', hint: 'Another client, or a server, needs a connection of its own.' },
+);
 
 /** The id of a frame that is refused, where there can be no doubt about it. */
 export function certainId(read: Envelope, bytes: Buffer): string {

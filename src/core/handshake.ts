@@ -10,8 +10,9 @@ import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Agents } from './agents/agents.ts';
 import type { Counters } from './counters.ts';
+import { methodOf } from './era/era-2025.ts';
 import { bridgeHello, type Hello, type ResumeWish, readHello, resumedHello, writeServerHello } from './era/hello.ts';
-import { certainId } from './frame-refusal.ts';
+import { certainId, INITIALIZED_ALREADY, REGISTERED_ALREADY } from './frame-refusal.ts';
 import { JoinedView } from './joined-view.ts';
 import { Pause } from './pauses.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, rpcError, rpcErrorOf } from './rpc-error.ts';
@@ -93,8 +94,7 @@ export class Handshake {
   }
 
   begin(session: Session, { idText, first, params }: Initialize): void {
-    if (session.state !== 'connecting')
-      return session.answerError(idText, rpcError(INVALID_REQUEST, 'This connection is initialized already'));
+    if (session.state !== 'connecting') return session.answerError(idText, INITIALIZED_ALREADY);
     const hello = readHello(params);
     if (typeof hello === 'string') return session.answerError(idText, rpcError(INVALID_PARAMS, hello));
     if (typeof hello.resume === 'object') return this.#resume(session, hello, hello.resume, { idText, first });
@@ -180,7 +180,7 @@ export class Handshake {
     const { protocolVersion, version } = hello;
     const meta = { 'mcp-bridge/serverName': name, 'mcp-bridge/serverState': state };
     session.answer(idText, bridgeHello({ protocolVersion, version: this.#context.version, meta }));
-    this.#refuseHeld(session, TURNED);
+    this.#refuseHeld(session, TURNED, REGISTERED_ALREADY);
     counters.serversDialledIn++;
     dialIns.take(name, this.#ports.release(session), { program: hello.name, version });
   }
@@ -254,11 +254,13 @@ export class Handshake {
     this.#refuseHeld(session, error);
   }
 
-  #refuseHeld(session: Session, error: string): void {
+  #refuseHeld(session: Session, error: string, toInitialize = error): void {
     const envelope = new Envelope();
     for (const { b, start, end } of session.takeHeld()) {
       envelope.scan(b, start, end, this.#context.limits.maxDepth);
-      if (envelope.kind === 'request') session.answerError(certainId(envelope, b), error);
+      if (envelope.kind !== 'request') continue;
+      const isInitialize = methodOf(b, envelope).role === 'initialize';
+      session.answerError(certainId(envelope, b), isInitialize ? toInitialize : error);
     }
   }
 }

@@ -55,12 +55,12 @@ export class JoinedLists {
   }
 
   isKnown(kind: ListKind): boolean {
-    return this.legs.every((leg) => this.partOf(leg, kind) !== undefined);
+    return this.legs.every((joined) => isListed(joined, kind));
   }
 
   /** Has all servers asked that are not known, and waits for them as long as is fair to the others. */
   async whenListed(kind: ListKind): Promise<void> {
-    const missing = this.legs.filter((leg) => this.partOf(leg, kind) === undefined);
+    const missing = this.legs.filter((joined) => !isListed(joined, kind));
     const awaited = missing.filter(({ leg }) => !leg.server.isLeftOut); // one that is late is waited for once
     const learning = new Map(missing.map((leg) => [leg, this.learn(leg, kind)]));
     for (const promise of learning.values()) promise.catch(() => undefined); // its error stands in `status`
@@ -77,17 +77,17 @@ export class JoinedLists {
 
   /** Of a client that has gone meanwhile nothing follows for the others. */
   #noteLeftOut(joined: JoinedLeg, kind: ListKind): void {
-    joined.leg.server.isLeftOut = this.partOf(joined, kind) === undefined;
+    joined.leg.server.isLeftOut = !isListed(joined, kind);
   }
 
   /** Has one server asked; rejects with why it cannot say. */
   async learn(joined: JoinedLeg, kind: ListKind): Promise<void> {
     const { leg } = joined;
     if (leg.server.known.asksForRoots) await leg.whenRootsKnown();
-    if (this.partOf(joined, kind) !== undefined) return;
+    if (isListed(joined, kind)) return;
     const backend = await leg.whenOpen();
     await backend.lists.readMissing(kind);
-    if (this.partOf(joined, kind) !== undefined) return;
+    if (isListed(joined, kind)) return;
     const { name } = leg.server;
     throw new BridgeError('SERVER_CRASHED', `Server ${name} has not said what it has`, { server: name });
   }
@@ -105,7 +105,7 @@ export class JoinedLists {
       const backend = await leg.whenOpen();
       await backend.lists.readMissing(kind);
     } catch (error) {
-      if (this.partOf(joined, kind) === undefined) throw error;
+      if (!isListed(joined, kind)) throw error;
     }
   }
 
@@ -207,6 +207,11 @@ export class JoinedLists {
   }
 }
 
+/** Its part of the list is made when somebody reads that, which those who use `discover` never do. */
+function isListed({ leg }: JoinedLeg, kind: ListKind): boolean {
+  return leg.pagesOf(kind) !== undefined;
+}
+
 /** Opaque to clients: a server, and how many of its items came before. */
 function cursorAt(alias: string, item: number): string {
   return Buffer.from(`${alias}:${item}`).toString('base64url');
@@ -215,5 +220,5 @@ function cursorAt(alias: string, item: number): string {
 /** What to do where a server is known only from before, and cannot be started. */
 export function refreshHint({ leg }: JoinedLeg): string {
   if (leg.backend?.isOpen === true) return '';
-  return ` It does not run, and this is known from before: mcp-bridge refresh ${leg.server.name} asks it.`;
+  return ` It does not run, and this is known from before: a person can have it asked with mcp-bridge refresh ${leg.server.name}.`;
 }

@@ -16,6 +16,7 @@ function rpcCodeOf(code: BridgeErrorCode): number {
     case 'SERVER_NOT_FOUND':
     case 'TOOL_NOT_FOUND':
     case 'PROMPT_NOT_FOUND':
+    case 'TOOL_NEEDS_TASK': // as the protocol has servers answer
       return METHOD_NOT_FOUND;
     case 'RESOURCE_NOT_FOUND':
       return NO_SUCH_RESOURCE;

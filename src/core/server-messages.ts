@@ -11,6 +11,7 @@ import { Splice } from '../wire/splice.ts';
 import type { BackendContext } from './backend-context.ts';
 import { CrowdedClients } from './crowded-clients.ts';
 import { methodOf, unbatch } from './era/era-2025.ts';
+import { REGISTERED_ALREADY } from './frame-refusal.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import { ServerNotices, type ServerNoticesPorts } from './server-notices.ts';
 import { answerServer } from './server-question.ts';
@@ -147,7 +148,8 @@ export class ServerMessages implements FrameSink {
     const { role } = methodOf(b, envelope);
     if (role === 'sampling' || role === 'elicitation' || role === 'roots')
       return this.#ports.callBacks.ask(role, frame, envelope);
-    answerServer(outbox, envelope.raw(b, Field.id), role === 'ping' ? '"result":{}' : `"error":${NOT_OFFERED}`);
+    const refusal = role === 'initialize' ? REGISTERED_ALREADY : NOT_OFFERED;
+    answerServer(outbox, envelope.raw(b, Field.id), role === 'ping' ? '"result":{}' : `"error":${refusal}`);
   }
 }
 

@@ -92,7 +92,7 @@ export class AuditLog implements AuditTrail {
     const why = code === '' ? '' : `,"code":${JSON.stringify(code)}`;
     this.#lines.append(
       `{"time":"${this.#timeAt(askedMs, now)}",${this.#headOf(call)},"outcome":"${outcome}"${why},"durationMs":${duration},` +
-        `"requestBytes":${requestBytes},"answerBytes":${answerBytes}${this.#argumentsOf(call)}}\n`,
+        `"requestBytes":${requestBytes},"answerBytes":${answerBytes}${this.#argumentsOf(call)}${aboutOf(call)}}\n`,
     );
   }
 
@@ -162,6 +162,12 @@ export class AuditLog implements AuditTrail {
   close(): Promise<void> {
     return this.#lines.close();
   }
+}
+
+/** What a meta-tool was asked about that only looks others up. */
+function aboutOf({ about }: CallRecord): string {
+  if (about === undefined) return '';
+  return `,"about":{"server":${written(about.server)},"tool":${written(about.tool)}}`;
 }
 
 function refusalFor(path: string): BridgeError {

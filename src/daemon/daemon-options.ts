@@ -1,6 +1,6 @@
 // What a daemon is made of that comes from outside it: its settings, its places, and the process that it runs in.
 
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/config.ts';
 import type { Logger } from '../util/logger.ts';
 import type { MemoryReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';

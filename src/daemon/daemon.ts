@@ -7,6 +7,7 @@ import { ArgumentCheck } from '../catalog/argument-check.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { DiscoverView } from '../catalog/discover-view.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
+import { Sweeper } from '../catalog/sweeper.ts';
 import { ToolFinder } from '../catalog/tool-finder.ts';
 import { Agents } from '../core/agents/agents.ts';
 import { CallMeters } from '../core/call-meter.ts';
@@ -44,7 +45,10 @@ export class Daemon {
   readonly #followed: FollowedServers;
   readonly #gates = new ToolGates();
   readonly #forDiscover = {
-    finder: new ToolFinder(() => this.#options.finder.config.config.discovery.synonyms),
+    finder: new ToolFinder({
+      synonyms: () => this.#options.finder.config.config.discovery.synonyms,
+      clock: systemClock,
+    }),
     check: new ArgumentCheck(),
   };
   readonly #audit: AuditLog | undefined;
@@ -129,6 +133,13 @@ export class Daemon {
     const letters = this.#letters?.takeIn(); // before anybody can have come
     if (letters !== undefined) this.#agents.takeIn(letters);
     this.#endWhenIdle(this.#socket);
+    new Sweeper({
+      directories: this.#pool.sweptDirectories,
+      isQuiet: () => this.#socket?.isRetreating !== true && !this.#pool.isBusy,
+      clock: systemClock,
+      date: Date.now,
+      logger: this.#options.logger,
+    }).start();
   }
 
   /** Comes in only where there are letters. */
@@ -160,6 +171,7 @@ export class Daemon {
   /** Answers what was asked, lets the clients and the servers go, and gives the path free. */
   async stop(reason: LeavingReason = 'stop'): Promise<void> {
     await this.#socket?.giveUp();
+    this.#dialIns.tellLeaving(reason);
     await this.#connections.drain();
     const letters = this.#agents.leaveBehind();
     const closed = this.#connections.close(reason); // in one go: nobody reads any of them in between
@@ -243,6 +255,7 @@ export class Daemon {
       seenTools: new SeenToolsStore({
         dir: this.#options.seenToolsDir,
         clock,
+        date: Date.now,
         logger,
         changed: (seen, names) => this.#pool.toolsChanged(seen, names),
       }),

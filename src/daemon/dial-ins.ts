@@ -12,7 +12,9 @@ import type { Clock } from '../util/clock.ts';
 import { isRecord } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 import type { DialledInReport } from '../wire/control-report.ts';
+import { type DialInState, serverLeavingNotice, serverStateNotice } from '../wire/dial-in.ts';
 import type { Link } from '../wire/link.ts';
+import type { LeavingReason } from '../wire/resume-notices.ts';
 
 export interface DialInsOptions {
   /** Those that the config has. */
@@ -30,6 +32,8 @@ export interface DialInsOptions {
   readonly logger: Logger;
 }
 
+const RENAME = 'Choose another name: _meta["mcp-bridge/serverName"] of initialize.';
+
 interface NamePolicy {
   readonly allowedMcpServers?: unknown;
   readonly deniedMcpServers?: unknown;
@@ -46,6 +50,8 @@ interface Program {
 interface Caller extends Program {
   readonly server: DialledServer;
   readonly since: Date;
+  /** As its program knows it. */
+  told: DialInState;
 }
 
 export class DialIns {
@@ -53,6 +59,7 @@ export class DialIns {
   readonly #callers = new Map<string, Caller>();
   #offered: ReadonlyMap<string, ServerDefinition> = new Map();
   #decisions: ReadonlyMap<string, DialInDecision> = new Map();
+  #leaving: LeavingReason | undefined;
 
   constructor(options: DialInsOptions) {
     this.#options = options;
@@ -69,12 +76,14 @@ export class DialIns {
   }
 
   /** Throws why nobody may register under this name. */
-  admit(name: string): DialledInReport['state'] {
-    const hint = 'Choose another name: _meta["mcp-bridge/serverName"] of initialize, or mcp-bridge attach NAME.';
+  admit(name: string): DialInState {
     if (this.#options.isDefined(name))
-      throw new BridgeError('SERVER_EXISTS', `A server ${name} is defined already`, { server: name, hint });
-    if (this.#callers.has(name))
-      throw new BridgeError('SERVER_EXISTS', `A server ${name} is connected already`, { server: name, hint });
+      throw new BridgeError('SERVER_EXISTS', `A server ${name} is defined already`, { server: name, hint: RENAME });
+    const caller = this.#callers.get(name);
+    if (caller !== undefined) {
+      const message = `A server ${name} is connected already (${`${caller.program} ${caller.version}`.trim()})`;
+      throw new BridgeError('SERVER_EXISTS', message, { server: name, hint: RENAME });
+    }
     this.#checkRoom();
     this.#readDecisions();
     return this.#stateOf(name);
@@ -101,9 +110,11 @@ export class DialIns {
 
   take(name: string, link: Link, program: Program): void {
     const server = new DialledServer(link, this.#options.clock);
-    this.#callers.set(name, { ...program, server, since: new Date() });
-    this.#options.logger.info('server dialled in', { server: name, ...program, state: this.#stateOf(name) });
+    const state = this.#stateOf(name);
+    this.#callers.set(name, { ...program, server, since: new Date(), told: state });
+    this.#options.logger.info('server dialled in', { server: name, ...program, state });
     void server.ended.then(() => this.#onGone(name, server));
+    if (this.#leaving !== undefined) server.tell(serverLeavingNotice(this.#leaving));
     this.refresh();
   }
 
@@ -113,7 +124,7 @@ export class DialIns {
     this.refresh();
   }
 
-  #stateOf(name: string): DialledInReport['state'] {
+  #stateOf(name: string): DialInState {
     if (!isAllowed(name, this.#options.policy())) return 'blocked';
     if (this.#configuredAs(name) !== undefined) return 'offered';
     const decision = this.#decisions.get(name);
@@ -128,12 +139,27 @@ export class DialIns {
   /** Somebody has come, gone, or been decided about. */
   refresh(): void {
     if (this.#callers.size > 0) this.#readDecisions();
+    for (const [name, caller] of this.#callers) this.#tellState(name, caller);
     const offered = new Map<string, ServerDefinition>();
     for (const name of this.#callers.keys())
       if (this.#stateOf(name) === 'offered') offered.set(name, this.#configuredAs(name) ?? unconfigured(name));
     const isSame = JSON.stringify([...offered.values()]) === JSON.stringify([...this.#offered.values()]);
     this.#offered = offered;
     if (!isSame) this.#options.changed();
+  }
+
+  /** Before anything follows from it: who may not be seen any more is hung up on. */
+  #tellState(name: string, caller: Caller): void {
+    const state = this.#stateOf(name);
+    if (state === caller.told) return;
+    caller.told = state;
+    caller.server.tell(serverStateNotice(state));
+  }
+
+  /** The daemon goes: who is connected, or has just come, need not take that for a fault. */
+  tellLeaving(reason: LeavingReason): void {
+    this.#leaving = reason;
+    for (const { server } of this.#callers.values()) server.tell(serverLeavingNotice(reason));
   }
 
   /** For an instance. Throws if it is not there. */

@@ -28,7 +28,6 @@ export class KeptSocket {
   readonly #clock: Clock;
   readonly #logger: Logger;
   #idleExit: IdleExit | undefined;
-  /** The daemon goes, or looks whether it can. */
   #isRetreating = false;
 
   private constructor(listener: Listener, { clock, logger }: KeptSocketOptions) {
@@ -62,6 +61,11 @@ export class KeptSocket {
         this.#lookAfter(() => this.#heal());
       },
     });
+  }
+
+  /** The daemon goes, or looks whether it can. */
+  get isRetreating(): boolean {
+    return this.#isRetreating;
   }
 
   /** Somebody uses the daemon. */

@@ -5,6 +5,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { SeenTools } from '../catalog/seen-tools.ts';
 import type { SeenToolsStore } from '../catalog/seen-tools-store.ts';
+import type { SweptDirectory } from '../catalog/sweeper.ts';
 import type { Backend } from '../core/backend.ts';
 import type { BackendContext } from '../core/backend-context.ts';
 import { Server } from '../core/server.ts';
@@ -227,6 +228,11 @@ export class ServerPool implements ServerDirectory {
     };
   }
 
+  /** Where the files are of what is known of servers. */
+  get sweptDirectories(): SweptDirectory[] {
+    return [...this.#options.catalog.swept, ...this.#options.seenTools.swept];
+  }
+
   /** Whether a server works on something. */
   get isBusy(): boolean {
     for (const server of this.servers()) for (const backend of server.backends) if (backend.isBusy) return true;
@@ -252,17 +258,19 @@ export class ServerPool implements ServerDirectory {
   #reportOf(server: Server, backend: Backend): InstanceReport[] {
     const instance = this.#instances.get(backend);
     if (instance === undefined) return [];
+    const { lastFailure } = instance;
     return [
       {
         server: server.name,
         pid: instance.pid ?? null,
-        state: instance.state,
+        state: stateOf(instance),
         sessions: backend.sessions.size,
         restarts: instance.restarts,
         calls: backend.calls,
         inFlight: backend.openSlots,
         leftOut: server.isLeftOut,
-        lastError: instance.lastError ?? null,
+        lastError: lastFailure?.message ?? null,
+        errorCode: lastFailure?.code ?? null,
       },
     ];
   }
@@ -275,6 +283,11 @@ export class ServerPool implements ServerDirectory {
   }
 }
 
+/** Who could not be started, or has died, has failed until it is tried again, whichever pause it is in. */
+function stateOf({ state, lastFailure }: Instance): string {
+  return lastFailure !== undefined && (state === 'idle' || state === 'waiting') ? 'failed' : state;
+}
+
 const NOTHING_RUNS = {
   pid: null,
   state: 'idle',
@@ -284,4 +297,5 @@ const NOTHING_RUNS = {
   inFlight: 0,
   leftOut: false,
   lastError: null,
+  errorCode: null,
 };

@@ -1,8 +1,8 @@
 // Discovery as the bridge itself does it, so that the daemon and every verb come to the same answer: on this machine,
 // under its config, and with what was approved.
 
+import type { Config } from '../config/config.ts';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
 import type { Approvals } from './approval.ts';
 import { type Discovery, discoverServers } from './discovery.ts';
 import type { DiscoveryHost } from './host.ts';

@@ -1,7 +1,7 @@
 // What the bridge serves of what was found: its own definitions, as its config has them, and those of others that are
 // ready, under their ids.
 
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/config.ts';
 import type { OAuthSettings, ServerDefinition } from '../core/server-definition.ts';
 import { textOf } from '../util/json-value.ts';
 import type { DiscoveredServer } from './discovered-server.ts';

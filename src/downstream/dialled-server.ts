@@ -1,7 +1,7 @@
 // A server that has connected to the bridge by itself. The bridge cannot start it: while it is there an instance may use
 // its link, and when either has enough the link is closed.
 
-import { certainId } from '../core/frame-refusal.ts';
+import { certainId, REGISTERED_ALREADY } from '../core/frame-refusal.ts';
 import { INVALID_REQUEST, rpcError } from '../core/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -91,8 +91,14 @@ export class DialledServer implements ServerConnection {
   #answerAlone(b: Buffer, start: number, end: number): void {
     const { outbox } = this.#link;
     if (!read.scan(b, start, end, DEEPEST) || read.kind !== 'request' || outbox.queuedBytes > MOST_UNTAKEN) return;
-    const isPing = read.decode(b, Field.method) === 'ping';
-    outbox.latin1(`{"jsonrpc":"2.0","id":${certainId(read, b)},${isPing ? '"result":{}' : `"error":${UNHEARD}`}}`);
+    outbox.latin1(`{"jsonrpc":"2.0","id":${certainId(read, b)},${answerTo(read.decode(b, Field.method))}}`);
+    outbox.endFrame();
+  }
+
+  /** Says something to its program, whoever uses it at the moment. */
+  tell(notice: string): void {
+    const { outbox } = this.#link;
+    outbox.latin1(notice);
     outbox.endFrame();
   }
 
@@ -114,6 +120,11 @@ export class DialledServer implements ServerConnection {
     await this.ended;
     timer.cancel();
   }
+}
+
+function answerTo(method: unknown): string {
+  if (method === 'ping') return '"result":{}';
+  return `"error":${method === 'initialize' ? REGISTERED_ALREADY : UNHEARD}`;
 }
 
 function isWithin(b: Buffer, start: number, end: number): boolean {

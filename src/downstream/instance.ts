@@ -40,7 +40,7 @@ export class Instance {
   #vacancy: Timer | undefined;
   #leaveGate: () => void = () => undefined;
   /** Why it could not be started, or has gone, if it has not come back since. */
-  lastError: string | undefined;
+  lastFailure: BridgeError | undefined;
 
   constructor(definition: ServerDefinition, backend: Backend, context: InstanceContext) {
     this.definition = definition;
@@ -114,7 +114,7 @@ export class Instance {
         void this.#child?.stop();
         return;
       case 'refuse':
-        return this.backend.failed(brokenServer(this.definition.name, this.lastError, this.#context.limits));
+        return this.backend.failed(brokenServer(this.definition.name, this.lastFailure?.message, this.#context.limits));
       default:
         this.#context.clock.after(effect.waitMs, () => this.#happen('timer'));
     }
@@ -208,7 +208,7 @@ export class Instance {
     }
     if (hello === undefined) return;
     this.#leaveGate();
-    this.lastError = undefined;
+    this.lastFailure = undefined;
     this.#happen('opened');
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
     this.backend.opened({ outbox: child.link.outbox, instanceId: randomBytes(8).toString('hex'), hello });
@@ -220,7 +220,7 @@ export class Instance {
     if (this.state !== 'starting' || child !== this.#child) return;
     this.#leaveGate();
     this.#child = undefined;
-    this.lastError = error.message;
+    this.lastFailure = error;
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
     void child?.stop();
     this.#happen(error.code === 'SERVER_AUTH_REQUIRED' || this.#comesByItself ? 'refused' : 'died');
@@ -249,7 +249,7 @@ export class Instance {
   #recordCrash(how: string): void {
     const { name } = this.definition;
     this.#context.counters.serverCrashes++;
-    this.lastError = `Server ${name} ${how}`;
+    this.lastFailure = new BridgeError('SERVER_CRASHED', `Server ${name} ${how}`, { server: name });
     this.#context.logger.warn('server gone', { server: name, how });
   }
 

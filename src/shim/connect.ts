@@ -3,7 +3,8 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { FrameRun } from '../client/frame-run.ts';
-import { type ConnectionOptions, ResumingConnection, type ServedClient } from '../client/resuming-connection.ts';
+import { type ConnectionOptions, ResumingConnection } from '../client/resuming-connection.ts';
+import type { ServedClient } from '../client/served-client.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 

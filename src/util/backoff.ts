@@ -18,6 +18,13 @@ export const DEFAULT_RECONNECT: ReconnectSettings = {
   maxDelayMs: 5000,
 };
 
+/** What may be set. */
+export const RECONNECT_BOUNDS = {
+  maxAttempts: { least: 1, most: 10_000 },
+  initialDelayMs: { least: 0, most: 3_600_000 },
+  maxDelayMs: { least: 0, most: 3_600_000 },
+} as const;
+
 /** The delay behind the `failures`th failure in a row; `random` is from 0 to 1. */
 export function fullJitter(
   { initialDelayMs, maxDelayMs }: Pick<ReconnectSettings, 'initialDelayMs' | 'maxDelayMs'>,

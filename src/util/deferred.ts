@@ -1,14 +1,17 @@
-// A promise and the function that settles it, for Node 20, which lacks Promise.withResolvers.
+// A promise and the functions that settle it, for Node 20, which lacks Promise.withResolvers.
 
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;
+  reject(error: unknown): void;
 }
 
 export function deferred<T>(): Deferred<T> {
   let resolve: (value: T) => void = () => undefined;
-  const promise = new Promise<T>((settle) => {
+  let reject: (error: unknown) => void = () => undefined;
+  const promise = new Promise<T>((settle, fail) => {
     resolve = settle;
+    reject = fail;
   });
-  return { promise, resolve };
+  return { promise, resolve, reject };
 }

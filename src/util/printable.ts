@@ -4,3 +4,20 @@
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
 }
+
+/** What has several lines, in as many: those behind the first are indented, so that it is seen where it ends. */
+export function printableLines(text: string, indent = '  '): string {
+  return linesOf(text).map(printable).join(`\n${indent}`);
+}
+
+/** The same where there is room for one line only. */
+export function oneLine(text: string): string {
+  return printable(linesOf(text).join(' | '));
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .replace(/^[\r\n]+/, '')
+    .trimEnd()
+    .split(/\s*[\r\n]+\s*/);
+}

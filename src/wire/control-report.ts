@@ -1,8 +1,11 @@
 // What the control methods answer: the daemon writes it, the command and scripts read it. `--json` prints it as it is.
 
+import type { DialInState } from './dial-in.ts';
+
 export interface InstanceReport {
   readonly server: string;
   readonly pid: number | null;
+  /** `idle`, `starting`, `ready`, `stopping`, `stopped`; `failed`, or `broken` if that was too often. */
   readonly state: string;
   readonly sessions: number;
   readonly restarts: number;
@@ -13,6 +16,8 @@ export interface InstanceReport {
   readonly leftOut: boolean;
   /** Why it could not be started, or has gone, when that happened last. */
   readonly lastError: string | null;
+  /** The code of that error, such as SERVER_START_FAILED. */
+  readonly errorCode: string | null;
 }
 
 /** How long a server takes for its answers, since the daemon has started. */
@@ -50,8 +55,7 @@ export interface DialledInReport {
   /** What it says of itself. */
   readonly program: string;
   readonly version: string;
-  /** Who waits is seen by nobody until it is approved; who is blocked is so by policy. */
-  readonly state: 'offered' | 'waiting' | 'rejected' | 'blocked';
+  readonly state: DialInState;
   readonly since: string;
 }
 

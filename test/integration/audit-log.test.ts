@@ -17,6 +17,7 @@ interface Line {
   readonly view: string | null;
   readonly server: string | null;
   readonly tool: string | null;
+  readonly about?: { readonly server: string | null; readonly tool: string | null };
   readonly outcome: string;
   readonly code?: string;
   readonly durationMs: number;
@@ -123,6 +124,7 @@ test('each call has a line with what became of it, whichever way it came; what i
     ['direct', 'server:fixture', 'fixture', 'hold', 'timeout', 'CALL_TIMED_OUT'],
     ['direct', 'server:fixture', 'fixture', 'crash', 'crashed', 'SERVER_CRASHED'],
   ]);
+  expect(lines.flatMap(({ about }) => about ?? [])).toEqual([{ server: 'fixture', tool: 'echo' }]);
   const own = JSON.stringify(args);
   for (const line of lines.filter(({ tool }) => tool !== 'get_tool_details'))
     expect(line).toMatchObject({ argumentsBytes: own.length, argumentsSha256: sha256(own) });

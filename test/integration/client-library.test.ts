@@ -1,11 +1,13 @@
 // `mcp-bridge/client` as a program uses it: built, with the clients of both lines of the SDK, and real daemons that die.
 
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect, test } from 'vitest';
 import { BridgeTransport, connectToBridge } from '../../src/client/index.ts';
+import { BrittleSocket } from '../support/brittle-socket.ts';
 import { fixtureServer, PROGRAM, runCommand, TestDaemon } from '../support/test-daemon.ts';
 
 const INFO = { name: 'library', version: '1' };
@@ -128,6 +130,28 @@ test('when nobody comes back each call ends with an error, which says what was t
     /could not be reached again, by 3 attempts in \d+\.\d s: .*; whether this was done is not known/,
   );
   expect(errors).toMatchObject([{ code: 'DAEMON_UNREACHABLE', message: expect.stringContaining(daemon.path) }]);
+  await daemon.stop();
+});
+
+test('one that is not to come back says that the connection was lost, whatever became of the daemon', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const way = await BrittleSocket.open(join(daemon.dir, 'brittle.sock'), daemon.path);
+  const ends = await Promise.all(
+    [way.path, daemon.path].map(async (socketPath) => {
+      const client = new ClientV1(INFO);
+      await client.connect(new BridgeTransport({ socketPath, autostart: false, reconnect: { enabled: false } }));
+      return new Promise<Error>((resolve) => {
+        client.onerror = resolve;
+        if (socketPath === way.path) way.cut();
+        else daemon.kill('SIGTERM');
+      });
+    }),
+  );
+  expect(ends).toMatchObject([
+    { code: 'CONNECTION_LOST', message: expect.stringContaining(`${way.path} was lost (`) },
+    { code: 'CONNECTION_LOST', message: expect.stringContaining(`${daemon.path} was lost (stop)`) },
+  ]);
+  way.close();
   await daemon.stop();
 });
 

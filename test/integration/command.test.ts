@@ -73,6 +73,7 @@ describe('start, status, clients, stop', () => {
         inFlight: 0,
         leftOut: false,
         lastError: null,
+        errorCode: null,
       },
     ]);
     expect(JSON.parse((await run(['clients', '--json'])).stdout)).toEqual([
@@ -93,10 +94,39 @@ describe('start, status, clients, stop', () => {
 
     expect(await run(['stop'])).toMatchObject({
       code: 0,
-      stdout: `mcp-bridge at ${path} has stopped (pid ${status.pid})\n`,
+      stdout: `mcp-bridge at ${path} has stopped (pid ${status.pid}); ended with it: example\n`,
     });
     expect(existsSync(path)).toBe(false);
     client.destroy();
+  });
+
+  test('a script is told which daemon was started and stopped', async () => {
+    const started = JSON.parse((await run(['start', '--json'])).stdout) as { pid: number };
+    const logFile = expect.stringContaining('daemon.log') as string;
+    expect(started).toEqual({ socketPath: path, pid: expect.any(Number), logFile, ranAlready: false });
+    const { pid } = started;
+    expect((await run(['start'])).stdout).toBe(`mcp-bridge runs already at ${path} (pid ${pid})\n`);
+    expect(JSON.parse((await run(['start', '--json'])).stdout)).toMatchObject({ pid, ranAlready: true });
+    const stopped = { socketPath: path, stopped: true, pid, clients: 0, servers: [] };
+    expect(JSON.parse((await run(['stop', '--json'])).stdout)).toEqual(stopped);
+    expect(JSON.parse((await run(['stop', '--json'])).stdout)).toEqual({ ...stopped, stopped: false, pid: null });
+    expect((await run(['start'])).stdout).toMatch(
+      new RegExp(`^mcp-bridge runs at ${path} \\(pid \\d+\\); its log is .+\n$`),
+    );
+  });
+
+  test('where there is nothing to list, that is said, with what to do', async () => {
+    const config = join(dir, 'empty.json');
+    writeFileSync(config, JSON.stringify({ discovery: { enabled: false } }));
+    await run(['start', '--config', config]);
+    expect((await run(['clients'])).stdout).toBe(
+      'No client is connected. To put the bridge into one: mcp-bridge install\n',
+    );
+    expect(JSON.parse((await run(['clients', '--json'])).stdout)).toEqual([]);
+    const none = /\nNo server is known\. What was found, and why it is not used: mcp-bridge discover --all\n$/;
+    expect((await run(['status'])).stdout).toMatch(none);
+    for (const verb of ['servers', 'tools', 'refresh'])
+      expect((await run([verb])).stdout).toMatch(/^The bridge has no server here\. .* mcp-bridge discover --all\n$/);
   });
 
   test('where no daemon runs, status says how to start one and stop has nothing to do', async () => {
@@ -277,7 +307,9 @@ describe('connect', () => {
     daemon.kill('SIGKILL');
     client.send({ jsonrpc: '2.0', id: 9, method: 'ping' });
     expect(await new Promise((resolve) => shim.once('exit', resolve))).toBe(1);
-    expect(said).toContain('closed the connection');
+    expect(said).toMatch(
+      /The connection to the bridge at \S+ was lost \(.+\), and reconnect\.enabled is false\. Connect anew/,
+    );
     await daemon.stop();
   });
 

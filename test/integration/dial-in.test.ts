@@ -1,23 +1,10 @@
-// Servers that connect to a real daemon by themselves: bare processes, the SDK's `Server`, and any stdio server by `attach`.
+// Servers that connect to a real daemon by themselves: processes that know no more than its protocol.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { BridgeServerTransport } from '../../src/client/server-transport.ts';
 import { type Message, RawClient, textOf } from '../support/raw-client.ts';
-import {
-  FIXTURE,
-  fixtureServer,
-  isAlive,
-  PROGRAM,
-  ROOT,
-  runCommand,
-  TestDaemon,
-  untilGone,
-} from '../support/test-daemon.ts';
+import { fixtureServer, ROOT, runCommand, TestDaemon } from '../support/test-daemon.ts';
 
 const DIAL_IN = join(ROOT, 'test/fixtures/servers/dial-in-server.mjs');
 const IDE = { dialIn: { ide: { description: 'An editor' } }, client: { view: 'all' } };
@@ -49,8 +36,6 @@ async function toolNames(client: RawClient, id: unknown): Promise<string[]> {
 async function untilTold(client: RawClient, method: string): Promise<void> {
   while ((await client.next()).method !== method);
 }
-
-const ended = (child: ChildProcess): Promise<unknown> => new Promise((resolve) => child.once('exit', resolve));
 
 describe('a server that dials in', () => {
   test('appears in the views of all clients, is called, and goes', async () => {
@@ -93,7 +78,13 @@ describe('a server that dials in', () => {
     expect((await server.request(1, 'initialize', params)).error).toBeUndefined();
     server.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     const again = await server.request('again', 'initialize', params);
-    expect(again.error).toMatchObject({ code: -32600, message: expect.stringContaining('that of a server') });
+    expect(again.error).toMatchObject({
+      code: -32600,
+      message: 'This connection is registered as a server already',
+      data: { code: 'REQUEST_REFUSED', hint: expect.stringContaining('open another one') },
+    });
+    const asked = await server.request('asked', 'tools/list');
+    expect(asked.error).toMatchObject({ code: -32600, message: expect.stringContaining('that of a server') });
     expect((await server.request(2, 'ping')).result).toEqual({});
     expect((await daemon.status()).dialledIn).toMatchObject([{ name: 'ide', state: 'waiting' }]);
     server.destroy();
@@ -226,8 +217,24 @@ describe('a server that dials in', () => {
     await server.write(Buffer.from(`${lines.join('\n')}\n`));
     const answers = [await server.next(), await server.next(), await server.next()];
     expect(answers.find(({ id }) => id === 1)?.result?._meta).toMatchObject({ 'mcp-bridge/serverName': 'ide' });
-    for (const id of [2, 3]) expect(answers.find((answer) => answer.id === id)?.error).toMatchObject({ code: -32600 });
+    const errorTo = (id: number) => answers.find((answer) => answer.id === id)?.error;
+    expect(errorTo(2)).toMatchObject({ code: -32600, message: 'This connection is registered as a server already' });
+    expect(errorTo(3)).toMatchObject({ code: -32600, message: expect.stringContaining('is asked from here on') });
     server.destroy();
+    await daemon.stop();
+  });
+
+  test('needs a connection of its own: a client’s stays one', async () => {
+    const daemon = await TestDaemon.start(IDE);
+    const client = await daemon.client();
+    const params = { capabilities: {}, _meta: { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'ide' } };
+    expect((await client.request(1, 'initialize', params)).error).toMatchObject({
+      code: -32600,
+      message: 'This connection is initialized already, as that of a client',
+      data: { hint: 'Another client, or a server, needs a connection of its own.' },
+    });
+    expect((await daemon.status()).dialledIn).toEqual([]);
+    client.destroy();
     await daemon.stop();
   });
 
@@ -244,154 +251,6 @@ describe('a server that dials in', () => {
     expect((await client.callTool(1, 'execute_tool', args)).error?.message).toContain('did not answer initialize');
     await server.untilClosed();
     client.destroy();
-    await daemon.stop();
-  });
-});
-
-describe('BridgeServerTransport', () => {
-  test('offers a server of the SDK, also to a daemon that was started again', async () => {
-    const daemon = await TestDaemon.start(IDE);
-    const states: string[] = [];
-    const server = new McpServer({ name: 'ide', version: '2' });
-    server.registerTool('where', {}, () => ({ content: [{ type: 'text', text: `pid ${process.pid}` }] }));
-    let release: () => void = () => undefined;
-    let begun: () => void = () => undefined;
-    const hasBegun = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
-    server.registerTool('slow', {}, async () => {
-      begun();
-      await new Promise<void>((resolve) => {
-        release = resolve;
-      });
-      return { content: [{ type: 'text', text: 'too late' }] };
-    });
-    const transport = new BridgeServerTransport({
-      name: 'ide',
-      socketPath: daemon.path,
-      onState: (state) => void states.push(state),
-    });
-    await server.connect(transport as unknown as Transport);
-    const client = await daemon.client();
-    expect(textOf(await client.callTool(1, 'ide__where'))).toBe(`pid ${process.pid}`);
-    client.send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'ide__slow', arguments: {} } });
-    await hasBegun;
-    daemon.kill('SIGKILL');
-    await daemon.exited;
-    const next = await TestDaemon.start(IDE, { dir: daemon.dir });
-    await next.until((status) => (status as unknown as { dialledIn: unknown[] }).dialledIn.length === 1);
-    release(); // what was asked over the old connection is nobody's
-    const other = await next.client();
-    expect(textOf(await other.callTool(1, 'ide__where'))).toBe(`pid ${process.pid}`);
-    expect(other.lines.join()).not.toContain('too late');
-    expect((await next.status()).counters).toMatchObject({ strayResponses: 0 });
-    expect(states).toEqual(['offered', 'lost', 'offered']);
-    await server.close();
-    other.destroy();
-    client.destroy();
-    await next.stop();
-  });
-
-  test('says why it is not taken, and gives up when there is no bridge any more', async () => {
-    const daemon = await TestDaemon.start(IDE);
-    const make = (name: string) =>
-      new BridgeServerTransport({ name, socketPath: daemon.path, reconnect: { maxAttempts: 3, initialDelayMs: 5 } });
-    const first = make('ide');
-    await first.start();
-    await expect(make('ide').start()).rejects.toThrow('A server ide is connected already');
-    await expect(make('two words').start()).rejects.toThrow('is the server');
-    const errors: Error[] = [];
-    first.onerror = (error) => void errors.push(error);
-    const closed = new Promise<void>((resolve) => {
-      first.onclose = resolve;
-    });
-    await daemon.stop();
-    await closed;
-    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('in 3 attempts')]);
-  });
-});
-
-describe('mcp-bridge attach', () => {
-  const attach = (daemon: TestDaemon, name: string, ...command: string[]) => {
-    const args = [PROGRAM, 'attach', name, '--mcp-bridge-socket', daemon.path, '--no-autostart', '--', ...command];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: daemon.dir });
-    children.push(child);
-    const said = { text: '' };
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      said.text += chunk;
-    });
-    const untilSaid = async (text: string): Promise<void> => {
-      while (!said.text.includes(text)) await new Promise((resolve) => setTimeout(resolve, 5));
-    };
-    return { child, said, untilSaid };
-  };
-
-  test('offers a stdio server, also to a daemon that was started again, and ends it', async () => {
-    const daemon = await TestDaemon.start(IDE);
-    const starts = join(daemon.dir, 'starts');
-    const { child, untilSaid } = attach(
-      daemon,
-      'ide',
-      '/usr/bin/env',
-      `FIXTURE_STARTS=${starts}`,
-      process.execPath,
-      FIXTURE,
-    );
-    await untilSaid('ide is offered');
-    const client = await daemon.client({ 'mcp-bridge/view': 'server:ide' });
-    expect(textOf(await client.callTool(2, 'echo', { text: 'é' }))).toBe('é');
-    client.send({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'hang', arguments: {} } });
-    await daemon.until(({ instances }) => instances.some(({ calls }) => calls >= 2));
-    daemon.kill('SIGKILL');
-    await daemon.exited;
-    const next = await TestDaemon.start(IDE, { dir: daemon.dir });
-    await untilSaid('connecting again\nmcp-bridge: ide is offered');
-    const other = await next.client({ 'mcp-bridge/view': 'server:ide' });
-    expect(textOf(await other.callTool(1, 'echo', { text: 'again' }))).toBe('again');
-    const pids = readFileSync(starts, 'utf8').trim().split('\n').map(Number);
-    expect(pids).toHaveLength(1); // it is the same process, which remembers
-    const pid = pids[0] as number;
-    expect(isAlive(pid)).toBe(true);
-    child.kill('SIGTERM');
-    await ended(child);
-    await untilGone(pid);
-    expect((await other.callTool(2, 'echo', {})).error).toBeDefined();
-    other.destroy();
-    client.destroy();
-    await next.stop();
-  });
-
-  test('ends when the server ends, and says how', async () => {
-    const daemon = await TestDaemon.start(IDE);
-    const { child, said } = attach(daemon, 'ide', process.execPath, '-e', 'process.exit(7)');
-    expect(await ended(child)).toBe(1);
-    expect(said.text).toContain('exited with code 7');
-    await daemon.stop();
-  });
-
-  test.each([
-    [['ide', '--'], 2, 'Name what to run'],
-    [['ide', '--', '/no/such/program'], 1, '/no/such/program could not be started: there is no such program'],
-    [['fixture', '--', 'true'], 1, 'A server fixture is defined already'],
-    [['b!d', '--', 'true'], 1, 'is the server'],
-    [[], 2, 'Name a server'],
-  ])('%j says what is wrong', async (args, code, problem) => {
-    const daemon = await TestDaemon.start({ ...IDE, mcpServers: { fixture: fixtureServer() } });
-    const result = await runCommand(['attach', '--mcp-bridge-socket', daemon.path, ...args]);
-    expect(result).toMatchObject({ code, stdout: '' });
-    expect(result.stderr).toContain(problem);
-    await daemon.stop();
-  });
-
-  test('leaves nothing behind when the server is told to end', async () => {
-    const daemon = await TestDaemon.start(IDE);
-    const mark = join(daemon.dir, 'left');
-    const script = `trap 'echo > ${mark}; exit 0' TERM; while :; do sleep 0.05; done`;
-    const { child, untilSaid } = attach(daemon, 'ide', '/bin/sh', '-c', script);
-    await untilSaid('ide is offered');
-    child.kill('SIGINT');
-    expect(await ended(child)).toBe(0);
-    expect(existsSync(mark)).toBe(true);
     await daemon.stop();
   });
 });

@@ -87,6 +87,7 @@ test('a path that is no socket, too long, or open to others is wrong, and has a 
     1,
     [{ message: expect.stringContaining('is not a socket'), remedy: expect.stringContaining('another path') }],
   ]);
+  expect(of(file, 'daemon')).toEqual([]); // that is all there is to say
   const long = await doctor(['--mcp-bridge-socket', join(dir, 'x'.repeat(120))]);
   expect([long.code, long.socket.path, of(long, 'socket')]).toMatchObject([
     1,

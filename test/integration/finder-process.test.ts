@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { EMPTY_CONFIG } from '../../src/config/schema.ts';
+import { EMPTY_CONFIG } from '../../src/config/config.ts';
 import { FinderProcess } from '../../src/daemon/finder-process.ts';
 import { type FindAnswer, Finding, type FindRequest, KeptSources } from '../../src/discovery/finding.ts';
 import { FakeClock } from '../support/fake-clock.ts';

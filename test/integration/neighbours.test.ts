@@ -43,7 +43,9 @@ describe('a server', () => {
     expect((await client.initialize()).error?.data?.code).toBe('SERVER_START_FAILED');
     // The second start is under way when the first process answers; it fails in its own time as well.
     expect((await client.initialize()).error?.data?.code).toBe('SERVER_START_FAILED');
-    expect((await daemon.status()).instances).toMatchObject([{ state: 'idle', pid: null }]);
+    expect((await daemon.status()).instances).toMatchObject([
+      { state: 'failed', pid: null, errorCode: 'SERVER_START_FAILED' },
+    ]);
     client.destroy();
     await daemon.stop();
   });

@@ -46,8 +46,9 @@ describe.each(NAMES.map((name) => [name.slice(0, 20), name] as const))('the tool
       server: 'strange',
       tool: name,
     });
-    const wanted = { server: 'strange', tool: name, arguments: { any: 1 } };
-    for (let i = 0; i < 2; i++) expect(textOf(await ask('execute_tool', wanted))).toBe(name);
+    const wanted = { server: 'strange', tool: name };
+    for (const own of [{ arguments: { any: 1 } }, {}, { arguments: '{"any":\n1}' }])
+      for (let i = 0; i < 2; i++) expect(textOf(await ask('execute_tool', { ...wanted, ...own }))).toBe(name);
   });
 
   test('is found by its name', async () => {
@@ -98,12 +99,13 @@ test.each<[string, unknown, string]>([
   ['list_tools', { includeDisabled: 'yes' }, 'server is missing; includeDisabled must be true or false'],
   ['get_tool_details', { server: 'strange' }, 'tool is missing'],
   ['get_tool_details', { server: [], tool: 'x' }, 'server must be a string'],
-  ['execute_tool', {}, 'server is missing; tool is missing; arguments is missing'],
+  ['execute_tool', {}, 'server is missing; tool is missing'],
   [
     'execute_tool',
     { server: 'strange', tool: 'bare', arguments: 'x', b: 1 },
-    'arguments must be an object; "b" is not known',
+    'arguments must be an object, and the text is no JSON of one; "b" is not known',
   ],
+  ['execute_tool', { server: 'strange', tool: 'bare', arguments: [] }, 'arguments must be an object'],
   ['list_tools', ['strange'], 'params.arguments must be an object'],
 ])('%s with the arguments %j is told what is wrong with them', async (tool, args, faults) => {
   expect((await ask(tool, args)).error).toMatchObject({

@@ -55,6 +55,8 @@ const WAYS: Readonly<Record<string, (server: string, tool: string) => Promise<st
   'server:NAME': (server, tool) => inView(`server:${server}`, tool, { text: 'x' }),
   all: (server, tool) => inView('all', `${server}__${tool}`, { text: 'x' }),
   execute_tool: (server, tool) => inView('discover', 'execute_tool', { server, tool, arguments: { text: 'x' } }),
+  'execute_tool, arguments as a text': (server, tool) =>
+    inView('discover', 'execute_tool', { server, tool, arguments: '{"text":"x"}' }),
   get_tool_details: (server, tool) => inView('discover', 'get_tool_details', { server, tool }),
   call: (server, tool) => inShell('call', server, tool, 'text=x'),
   'call --args': (server, tool) => inShell('call', server, tool, '--args', '{"text":"x"}'),

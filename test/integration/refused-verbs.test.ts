@@ -113,10 +113,11 @@ test('with --json what went wrong is JSON', async () => {
   expect([wrong.code, JSON.parse(wrong.stdout)]).toMatchObject([2, { error: { code: 'USAGE' } }]);
 });
 
-test('the last words of a server stand in one line that can be read', async () => {
-  const { stderr } = await run('tools', 'dies');
-  expect(stderr).toContain('one | two');
-  expect(stderr).not.toContain('\\u{a}');
+test('the last words of a server stand in lines that can be read', async () => {
+  expect((await run('tools', 'dies')).stderr).toBe(
+    'mcp-bridge: Server dies exited with code 3: two. Its last words were: one\n  two\n',
+  );
+  for (const verb of [['status'], ['doctor', '--start']]) expect((await run(...verb)).stdout).not.toContain('\\u{a}');
 });
 
 test('a config that the daemon does not run with is told of', async () => {

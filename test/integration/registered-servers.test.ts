@@ -183,6 +183,30 @@ test('without a pid, announce stands for the server until it is ended', async ()
   await untilGone(child.pid as number);
 });
 
+test('announce warns where nobody listens, and registers all the same', async () => {
+  const home = new Home();
+  const server = await httpServer();
+  const announce = (url: string) => home.run(['announce', 'web', '--url', url, '--pid', `${process.pid}`]);
+  expect(await announce(server.url)).toMatchObject({ code: 0, stderr: '' });
+  await server.end();
+  expect(await announce(server.url)).toMatchObject({
+    code: 0,
+    stdout: `web_${process.pid} is in ${home.registry} until process ${process.pid} ends\n`,
+    stderr: `mcp-bridge: Nothing can be reached at ${new URL(server.url).host} yet (ECONNREFUSED). It is registered all the same\n`,
+  });
+  expect(await home.listed()).toEqual(['web']);
+});
+
+test('announce takes no process for a server that has ended', async () => {
+  const home = new Home();
+  const child = spawn(process.execPath, ['-e', '']);
+  await once(child, 'exit');
+  const result = await home.run(['announce', 'web', '--url', 'http://localhost:3000', '--pid', `${child.pid}`]);
+  expect(result).toMatchObject({ code: 1, stdout: '' });
+  expect(result.stderr).toContain(`There is no process ${child.pid}. Start the server first`);
+  expect(await home.listed()).toEqual([]);
+});
+
 test.each([
   [['announce', 'web'], 2, 'Say where the server is'],
   [['announce'], 2, 'Name a server: mcp-bridge announce NAME --url URL'],

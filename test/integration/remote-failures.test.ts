@@ -213,7 +213,7 @@ test('a call that is not let in any more ends the connection, and the next one r
     message: 'Server s does not accept us (HTTP 401)',
     data: { code: 'SERVER_UNREACHABLE', hint: 'Check its headers, or their helper.' },
   });
-  await daemon.until(({ instances }) => instances[0]?.state === 'idle');
+  await daemon.until(({ instances }) => instances[0]?.state === 'failed');
   status = 200;
   expect((await client.request(2, 'tools/list')).result).toEqual({});
   expect(readFileSync(join(daemon.dir, 'runs'), 'utf8')).toBe('run\nrun\n');

@@ -66,7 +66,7 @@ describe('servers', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^SERVER +STATUS +TOOLS +DESCRIPTION\n/);
     expect(stdout).toMatch(/^everything +connected +\d+ +All there is$/m);
-    expect(stdout).toMatch(/^fixture +connected +18 of 19$/m);
+    expect(stdout).toMatch(/^fixture +connected +18 of 19 +Fixture\.$/m);
     expect((await run('status')).code).toBe(0);
     const { servers } = await json('servers');
     expect(servers).toContainEqual(expect.objectContaining({ name: 'fixture', toolCount: 19, enabledCount: 18 }));
@@ -88,7 +88,7 @@ describe('tools', () => {
   test('shows those of all servers', async () => {
     const { code, stdout } = await run('tools');
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^SERVER +TOOL +SUMMARY\n/);
+    expect(stdout).toMatch(/^SERVER +TOOL +NOTE +SUMMARY\n/);
     expect(stdout).toMatch(/^everything +get-sum +Returns the sum of two numbers$/m);
     expect(stdout).toMatch(/^fixture +echo$/m);
     const { servers } = await json('tools');
@@ -138,7 +138,10 @@ describe('search', () => {
   });
 
   test('says when nothing was found, and how it is used', async () => {
-    expect(await run('search', 'zzqqxx')).toMatchObject({ code: 0, stdout: 'No tool was found for: zzqqxx\n' });
+    expect(await run('search', 'zzqqxx')).toMatchObject({
+      code: 0,
+      stdout: 'No tool was found for: zzqqxx\nWhich there are: mcp-bridge tools\n',
+    });
     expect(await run('search', '--', '-x')).toMatchObject({ code: 0 });
     expect(await run('search')).toMatchObject({ code: 2 });
     expect(await run('search', 'a', '--limit', 'many')).toMatchObject({ code: 2 });
@@ -157,6 +160,28 @@ describe('describe', () => {
     expect(stdout).toMatch(/^maybe +integer or null +no +A number, if any$/m);
     expect(stdout).toMatch(/\nFor example:\n {2}mcp-bridge call odd typed text=text mode=fast\n$/);
     expect(await json('describe', 'odd', 'typed')).toMatchObject({ server: 'odd', tool: 'typed', tags: [] });
+  });
+
+  test('shows what stands in objects, in lists of them, and in one of several kinds, below them', async () => {
+    const { stdout } = await run('describe', 'odd', 'nested');
+    expect(stdout).toContain(
+      [
+        'NAME          TYPE             NEEDED  DEFAULT  DESCRIPTION',
+        'trip          object           yes              Where to go',
+        '  stops       array of object  yes',
+        '    name      string           no               What it is called',
+        '    at        object           no',
+        '      lat     number           yes',
+        '      unit    string           no               Of its angles. One of: deg, rad',
+        'labels        object           no',
+        '  (any name)  string           no               A label',
+        'by            null or object   no',
+        '  bus         integer          no',
+        '',
+      ].join('\n'),
+    );
+    const [, example = ''] = /For example:\n {2}mcp-bridge (.*)\n$/.exec(stdout) ?? [];
+    expect(example).toBe(`call odd nested 'trip:={"stops":[{}]}'`);
   });
 
   test('says in words what the server says of it, and what it answers', async () => {
@@ -226,8 +251,9 @@ describe('call', () => {
     ['no JSON', ['--args', '{']],
     ['a file that is not there', ['--args-file', 'nowhere.json']],
     ['a strange time', ['--timeout', 'soon']],
+    ['a time given twice', ['--timeout', '2s', '--timeout', '3s']],
+    ['no time at all', ['--timeout', '0s']],
     ['no directory to save in', ['--out', 'nowhere/x.png']],
-    ['a dash to save in', ['--out', '-']],
   ])('%s is wrong usage', async (_, args) => {
     expect(await run('call', 'odd', 'exact', ...args)).toMatchObject({ code: 2, stdout: '' });
   });
@@ -281,11 +307,41 @@ describe('call', () => {
     expect(readdirSync(join(home, 'p/dir'))).toEqual(['1.png']);
   });
 
-  test('what cannot be saved is a failure, and the text is not lost', async () => {
-    expect(await run('call', 'odd', 'paints', '--out', 'nothing')).toMatchObject({
+  test('text is saved as it came, where there is nothing else', async () => {
+    expect(await run('call', 'odd', 'paints', '--out', 'paint.txt')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `text, 15 bytes, is now ${home}/p/paint.txt\n`,
+    });
+    expect(readFileSync(join(home, 'p/paint.txt'), 'utf8')).toBe('a\u001b[31mb\tc\u202e\r\nd');
+    await run('call', 'odd', 'structured', '--out', 'texts/');
+    expect(readFileSync(join(home, 'p/texts/1.txt'), 'utf8')).toBe('{\n  "sum": 3\n}');
+    expect(await run('call', 'odd', 'fails', '--out', 'failed')).toMatchObject({ code: 1, stderr: /It went wrong/ });
+    expect(existsSync(join(home, 'p/failed'))).toBe(false);
+  });
+
+  test('a dash sends it to stdout, alone', async () => {
+    expect(await run('call', 'odd', 'paints', '--out', '-')).toEqual({
+      code: 0,
+      stdout: 'a\u001b[31mb\tc\u202e\r\nd',
+      stderr: '',
+    });
+    const { code, stdout, stderr } = await run('call', 'odd', 'picture', '--out=-');
+    expect([code, stdout.slice(1, 4), stderr]).toEqual([0, 'PNG', '']);
+    expect(await run('call', 'odd', 'pictures', '--out', '-')).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('a'),
-      stderr: expect.stringContaining('Nothing was saved'),
+      stdout: '',
+      stderr: expect.stringContaining('Nothing was written: there are several. --out FILE saves it.'),
+    });
+    const host = atTerminal();
+    await expect(call({ server: 'odd', tool: 'picture', out: '-' }, host)).rejects.toThrow('this is a terminal');
+    expect(await given('{"text":"x"}', 'call', 'fixture', 'echo', '-', '--out', '-')).toMatchObject({ stdout: 'x' });
+  });
+
+  test('what cannot be saved is a failure, and the text is not lost', async () => {
+    expect(await run('call', 'odd', 'careful', '--out', 'nothing')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Nothing was saved: the answer is empty'),
     });
     expect(existsSync(join(home, 'p/nothing'))).toBe(false);
     writeFiles(home, { 'p/taken': 'x' });
@@ -332,6 +388,18 @@ describe('a call that takes its time', () => {
     const clear = '\r\u001b[K';
     expect(host.complaints()).toBe(`${clear}steps: 1 of 2 (50 %) one\\u{1b}[31m${clear}steps: 2 of 2 (100 %)${clear}`);
     expect(await run('call', 'odd', 'steps')).toEqual({ code: 0, stdout: 'done\n', stderr: '' });
+  });
+
+  test('runs as a task where the tool wants that, with its progress, and is marked so', async () => {
+    const host = atTerminal();
+    expect(await call({ server: 'odd', tool: 'later' }, host)).toBe(0);
+    expect([host.said(), host.complaints()]).toEqual(['at last\n', '\r\u001b[Klater: 1 soon\r\u001b[K']);
+    expect((await run('call', 'odd', 'later', '--args', '{}')).stdout).toBe('at last\n');
+    expect((await run('describe', 'odd', 'later')).stdout).toContain('\nIt runs as a task: ');
+    expect((await run('tools', 'odd')).stdout).toMatch(/^odd +later +runs as a task +Answers later$/m);
+    const { tools: listed } = await json('tools', 'odd');
+    expect(listed).toContainEqual(expect.objectContaining({ name: 'later', taskSupport: 'required' }));
+    expect(await json('describe', 'odd', 'later')).toMatchObject({ taskSupport: 'required' });
   });
 
   test('what the server logs stays on the terminal', async () => {
@@ -395,6 +463,8 @@ async function cancelledCalls(): Promise<number> {
 }
 
 async function isInFlight(): Promise<boolean> {
-  const clients = JSON.parse((await run('clients', '--json')).stdout) as { clientId: string; inFlight: number }[];
-  return clients.some(({ clientId, inFlight }) => clientId === 'mcp-bridge-cli' && inFlight === 1);
+  const { instances } = JSON.parse((await run('status', '--json')).stdout) as {
+    instances: { server: string; inFlight: number }[];
+  };
+  return instances.some(({ server, inFlight }) => server === 'fixture' && inFlight === 1);
 }

@@ -437,6 +437,7 @@ export class TestServer {
 }
 
 export interface TestDefinition {
+  readonly description: string;
   readonly sharing: 'auto' | 'shared' | 'dedicated';
   readonly trustHints: boolean;
 }
@@ -521,7 +522,7 @@ export class CoreInMemory {
       agentView: (session, view) => new AgentView(session, view, { agents, clock }),
       control: options.control ?? (() => undefined),
       discoverView: (session, all) =>
-        new DiscoverView(session, all, { finder: new ToolFinder(), check: new ArgumentCheck() }),
+        new DiscoverView(session, all, { finder: new ToolFinder({ clock: this.clock }), check: new ArgumentCheck() }),
       version: '0.0.0-test',
       build: '0.0.0-test+1',
       daemonId: 'in-memory',

@@ -6,6 +6,7 @@ import type { Message } from './raw-client.ts';
 
 interface ParkedSession {
   readonly token: string;
+  readonly clientId: string;
   /** What was sent behind the handshake, as one stream. */
   sent: Buffer;
   received: number;
@@ -27,12 +28,18 @@ interface ScriptedConnection {
 export class ScriptedDaemon {
   /** How often each call was run, by what it has as its text. */
   readonly runs = new Map<string, number>();
+  /** What clients have answered. */
+  readonly answers: Message[] = [];
   readonly connections = new Set<ScriptedConnection>();
   /** Whether clients are given tokens. */
   canResume = true;
   isRunning = true;
+  maxMessageBytes = 1000;
+  /** Ids that nobody is given. */
+  readonly takenIds = new Set<string>();
   #sessions = new Map<string, ParkedSession>();
   #tokens = 0;
+  #named = 0;
 
   dial(): Duplex {
     if (!this.isRunning) throw new Error('nobody is there');
@@ -159,7 +166,8 @@ export class ScriptedDaemon {
         session.logLevel = String(message.params?.level);
         return this.#send(session, { jsonrpc: '2.0', id: message.id, result: {} });
       default:
-        if (message.id !== undefined && message.method !== undefined)
+        if (message.method === undefined) this.answers.push(message);
+        else if (message.id !== undefined)
           this.#send(session, { jsonrpc: '2.0', id: message.id, result: { listed: true } });
     }
   }
@@ -179,12 +187,16 @@ export class ScriptedDaemon {
       const resumed = { ...session, token: this.#token(), connection };
       this.#sessions.set(resumed.token, resumed);
       connection.session = resumed;
-      say({ result: welcome({ resumed: true, resumeToken: resumed.token, received: resumed.received }) });
+      const { token: resumeToken, received, clientId } = resumed;
+      say({
+        result: welcome({ resumed: true, resumeToken, received, clientId, maxMessageBytes: this.maxMessageBytes }),
+      });
       connection.outgoing = Buffer.concat([connection.outgoing, resumed.sent.subarray(wish.received)]);
       return;
     }
     const session: ParkedSession = {
       token: this.#token(),
+      clientId: this.#name(meta['mcp-bridge/clientId']),
       sent: Buffer.alloc(0),
       received: 0,
       isInitialized: false,
@@ -196,9 +208,9 @@ export class ScriptedDaemon {
     };
     connection.session = session;
     this.#sessions.set(session.token, session);
-    say({
-      result: welcome(this.canResume ? { resumed: false, resumeToken: session.token, maxMessageBytes: 1000 } : {}),
-    });
+    const { token, clientId } = session;
+    const resumption = { resumed: false, resumeToken: token, maxMessageBytes: this.maxMessageBytes };
+    say({ result: welcome({ clientId, ...(this.canResume ? resumption : {}) }) });
   }
 
   #call(session: ParkedSession, message: Message): void {
@@ -216,6 +228,11 @@ export class ScriptedDaemon {
     session.sent = Buffer.concat([session.sent, line]);
     const { connection } = session;
     if (connection !== undefined) connection.outgoing = Buffer.concat([connection.outgoing, line]);
+  }
+
+  #name(wanted: unknown): string {
+    const name = wanted === undefined ? `client-${++this.#named}` : String(wanted);
+    return this.takenIds.has(name) ? `${name}-2` : name;
   }
 
   #token(): string {

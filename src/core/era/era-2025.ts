@@ -130,6 +130,7 @@ const METHODS = new ByteTable<Method>([
   ['bridge/again', method('bridge-again')],
   ['bridge/leave', method('bridge-leave')],
   ['bridge/leaving', method('bridge-leaving')],
+  ['bridge/serverState', method('bridge-leaving')], // the bridge's own word too, and just as little anybody else's
   // A later one makes an earlier one worthless, so these may be dropped for a client that does not keep up.
   ['notifications/message', method('log')],
   ['notifications/resources/updated', method('updated', Field.uri)],

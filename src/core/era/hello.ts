@@ -2,7 +2,9 @@
 // that the server gave, touching only what must differ.
 
 import { invariant } from '../../util/invariant.ts';
-import { isRecord } from '../../util/json-value.ts';
+import { isRecord, membersOf } from '../../util/json-value.ts';
+import { CLIENT_ID_RULE, isClientId } from '../../wire/client-id.ts';
+import { isServerName, SERVER_NAME_RULE } from '../../wire/dial-in.ts';
 import { skipSpace } from '../../wire/json-grammar.ts';
 import { findMembers } from '../../wire/json-members.ts';
 import type { Outbox } from '../../wire/outbox.ts';
@@ -45,8 +47,6 @@ const OFFERABLE: readonly CallBackRole[] = ['roots', 'sampling', 'elicitation'];
 
 /** No longer than any file system takes. */
 const CWD = /^\/[^\0]{0,4095}$/;
-const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** Reads `params` of an `initialize`; a text says what is wrong with it. */
 export function readHello(params: unknown): Hello | string {
@@ -57,8 +57,7 @@ export function readHello(params: unknown): Hello | string {
   if (role !== 'client' && role !== 'server' && role !== 'control')
     return '_meta["mcp-bridge/role"] is one of "client", "server", "control"';
   const clientId = meta['mcp-bridge/clientId'];
-  if (clientId !== undefined && (typeof clientId !== 'string' || !CLIENT_ID.test(clientId)))
-    return '_meta["mcp-bridge/clientId"] is a string of 1 to 128 printable ASCII characters';
+  if (clientId !== undefined && !isClientId(clientId)) return `_meta["mcp-bridge/clientId"] is ${CLIENT_ID_RULE}`;
   const view = meta['mcp-bridge/view'];
   if (view !== undefined && typeof view !== 'string') return '_meta["mcp-bridge/view"] is a string';
   const cwd = meta['mcp-bridge/cwd'];
@@ -70,8 +69,8 @@ export function readHello(params: unknown): Hello | string {
   if (accepted === undefined)
     return '_meta["mcp-bridge/accepts"] is true, false, or a list of at most 64 methods, such as "review/*"';
   const serverName = meta['mcp-bridge/serverName'] ?? (role === 'server' ? info.name : undefined);
-  if (role === 'server' && (typeof serverName !== 'string' || !SERVER_NAME.test(serverName)))
-    return '_meta["mcp-bridge/serverName"], else clientInfo.name, is the server\'s name: 1 to 64 of A-Z a-z 0-9 . _ -';
+  if (role === 'server' && !isServerName(serverName))
+    return `_meta["mcp-bridge/serverName"], else clientInfo.name, is the server's name: ${SERVER_NAME_RULE}`;
   const asked = params.protocolVersion;
   return {
     name: textOr(info.name, 'unknown'),
@@ -171,6 +170,11 @@ export function capabilitiesOf(hello: Buffer): Readonly<Record<string, unknown>>
 export function instructionsOf(hello: Buffer): string {
   const { instructions } = readServerHello(hello);
   return typeof instructions === 'string' ? instructions : '';
+}
+
+/** What it says of its own name and purpose. */
+export function serverInfoOf(hello: Buffer): Readonly<Record<string, unknown>> {
+  return membersOf(readServerHello(hello).serverInfo);
 }
 
 function readServerHello(hello: Buffer): Record<string, unknown> {

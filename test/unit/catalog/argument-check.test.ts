@@ -10,7 +10,8 @@ const check = new ArgumentCheck();
 beforeAll(() => check.ready);
 
 function faultIn(inputSchema: unknown, args: unknown): string | undefined {
-  const tool = new KnownTool('t', '"t"', Buffer.from(JSON.stringify({ name: 't', inputSchema })));
+  const page = Buffer.from(JSON.stringify({ name: 't', inputSchema }));
+  const tool = new KnownTool('t', '"t"', page, { from: 0, to: page.length });
   const text = JSON.stringify(args);
   const b = Buffer.from(`  ${text}\n`);
   return check.faultIn(tool, b, { from: 2, to: b.length - 1 });

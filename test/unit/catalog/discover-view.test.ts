@@ -140,8 +140,13 @@ describe('a client that looks for tools', () => {
     expect(await told('execute_tool', { server: 'github', tool: 7, arguments: [], other: 1 })).toMatchObject({
       code: -32602,
       message: 'execute_tool: tool must be a string; arguments must be an object; "other" is not known',
+      data: { error: { code: 'TOOL_ARGUMENTS_INVALID', server: 'github' } },
     });
-    expect(await told('execute_tool', undefined)).toMatchObject({ code: -32602 });
+    for (const nothing of [undefined, {}])
+      expect(await told('execute_tool', nothing)).toMatchObject({
+        code: -32602,
+        message: 'execute_tool: server is missing; tool is missing',
+      });
     expect(await told('create_issue', {})).toMatchObject({ code: -32601, data: { code: 'TOOL_NOT_FOUND' } });
   });
 
@@ -261,6 +266,141 @@ describe('a tool that is run', () => {
       }),
       { numRuns: 50 },
     );
+  });
+});
+
+describe('a tool whose arguments are put in another way', () => {
+  const execute = (all: Setting, tool: string, more: object): Promise<Message> =>
+    asked(all, 'execute_tool', { server: tool === 'read_file' ? 'files' : 'github', tool, ...more });
+
+  test.each([
+    [{}, '{}'],
+    [{ arguments: null }, '{}'],
+    [{ arguments: '{ "path":"h\\u00e4",\n"n" : 1.0 }' }, '{ "path":"h\\u00e4", "n" : 1.0 }'],
+    [{ arguments: '{}' }, '{}'],
+  ])('is run: %j', async (more, inner) => {
+    const all = await setting();
+    // The first is looked up, the second is not, and neither is a common one after it.
+    for (let n = 0; n < 2; n++) {
+      await execute(all, 'read_file', more);
+      expect(linesOf(all.files).at(-1)).toContain(`"params":{"name":"read_file","arguments":${inner}}}`);
+    }
+    await execute(all, 'read_file', { arguments: { plain: 1 } });
+    expect(linesOf(all.files).at(-1)).toContain('"params":{"name":"read_file","arguments":{"plain":1}}}');
+  });
+
+  test('stands under its schema all the same', async () => {
+    const all = await setting();
+    for (const more of [{}, { arguments: null }, { arguments: '{"count":1}' }]) {
+      const { error } = await execute(all, 'create_issue', more);
+      expect(error).toMatchObject({ code: -32602, data: { code: 'TOOL_ARGUMENTS_INVALID', success: false } });
+      expect(error?.message).toContain('arguments.title is missing');
+    }
+    expect(callsOf(all.github)).toEqual([]);
+  });
+
+  test.each(['x', '[1]', '{"a":1', '"{}"', '{} {}', '\ud800', ''])('is told that %j is no object', async (text) => {
+    const all = await setting();
+    expect((await execute(all, 'read_file', { arguments: text })).error).toMatchObject({
+      code: -32602,
+      message: 'execute_tool: arguments must be an object, and the text is no JSON of one',
+      data: { error: { server: 'files', tool: 'read_file' } },
+    });
+    expect(callsOf(all.files)).toEqual([]);
+  });
+
+  test('may nest no deeper in a text than elsewhere', async () => {
+    const all = await setting();
+    const { error } = await execute(all, 'read_file', { arguments: `{"a":${'['.repeat(500)}${']'.repeat(500)}}` });
+    expect(error).toMatchObject({ code: -32602, message: 'execute_tool: arguments nest deeper than a message may' });
+  });
+});
+
+describe('a tool that can be called only as a task', () => {
+  async function withTasks(): Promise<Setting> {
+    const all = await setting();
+    all.files.has({
+      tools: [
+        { ...READ, name: 'index_disk', execution: { taskSupport: 'required' } },
+        { ...READ, execution: { taskSupport: 'optional' } },
+      ],
+    });
+    return all;
+  }
+
+  test('is marked wherever it is found', async () => {
+    const all = await withTasks();
+    const [found] = read(await asked(all, 'search_tools', { query: 'index disk' })).results as object[];
+    expect(found).toMatchObject({ tool: 'index_disk', taskSupport: 'required' });
+    const listed = read(await asked(all, 'list_tools', { server: 'files' })).tools as object[];
+    expect(listed.map((tool) => 'taskSupport' in tool)).toEqual([true, false]);
+    expect(read(await asked(all, 'get_tool_details', { server: 'files', tool: 'index_disk' }))).toMatchObject({
+      taskSupport: 'required',
+    });
+  });
+
+  test('is run for a client that makes it one, and for no other', async () => {
+    const all = await withTasks();
+    for (let n = 0; n < 2; n++) {
+      const wanted = { server: 'files', tool: 'index_disk', arguments: {} };
+      expect((await asked(all, 'execute_tool', wanted)).error).toMatchObject({
+        code: -32601,
+        message: expect.stringContaining('files:index_disk can be called only as a task.'),
+        data: { code: 'TOOL_NEEDS_TASK', success: false, error: { server: 'files', tool: 'index_disk' } },
+      });
+      expect(callsOf(all.files)).toHaveLength(n);
+      const params = { name: 'execute_tool', arguments: wanted, task: { ttl: 1 } };
+      all.client.say({ jsonrpc: '2.0', id: `task-${n}`, method: 'tools/call', params });
+      for (let i = 0; i < 5; i++) await all.core.settle();
+      expect(callsOf(all.files).at(-1)?.params).toEqual({ name: 'index_disk', arguments: {}, task: { ttl: 1 } });
+    }
+  });
+});
+
+describe('what is said of servers', () => {
+  const described = async (hello: object, description = ''): Promise<unknown> => {
+    const core = new CoreInMemory({ servers: ['files'], definition: { description } });
+    const files = core.server('files');
+    files.has({ tools: [READ] });
+    files.hello = JSON.stringify({ ...(JSON.parse(files.hello) as object), ...hello });
+    const client = await core.ready(DISCOVER);
+    const { servers } = read(await asked({ core, client, github: files, files }, 'list_mcp_servers', {}));
+    return (servers as { description: string }[])[0]?.description;
+  };
+  const info = (more: object): object => ({ serverInfo: { name: 'files', version: '1', ...more } });
+
+  test.each<[string, object, string]>([
+    ['its own description', info({ description: 'Files. And more.', title: 'Files!' }), 'Files.'],
+    ['its title', { ...info({ title: 'All of the disk' }), instructions: 'Read first.' }, 'All of the disk'],
+    ['its instructions', { ...info({}), instructions: '\n# **Disk** server\n\nIt reads.' }, 'Disk server'],
+    [
+      'their first sentence',
+      { ...info({ title: 'files' }), instructions: 'Reads v1.2 files. Writes.' },
+      'Reads v1.2 files.',
+    ],
+    ['no more of it than a line', { instructions: 'x'.repeat(1e6) }, `${'x'.repeat(119)}…`],
+    ['nothing, if that is no text', { ...info({ title: 7 }), instructions: [] }, ''],
+  ])('where nobody has described one: %s', async (_, hello, words) => {
+    expect(await described(hello)).toBe(words);
+  });
+
+  test('is what somebody has written, before all else', async () => {
+    expect(await described(info({ description: 'Files' }), 'My files')).toBe('My files');
+  });
+
+  test('begins with their names, of which there are at most twenty', async () => {
+    const names = Array.from({ length: 23 }, (_, i) => `server-${i}`);
+    const instructionsWith = async (servers: readonly string[]): Promise<string> => {
+      const core = new CoreInMemory({ servers });
+      const client = core.connect();
+      client.initialize(1, DISCOVER);
+      await core.settle();
+      return String(client.answersTo(1)[0]?.result?.instructions);
+    };
+    expect(await instructionsWith(['a', `\u001b${'x'.repeat(100)}`])).toMatch(/ Servers: a, \\u\{1b\}x{46}…\.$/);
+    const many = await instructionsWith(names);
+    expect(many).toMatch(/ server-19 and 3 more, see list_mcp_servers\.$/);
+    expect(many).not.toContain('server-20');
   });
 });
 

@@ -14,3 +14,9 @@ test('a search for no tools at all is a mistake', () => {
     expect(argumentFaults('search_tools', { query: 'x', limit })).toEqual(['limit is a whole number from 1 up']);
   expect(argumentFaults('search_tools', { query: 'x', limit: 1 })).toEqual([]);
 });
+
+test('those that only look say so; of execute_tool nothing is said, which is that it may do anything', () => {
+  const { tools } = JSON.parse(META_TOOL_LIST) as { tools: { name: string; annotations?: object }[] };
+  for (const { name, annotations } of tools)
+    expect([name, annotations]).toEqual([name, name === 'execute_tool' ? undefined : { readOnlyHint: true }]);
+});

@@ -37,7 +37,7 @@ function storeIn(dir: string | undefined): Store {
   const [clock, told, log] = [new FakeClock(), [] as (readonly string[])[], [] as string[]];
   const logger = jsonLogger('debug', (line) => log.push(line));
   const changed = (_: SeenTools, names: readonly string[]): void => void told.push(names);
-  return { store: new SeenToolsStore({ dir, clock, logger, changed }), clock, told, log };
+  return { store: new SeenToolsStore({ dir, clock, date: () => clock.now(), logger, changed }), clock, told, log };
 }
 
 const list = (...tools: object[]): ListPage[] => [

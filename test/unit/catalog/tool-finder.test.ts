@@ -4,6 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { toolsIn } from '../../../src/catalog/known-tools.ts';
 import { type SearchedServer, ToolFinder } from '../../../src/catalog/tool-finder.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 function searched(names: readonly string[]): SearchedServer {
   const tools = names.map((name) => ({ name, description: 'Does it', inputSchema: { properties: { path: {} } } }));
@@ -13,7 +14,7 @@ function searched(names: readonly string[]): SearchedServer {
 }
 
 test('the definitions of a long list are decoded a few in each turn', async () => {
-  const finder = new ToolFinder();
+  const finder = new ToolFinder({ clock: new FakeClock() });
   await finder.find('warm', { servers: [searched(['warm'])], limit: 1 });
   const servers = [searched(Array.from({ length: 2000 }, (_, i) => `tool_${i}`))];
   const decode = vi.spyOn(JSON, 'parse');
@@ -30,4 +31,27 @@ test('the definitions of a long list are decoded a few in each turn', async () =
   expect(first?.tool.name).toBe('tool_1234');
   expect(most).toBeGreaterThan(0);
   expect(most).toBeLessThan(200);
+});
+
+test('an index that nobody has used for ten minutes is let go, and made anew when somebody searches', async () => {
+  const clock = new FakeClock();
+  const finder = new ToolFinder({ clock });
+  const servers = [searched(['read_file', 'write_file', 'read_page'])];
+  const decode = vi.spyOn(JSON, 'parse');
+  /** How many definitions a search has to read, beside what it finds. */
+  const readFor = async (): Promise<number> => {
+    decode.mockClear();
+    const found = await finder.find('read a file', { servers, limit: 1 });
+    expect(found.map(({ tool }) => tool.name)).toEqual(['read_file']);
+    return decode.mock.calls.length;
+  };
+  expect(await readFor()).toBeGreaterThanOrEqual(3);
+  for (let n = 0; n < 3; n++) {
+    clock.advance(9 * 60_000);
+    expect(await readFor()).toBe(0);
+  }
+  clock.advance(10 * 60_000);
+  expect(clock.pending).toBe(0);
+  expect(await readFor()).toBeGreaterThanOrEqual(3);
+  decode.mockRestore();
 });

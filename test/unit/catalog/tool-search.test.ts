@@ -58,6 +58,35 @@ describe('a question finds', () => {
     expect(found(await searchOver(ISSUES), question)[0]).toBe(tool);
   });
 
+  test.each(['add numbers', 'add two numbers', 'add 2 numbers together', 'add up some numbers', 'the sum of numbers'])(
+    'what adds them: %s',
+    async (question) => {
+      const more = [
+        { name: 'get-sum', description: 'Returns the sum of two numbers', parameters: ['a', 'b'] },
+        { name: 'add_comment', description: 'Add a comment with a number' },
+        { name: 'list_numbers', description: 'List the phone numbers' },
+      ];
+      expect(found(await searchOver({ ...ISSUES, more }), question)[0]).toBe('more:get-sum');
+    },
+  );
+
+  test.each([
+    'Deprecated. Use read_text instead.',
+    'Read a file. DEPRECATED: use read_text',
+    '[deprecated] Read a file',
+    'Read a file. This tool has been deprecated since 2.0.',
+  ])('what is not deprecated before what says that it is: %s', async (description) => {
+    const files = [
+      { name: 'read_file', description },
+      { name: 'read_text', description: 'Read a file as text' },
+      { name: 'list_deprecated', description: 'Tell which packages are deprecated' },
+    ];
+    const search = await searchOver({ files });
+    expect(found(search, 'read a file')[0]).toBe('files:read_text');
+    expect(found(search, 'read_file')[0]).toBe('files:read_file');
+    expect(found(search, 'list deprecated packages')[0]).toBe('files:list_deprecated');
+  });
+
   test('what is written without spaces', async () => {
     const search = await searchOver({
       docs: [{ name: 'a', description: 'プロジェクトの課題を検索します' }, { name: 'b' }],

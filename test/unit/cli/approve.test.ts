@@ -169,6 +169,26 @@ test('what needs no approval is told so, and what nobody defines is a failure wi
   });
 });
 
+test('of one that another stands for it is said which, and what of that one', async () => {
+  const same = { command: 'run', args: ['a'] };
+  writeFiles(home, { '.cursor/mcp.json': { mcpServers: { own: same, copy: same } } });
+  expect(await said(approve, { names: ['copy'] })).toBe(
+    'cursor:copy in ~/.cursor/mcp.json is the same as cursor:own in ~/.cursor/mcp.json, which stands for it ' +
+      'and needs no approval here.\n',
+  );
+  writeFiles(home, { 'p/.cursor/mcp.json': { mcpServers: { one: same, two: same } }, '.cursor/mcp.json': {} });
+  await said(approve, { names: ['one', 'two'], yes: true });
+  writeFiles(home, { '.cursor/mcp.json': { mcpServers: { mine: same } } });
+  expect(await said(approve, { names: ['mine'] })).toBe(
+    'cursor:mine in ~/.cursor/mcp.json is the same as cursor:one in ~/p/.cursor/mcp.json, which stands for it ' +
+      'and is approved already.\n',
+  );
+  expect(await said(reject, { names: ['mine'] })).toMatch(
+    /which stands for it\. Decide about that one: mcp-bridge reject cursor:one\n$/,
+  );
+  expect(await said(approve, { names: ['two'] })).toMatch(/^cursor:two in .* is approved already\.\n$/);
+});
+
 test("what Claude Code's own user has decided is not asked again", async () => {
   writeFiles(home, {
     'p/.cursor/mcp.json': {},

@@ -45,11 +45,25 @@ describe('the difference of two definitions', () => {
     };
     expect(definitionDifference(before, now)).toEqual([
       ...['inputSchema.properties.path.maxLength:', '  - 5', '  + 6'],
-      ...['inputSchema.properties.old:', '  - {"type":"null"}'],
-      ...['inputSchema.properties["a key"]:', '  + {"description":"Your password"}'],
-      ...['inputSchema.required[1]:', '  + a key'],
+      ...['inputSchema.properties.old: gone', '  - {"type":"null"}'],
+      ...['inputSchema.properties["a key"]: new', '  + {"description":"Your password"}'],
+      ...['inputSchema.required:', '  + "a key"'],
       ...['annotations.readOnlyHint:', '  - true', '  + false'],
     ]);
+  });
+
+  test('shows of a list what has come and gone, wherever in it, and what has no room in a line in several', () => {
+    const limits = { type: 'object', properties: { most: { type: 'integer', minimum: 1, maximum: 1000 } } };
+    const before = { p: { mode: { enum: ['slow', 'fast'] }, limits } };
+    const now = { p: { mode: { enum: ['none', 'slow', null] } } };
+    expect(definitionDifference(before, now)).toEqual([
+      ...['p.mode.enum:', '  + "none"', '  - "fast"', '  + null'],
+      ...['p.limits: gone', '  - {', '  -   "type": "object",', '  -   "properties": {', '  -     "most": {'],
+      ...['  -       "type": "integer",', '  -       "minimum": 1,', '  -       "maximum": 1000'],
+      ...['  -     }', '  -   }', '  - }'],
+    ]);
+    const [all, others] = [{ enum: ['a', 'b', 'c'] }, { enum: ['c', 'a', 'b'] }];
+    expect(definitionDifference(all, others)).not.toEqual([]); // another order is another definition
   });
 
   test('shows what is another kind of thing as it is', () => {

@@ -12,6 +12,7 @@ const RUNS = {
   inFlight: 0,
   leftOut: false,
   lastError: null,
+  errorCode: null,
 };
 const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0 };
 
@@ -70,7 +71,7 @@ test('the status says how many clients are away', () => {
 });
 
 describe('a server that fails', () => {
-  test.each(['idle', 'waiting', 'broken'])('has failed, also while it is %s', (state) => {
+  test.each(['failed', 'idle', 'waiting', 'broken'])('has failed, also while it is %s', (state) => {
     const [, , , , row, note, ...rest] = shown({
       instances: [{ ...DOES_NOT, server: 'a', state, leftOut: true, lastError: 'Server a exited with code 1: no key' }],
     });

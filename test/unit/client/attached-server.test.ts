@@ -29,7 +29,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true });
 });
 
-const HELLO = { name: 'ide', program: 'p', version: '1' };
+const HELLO = { name: 'ide', program: 'p', version: '1', renaming: 'Choose another name.' };
 
 /** A connection that the bridge has taken, and its end of it. */
 async function connected(): Promise<{ link: DialledLink; bridge: RawClient }> {
@@ -121,6 +121,23 @@ describe('a server that is attached', () => {
     expect(await next.bridge.next()).toEqual({ jsonrpc: '2.0', id: 1, result: { late: false } });
   });
 
+  test('hears nothing of what the bridge says to whoever attached it', async () => {
+    const { attached, server } = aServer();
+    const { link, bridge } = await connected();
+    const states: string[] = [];
+    link.stateChanged = (state) => states.push(state);
+    const served = attached.serve(link);
+    const notice = (method: string, params: object): object => ({ jsonrpc: '2.0', method, params });
+    bridge.send(notice('bridge/serverState', { state: 'rejected' }));
+    bridge.send(notice('bridge/serverState', { state: 'of a later bridge' }));
+    bridge.send(notice('bridge/leaving', { reason: 'restart' }));
+    bridge.send(notice('notifications/other', {}));
+    expect(await server.next()).toMatchObject({ method: 'notifications/other' });
+    expect([states, link.state, link.farewell]).toEqual([['rejected'], 'rejected', 'restart']);
+    bridge.destroy();
+    await served;
+  });
+
   test('that asks while there is no bridge gets an error at once', async () => {
     const { server } = aServer();
     server.send(request(5, 'roots/list'));
@@ -133,7 +150,8 @@ test('a bridge that refuses says why', async () => {
   const [socket] = (await once(listener, 'connection')) as [Socket];
   const error = { code: -32603, message: 'taken', data: { code: 'SERVER_EXISTS', hint: 'another' } };
   socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`);
-  await expect(opening).rejects.toMatchObject({ code: 'SERVER_EXISTS', message: 'taken', hint: 'another' });
+  const hint = 'Choose another name. Those that there are: mcp-bridge servers';
+  await expect(opening).rejects.toMatchObject({ code: 'SERVER_EXISTS', message: 'taken', hint });
 });
 
 test('a bridge that hangs up before it has answered is no bridge', async () => {

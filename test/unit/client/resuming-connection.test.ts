@@ -3,13 +3,21 @@
 import fc from 'fast-check';
 import 'p-retry'; // loaded with the first failure: not in the middle of a test
 import { describe, expect, test } from 'vitest';
-import { type ConnectionEvent, ResumingConnection } from '../../../src/client/resuming-connection.ts';
+import { ResumingConnection } from '../../../src/client/resuming-connection.ts';
+import type { ConnectionEvent } from '../../../src/client/served-client.ts';
 import type { BridgeError } from '../../../src/util/bridge-error.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import type { Message } from '../../support/raw-client.ts';
 import { ScriptedDaemon } from '../../support/scripted-daemon.ts';
 
 const ALL = Number.POSITIVE_INFINITY;
+
+interface WorldOptions {
+  readonly random?: () => number;
+  readonly maxAttempts?: number;
+  readonly isEnabled?: boolean;
+  readonly meta?: object;
+}
 
 class World {
   readonly clock = new FakeClock();
@@ -21,7 +29,7 @@ class World {
   closed: { error: BridgeError | undefined } | undefined;
   readonly connection: ResumingConnection;
 
-  constructor({ random = () => 0.5, maxAttempts = 10_000 }: { random?: () => number; maxAttempts?: number } = {}) {
+  constructor({ random = () => 0.5, maxAttempts = 10_000, isEnabled = true, meta = {} }: WorldOptions = {}) {
     this.connection = new ResumingConnection({
       client: {
         frame: (b, start, end) => void this.heard.push(JSON.parse(b.toString('utf8', start, end)) as Message),
@@ -38,8 +46,8 @@ class World {
         return new Promise((resolve) => resolve(this.daemon.dial()));
       },
       path: () => '/the/socket',
-      reconnect: { isEnabled: true, maxAttempts, initialDelayMs: 100, maxDelayMs: 5000 },
-      meta: { 'mcp-bridge/cwd': '/' },
+      reconnect: { isEnabled, maxAttempts, initialDelayMs: 100, maxDelayMs: 5000 },
+      meta: { 'mcp-bridge/cwd': '/', ...meta },
       clock: this.clock,
       sleep: (ms, signal) =>
         new Promise((resolve, reject) => {
@@ -109,7 +117,7 @@ const call = (id: unknown, name = 'unsafe') => ({
   params: { name, arguments: { text: String(id) } },
 });
 
-async function ready(options?: ConstructorParameters<typeof World>[0]): Promise<World> {
+async function ready(options?: WorldOptions): Promise<World> {
   const world = new World(options);
   await world.introduce();
   return world;
@@ -155,10 +163,56 @@ describe('a connection that drops', () => {
     expect(world.events).toEqual([]);
   });
 
+  test('a notification or an answer that the daemon does not take is refused too, and its server hears of it', async () => {
+    const world = await ready();
+    world.daemon.ask(7);
+    await world.exchange();
+    world.say({ method: 'notifications/x', padding: 'x'.repeat(1000) });
+    expect(world.answersTo(null)).toEqual([
+      expect.objectContaining({ error: expect.objectContaining({ code: -32600 }) }),
+    ]);
+    const before = world.daemon.sessions[0]?.received ?? 0;
+    world.say({ id: 7, result: { padding: 'x'.repeat(1000) } });
+    await world.exchange();
+    expect(world.daemon.answers).toMatchObject([{ id: 7, error: { data: { code: 'MESSAGE_TOO_LARGE' } } }]);
+    expect(world.daemon.sessions[0]?.received).toBeLessThan(before + 1000);
+    expect(world.events).toEqual([]);
+  });
+
+  test('what waits for a daemon that takes less than the last one gets its one error from here', async () => {
+    const world = await ready();
+    const padding = 'x'.repeat(600);
+    world.say({ ...call('begun'), padding });
+    world.say({ id: 'listed', method: 'tools/list', padding });
+    await world.settle();
+    world.daemon.take(ALL);
+    world.daemon.kill();
+    await world.settle();
+    world.say({ ...call('waits'), padding });
+    world.say({ method: 'notifications/x', padding });
+    world.say(call('short'));
+    world.daemon.maxMessageBytes = 500;
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    const codes = ['begun', 'listed', 'waits', null].map((id) =>
+      world.answersTo(id).map(({ error }) => error?.data?.code),
+    );
+    const tooLarge = ['MESSAGE_TOO_LARGE'];
+    expect(codes).toEqual([['OUTCOME_UNKNOWN'], tooLarge, tooLarge, tooLarge]);
+    expect(world.answersTo('short')).toMatchObject([{ result: { said: 'short' } }]);
+    expect([...world.daemon.runs]).toEqual([
+      ['begun', 1],
+      ['short', 1],
+    ]);
+  });
+
   test('the client learns nothing of tokens', async () => {
     const world = await ready();
     expect(JSON.stringify(world.heard)).not.toContain('token');
-    expect(world.answersTo('hello')[0]?.result?._meta).toEqual({});
+    expect(world.answersTo('hello')[0]?.result?._meta).toEqual({ 'mcp-bridge/clientId': 'client-1' });
   });
 
   test('what is said meanwhile waits, and more than that is not wanted', async () => {
@@ -253,6 +307,43 @@ describe('a daemon that is gone', () => {
     expect(world.daemon.sessions[0]?.announced).toEqual(new Set());
   });
 
+  test('the next one is asked for the id that others know the client by', async () => {
+    const world = await ready();
+    const another = async (): Promise<string> => {
+      world.daemon.kill();
+      await world.settle();
+      world.daemon.isRunning = true;
+      await world.untilBack();
+      return world.connection.clientId;
+    };
+    expect(world.connection.clientId).toBe('client-1');
+    expect(await another()).toBe('client-1');
+    world.daemon.takenIds.add('client-1');
+    expect(await another()).toBe('client-1-2');
+    // It is that which others know it by now.
+    world.daemon.takenIds.clear();
+    expect(await another()).toBe('client-1-2');
+    world.daemon.drop();
+    await world.settle();
+    await world.untilBack();
+    expect(world.events.at(-1)).toEqual({ kind: 'resumed', session: 'kept' });
+    expect(world.connection.clientId).toBe('client-1-2');
+  });
+
+  test('an id that has become too long for a daemon to take is not asked for', async () => {
+    const chosen = 'x'.repeat(127);
+    const world = new World({ meta: { 'mcp-bridge/clientId': chosen } });
+    world.daemon.takenIds.add(chosen);
+    await world.introduce();
+    expect(world.connection.clientId).toBe(`${chosen}-2`);
+    world.daemon.takenIds.clear();
+    world.daemon.kill();
+    await world.settle();
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    expect(world.connection.clientId).toBe(chosen);
+  });
+
   test('its questions are taken back, and one of the next daemon with the same id is another', async () => {
     const world = await ready();
     world.daemon.ask(7);
@@ -340,6 +431,68 @@ describe('when nobody can be reached', () => {
     }
     expect(world.attemptsMs.length).toBeLessThanOrEqual(12);
     world.connection.close();
+  });
+
+  test('daemons that go in order, one after the other, are come back to at once: nothing is counted', async () => {
+    const world = await ready();
+    for (let round = 1; round <= 30; round++) {
+      world.daemon.leave('restart');
+      world.daemon.isRunning = true;
+      await world.exchange(2);
+      expect(world.events.at(-1)).toEqual({ kind: 'resumed', session: 'new' });
+      expect(world.attemptsMs).toHaveLength(round);
+    }
+    expect(world.clock.now()).toBe(0);
+    world.say(call('a'));
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    expect(world.answersTo('a')).toMatchObject([{ result: { said: 'a' } }]);
+    world.connection.close();
+  });
+
+  test('what crashes behind one that went in order is come back to at the usual pace', async () => {
+    const world = await ready();
+    world.daemon.leave('restart');
+    world.daemon.isRunning = true;
+    await world.exchange(2);
+    for (let round = 0; round < 15; round++) {
+      world.daemon.drop();
+      await world.exchange(2);
+    }
+    // Ten in ten seconds, that behind the restart among them.
+    expect(world.attemptsMs).toHaveLength(10);
+    world.clock.advance(9_999);
+    await world.exchange(2);
+    expect(world.attemptsMs).toHaveLength(10);
+    world.clock.advance(1);
+    await world.exchange(2);
+    expect(world.attemptsMs).toHaveLength(11);
+    world.connection.close();
+  });
+
+  test('one that is not to come back says what became of the connection, and not that nobody is there', async () => {
+    const world = await ready({ isEnabled: false });
+    world.say(call(1));
+    world.say({ id: 2, method: 'tools/list' });
+    await world.settle();
+    world.daemon.drop();
+    await world.settle();
+    expect(world.attemptsMs).toEqual([]);
+    const message =
+      'The connection to the bridge at /the/socket was lost (the connection was closed), and reconnect.enabled is false';
+    expect(world.closed?.error).toMatchObject({ code: 'CONNECTION_LOST', message });
+    expect(world.answersTo(1)).toMatchObject([
+      { error: { message: `${message}; whether this was done is not known`, data: { code: 'OUTCOME_UNKNOWN' } } },
+    ]);
+    expect(world.answersTo(2)).toMatchObject([{ error: { message, data: { code: 'CONNECTION_LOST' } } }]);
+  });
+
+  test('one that is not to come back says that the daemon went in order', async () => {
+    const world = await ready({ isEnabled: false });
+    world.daemon.leave('stop');
+    await world.settle();
+    expect(world.closed?.error?.message).toContain('was lost (stop), and');
   });
 });
 

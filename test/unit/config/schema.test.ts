@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
-import { EMPTY_CONFIG, type Validated, validate } from '../../../src/config/schema.ts';
+import { EMPTY_CONFIG } from '../../../src/config/config.ts';
+import { type Validated, validate } from '../../../src/config/schema.ts';
 import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 
 const read = (file: unknown): Pick<Validated, 'config' | 'faults' | 'inDoubt'> => {

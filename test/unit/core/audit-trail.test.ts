@@ -21,6 +21,7 @@ interface Recorded {
   readonly durationMs: number;
   readonly answerBytes: number;
   readonly requestBytes: number;
+  readonly about?: object;
 }
 
 class Records implements AuditTrail {
@@ -35,7 +36,7 @@ class Records implements AuditTrail {
     return b.toString('utf8', from, to);
   }
   record(call: CallRecord): void {
-    const { session, server, toolText, argumentsText, outcome, code, answerBytes, requestBytes, askedMs } = call;
+    const { session, server, toolText, argumentsText, outcome, code, answerBytes, requestBytes, askedMs, about } = call;
     this.all.push({
       client: session.clientId,
       view: session.view?.name,
@@ -47,6 +48,7 @@ class Records implements AuditTrail {
       durationMs: this.now() - askedMs,
       answerBytes,
       requestBytes,
+      ...(about !== undefined && { about }),
     });
   }
 }
@@ -308,6 +310,46 @@ describe('a call that is refused', () => {
       'discover',
       call(1, { name: 'execute_tool', arguments: { server: 'memory', tool: 'tool', arguments: { payload: 1 } } }),
       { server: 'memory', tool: '"tool"', args: '{"payload":1}', code: 'TOOL_ARGUMENTS_INVALID' },
+    ],
+    [
+      'discover',
+      call(1, { name: 'execute_tool', arguments: { server: 'memory', tool: 'off' } }),
+      { server: 'memory', tool: '"off"', args: '{}', code: 'TOOL_DISABLED' },
+    ],
+    [
+      'discover',
+      call(1, { name: 'execute_tool', arguments: { server: 'memory', tool: 'off', arguments: '{\n"a":1}' } }),
+      { server: 'memory', tool: '"off"', args: '{ "a":1}', code: 'TOOL_DISABLED' },
+    ],
+    [
+      'discover',
+      call(1, { name: 'execute_tool', arguments: { server: 'memory', tool: 'off', arguments: 7 } }),
+      { server: 'memory', tool: '"off"', code: 'TOOL_ARGUMENTS_INVALID' },
+    ],
+    [
+      'discover',
+      call(1, { name: 'execute_tool', arguments: { server: 'memory', arguments: {} } }),
+      { server: 'memory', tool: '"execute_tool"', code: 'TOOL_ARGUMENTS_INVALID' },
+    ],
+    [
+      'discover',
+      call(1, { name: 'get_tool_details', arguments: { server: 'memory', tool: 'off' } }),
+      { tool: '"get_tool_details"', about: { server: 'memory', tool: 'off' }, code: 'TOOL_DISABLED' },
+    ],
+    [
+      'discover',
+      call(1, { name: 'get_tool_details', arguments: { server: 'memory' } }),
+      { tool: '"get_tool_details"', about: { server: 'memory', tool: '' }, code: 'TOOL_ARGUMENTS_INVALID' },
+    ],
+    [
+      'discover',
+      call(1, { name: 'list_tools', arguments: { server: 'else' } }),
+      { tool: '"list_tools"', about: { server: 'else', tool: '' }, code: 'SERVER_NOT_FOUND' },
+    ],
+    [
+      'discover',
+      call(1, { name: 'search_tools', arguments: { query: 'x', server: 'else' } }),
+      { tool: '"search_tools"', about: { server: 'else', tool: '' }, code: 'SERVER_NOT_FOUND' },
     ],
     ['server:memory', call({}, { name: 'tool' }), { tool: '"tool"', code: '-32600' }],
     [

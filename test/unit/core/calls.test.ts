@@ -324,6 +324,7 @@ describe('a request of the server', () => {
       ['"é"', 'roots/list'],
       ['1.0', 'sampling/createMessage'],
       ['8', 'x/y'],
+      ['9', 'initialize'],
     ])
       core.server().say(`{"jsonrpc":"2.0","id":${id},"method":"${method}"}`);
     await core.settle();
@@ -335,6 +336,7 @@ describe('a request of the server', () => {
       ['"é"', -32601],
       ['1.0', -32603],
       ['8', -32601],
+      ['9', -32600],
     ]);
     expect(client.received).toEqual([]);
   });

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
-import { DEFAULT_DAEMON } from '../../../src/config/schema.ts';
+import { DEFAULT_DAEMON } from '../../../src/config/config.ts';
 import { DEFAULT_AGENTS } from '../../../src/core/agents/agent-settings.ts';
 import type { Counters } from '../../../src/core/counters.ts';
 import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';

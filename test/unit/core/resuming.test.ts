@@ -266,7 +266,7 @@ describe('a token', () => {
     const [client, other] = [await ready(core), await core.ready()];
     other.initialize(1, { _meta: { 'mcp-bridge/resume': { token: client.token, received: 0 } } });
     await core.settle();
-    expect(other.answersTo(1)[0]?.error?.message).toBe('This connection is initialized already');
+    expect(other.answersTo(1)[0]?.error?.message).toBe('This connection is initialized already, as that of a client');
   });
 });
 
@@ -312,7 +312,7 @@ describe('the end of a connection', () => {
 });
 
 describe('what is between the bridge and its clients', () => {
-  const NOTICES = ['bridge/received', 'bridge/again', 'bridge/leave', 'bridge/leaving'];
+  const NOTICES = ['bridge/received', 'bridge/again', 'bridge/leave', 'bridge/leaving', 'bridge/serverState'];
 
   test('is passed on in neither direction', async () => {
     const core = new CoreInMemory();

@@ -80,6 +80,30 @@ describe('a name', () => {
     expect(dialIns.admit('notes')).toBe('offered');
   });
 
+  test('is told what is decided about it while it is there, once for each change, and why the daemon goes', async () => {
+    const { dialIns, decisions, link, settle } = deskWith({});
+    const end = link();
+    dialIns.take('notes', end, PROGRAM);
+    const decide = async (decision: 'approved' | 'rejected'): Promise<void> => {
+      await decisions.decide(['notes'], decision);
+      dialIns.refresh();
+      dialIns.refresh();
+    };
+    await decide('approved');
+    await decide('approved');
+    await decide('rejected');
+    dialIns.tellLeaving('restart');
+    const late = link();
+    dialIns.take('late', late, PROGRAM);
+    await settle();
+    expect(late.lines).toEqual([expect.stringContaining('"reason":"restart"')]);
+    expect(end.lines.map((line) => JSON.parse(line) as object)).toEqual([
+      { jsonrpc: '2.0', method: 'bridge/serverState', params: { state: 'offered' } },
+      { jsonrpc: '2.0', method: 'bridge/serverState', params: { state: 'rejected' } },
+      { jsonrpc: '2.0', method: 'bridge/leaving', params: { reason: 'restart' } },
+    ]);
+  });
+
   test.each([
     [{ deniedMcpServers: [{ serverName: 'ide' }] }, 'blocked'],
     [{ allowedMcpServers: [] }, 'blocked'],
@@ -93,8 +117,11 @@ describe('a name', () => {
   test('of a server that is defined or connected is nobody else’s', () => {
     const { dialIns, link } = deskWith(dirty, ['own']);
     dialIns.take('ide', link(), PROGRAM);
-    for (const name of ['own', 'ide'])
-      expect(() => dialIns.admit(name)).toThrow(expect.objectContaining({ code: 'SERVER_EXISTS' }));
+    for (const [name, message] of [
+      ['own', 'A server own is defined already'],
+      ['ide', 'A server ide is connected already (p 1)'],
+    ] as const)
+      expect(() => dialIns.admit(name)).toThrow(expect.objectContaining({ code: 'SERVER_EXISTS', message }));
     expect(dialIns.report()).toMatchObject([{ name: 'ide', program: 'p', version: '1', state: 'offered' }]);
   });
 

@@ -1,7 +1,7 @@
 // Approvals, precedence, what is given beside files, and the mark against cycles.
 
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../../src/config/schema.ts';
+import type { Config } from '../../../src/config/config.ts';
 import { aliasesOf } from '../../../src/core/joined-names.ts';
 import {
   type DiscoveryOptions,

@@ -1,0 +1,29 @@
+// What a server is for, in one line: as somebody has written it, else as it says itself.
+
+import { instructionsOf, serverInfoOf } from '../core/era/hello.ts';
+import type { Leg } from '../core/leg.ts';
+import { textOf } from '../util/json-value.ts';
+
+const LONGEST = 120;
+/** The marks of headings, lists and emphasis. */
+const MARKS = /^[#>*_\-\s]+|[*_`]+/g;
+const SENTENCE_END = /(?<=[.!?\u3002])(?:\s|$)/u;
+
+/** '' if nobody has said anything. */
+export function descriptionOf({ server, face, session }: Leg): string {
+  if (server.description !== '') return server.description;
+  const hello = (face ?? server.known.lastFaceFor(session.offers))?.hello;
+  if (hello === undefined) return '';
+  const { description, title, name } = serverInfoOf(hello);
+  const said = [description, title === name ? '' : title, instructionsOf(hello)].map(firstSentence);
+  return said.find((words) => words !== '') ?? '';
+}
+
+function firstSentence(text: unknown): string {
+  const lines = textOf(text)
+    .slice(0, 20 * LONGEST)
+    .split(/\r?\n/);
+  const line = lines.map((one) => one.replace(MARKS, '').trim()).find((one) => one !== '') ?? '';
+  const [sentence = ''] = line.split(SENTENCE_END);
+  return sentence.length <= LONGEST ? sentence : `${sentence.slice(0, LONGEST - 1)}…`;
+}

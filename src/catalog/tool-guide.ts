@@ -1,0 +1,110 @@
+// The meta-tools that find others and describe them: what they are asked, and their answers. They run nothing but servers
+// whose lists are not known.
+
+import type { JoinedLeg } from '../core/joined-lists.ts';
+import type { JoinedView } from '../core/joined-view.ts';
+import { rpcErrorOf } from '../core/rpc-error.ts';
+import type { Session } from '../core/session.ts';
+import type { ClientRequest, Slot } from '../core/slot.ts';
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { ArgumentCheck } from './argument-check.ts';
+import { argumentFaults, type MetaTool } from './meta-tools.ts';
+import type { NamedServers } from './named-servers.ts';
+import { foundTool, permittedTool, serverSummary, toolDetails, toolsListed } from './tool-answers.ts';
+import type { ToolFinder } from './tool-finder.ts';
+import { badArguments } from './tool-refusal.ts';
+
+export interface ToolGuideContext {
+  readonly session: Session;
+  readonly all: JoinedView;
+  readonly servers: NamedServers;
+  readonly finder: ToolFinder;
+  readonly check: ArgumentCheck;
+}
+
+type LookingTool = Exclude<MetaTool, 'execute_tool'>;
+type Arguments = Readonly<Record<string, unknown>>;
+
+export class ToolGuide {
+  readonly #context: ToolGuideContext;
+
+  constructor(context: ToolGuideContext) {
+    this.#context = context;
+  }
+
+  call(name: LookingTool, request: ClientRequest, read: Envelope): void {
+    const { session, all, check } = this.#context;
+    const args = argumentsIn(request, read);
+    this.#note(args);
+    const faults = args === undefined ? ['params.arguments must be an object'] : argumentFaults(name, args);
+    if (args === undefined || faults.length > 0)
+      return session.answerError(read.raw(request.frame.b, Field.id), rpcErrorOf(badArguments(name, faults)));
+    const slot = all.pending.open(request, read);
+    // Who asks for a schema will run the tool.
+    if (name === 'get_tool_details') void check.ready;
+    if (slot !== undefined) this.#look(name, args, slot);
+  }
+
+  /** For who keeps a record of it. */
+  #note(args: Arguments = {}): void {
+    const { asking } = this.#context.session;
+    const about = { server: textOf(args.server), tool: textOf(args.tool) };
+    if (asking !== undefined && (about.server !== '' || about.tool !== '')) asking.about = about;
+  }
+
+  #look(name: LookingTool, args: Arguments, slot: Slot): void {
+    const { session, all, servers } = this.#context;
+    const { pending, lists } = all;
+    const isOfAll = name === 'list_mcp_servers' || (name === 'search_tools' && args.server === undefined);
+    const say = (result: unknown): void => pending.answer(slot, () => session.answer(slot.idText, textResult(result)));
+    if (isOfAll) return pending.later(slot, lists.whenListed('tools'), async () => say(await this.#found(name, args)));
+    const joined = servers.for(slot, { server: textOf(args.server), tool: textOf(args.tool) });
+    if (joined === undefined) return;
+    pending.later(slot, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
+  }
+
+  /** Of a server that cannot be started, what it has listed before does; nobody waits for one that has failed already. */
+  async #listed(joined: JoinedLeg): Promise<void> {
+    const { leg } = joined;
+    const isKnown = (): boolean => leg.lastPagesOf('tools') !== undefined;
+    const isEnough = leg.server.isDown && isKnown();
+    const learnt = this.#context.all.lists.learn(joined, 'tools').catch((error: unknown) => {
+      if (!isEnough && !isKnown()) throw error;
+    });
+    if (!isEnough) await learnt;
+  }
+
+  async #found(name: LookingTool, args: Arguments): Promise<object> {
+    const { legs } = this.#context.all.lists;
+    return name === 'list_mcp_servers' ? { servers: legs.map(serverSummary) } : this.#searched(args, legs);
+  }
+
+  async #foundOf(name: LookingTool, args: Arguments, joined: JoinedLeg): Promise<object> {
+    if (name === 'search_tools') return this.#searched(args, [joined]);
+    if (name === 'list_tools') return toolsListed(joined, args.includeDisabled === true);
+    const tool = await this.#context.servers.askedOnce(joined, () => permittedTool(textOf(args.tool), joined));
+    return toolDetails(tool, joined);
+  }
+
+  async #searched(args: Arguments, legs: readonly JoinedLeg[]): Promise<object> {
+    const results = await this.#context.finder.find(textOf(args.query), {
+      servers: legs.flatMap(({ leg }) => {
+        const pages = leg.lastPagesOf('tools');
+        return pages === undefined ? [] : [{ server: leg.server, pages }];
+      }),
+      limit: typeof args.limit === 'number' ? args.limit : undefined,
+    });
+    return { results: results.map(foundTool) };
+  }
+}
+
+function argumentsIn({ frame }: ClientRequest, read: Envelope): Arguments | undefined {
+  const { arguments: args = {} } = membersOf(read.decode(frame.b, Field.params));
+  return isRecord(args) ? args : undefined;
+}
+
+/** A result of a tool: one text, which is JSON. */
+function textResult(value: unknown): string {
+  return JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] });
+}

@@ -1,0 +1,158 @@
+// `execute_tool`: a call goes to its server in its own bytes, and what stands around its arguments is cut off on the way.
+// What is refused is refused before the server is asked.
+
+import { type JoinedLeg, refreshHint } from '../core/joined-lists.ts';
+import type { JoinedView } from '../core/joined-view.ts';
+import type { ListPage } from '../core/known-server.ts';
+import type { Session } from '../core/session.ts';
+import type { ClientRequest } from '../core/slot.ts';
+import type { ToolGate } from '../core/tool-gate.ts';
+import { openSlot } from '../core/view.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { ArgumentCheck } from './argument-check.ts';
+import { type Execution, ExecutionReader, type FaultyExecution } from './execution.ts';
+import type { KnownTool } from './known-tools.ts';
+import { mendedExecution } from './mended-execution.ts';
+import type { NamedServers } from './named-servers.ts';
+import { permittedTool } from './tool-answers.ts';
+import { badArguments, needsTask, toolError } from './tool-refusal.ts';
+
+export interface ToolRunnerContext {
+  readonly session: Session;
+  readonly all: JoinedView;
+  readonly servers: NamedServers;
+  readonly check: ArgumentCheck;
+}
+
+/** A tool to run, for as long as its server's list is this one, and what may be used of it. */
+interface Target {
+  readonly joined: JoinedLeg;
+  readonly pages: readonly ListPage[];
+  readonly gate: ToolGate;
+  readonly tool: KnownTool;
+}
+
+/** What of a call decides whether it is made. */
+interface Wish {
+  readonly execution: Execution;
+  readonly b: Buffer;
+  readonly isTask: boolean;
+}
+
+const MOST_TARGETS = 1000;
+
+export class ToolRunner {
+  readonly #context: ToolRunnerContext;
+  readonly #executions = new ExecutionReader();
+  /** By the server and the tool as the client spells them. */
+  readonly #targets = new Map<string, Target>();
+
+  constructor(context: ToolRunnerContext) {
+    this.#context = context;
+  }
+
+  /** There are other servers now. */
+  forget(): void {
+    this.#targets.clear();
+  }
+
+  call(request: ClientRequest, read: Envelope): void {
+    const { frame } = request;
+    const execution = this.#executions.read(frame, read);
+    if ('faults' in execution) return this.#mend(execution, request, read);
+    this.#context.session.asking?.aim(execution, frame.b);
+    const target = this.#targets.get(execution.key);
+    const { ready } = this.#context.check;
+    if (target !== undefined && isCurrent(target) && ready === undefined)
+      return this.#run(target, execution, request, read);
+    this.#runAnew(execution, request, read);
+  }
+
+  /** Puts it as it should be, if it is clear what is meant. */
+  #mend(faulty: FaultyExecution, request: ClientRequest, read: Envelope): void {
+    const { session, all } = this.#context;
+    const frame = mendedExecution(request.frame, read);
+    const again = frame && all.pending.read(frame);
+    if (frame !== undefined && again !== undefined && again.fault === undefined)
+      return this.call({ ...request, frame }, again);
+    session.asking?.aim(faulty, request.frame.b);
+    const faults = again === undefined ? faulty.faults : ['arguments nest deeper than a message may'];
+    session.answerError(read.raw(request.frame.b, Field.id), toolError(badArguments('execute_tool', faults), faulty));
+  }
+
+  /** In the fewest steps: nothing is decoded but what is checked. */
+  #run(target: Target, execution: Execution, request: ClientRequest, read: Envelope): void {
+    const { session, all } = this.#context;
+    const { b } = request.frame;
+    const refusal = this.#refusalOf(target, { execution, b, isTask: read.has(Field.task) });
+    if (refusal !== undefined && all.lists.mayBeStale(target.joined, 'tools'))
+      return this.#runAnew(execution, request, read);
+    if (refusal !== undefined) return session.answerError(read.raw(b, Field.id), errorFor(target)(refusal));
+    const backend = target.joined.leg.use();
+    const slot = openSlot(session, request, read, backend);
+    if (slot === undefined) return;
+    slot.nameText = target.tool.nameText;
+    slot.cut = execution.cut;
+    slot.errorOf = errorFor(target);
+    backend.submit(slot, request, read);
+  }
+
+  #runAnew(execution: Execution, request: ClientRequest, read: Envelope): void {
+    const { all, servers, check } = this.#context;
+    const { pending, lists } = all;
+    const wish = { execution, b: request.frame.b, isTask: read.has(Field.task) };
+    const slot = pending.open(request, read);
+    if (slot === undefined) return;
+    const joined = servers.for(slot, execution);
+    if (joined === undefined) return;
+    const known = Promise.all([lists.learn(joined, 'tools'), check.ready]);
+    const find = (): Target => this.#targetOf(wish, joined);
+    pending.later(
+      slot,
+      known.then(() => servers.askedOnce(joined, find)),
+      () => {
+        const target = find();
+        if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
+        this.#targets.set(execution.key, target);
+        slot.cut = execution.cut;
+        pending.give(slot, request, joined.leg.use(), target.tool.nameText);
+      },
+    );
+  }
+
+  /** Throws why it may not be run. Whether it may be called comes before its arguments. */
+  #targetOf(wish: Wish, joined: JoinedLeg): Target {
+    const tool = permittedTool(wish.execution.tool, joined);
+    const { leg } = joined;
+    const target = { joined, pages: leg.pagesOf('tools') ?? [], gate: leg.server.gate, tool };
+    const refusal = this.#refusalOf(target, wish);
+    if (refusal !== undefined) throw refusal;
+    return target;
+  }
+
+  /** Why a tool that may be called is not called like this. */
+  #refusalOf(target: Target, { execution, b, isTask }: Wish): BridgeError | undefined {
+    const { tool, joined } = target;
+    if (tool.needsTask && !isTask) return needsTask({ server: joined.leg.server.name, tool: tool.name });
+    const fault = this.#context.check.faultIn(tool, b, execution.inner);
+    return fault === undefined ? undefined : wrongArguments(target, fault);
+  }
+}
+
+function isCurrent({ joined: { leg }, pages, gate }: Target): boolean {
+  return leg.pagesOf('tools') === pages && leg.server.gate === gate;
+}
+
+function wrongArguments({ joined, tool }: Target, fault: string): BridgeError {
+  const { name: server } = joined.leg.server;
+  return new BridgeError('TOOL_ARGUMENTS_INVALID', `The arguments do not fit ${server}:${tool.name}: ${fault}`, {
+    server,
+    hint: `get_tool_details has its schema.${refreshHint(joined)}`,
+  });
+}
+
+function errorFor({ joined, tool }: Target): (error: BridgeError) => string {
+  const wanted = { server: joined.leg.server.name, tool: tool.name };
+  return (error) => toolError(error, wanted);
+}

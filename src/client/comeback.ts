@@ -1,0 +1,107 @@
+// How a client, or a server that dials in, comes back to its bridge: as often as its settings allow and never too fast, and who starts the next
+// daemon. Whoever has ended one is not to find another one there at once.
+
+import { AttemptPace, type ReconnectSettings } from '../util/backoff.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import { reconnect } from './reconnection.ts';
+
+export interface ComebackOptions {
+  readonly reconnect: ReconnectSettings;
+  /** Where the daemon is, for messages. */
+  readonly path: () => string;
+  readonly clock: Clock;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly random: () => number;
+}
+
+export interface ComebackPorts {
+  /** Resolves when the session goes on. A daemon is started if there is none and `mayStart`. */
+  readonly attempt: (mayStart: boolean) => Promise<void>;
+  /** The next attempt comes after so long. */
+  readonly waits?: (attempt: number, delayMs: number) => void;
+  /** Whether no further attempt can do better. */
+  readonly isFinal?: (error: unknown) => boolean;
+  /** Whether the client waits for anything. */
+  readonly isNeeded: () => boolean;
+}
+
+/** What a daemon says that goes in order. */
+export interface Farewell {
+  /** Of what it was sent, it has looked at so many bytes. */
+  readonly received: number;
+  readonly reason: string;
+}
+
+/** A daemon that restarts brings the next one itself; only if that takes longer than this is one started. */
+const RESTART_MS = 5000;
+
+export class Comeback {
+  readonly #options: ComebackOptions;
+  readonly #ports: ComebackPorts;
+  readonly #pace = new AttemptPace();
+  /** Made when it is needed: in Node its first use takes as long as all else here. */
+  #over: AbortController | undefined;
+  #farewell: Farewell | undefined;
+  #reason = '';
+
+  constructor(options: ComebackOptions, ports: ComebackPorts) {
+    this.#options = options;
+    this.#ports = ports;
+  }
+
+  /** The daemon goes in order; undefined: it does not, or not yet. */
+  set farewell(farewell: Farewell | undefined) {
+    this.#farewell = farewell;
+    if (farewell !== undefined) this.#pace.beginAnew(); // what its end takes does not count
+  }
+
+  get farewell(): Farewell | undefined {
+    return this.#farewell;
+  }
+
+  /** The daemon was ended because somebody wanted so, or because nobody used it. */
+  get wasStopped(): boolean {
+    return this.#farewell !== undefined && this.#farewell.reason !== 'restart';
+  }
+
+  /** The connection has dropped; returns why. */
+  lost(error: Error | undefined): string {
+    this.#reason = this.#farewell?.reason ?? error?.message ?? 'the connection was closed';
+    return this.#reason;
+  }
+
+  /** Resolves when the session goes on, and rejects with a BridgeError when enough was tried. */
+  async run(): Promise<void> {
+    const { clock, path, sleep, random, reconnect: settings } = this.#options;
+    if (!settings.isEnabled) throw this.#notWanted();
+    this.#over ??= new AbortController();
+    await reconnect({
+      attempt: (number, elapsedMs) => this.#ports.attempt(this.#mayStart(number, elapsedMs)),
+      waits: this.#ports.waits,
+      isFinal: this.#ports.isFinal,
+      now: () => clock.now(),
+      signal: this.#over.signal,
+      pace: this.#pace,
+      ...{ settings, path, sleep, random },
+    });
+  }
+
+  /** Nobody wants it any more. */
+  end(): void {
+    this.#over?.abort();
+  }
+
+  #mayStart(number: number, elapsedMs: number): boolean {
+    if (this.#farewell === undefined) return number > 1;
+    return this.#farewell.reason === 'restart' ? elapsedMs > RESTART_MS : this.#ports.isNeeded();
+  }
+
+  #notWanted(): BridgeError {
+    return new BridgeError(
+      'CONNECTION_LOST',
+      `The connection to the bridge at ${this.#options.path()} was lost (${this.#reason}), and reconnect.enabled is false`,
+      { hint: 'Connect anew, or set reconnect.enabled to true.' },
+    );
+  }
+}

@@ -1,0 +1,129 @@
+// What is said to a daemon on a new connection before anything else, so that the client's session goes on: its token; or,
+// where that is no good, the client's `initialize` anew. What follows from the answer is for the one who asked.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import { type Deferred, deferred } from '../util/deferred.ts';
+import type { Conversation } from './conversation.ts';
+import type { DaemonFrames } from './daemon-frames.ts';
+import type { DaemonLink } from './daemon-link.ts';
+import type { Refusal, Welcome } from './introduction.ts';
+import { notification } from './own-messages.ts';
+
+export interface GreetingOptions {
+  readonly link: DaemonLink;
+  readonly conversation: Conversation;
+  readonly fromDaemon: DaemonFrames;
+  readonly clock: Clock;
+  /** The session goes on; these pieces of what was sent in it have not come. */
+  readonly kept: (pieces: readonly Buffer[]) => void;
+  /** Another session has begun. */
+  readonly renewed: (session: NewSession) => void;
+}
+
+export interface NewSession {
+  /** The client had an answer to its `initialize` from the daemon before. */
+  readonly isGreeted: boolean;
+  /** The daemon can be told of requests that may have been done. */
+  readonly canRepeat: boolean;
+}
+
+/** How long a daemon may take to answer. */
+const MOST_MS = 30_000;
+
+export class Greeting {
+  readonly #options: GreetingOptions;
+  readonly #timer: Timer;
+  readonly #end: Deferred<void> = deferred();
+  /** What was said last: the session's token, or the client's `initialize` anew, or that for the first time. */
+  #wish: 'resume' | 'again' | 'first' = 'first';
+
+  constructor(options: GreetingOptions) {
+    this.#options = options;
+    this.#timer = options.clock.after(MOST_MS, () => options.link.destroy());
+  }
+
+  /** Resolves once `succeeded` is called; rejects with why the session cannot go on over this connection. */
+  begin(): Promise<void> {
+    const { fromDaemon } = this.#options;
+    fromDaemon.isGreeting = true;
+    fromDaemon.greetingId = undefined;
+    fromDaemon.lastWord = '';
+    this.#greet();
+    return this.#end.promise;
+  }
+
+  answered(answer: Welcome | Refusal): void {
+    if (!('token' in answer)) return this.#refused(answer);
+    if (this.#wish === 'resume' && answer.isResumed) return this.#resumed(answer);
+    const { stream } = this.#options.conversation;
+    stream.begin();
+    stream.agree(answer.token);
+    this.#options.renewed({ isGreeted: this.#wish !== 'first', canRepeat: answer.token !== undefined });
+  }
+
+  succeeded(): void {
+    this.end();
+    this.#end.resolve();
+  }
+
+  dropped(error: Error | undefined): void {
+    const { lastWord } = this.#options.fromDaemon;
+    this.#fail('DAEMON_NOT_RUNNING', lastWord || error?.message || 'the daemon closed the connection at once');
+  }
+
+  /** Nobody waits for what becomes of it any more. */
+  end(): void {
+    const { fromDaemon } = this.#options;
+    this.#timer.cancel();
+    fromDaemon.isGreeting = false;
+    fromDaemon.greetingId = undefined;
+  }
+
+  #greet(): void {
+    const { link, conversation, fromDaemon, renewed } = this.#options;
+    const { introduction, hello, welcome, stream } = conversation;
+    if (introduction === undefined || (hello !== undefined && hello.position === undefined)) {
+      // The client has not said `initialize` to any daemon: there is nothing to go on with.
+      return renewed({ isGreeted: false, canRepeat: false });
+    }
+    if (welcome === undefined) {
+      stream.begin();
+      link.write(introduction.line());
+      return;
+    }
+    const { token, receivedBytes } = stream;
+    this.#wish = token === undefined ? 'again' : 'resume';
+    const id = conversation.ownId();
+    fromDaemon.greetingId = id;
+    const resume = token === undefined ? true : { token, received: receivedBytes };
+    link.write(introduction.again(id, conversation.clientId, resume));
+  }
+
+  #resumed({ token, received }: Welcome): void {
+    const { link, conversation, kept } = this.#options;
+    const { stream } = conversation;
+    const pieces = stream.sentFrom(received);
+    stream.token = pieces === undefined ? undefined : token;
+    if (pieces !== undefined) return kept(pieces);
+    // More than is kept was lost on the way: that session is of no use any more.
+    link.write(notification('bridge/leave'));
+    link.leave();
+  }
+
+  #refused({ message }: Refusal): void {
+    if (this.#wish === 'resume') {
+      this.#options.conversation.stream.token = undefined;
+      return this.#greet();
+    }
+    // The client was told.
+    if (this.#wish === 'first') return this.#options.renewed({ isGreeted: false, canRepeat: false });
+    this.#fail('REQUEST_REFUSED', `the daemon refused the client: ${message}`);
+  }
+
+  #fail(code: 'DAEMON_NOT_RUNNING' | 'REQUEST_REFUSED', message: string): void {
+    this.#timer.cancel();
+    this.#options.link.destroy();
+    this.#end.reject(new BridgeError(code, message));
+  }
+}

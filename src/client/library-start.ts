@@ -1,0 +1,21 @@
+// How a program that uses the library starts a daemon where none runs: by the `mcp-bridge` that lies beside the library.
+
+import { fileURLToPath } from 'node:url';
+import { type Located, serveArgsOf } from './locate.ts';
+import type { StartSettings } from './open-or-start.ts';
+
+interface OwnPlace {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly homedir: string;
+}
+
+/** Undefined if none may be started: by the program's own wish, else by the config file. */
+export function librarySettings(
+  located: Located,
+  autostart: boolean | undefined,
+  { environment, homedir }: OwnPlace,
+): StartSettings | undefined {
+  if (!(autostart ?? located.autoConnect)) return undefined;
+  const program = fileURLToPath(new URL('./mcp-bridge.cjs', import.meta.url));
+  return { program, serveArgs: serveArgsOf(located), environment, homedir };
+}

@@ -1,0 +1,80 @@
+// What a config file comes to, and what holds without one. Whoever has none loads no more of its reading than this.
+
+import { type AgentSettings, DEFAULT_AGENTS } from '../core/agents/agent-settings.ts';
+import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
+import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
+import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
+import { DEFAULT_RECONNECT, type ReconnectSettings } from '../util/backoff.ts';
+import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
+import { type AuditSettings, NO_AUDIT } from './audit-settings.ts';
+import type { PolicyLists } from './policy-schema.ts';
+import type { SynonymGroups } from './search-words.ts';
+
+export interface Config {
+  readonly socketPath: string | undefined;
+  /** Whether clients start a daemon where none runs. */
+  readonly autoConnect: boolean;
+  readonly reconnect: ReconnectSettings;
+  readonly clientId: string | undefined;
+  readonly view: string | undefined;
+  readonly servers: readonly ServerDefinition[];
+  readonly limits: Limits;
+  readonly liveness: LivenessSettings;
+  readonly daemon: DaemonSettings;
+  /** Whether what servers say is kept from one run to the next, and how long it holds. */
+  readonly cache: { readonly isKept: boolean; readonly ttlMs: number };
+  readonly discovery: DiscoverySettings;
+  /** What becomes of tools that have changed; undefined for what goes without saying. */
+  readonly onToolChange: ToolChangePolicy | undefined;
+  readonly audit: AuditSettings;
+  readonly agents: AgentSettings;
+  /** Servers that may connect by themselves. */
+  readonly dialIn: readonly DialInServer[];
+}
+
+export interface DaemonSettings {
+  /** How long a daemon that a client has started stays without anybody who uses it; 0 for ever. */
+  readonly idleExitMs: number;
+}
+
+export const DEFAULT_DAEMON: DaemonSettings = { idleExitMs: 600_000 };
+
+/** Which servers of other programs' files are offered. */
+export interface DiscoverySettings {
+  readonly isEnabled: boolean;
+  readonly precedence: 'scope' | 'first-wins';
+  readonly toolRules: readonly ToolRule[];
+  /** More registries of running servers, and whether servers of any may be on other machines. */
+  readonly registries: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
+  /** Groups of words that may stand for each other in a search. */
+  readonly synonyms: SynonymGroups;
+  readonly policy: PolicyLists;
+}
+
+export const HOUR_S = 3600;
+const NO_REGISTRIES = { files: [], mayBeRemote: false };
+
+export const EMPTY_CONFIG: Config = {
+  socketPath: undefined,
+  autoConnect: true,
+  reconnect: DEFAULT_RECONNECT,
+  clientId: undefined,
+  view: undefined,
+  servers: [],
+  limits: DEFAULT_LIMITS,
+  liveness: DEFAULT_LIVENESS,
+  daemon: DEFAULT_DAEMON,
+  cache: { isKept: true, ttlMs: HOUR_S * 1000 },
+  discovery: {
+    isEnabled: true,
+    precedence: 'scope',
+    toolRules: [],
+    registries: NO_REGISTRIES,
+    synonyms: [],
+    policy: {},
+  },
+  onToolChange: undefined,
+  audit: NO_AUDIT,
+  agents: DEFAULT_AGENTS,
+  dialIn: [],
+};

@@ -1,0 +1,29 @@
+// What a server that connects by itself and the bridge agree on (docs/protocol.md): its name, whether others may see it,
+// and what the bridge tells it over that connection. The library and the daemon both need it.
+
+import type { LeavingReason } from './resume-notices.ts';
+
+/** Who waits is seen by nobody until a person approves it; who is blocked is so by policy. */
+export type DialInState = 'offered' | 'waiting' | 'rejected' | 'blocked';
+
+export const DIAL_IN_STATES: readonly DialInState[] = ['offered', 'waiting', 'rejected', 'blocked'];
+
+const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+export const SERVER_NAME_RULE = '1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or a digit';
+
+export function isServerName(name: unknown): name is string {
+  return typeof name === 'string' && SERVER_NAME.test(name);
+}
+
+export const SERVER_STATE = 'bridge/serverState';
+export const LEAVING = 'bridge/leaving';
+
+/** Somebody has decided about it while it is connected. */
+export function serverStateNotice(state: DialInState): string {
+  return `{"jsonrpc":"2.0","method":"${SERVER_STATE}","params":{"state":"${state}"}}`;
+}
+
+/** The daemon goes in order; a connection that ends without this was lost. */
+export function serverLeavingNotice(reason: LeavingReason): string {
+  return `{"jsonrpc":"2.0","method":"${LEAVING}","params":{"reason":"${reason}"}}`;
+}

@@ -1,0 +1,88 @@
+// What a person has decided holds when the verb is over: the very next command shows it.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { fixtureServer, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+
+const DIAL_IN = join(ROOT, 'test/fixtures/servers/dial-in-server.mjs');
+const children: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+interface Listed {
+  readonly servers: readonly { readonly server: string; readonly tools?: object[] }[];
+}
+
+/** A home, a project in it with a server that waits, and a daemon. */
+async function place() {
+  const home = realpathSync(tempDir());
+  const project = join(home, 'project');
+  mkdirSync(join(project, '.cursor'), { recursive: true });
+  writeFileSync(
+    join(project, '.cursor/mcp.json'),
+    JSON.stringify({ mcpServers: { theirs: fixtureServer({ WHOSE: 'theirs' }) } }),
+  );
+  const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_STATE_HOME: join(home, '.state') };
+  const daemon = await TestDaemon.start({ mcpServers: { own: fixtureServer() } }, { dir: home, env });
+  const run = (...args: string[]) => runCommand([...args, '--mcp-bridge-socket', daemon.path], { env, cwd: project });
+  const tools = async (): Promise<string[]> => {
+    const { servers } = JSON.parse((await run('tools', '--json')).stdout) as Listed;
+    return servers.flatMap(({ server, tools }) => (tools === undefined ? [] : [server])).sort();
+  };
+  return { daemon, run, tools, env, project };
+}
+
+async function dialIn(path: string, name: string): Promise<void> {
+  const child = spawn(process.execPath, [DIAL_IN, path, name], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+}
+
+describe('the next command shows what was decided', () => {
+  test('about a server that has connected by itself', async () => {
+    const { daemon, run, tools } = await place();
+    await dialIn(daemon.path, 'notes');
+    expect(await tools()).toEqual(['own']);
+    for (let round = 0; round < 2; round++) {
+      expect(await run('approve', 'notes', '--yes')).toMatchObject({ code: 0, stderr: '' });
+      expect(await tools()).toEqual(['notes', 'own']);
+      expect(await run('reject', 'notes')).toMatchObject({ code: 0, stderr: '' });
+      expect(await tools()).toEqual(['own']);
+      children.splice(0).forEach((child) => void child.kill('SIGKILL'));
+      await daemon.until(({ dialledIn }) => dialledIn.length === 0);
+      await dialIn(daemon.path, 'notes');
+    }
+    await daemon.stop();
+  });
+
+  test('about a server that a project brings', async () => {
+    const { daemon, run, tools } = await place();
+    expect(await tools()).toEqual(['own']);
+    expect(await run('approve', 'theirs', '--yes')).toMatchObject({ code: 0, stderr: '' });
+    expect(await tools()).toEqual(['own', 'theirs']);
+    expect(await run('reject', 'theirs')).toMatchObject({ code: 0, stderr: '' });
+    expect(await tools()).toEqual(['own']);
+    await daemon.stop();
+  });
+});
+
+test('what is decided is kept where no daemon runs, and where one does not answer', async () => {
+  const { daemon, run, tools, env, project } = await place();
+  const elsewhere = join(tempDir(), 'none.sock');
+  const decide = (verb: string, ...args: string[]) =>
+    runCommand([verb, 'theirs', ...args, '--mcp-bridge-socket', elsewhere], { env, cwd: project });
+  expect(await decide('approve', '--yes')).toMatchObject({ code: 0, stderr: '' });
+  await run('reload');
+  expect(await tools()).toEqual(['own', 'theirs']);
+  writeFileSync(elsewhere, 'no socket');
+  const { code, stdout, stderr } = await decide('reject');
+  expect({ code, stdout: stdout.split('\n').at(-2) }).toEqual({ code: 0, stdout: 'Rejected: cursor:theirs' });
+  expect(stderr).toMatch(/^mcp-bridge: It is decided, but the daemon has not looked yet: .*none\.sock/);
+  await run('reload');
+  expect(await tools()).toEqual(['own']);
+  await daemon.stop();
+});

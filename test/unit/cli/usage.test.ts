@@ -1,0 +1,58 @@
+// A command line that is none: what is said of it, by the real parser, without any verb having run.
+
+import { describe, expect, test } from 'vitest';
+import { runCommand } from '../../../src/cli/commands.ts';
+import { lineFor } from '../../../src/cli/exit-code.ts';
+import { VERBS } from '../../../src/cli/usage.ts';
+import { VERB_TABLE } from '../../../src/cli/verb-table.ts';
+import { fakeHost } from '../../support/cli-host.ts';
+
+async function complaint(...args: string[]): Promise<string> {
+  const host = fakeHost('/home/me', '/home/me');
+  return runCommand(args, host).then(
+    () => 'none',
+    (error: unknown) => lineFor(error).slice('mcp-bridge: '.length),
+  );
+}
+
+describe('what is wrong with a command line is said in one line, with what was meant', () => {
+  test.each([
+    ['completion bsh', 'bsh is none of bash, zsh, fish, servers, tools. Did you mean bash? See: mcp-bridge completion'],
+    ['service instal', 'instal is none of install, uninstall, status. Did you mean install? See: mcp-bridge service'],
+    ['add a --url http://x --type foo', '--type is one of http, sse, ws, auto, and not foo. See: mcp-bridge add'],
+    [
+      'start --log-level wran',
+      '--log-level is one of debug, info, warn, error, silent, and not wran. Did you mean warn?',
+    ],
+    ['status now', 'Too many words: now. See: mcp-bridge status --help'],
+    ['metrics --json', 'Unknown option --json. See: mcp-bridge metrics --help'],
+    [
+      'add memory --dir x',
+      'Unknown option --dir. If it belongs to the command, put -- before the command: mcp-bridge add',
+    ],
+    ['attach notes node x.js', 'Too many words: node x.js. If it belongs to the command, put -- before the command:'],
+    ['describe one', 'Name a server and one of its tools: mcp-bridge describe SERVER TOOL.'],
+  ])('%s', async (line, said) => {
+    const shown = await complaint(...line.split(' '));
+    expect(shown).toContain(said);
+    expect(shown.trimEnd()).not.toContain('\n');
+  });
+
+  test('every option of every verb is known when it is mistyped', async () => {
+    for (const [verb, { options }] of Object.entries(VERB_TABLE)) {
+      if (verb === 'serve' || verb === 'connect') continue; // they have a parser of their own
+      for (const option of Object.keys(options).filter((name) => name.length > 4)) {
+        const wrong = `--${option.slice(0, -1)}`;
+        const shown = await complaint(...verb.split(' '), ...wordsFor(verb), wrong);
+        expect(shown, `${verb} ${wrong}`).toMatch(new RegExp(`Unknown option ${wrong}\\. Did you mean --`));
+      }
+    }
+  });
+});
+
+/** What it cannot do without, of which one hears first. */
+function wordsFor(verb: string): readonly string[] {
+  if (verb === 'completion') return ['bash'];
+  if (verb === 'service') return ['status'];
+  return (VERBS[verb] ?? '').split(' ').filter((word) => /^[A-Z]+$/.test(word));
+}
