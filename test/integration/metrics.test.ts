@@ -1,11 +1,10 @@
-// `mcp-bridge metrics`, read as strictly as the format is written; and what monitoring sends along with calls.
+// `mcp-bridge metrics`, read as strictly as the format is written.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { metricsText } from '../../src/cli/metrics.ts';
 import type { StatusReport } from '../../src/wire/control-report.ts';
 import { parsePrometheus } from '../support/prometheus-parser.ts';
-import { textOf } from '../support/raw-client.ts';
 import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 test('what the daemon has counted is in it, in a form that the strictest reader takes', async () => {
@@ -56,19 +55,4 @@ test('where no daemon runs that is a figure, and none is started', async () => {
     [['mcp_bridge_up', 0]],
   ]);
   expect(parsePrometheus(metricsText(undefined, new Map())).size).toBe(1);
-});
-
-test('traceparent, tracestate and baggage of a call reach the server as they were sent', async () => {
-  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
-  const client = await daemon.client({ 'mcp-bridge/view': 'server:fixture' });
-  const _meta = {
-    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-    tracestate: 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE',
-    baggage: 'userId=alice',
-  };
-  const meta = `"_meta":${JSON.stringify(_meta).replaceAll(':"', ' : "')}`;
-  client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"raw",${meta},"arguments":{}}}`);
-  expect(textOf(await client.answerTo(1))).toContain(meta);
-  client.destroy();
-  await daemon.stop();
 });
