@@ -129,6 +129,37 @@ export const startAndStop = {
     return `${served} served, ${turnedAway} found no daemon, none was dropped`;
   },
 
+  async '`connect` at the instant of idle exit'(place, { isShort }) {
+    const rounds = isShort ? 6 : 60;
+    const args = [
+      '--mcp-bridge-socket',
+      place.newPath('sock'),
+      '--config',
+      place.config({ daemon: { idleExitMs: 100 } }),
+    ];
+    const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'torture', version: '1' } };
+    const asked = [
+      ['initialize', hello],
+      ['tools/call', { name: 'echo', arguments: { text: 'x' } }],
+    ].map(([method, params], id) => `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    const daemons = new Set();
+    for (let round = 0; round < rounds; round++) {
+      const run = () => place.run(['connect', '--server', 'fixture', ...args], { input: asked.join('') });
+      for (const { code, stdout, stderr } of await Promise.all(times(3, run))) {
+        const answers = stdout
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line));
+        const called = answers.find(({ id }) => id === 1);
+        assert.equal(code === 0 && called && textOf(called), 'x', `each is served: ${stdout} ${stderr}`);
+        daemons.add(answers.find(({ id }) => id === 0).result._meta['mcp-bridge/instanceId']);
+      }
+      await delay(40 + (round % 20) * 6); // its daemon has been idle since the last of them has gone
+    }
+    assert(daemons.size > 1, 'daemons have ended');
+    return `${rounds * 3} came, all were served, by ${daemons.size} instances`;
+  },
+
   async 'umask 000'(place) {
     const daemon = await place.daemon({ shell: 'umask 000', config: place.config() });
     const peer = await daemon.peer();
