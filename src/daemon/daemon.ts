@@ -312,6 +312,7 @@ export class Daemon {
       latencyBoundsMs: LATENCY_BOUNDS_MS,
       dialledIn: this.#dialIns.report(),
       counters: { ...this.#counters },
+      errors: this.#counters.errorsByCode(),
       configFile: finder.config.file ?? null,
       configFaults: finder.configFaults,
       definitionFaults: this.#definitions.faults,

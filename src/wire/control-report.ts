@@ -76,6 +76,8 @@ export interface StatusReport {
   readonly latencyBoundsMs: readonly number[];
   readonly dialledIn: readonly DialledInReport[];
   readonly counters: Readonly<Record<string, number>>;
+  /** Errors that clients got from the bridge itself, by their code. */
+  readonly errors: Readonly<Record<string, number>>;
   readonly configFile: string | null;
   readonly configFaults: readonly string[];
   /** What is wrong with the files that servers are looked for in. */

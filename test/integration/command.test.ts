@@ -52,6 +52,7 @@ describe('start, status, clients, stop', () => {
       'latencyBoundsMs',
       'dialledIn',
       'counters',
+      'errors',
       'configFile',
       'configFaults',
       'definitionFaults',

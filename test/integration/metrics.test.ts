@@ -8,9 +8,15 @@ import { parsePrometheus } from '../support/prometheus-parser.ts';
 import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 test('what the daemon has counted is in it, in a form that the strictest reader takes', async () => {
-  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+  const daemon = await TestDaemon.start({
+    mcpServers: { fixture: fixtureServer() },
+    discovery: { toolRules: [{ pattern: ['raw'], enabled: false }] },
+  });
   const client = await daemon.client({ 'mcp-bridge/view': 'server:fixture' });
   for (let id = 1; id <= 5; id++) await client.callTool(id, 'echo', { text: 'x' });
+  expect((await client.request(6, 'nothing/of-this')).error).toBeDefined();
+  const all = await daemon.client({ 'mcp-bridge/view': 'all' });
+  for (const id of [1, 2]) expect((await all.callTool(id, 'fixture__raw')).error).toBeDefined();
   const { code, stdout, stderr } = await runCommand(['metrics'], { env: { MCP_BRIDGE_SOCKET: daemon.path } });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const metrics = parsePrometheus(stdout);
@@ -18,11 +24,12 @@ test('what the daemon has counted is in it, in a form that the strictest reader 
 
   for (const name of metrics.keys()) expect(name).toMatch(/^mcp_bridge_/);
   const labels = new Set([...metrics.values()].flatMap(({ samples }) => samples.flatMap((s) => Object.keys(s.labels))));
-  expect([...labels].sort()).toEqual(['le', 'server']);
+  expect([...labels].sort()).toEqual(['code', 'le', 'server']);
   const figureOf = (name: string, labels = {}): number | undefined =>
     metrics.get(name)?.samples.find((sample) => JSON.stringify(sample.labels) === JSON.stringify(labels))?.value;
   expect(figureOf('mcp_bridge_up')).toBe(1);
-  expect(figureOf('mcp_bridge_clients')).toBe(1);
+  expect(figureOf('mcp_bridge_clients')).toBe(2);
+  expect(figureOf('mcp_bridge_errors_total', { code: 'TOOL_DISABLED' })).toBe(2);
   expect(figureOf('mcp_bridge_requests_total')).toBeGreaterThanOrEqual(6);
   for (const key of Object.keys(status.counters)) {
     const words = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -43,7 +50,7 @@ test('what the daemon has counted is in it, in a form that the strictest reader 
     (parsed) => parsed.get('mcp_bridge_server_instances')?.samples,
   );
   expect(instances).toMatchObject([{ labels: { server: odd }, value: 1 }]);
-  client.destroy();
+  for (const each of [client, all]) each.destroy();
   await daemon.stop();
 });
 
