@@ -183,7 +183,7 @@ export const faults = {
   },
 
   async 'every call of `connect` that starts the daemon'(place, { isShort }) {
-    const config = place.config({ daemon: { idleExitMs: 100 } });
+    const config = place.config({ daemon: { idleExitMs: 1000 } });
     const tries = async (n, count) => {
       const home = place.newPath('home');
       mkdirSync(home, { mode: 0o700 });
