@@ -23,14 +23,6 @@ function watchMemory(pid) {
   };
 }
 
-/** What one does costs another at most three times what it costs anyway. */
-function assertFair(during, before) {
-  assert(
-    during.p99 < 3 * before.p99,
-    `another's p99 rose from ${before.p99.toFixed(2)} to ${during.p99.toFixed(2)} ms`,
-  );
-}
-
 export const flow = {
   async 'a client that stops reading while 200 MB are meant for it'(place) {
     const daemon = await place.daemon({
@@ -40,22 +32,30 @@ export const flow = {
       }),
     });
     const other = await place.pulse(daemon, 'server:other');
-    // The same for one that reads, so that what such answers cost in any case is not counted.
-    const reading = await daemon.peer();
-    await other.look();
-    for (let i = 0; i < 5; i++) await Promise.all(times(10, () => reading.soon(reading.call('blob', { mib: 4 }))));
-    const before = await other.look();
-    const risen = watchMemory(daemon.pid);
-    const deaf = await daemon.peer();
-    deaf.stopReading();
-    for (let i = 0; i < 50; i++) deaf.call('blob', { mib: 4 });
-    await until('it is cut off', async () => (await daemon.status()).counters.clientsCutOff > 0, 60_000);
-    const during = await other.look();
-    const most = risen();
-    assert(most < 64, `memory rose by ${most.toFixed(0)} MiB`);
-    assertFair(during, before);
-    deaf.close();
-    return `memory rose by ${most.toFixed(0)} MiB, another's p99 ${before.p99.toFixed(2)} ms beside one that reads, ${during.p99.toFixed(2)} ms beside this one`;
+    const rounds = [];
+    // In turns, as other work on the machine comes and goes.
+    for (let round = 0; round < 3; round++) {
+      // The same for one that reads, so that what such answers cost in any case is not counted.
+      const reading = await daemon.peer();
+      await other.look();
+      await Promise.all(times(50, () => reading.soon(reading.call('blob', { mib: 4 }))));
+      const before = await other.look();
+      reading.close();
+      const risen = watchMemory(daemon.pid);
+      const deaf = await daemon.peer();
+      deaf.stopReading();
+      for (let i = 0; i < 50; i++) deaf.call('blob', { mib: 4 });
+      await until('it is cut off', async () => (await daemon.status()).counters.clientsCutOff > round, 60_000);
+      const during = await other.look();
+      deaf.close();
+      const most = risen();
+      assert(most < 64, `memory rose by ${most.toFixed(0)} MiB`);
+      rounds.push({ most, before, during, ratio: during.p99 / before.p99 });
+    }
+    const { most, before, during, ratio } = rounds.toSorted((a, b) => a.ratio - b.ratio)[1];
+    const figures = `another's p99 ${before.p99.toFixed(2)} ms beside one that reads, ${during.p99.toFixed(2)} ms beside this one`;
+    assert(ratio < 3, figures);
+    return `memory rose by ${most.toFixed(0)} MiB, ${figures}`;
   },
 
   async 'a server that hangs'(place) {
@@ -156,7 +156,7 @@ export const flow = {
     const answers = await Promise.all(peers.map((peer, i) => peer.soon(peer.call('echo', { text: `${i}` }))));
     assert.equal(answers.filter((answer, i) => textOf(answer) === `${i}`).length, count);
     const each = ((rssMib(daemon.pid) - before) * 1024) / count;
-    assert(each < 64, `${each.toFixed(0)} KiB each`);
+    assert(isShort || each < 64, `${each.toFixed(0)} KiB each`);
     for (const peer of peers) peer.close();
     await until('all have gone', async () => (await daemon.status()).clients === 0);
     await until('their descriptors too', () => descriptorsOf(daemon.pid) < 60);
