@@ -1,7 +1,7 @@
 // Completion as the shells do it, the man page, and what is suggested instead of a word that does not exist.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../src/cli/usage.ts';
@@ -100,7 +100,9 @@ test.each(Object.keys(OFFERS))('%s gets all verbs and options, in a script that 
     for (const word of verb.split(' ')) expect(stdout).toContain(word);
     for (const option of Object.keys(options)) expect(stdout).toContain(option);
   }
-  const own = spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' });
+  const script = join(tempDir(), 'script');
+  writeFileSync(script, stdout);
+  const own = spawnSync(shell, ['-n', script], { encoding: 'utf8' });
   if (own.error === undefined) expect([own.status, own.stderr]).toEqual([0, '']);
 });
 
