@@ -6,7 +6,7 @@ import { notedBuild } from '../client/daemon-build.ts';
 import type { Located } from '../client/locate.ts';
 import { openOrStart as openAgain } from '../client/open-or-start.ts';
 import { answerUnavailable, relay } from '../shim/connect.ts';
-import { BridgeError } from '../util/bridge-error.ts';
+import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
 import { readArguments, type Values } from './arguments.ts';
@@ -30,8 +30,8 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
     if (startSettings(located, values, host) !== undefined) await replaceIfOlder(located.path, host);
     socket = await openOrStart(located, values, host);
-  } catch (error) {
-    if (!(error instanceof BridgeError)) throw error;
+  } catch (thrown) {
+    const error = failureOf(thrown);
     stderr.write(lineFor(error));
     await answerUnavailable(stdin, stdout, error);
     return FAILED;
@@ -53,6 +53,16 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   });
   if (error !== undefined) throw error;
   return DONE;
+}
+
+/** What its client is told; a bug is none of that. */
+function failureOf(thrown: unknown): BridgeError {
+  if (thrown instanceof BridgeError) return thrown;
+  if (systemCode(thrown) === undefined) throw thrown;
+  return new BridgeError('DAEMON_UNREACHABLE', `The bridge cannot be reached: ${messageOf(thrown)}`, {
+    cause: thrown,
+    hint: 'See: mcp-bridge doctor',
+  });
 }
 
 async function replaceIfOlder(path: string, host: CliHost): Promise<void> {

@@ -32,6 +32,7 @@ export function metricsText(report: StatusReport | undefined, memory: ReadonlyMa
     gauge('mcp_bridge_resident_memory_bytes', 'Memory of the daemon.', report.memory.residentBytes),
     gauge('mcp_bridge_heap_bytes', 'The part of it that objects take.', report.memory.heapBytes),
     ...Object.entries(report.counters).map(counterOf),
+    ...errorMetrics(report.errors),
     ...auditMetrics(report.audit),
     ...serverMetrics(report.instances, memory),
     ...latencyMetrics(report.latencies, report.latencyBoundsMs),
@@ -47,6 +48,13 @@ function counterOf([key, value]: readonly [string, number]): Metric {
   const words = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const help = `${key} of mcp-bridge status --json, since the daemon has started.`;
   return { name: `mcp_bridge_${words}_total`, help, type: 'counter', samples: [{ value }] };
+}
+
+/** A daemon of an earlier build does not say. */
+function errorMetrics(errors: StatusReport['errors'] | undefined): Metric[] {
+  const samples = Object.entries(errors ?? {}).map(([code, value]) => ({ labels: { code }, value }));
+  const help = 'Errors that clients got from the bridge itself.';
+  return samples.length === 0 ? [] : [{ name: 'mcp_bridge_errors_total', help, type: 'counter', samples }];
 }
 
 function auditMetrics(audit: StatusReport['audit']): Metric[] {

@@ -20,7 +20,7 @@ export function statusText(report: StatusReport): string {
   const shown =
     rows.length === 0 ? NO_SERVER : table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows);
   const notes = notesOf(report).map((note) => `! ${printableLines(note)}\n`);
-  const counters = countersText(report.counters);
+  const counters = `${countersText(report.counters)}${errorsText(report.errors)}`;
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${notes.join('')}`;
 }
 
@@ -35,6 +35,12 @@ const ORDINARY: ReadonlySet<string> = new Set([
 function countersText(counters: StatusReport['counters']): string {
   const others = Object.entries(counters).filter(([name, count]) => count > 0 && !ORDINARY.has(name));
   return others.length === 0 ? '' : `counters: ${others.map(([name, count]) => `${name} ${count}`).join(', ')}\n`;
+}
+
+/** A daemon of an earlier build does not say. */
+function errorsText(errors: StatusReport['errors'] | undefined): string {
+  const codes = Object.entries(errors ?? {}).map(([code, count]) => `${printable(code)} ${count}`);
+  return codes.length === 0 ? '' : `errors answered: ${codes.join(', ')}\n`;
 }
 
 /** Everything that is wrong. */

@@ -1,9 +1,13 @@
-// A socket on which a write that fails is not the end of reading: what the other side has said before it went is still
-// in the kernel, and says more than the failure does. The failure is told when that has been read.
+// A socket on which a write that fails because the other side has gone is not the end of reading: what that has said before
+// it went is still in the kernel, and says more than the failure does. The failure is told when that has been read.
 
 import { Socket } from 'node:net';
+import { systemCode } from '../util/bridge-error.ts';
 
 type Done = (error?: Error | null) => void;
+/** Of writes. With any other failure the other side may be there, and would never end. */
+const GONE: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ECONNRESET']);
+
 type Chunks = { chunk: unknown; encoding: BufferEncoding }[];
 
 export class PatientSocket extends Socket {
@@ -26,7 +30,7 @@ export class PatientSocket extends Socket {
       if (!error) return done();
       // Node tries at once, and only what was taken in part is tried again: so nothing of this one was taken.
       if (!hasReturned) isRefused = true;
-      if (this.readableEnded || this.destroyed) return done(error);
+      if (!GONE.has(systemCode(error)) || this.readableEnded || this.destroyed) return done(error);
       this.once('end', () => done(error));
     });
     hasReturned = true;

@@ -6,6 +6,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import pRetry from 'p-retry';
+import { putAsideLog } from '../local/bounded-log.ts';
 import { LockFile } from '../local/lock-file.ts';
 import { makeTree } from '../local/make-tree.ts';
 import { stateDir } from '../local/state-dir.ts';
@@ -67,6 +68,7 @@ async function openIfRunning(path: string): Promise<Socket | undefined> {
 }
 
 async function startOnce(options: StartOptions, logFile: string): Promise<Socket> {
+  putAsideLog(logFile); // daemons that do not get as far as looking after it write there too
   const log = openLog(logFile);
   const sizeBefore = statSync(logFile).size;
   let hasExited = false;
@@ -133,7 +135,7 @@ function startError(said: string, logFile: string, cause: unknown): BridgeError 
 function tailOf(file: string, from: number): string {
   const fd = openSync(file, 'r');
   const size = statSync(file).size;
-  const start = Math.max(from, size - TAIL_BYTES);
+  const start = Math.max(size < from ? 0 : from, size - TAIL_BYTES); // it may have been put aside meanwhile
   const tail = Buffer.alloc(Math.max(0, size - start));
   readSync(fd, tail, 0, tail.length, start);
   closeSync(fd);

@@ -2,11 +2,11 @@
 // what is done with it is the business of whoever is given the records.
 
 import type { BridgeError } from '../util/bridge-error.ts';
-import { membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt } from '../wire/json-grammar.ts';
 import type { Span } from '../wire/json-members.ts';
+import { codeIn } from './rpc-error.ts';
 import type { Session } from './session.ts';
 
 export type CallOutcome =
@@ -109,9 +109,8 @@ export class CallRecord {
 
   /** The same as JSON. */
   refused(error: string): void {
-    const { code, data } = membersOf(JSON.parse(error));
-    const { code: own = code } = membersOf(data);
-    this.settle(outcomeOf(String(own)), String(own));
+    const code = codeIn(error);
+    this.settle(outcomeOf(code), code);
   }
 
   /** The first word counts: what follows from it is told too. */

@@ -1,5 +1,9 @@
 // What has happened since the daemon started, as `status` shows it. Each refusal and each drop has a counter of its own.
 
+import { codeIn } from './rpc-error.ts';
+
+const MOST_CODES = 100;
+
 export class Counters {
   clientsAccepted = 0;
   clientsRefused = 0;
@@ -61,4 +65,19 @@ export class Counters {
   serversDialledIn = 0;
   dialInsRefused = 0;
   serverCrashes = 0;
+  readonly #errors = new Map<string, number>();
+
+  /** The bridge itself has answered with an error. */
+  errorAnswered(error: string): void {
+    this.errorsAnswered++;
+    const code = codeIn(error);
+    // Some of them are a server's own words, of which there may be any number.
+    const kind = this.#errors.has(code) || this.#errors.size < MOST_CODES ? code : 'OTHER';
+    this.#errors.set(kind, (this.#errors.get(kind) ?? 0) + 1);
+  }
+
+  /** How many of `errorsAnswered` each code had. */
+  errorsByCode(): Record<string, number> {
+    return Object.fromEntries(this.#errors);
+  }
 }

@@ -1,6 +1,7 @@
 // Where the house's error codes become JSON-RPC errors, and nowhere else.
 
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
+import { membersOf } from '../util/json-value.ts';
 
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
@@ -59,6 +60,13 @@ export function failureOf(thrown: unknown, errorOf: (error: BridgeError) => stri
 
 export function rpcError(code: number, message: string, data?: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ code, message, data });
+}
+
+/** What an `error` member says is wrong: the house's own word for it, else the number. */
+export function codeIn(error: string): string {
+  const { code, data } = membersOf(JSON.parse(error));
+  const { code: own = code } = membersOf(data);
+  return String(own);
 }
 
 export const SHUTTING_DOWN: string = rpcError(INTERNAL_ERROR, 'The bridge is shutting down', { code: 'SHUTTING_DOWN' });

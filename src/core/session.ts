@@ -208,7 +208,7 @@ export class Session {
     this.link.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"error":`);
     this.link.outbox.utf8(`${error}}`);
     this.link.outbox.endFrame();
-    this.#counters.errorsAnswered++;
+    this.#counters.errorAnswered(error);
     this.#checkUnread();
   }
 

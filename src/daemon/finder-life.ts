@@ -24,7 +24,8 @@ export class FinderLife {
     const { stdin, stdout } = this.#child ?? {};
     // Without descriptors for its pipes there is no process either.
     if (!stdin || !stdout) return;
-    for (const pipe of [stdin, stdout]) pipe.on('error', () => undefined); // its end is what counts
+    // Its end is what counts, and one with whom nobody can speak any more would be waited for.
+    for (const pipe of [stdin, stdout]) pipe.on('error', () => this.kill());
     receive<FromFinder>(stdout, heard);
   }
 

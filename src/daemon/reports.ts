@@ -45,6 +45,7 @@ export function statusReport(of: Reported): StatusReport {
     latencyBoundsMs: LATENCY_BOUNDS_MS,
     dialledIn: of.dialIns.report(),
     counters: { ...of.counters },
+    errors: of.counters.errorsByCode(),
     configFile: finder.config.file ?? null,
     configNamed: finder.config.origin === 'named',
     configDir: of.options.configDir,

@@ -8,6 +8,7 @@ import { type ConfigPlace, configFilesOf, loadConfig } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
 import { NO_FILTER } from '../core/tool-gate.ts';
 import { takeActivatedFd } from '../local/activated-socket.ts';
+import { boundedWriter } from '../local/bounded-log.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { jsonLogger, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
@@ -48,7 +49,9 @@ export async function serve(options: ServeOptions): Promise<void> {
   const sink = options.logFile === undefined ? undefined : openLogFile(options.logFile);
   // Whoever read the log may have gone; the daemon goes on without.
   process.stderr.on('error', () => undefined);
-  const logger = jsonLogger(options.logLevel, sink?.write ?? ((line) => process.stderr.write(line)));
+  const logFile = join(stateDir(process.env), 'daemon.log');
+  const toStderr = boundedWriter(logFile, process.stderr.fd, (line) => process.stderr.write(line));
+  const logger = jsonLogger(options.logLevel, sink?.write ?? toStderr);
   refuseBelowBridge(process.env);
   const place: ConfigPlace = {
     named: options.configFile,

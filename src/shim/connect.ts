@@ -75,33 +75,34 @@ export function relay({ stdin, stdout, socket, onEnd, ...options }: Relay): Prom
   });
 }
 
-/** Tells a client that there is no bridge, in answer to the first thing it asks. */
+/** Tells a client that there is no bridge, in answer to the first things it asks. */
 export function answerUnavailable(
   stdin: Readable,
   stdout: Writable,
-  error: { readonly code: string; readonly message: string; readonly hint: string | undefined },
+  { code, message, hint }: { readonly code: string; readonly message: string; readonly hint: string | undefined },
 ): Promise<void> {
+  const error = { code: -32603, message, data: { code, hint } };
   return new Promise((resolve) => {
     let text = '';
     stdin.setEncoding('utf8');
     stdin.on('data', (chunk: string) => {
       text += chunk;
-      const newline = text.indexOf('\n');
-      if (newline < 0) return;
-      const { code, message, hint } = error;
-      const failure = { code: -32603, message, data: { code, hint } };
+      const lines = text.split('\n');
+      text = lines.pop() ?? '';
+      const ids = lines.map(idOf).filter((id) => id !== undefined);
+      if (ids.length === 0) return;
       stdin.pause();
-      stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: idOf(text.slice(0, newline)), error: failure })}\n`, () =>
-        resolve(),
-      );
+      const answers = ids.map((id) => `${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`);
+      stdout.write(answers.join(''), () => resolve());
     });
     stdin.once('end', () => resolve());
   });
 }
 
+/** Undefined for what is not to be answered. */
 function idOf(line: string): unknown {
   try {
-    return (JSON.parse(line) as { id?: unknown }).id ?? null;
+    return (JSON.parse(line) as { id?: unknown }).id;
   } catch {
     return null; // Not JSON, so it has no id.
   }

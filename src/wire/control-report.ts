@@ -81,6 +81,8 @@ export interface StatusReport {
   readonly latencyBoundsMs: readonly number[];
   readonly dialledIn: readonly DialledInReport[];
   readonly counters: Readonly<Record<string, number>>;
+  /** Errors that clients got from the bridge itself, by their code. */
+  readonly errors: Readonly<Record<string, number>>;
   readonly configFile: string | null;
   /** Whether that file was named; else it was found, and would be again, from this directory on. */
   readonly configNamed: boolean;

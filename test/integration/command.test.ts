@@ -54,6 +54,7 @@ describe('start, status, clients, stop', () => {
       'latencyBoundsMs',
       'dialledIn',
       'counters',
+      'errors',
       'configFile',
       'configNamed',
       'configDir',

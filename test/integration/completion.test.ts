@@ -1,7 +1,7 @@
-// Completion as bash does it, the man page, and what is suggested instead of a word that does not exist.
+// Completion as the shells do it, the man page, and what is suggested instead of a word that does not exist.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../src/cli/usage.ts';
@@ -22,7 +22,26 @@ test('each verb has its options and examples in the table that shells and help u
   }
 }, 60_000);
 
-describe('bash', () => {
+/** What a shell offers behind `$1`, which it is given as it stands; each with a directory for the completion. */
+const OFFERS: Readonly<Record<string, readonly [script: string, ...args: string[]]>> = {
+  bash: [
+    `source <(mcp-bridge completion bash)
+    read -ra COMP_WORDS <<< "$1"; [[ $1 == *' ' ]] && COMP_WORDS+=(''); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 ))
+    _mcp_bridge
+    printf '%s\\n' "\${COMPREPLY[@]}"`,
+    'bash',
+  ],
+  zsh: [
+    'mcp-bridge completion zsh > $2/_mcp-bridge; zsh -f $3 $2 $1',
+    'zsh',
+    tempDir(),
+    join(ROOT, 'test/fixtures/complete.zsh'),
+  ],
+  fish: ['mcp-bridge completion fish | source; complete -C $argv[1] | string replace -r "\\t.*" ""'],
+};
+const isInstalled = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).error === undefined;
+
+describe.each(Object.entries(OFFERS))('%s', (shell, [script, name, ...rest]) => {
   let daemon: TestDaemon;
   let bin: string;
   beforeAll(async () => {
@@ -32,55 +51,58 @@ describe('bash', () => {
   });
   afterAll(() => daemon.stop());
 
-  /** What Tab shows behind these words, the last of which is being written. */
-  function offered(...words: string[]): string[] {
-    const script = `
-      source <(mcp-bridge completion bash)
-      COMP_WORDS=(mcp-bridge "$@"); COMP_CWORD=$#
-      _mcp_bridge
-      printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const { stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', ...words], {
+  /** What Tab shows behind this line, the last word of which is being written. */
+  function offered(line: string): string[] {
+    const args = ['-c', script, ...(name === undefined ? [] : [name]), `mcp-bridge ${line}`, ...rest];
+    const { stdout, stderr } = spawnSync(shell, args, {
       encoding: 'utf8',
       cwd: ROOT,
       env: { ...process.env, PATH: `${bin}:${process.env.PATH}`, MCP_BRIDGE_SOCKET: daemon.path },
     });
     expect(stderr).toBe('');
-    return stdout.split('\n').filter(Boolean);
+    return stdout.split('\n').filter(Boolean).sort();
   }
 
-  test('verbs, their second words, options, and what these take', () => {
-    expect(offered('sta')).toEqual(['status', 'start']);
-    expect(offered('policy', '')).toEqual(['explain']);
-    expect(offered('status', '--w')).toEqual(['--watch']);
-    expect(offered('config', 'check', '--c')).toEqual(['--config']);
-    expect(offered('serve', '--log-level', 'd')).toEqual(['debug']);
-    expect(offered('service', '')).toEqual(['install', 'uninstall', 'status']);
-    expect(offered('status', '--config', 'package.js')).toEqual(['package.json']);
-    expect(offered('add', 'x', '--', 'package.js')).toEqual(['package.json']);
+  test('verbs, their second words, options, and what these take', ({ skip }) => {
+    skip(!isInstalled(shell), `there is no ${shell} here to try it with`);
+    expect(offered('sta')).toEqual(['start', 'status']);
+    expect(offered('policy ')).toEqual(['explain']);
+    expect(offered('status --w')).toEqual(['--watch']);
+    expect(offered('config check --c')).toEqual(['--config']);
+    expect(offered('serve --log-level d')).toEqual(['debug']);
+    expect(offered('service ')).toEqual(['install', 'status', 'uninstall']);
+    expect(offered('service status --w')).toEqual([]);
+    expect(offered('config check package.js')).toEqual(['package.json']);
+    expect(offered('status --config package.js')).toEqual(['package.json']);
+    expect(offered('add x -- package.js')).toEqual(['package.json']);
   });
 
-  test('the names of servers, and of the tools of one', () => {
-    expect(offered('call', '')).toEqual(['fixture', 'notes']);
-    expect(offered('call', '--timeout', '5', 'f')).toEqual(['fixture']);
-    expect(offered('describe', 'fixture', 'ec')).toEqual(['echo']);
-    expect(offered('search', '--server', 'n')).toEqual(['notes']);
-  });
-
-  test('where no daemon runs there are no names, no words and no daemon', async () => {
-    const socket = join(tempDir(), 'b.sock');
-    const result = await runCommand(['completion', 'servers', '--mcp-bridge-socket', socket]);
-    expect([result, existsSync(socket)]).toEqual([{ code: 0, stdout: '', stderr: '' }, false]);
+  test('the names of servers, and of the tools of one', ({ skip }) => {
+    skip(!isInstalled(shell), `there is no ${shell} here to try it with`);
+    expect(offered('call ')).toEqual(['fixture', 'notes']);
+    expect(offered('call --timeout 5 f')).toEqual(['fixture']);
+    expect(offered('describe fixture ec')).toEqual(['echo']);
+    expect(offered('describe --timeout 5 fixture ec')).toEqual(['echo']);
+    expect(offered('search --server n')).toEqual(['notes']);
   });
 });
 
-test.each(['zsh', 'fish'])('%s gets all verbs and options', async (shell) => {
+test('where no daemon runs there are no names, no words and no daemon', async () => {
+  const socket = join(tempDir(), 'b.sock');
+  const result = await runCommand(['completion', 'servers', '--mcp-bridge-socket', socket]);
+  expect([result, existsSync(socket)]).toEqual([{ code: 0, stdout: '', stderr: '' }, false]);
+});
+
+test.each(Object.keys(OFFERS))('%s gets all verbs and options, in a script that it can read', async (shell) => {
   const { code, stdout } = await runCommand(['completion', shell]);
   expect(code).toBe(0);
   for (const [verb, { options }] of Object.entries(VERB_TABLE)) {
     for (const word of verb.split(' ')) expect(stdout).toContain(word);
     for (const option of Object.keys(options)) expect(stdout).toContain(option);
   }
-  const own = spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' });
+  const script = join(tempDir(), 'script');
+  writeFileSync(script, stdout);
+  const own = spawnSync(shell, ['-n', script], { encoding: 'utf8' });
   if (own.error === undefined) expect([own.status, own.stderr]).toEqual([0, '']);
 });
 

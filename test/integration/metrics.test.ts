@@ -1,17 +1,21 @@
-// `mcp-bridge metrics`, read as strictly as the format is written; and what monitoring sends along with calls.
+// `mcp-bridge metrics`, read as strictly as the format is written.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { metricsText } from '../../src/cli/metrics.ts';
 import type { StatusReport } from '../../src/wire/control-report.ts';
 import { parsePrometheus } from '../support/prometheus-parser.ts';
-import { textOf } from '../support/raw-client.ts';
 import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 test('what the daemon has counted is in it, in a form that the strictest reader takes', async () => {
-  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+  const daemon = await TestDaemon.start({
+    mcpServers: { fixture: fixtureServer() },
+    discovery: { toolRules: [{ pattern: ['raw'], enabled: false }] },
+  });
   const client = await daemon.client({ 'mcp-bridge/view': 'server:fixture' });
   for (let id = 1; id <= 5; id++) await client.callTool(id, 'echo', { text: 'x' });
+  const all = await daemon.client({ 'mcp-bridge/view': 'all' });
+  for (const id of [1, 2]) expect((await all.callTool(id, 'fixture__raw')).error).toBeDefined();
   const { code, stdout, stderr } = await runCommand(['metrics'], { env: { MCP_BRIDGE_SOCKET: daemon.path } });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const metrics = parsePrometheus(stdout);
@@ -19,11 +23,12 @@ test('what the daemon has counted is in it, in a form that the strictest reader 
 
   for (const name of metrics.keys()) expect(name).toMatch(/^mcp_bridge_/);
   const labels = new Set([...metrics.values()].flatMap(({ samples }) => samples.flatMap((s) => Object.keys(s.labels))));
-  expect([...labels].sort()).toEqual(['le', 'server']);
+  expect([...labels].sort()).toEqual(['code', 'le', 'server']);
   const figureOf = (name: string, labels = {}): number | undefined =>
     metrics.get(name)?.samples.find((sample) => JSON.stringify(sample.labels) === JSON.stringify(labels))?.value;
   expect(figureOf('mcp_bridge_up')).toBe(1);
-  expect(figureOf('mcp_bridge_clients')).toBe(1);
+  expect(figureOf('mcp_bridge_clients')).toBe(2);
+  expect(figureOf('mcp_bridge_errors_total', { code: 'TOOL_DISABLED' })).toBe(2);
   expect(figureOf('mcp_bridge_requests_total')).toBeGreaterThanOrEqual(6);
   for (const key of Object.keys(status.counters)) {
     const words = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -44,7 +49,7 @@ test('what the daemon has counted is in it, in a form that the strictest reader 
     (parsed) => parsed.get('mcp_bridge_server_instances')?.samples,
   );
   expect(instances).toMatchObject([{ labels: { server: odd }, value: 1 }]);
-  client.destroy();
+  for (const each of [client, all]) each.destroy();
   await daemon.stop();
 });
 
@@ -56,19 +61,4 @@ test('where no daemon runs that is a figure, and none is started', async () => {
     [['mcp_bridge_up', 0]],
   ]);
   expect(parsePrometheus(metricsText(undefined, new Map())).size).toBe(1);
-});
-
-test('traceparent, tracestate and baggage of a call reach the server as they were sent', async () => {
-  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
-  const client = await daemon.client({ 'mcp-bridge/view': 'server:fixture' });
-  const _meta = {
-    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-    tracestate: 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE',
-    baggage: 'userId=alice',
-  };
-  const meta = `"_meta":${JSON.stringify(_meta).replaceAll(':"', ' : "')}`;
-  client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"raw",${meta},"arguments":{}}}`);
-  expect(textOf(await client.answerTo(1))).toContain(meta);
-  client.destroy();
-  await daemon.stop();
 });

@@ -1,18 +1,36 @@
-// The n-th thing that the daemon asks of the system fails, for every n of a whole day of its: it may refuse to start, it
+// The n-th thing that a program asks of the system fails, for every n of a whole day of its: it may refuse to start, it
 // may refuse a call, it never crashes, hangs, or leaves a process.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Peer, textOf } from './peer.mjs';
-import { until } from './place.mjs';
+import { FIXTURE, until } from './place.mjs';
 
 const INJECTION = join(import.meta.dirname, 'failing-calls.cjs');
+const HTTP_SERVER = join(FIXTURE, '../http-server.mjs');
+/** So many days at the same time: much of one is spent waiting. */
+const AT_ONCE = 4;
+const CRASH = /Uncaught|UnhandledPromise|node:internal|\.cjs:\d+\n/;
 
-/** Starts, serves, is asked about, and stops. What of it was refused. */
-async function day(place, n, count) {
-  const env = { NODE_OPTIONS: `--require ${INJECTION}`, FAIL_AT: String(n), FAIL_COUNT: count };
-  const home = place.newPath('home');
-  const daemon = await place.daemon({ env: { ...env, HOME: home }, waits: false });
+/** What is asked of everything that is loaded into a program. */
+const injected = (n, count, program) => ({
+  NODE_OPTIONS: `--require ${INJECTION}`,
+  ...{ FAIL_AT: String(n), FAIL_COUNT: count, FAIL_IN: program },
+});
+
+async function asked(answers, peer, answer) {
+  const got = await peer.soon(answer, 20_000);
+  assert(!got.never, 'every request is answered, or its connection ends');
+  answers.push(got);
+  return got;
+}
+
+/** A daemon starts, serves what `serves` asks of it, and stops. What of it was refused. */
+async function day(
+  place,
+  { n, count, program = 'serve', config = place.config(), home = place.newPath('home'), serves = aDay },
+) {
+  const daemon = await place.daemon({ config, env: { ...injected(n, count, program), HOME: home }, waits: false });
   await until('it listens or ends', () => daemon.isListening || daemon.child.exitCode !== null);
   if (!daemon.isListening) {
     const { code } = await daemon.exited;
@@ -20,50 +38,158 @@ async function day(place, n, count) {
     assert.match(daemon.stderr, /mcp-bridge: /);
     return 'did not start';
   }
-  const answers = [];
-  const ask = async (peer, answer) => {
-    const got = await peer.soon(answer, 20_000);
-    assert(!got.never, 'every request is answered');
-    answers.push(got);
-    return got;
-  };
-  const peer = await Peer.open(daemon.path);
-  await ask(peer, peer.begin());
-  await ask(peer, peer.ask('tools/list', {}));
-  const crashed = peer.call('crash');
-  await ask(peer, crashed);
-  await ask(peer, peer.call('echo', { text: 'after' }));
-  const other = await Peer.open(daemon.path);
-  await ask(other, other.begin({ 'mcp-bridge/view': 'all' }));
-  await ask(other, other.ask('tools/list', {}));
-  const last = await ask(other, other.call('fixture__echo', { text: 'last' }));
+  const isServed = await serves(daemon);
   await daemon.status().catch((error) => error);
-  assert.deepEqual([...peer.faults, ...other.faults], []);
   daemon.kill('SIGTERM');
   const { code, signal } = await place.ended(daemon);
   assert.equal(signal, null, daemon.stderr);
   assert(code === 0 || /mcp-bridge: /.test(daemon.stderr), `ended with ${code}: ${daemon.stderr}`);
-  assert(!/Uncaught|UnhandledPromise|node:internal|\.cjs:\d+\n/.test(daemon.stderr), daemon.stderr);
-  return textOf(last) === 'last' ? 'served' : 'refused something';
+  assert(!CRASH.test(daemon.stderr), daemon.stderr);
+  return isServed ? 'served' : 'refused something';
+}
+
+/** Two clients, one of which has the server crash. */
+async function aDay(daemon) {
+  const answers = [];
+  const peer = await Peer.open(daemon.path);
+  await asked(answers, peer, peer.begin());
+  await asked(answers, peer, peer.ask('tools/list', {}));
+  await asked(answers, peer, peer.call('crash'));
+  await asked(answers, peer, peer.call('echo', { text: 'after' }));
+  const other = await Peer.open(daemon.path);
+  await asked(answers, other, other.begin({ 'mcp-bridge/view': 'all' }));
+  await asked(answers, other, other.ask('tools/list', {}));
+  const last = await asked(answers, other, other.call('fixture__echo', { text: 'last' }));
+  assert.deepEqual([...peer.faults, ...other.faults], []);
+  for (const each of [peer, other]) each.close();
+  return textOf(last) === 'last';
+}
+
+/** One client, one call. */
+const aCall = (tool) => async (daemon) => {
+  const answers = [];
+  const peer = await Peer.open(daemon.path);
+  await asked(answers, peer, peer.begin({ 'mcp-bridge/view': 'all' }));
+  await asked(answers, peer, peer.ask('tools/list', {}));
+  const last = await asked(answers, peer, peer.call(tool, { text: 'last' }));
+  assert.deepEqual(peer.faults, []);
+  peer.close();
+  return textOf(last) === 'last';
+};
+
+/** Tries one that nothing fails in, then each call that was counted; with `isShort` a dozen of them. */
+async function eachCall(place, { isShort, tries }) {
+  const count = place.newPath('count');
+  assert.equal(await tries(0, count), 'served');
+  const calls = Number(readFileSync(count, 'utf8'));
+  const step = isShort ? Math.ceil(calls / 12) : 1;
+  const tally = {};
+  let next = 1;
+  const work = async () => {
+    while (next <= calls) {
+      const n = next;
+      next += step;
+      const outcome = await tries(n, place.newPath('count')).catch((error) => {
+        next = calls + 1;
+        throw new Error(`the ${n}th of ${calls} calls: ${error.message}`);
+      });
+      tally[outcome] = (tally[outcome] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const outcomes = Object.entries(tally).map(([outcome, times]) => `${times} ${outcome}`);
+  return `${calls} calls of the system: ${outcomes.join(', ')}`;
+}
+
+/** A home in which another client's config defines the server. */
+function homeWithServer(place) {
+  const home = place.newPath('home');
+  mkdirSync(join(home, '.cursor'), { recursive: true });
+  writeFileSync(join(home, '.cursor/mcp.json'), JSON.stringify({ mcpServers: { fixture: place.fixture() } }));
+  return home;
+}
+
+async function httpServer(place) {
+  const child = place.spawn(process.execPath, [HTTP_SERVER, 'http'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const port = await new Promise((resolve) => child.stdout.once('data', (said) => resolve(Number(said))));
+  return { type: 'http', url: `http://127.0.0.1:${port}/mcp` };
+}
+
+/** `connect`, whose client asks three things at once and waits for what comes of them. */
+async function conversation(place, { n, count, args, home }) {
+  const lines = [
+    ['initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'torture', version: '1' } }],
+    ['tools/list', {}],
+    ['tools/call', { name: 'echo', arguments: { text: 'last' } }],
+  ].map(([method, params], id) => `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+  const env = { ...injected(n, count, 'connect'), HOME: home };
+  const { code, signal, stdout, stderr } = await place.run(['connect', '--server', 'fixture', ...args], {
+    input: lines.join(''),
+    env,
+  });
+  assert.equal(signal, null, stderr);
+  assert(!CRASH.test(stderr), stderr);
+  const messages = stdout
+    .trim()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  const answers = messages.filter(({ method }) => method === undefined);
+  const ids = answers.map(({ id }) => id);
+  assert.equal(new Set(ids).size, ids.length, `each is answered once: ${stdout}`);
+  // Who can be told nothing any more sees the end.
+  if (code === 0) assert.deepEqual(ids.toSorted(), [0, 1, 2], `each is answered: ${stdout} ${stderr}`);
+  else assert.match(stderr, /mcp-bridge: /);
+  if (answers.length < 3) return 'ended with a word on stderr';
+  return answers.some(({ error }) => error !== undefined) ? 'told its client' : 'served';
 }
 
 export const faults = {
-  async 'every call of the system fails once'(place, { isShort }) {
-    const count = place.path('count');
-    assert.equal(await day(place, 0, count), 'served');
-    await until('it has counted', () => existsSync(count));
-    const calls = Number(readFileSync(count, 'utf8'));
-    const tally = {};
-    const step = isShort ? Math.ceil(calls / 12) : 1;
-    for (let n = 1; n <= calls; n += step) {
-      try {
-        const outcome = await day(place, n, place.path('count'));
-        tally[outcome] = (tally[outcome] ?? 0) + 1;
-      } catch (error) {
-        throw new Error(`the ${n}th of ${calls} calls: ${error.message}`);
-      }
-    }
-    const outcomes = Object.entries(tally).map(([outcome, times]) => `${times} ${outcome}`);
-    return `${calls} calls of the system: ${outcomes.join(', ')}`;
+  'every call of the system fails once': (place, { isShort }) =>
+    eachCall(place, { isShort, tries: (n, count) => day(place, { n, count }) }),
+
+  'every call of a daemon that finds its servers and records calls': (place, { isShort }) =>
+    eachCall(place, {
+      isShort,
+      tries: (n, count) => {
+        const audit = { file: place.newPath('jsonl') };
+        const config = place.config({ mcpServers: {}, discovery: { enabled: true }, audit });
+        return day(place, { n, count, config, home: homeWithServer(place), serves: aCall('fixture__echo') });
+      },
+    }),
+
+  'every call of the process that finds servers': (place, { isShort }) =>
+    eachCall(place, {
+      isShort,
+      tries: (n, count) => {
+        const config = place.config({ mcpServers: {}, discovery: { enabled: true } });
+        const found = { config, program: 'finder.cjs', home: homeWithServer(place) };
+        return day(place, { n, count, ...found, serves: aCall('fixture__echo') });
+      },
+    }),
+
+  async 'every call of a daemon with a server at a URL'(place, { isShort }) {
+    const remote = await httpServer(place);
+    const config = place.config({ mcpServers: { remote } });
+    const serves = aCall('remote__echo');
+    return eachCall(place, { isShort, tries: (n, count) => day(place, { n, count, config, serves }) });
+  },
+
+  async 'every call of `connect`'(place, { isShort }) {
+    const daemon = await place.daemon();
+    const args = ['--mcp-bridge-socket', daemon.path];
+    const tries = (n, count) => conversation(place, { n, count, args, home: place.newPath('home') });
+    return eachCall(place, { isShort, tries });
+  },
+
+  async 'every call of `connect` that starts the daemon'(place, { isShort }) {
+    const config = place.config({ daemon: { idleExitMs: 1000 } });
+    const tries = async (n, count) => {
+      const home = place.newPath('home');
+      mkdirSync(home, { mode: 0o700 });
+      const args = ['--mcp-bridge-socket', place.newPath('sock'), '--config', config];
+      return conversation(place, { n, count, args, home });
+    };
+    return eachCall(place, { isShort, tries });
   },
 };

@@ -1,7 +1,7 @@
 // Disks that are full, files that are torn, homes that cannot be written, and too few descriptors.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Peer, textOf } from './peer.mjs';
@@ -50,6 +50,16 @@ export const files = {
       assert.throws(() => writeFileSync(join(disk, 'more'), Buffer.alloc(200 * 1024)), /ENOSPC/);
       await serves(daemon);
       await daemon.stop();
+      const where = ['--mcp-bridge-socket', place.newPath('sock'), '--config', place.config()];
+      const started = await place.run(['start', '--log-level', 'debug', ...where], { env });
+      // Its log may need a block that there is not.
+      if (started.code !== 0) assert.match(started.stderr, /^mcp-bridge: .*daemon\.log: ENOSPC/);
+      else {
+        const peer = await Peer.ready(where[1], { 'mcp-bridge/view': 'server:fixture' });
+        for (let i = 0; i < 10; i++) assert.equal(textOf(await peer.call('print', { line: 'noise' })), 'ok');
+        peer.close();
+        assert.equal((await place.run(['stop', ...where], { env })).code, 0);
+      }
       return 'the disk is full, and all is served';
     } finally {
       execFileSync('umount', ['-l', disk]);
@@ -126,6 +136,40 @@ export const files = {
     });
     assert.equal(lines.filter(({ outcome, tool }) => outcome === 'ok' && tool === 'echo').length, count);
     return `${count} calls of two daemons, each one line, in ${parts.length} files`;
+  },
+
+  async 'a log that is put aside under load'(place, { isShort }) {
+    const dir = place.path('home/.local/state/mcp-bridge');
+    const parts = ['daemon.log', 'daemon.log.1'].map((name) => join(dir, name));
+    const bound = 10 << 20;
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    // Nearly full, as after months.
+    const line = `${JSON.stringify({ message: 'x'.repeat(1000) })}\n`;
+    writeFileSync(parts[0], line.repeat(Math.floor((bound - 500_000) / line.length)), { mode: 0o600 });
+    const config = place.config();
+    const daemons = times(2, () => ['--mcp-bridge-socket', place.newPath('sock'), '--config', config]);
+    for (const where of daemons) assert.equal((await place.run(['start', '--log-level', 'debug', ...where])).code, 0);
+    const peers = await Promise.all(
+      daemons.map((where) => Peer.ready(where[1], { 'mcp-bridge/view': 'server:fixture' })),
+    );
+    const noise = times(1000, (i) => `noise ${i}`).join('\n'); // each of them is logged
+    let most = 0;
+    const rounds = isShort ? 10 : 150;
+    for (let round = 0; round < rounds; round++) {
+      await Promise.all(peers.map((peer) => peer.soon(peer.call('print', { line: noise }))));
+      most = Math.max(most, ...parts.filter((part) => existsSync(part)).map((part) => statSync(part).size));
+    }
+    assert(most > bound * 0.9 && most < bound + 4 * 65_536, `${most} bytes`);
+    for (const [i, where] of daemons.entries()) {
+      assert.equal(textOf(await peers[i].call('echo', { text: 'x' })), 'x');
+      assert.deepEqual(peers[i].faults, []);
+      peers[i].close();
+      assert.equal((await place.run(['stop', ...where])).code, 0);
+    }
+    const said = parts.flatMap((part) => readFileSync(part, 'utf8').trimEnd().split('\n'));
+    for (const each of said) assert(each.startsWith('mcp-bridge: ') || JSON.parse(each), 'each line is whole');
+    assert.equal(statSync(parts[1]).mode & 0o777, 0o600);
+    return `${rounds * 2000} lines of two daemons, at most ${(most / (1 << 20)).toFixed(2)} MiB in a file`;
   },
 
   async 'no descriptors left'(place, { isShort }) {

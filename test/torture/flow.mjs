@@ -7,6 +7,8 @@ import { descriptorsOf, rssMib, until } from './place.mjs';
 
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 const MIB = 1 << 20;
+/** Of one client: `limits.maxInFlightPerClient`. */
+const MOST_IN_FLIGHT = 256;
 
 /** Follows the memory of a process until told to stop; how much it was beyond where it began, at its most. */
 function watchMemory(pid) {
@@ -30,27 +32,38 @@ export const flow = {
       }),
     });
     const other = await place.pulse(daemon, 'server:other');
-    const before = await other.look();
-    // The same for one that reads, so that what such answers cost in any case is not counted.
-    const reading = await daemon.peer();
-    await Promise.all(times(50, () => reading.soon(reading.call('blob', { mib: 4 }))));
-    const risen = watchMemory(daemon.pid);
-    const deaf = await daemon.peer();
-    deaf.stopReading();
-    for (let i = 0; i < 50; i++) deaf.call('blob', { mib: 4 });
-    await until('it is cut off', async () => (await daemon.status()).counters.clientsCutOff > 0, 60_000);
-    const during = await other.look();
-    const most = risen();
-    assert(most < 64, `memory rose by ${most.toFixed(0)} MiB`);
-    deaf.close();
-    return `memory rose by ${most.toFixed(0)} MiB, another's p99 ${before.p99.toFixed(2)} → ${during.p99.toFixed(2)} ms`;
+    const rounds = [];
+    // In turns, as other work on the machine comes and goes.
+    for (let round = 0; round < 3; round++) {
+      // The same for one that reads, so that what such answers cost in any case is not counted.
+      const reading = await daemon.peer();
+      await other.look();
+      await Promise.all(times(50, () => reading.soon(reading.call('blob', { mib: 4 }))));
+      const before = await other.look();
+      reading.close();
+      const risen = watchMemory(daemon.pid);
+      const deaf = await daemon.peer();
+      deaf.stopReading();
+      for (let i = 0; i < 50; i++) deaf.call('blob', { mib: 4 });
+      await until('it is cut off', async () => (await daemon.status()).counters.clientsCutOff > round, 60_000);
+      const during = await other.look();
+      deaf.close();
+      const most = risen();
+      assert(most < 64, `memory rose by ${most.toFixed(0)} MiB`);
+      rounds.push({ most, before, during, ratio: during.p99 / before.p99 });
+    }
+    const { most, before, during, ratio } = rounds.toSorted((a, b) => a.ratio - b.ratio)[1];
+    const figures = `another's p99 ${before.p99.toFixed(2)} ms beside one that reads, ${during.p99.toFixed(2)} ms beside this one`;
+    assert(ratio < 3, figures);
+    return `memory rose by ${most.toFixed(0)} MiB, ${figures}`;
   },
 
   async 'a server that hangs'(place) {
+    const patienceMs = 1500;
     const daemon = await place.daemon({
       config: place.config({
         mcpServers: { fixture: place.fixture(), hangs: place.fixture({ FIXTURE_SILENT: '1' }) },
-        limits: { startTimeoutMs: 1500 },
+        limits: { startTimeoutMs: patienceMs },
       }),
     });
     const other = await place.pulse(daemon);
@@ -59,6 +72,7 @@ export const flow = {
     const hellos = waiting.map((each) => each.soon(each.begin({ 'mcp-bridge/view': 'server:hangs' })));
     for (const hello of await Promise.all(hellos)) assert(hello.error, 'who waits for it gets an error');
     const during = await other.look();
+    assert(3 * during.p99 < patienceMs, `another has waited for it too: ${during.p99.toFixed(0)} ms`);
     return `20 clients told, another's p99 ${before.p99.toFixed(2)} → ${during.p99.toFixed(2)} ms`;
   },
 
@@ -73,11 +87,28 @@ export const flow = {
     const answers = times(count, (i) =>
       flooding.call('echo', { text: `${i}` }, i + 1000).then((answer) => (right += textOf(answer) === `${i}`)),
     );
+    // One that always has something waiting too: its turns are as many as the flood's.
+    const busy = await daemon.peer();
+    let isOver = false;
+    let turns = 0;
+    const work = async () => {
+      for (; !isOver; turns++) assert.equal(textOf(await busy.call('echo', { text: 'turn' })), 'turn');
+    };
+    const works = times(4 * MOST_IN_FLIGHT, work);
+    await until('both are at it', () => turns > MOST_IN_FLIGHT && right > 0);
+    const [turnsBefore, rightBefore] = [turns, right];
     await Promise.all(answers);
+    const share = (turns - turnsBefore) / (right - rightBefore);
+    isOver = true;
+    await Promise.all(works);
     const during = await other.look();
     assert.equal(right, count);
-    assert.deepEqual(flooding.faults, []);
-    return `${count} answered; another made ${during.calls} calls meanwhile, its p99 ${before.p99.toFixed(2)} → ${during.p99.toFixed(2)} ms, memory rose by ${risen().toFixed(0)} MiB`;
+    assert.deepEqual([...flooding.faults, ...busy.faults], []);
+    // Both are one process here, which has its hands full with the flood. In turns: test/unit/core/fairness.test.ts.
+    assert(share > (isShort ? 1 / 8 : 1 / 3), `${turns} turns beside ${count}`);
+    // One call after the other: each waits for no more than what both may have under way.
+    assert(during.calls > count / (4 * MOST_IN_FLIGHT), `another made only ${during.calls} calls`);
+    return `${count} answered; for each turn of the flood another as busy had ${share.toFixed(2)}, one that calls now and then made ${during.calls} calls, its p99 ${before.p99.toFixed(2)} → ${during.p99.toFixed(2)} ms, memory rose by ${risen().toFixed(0)} MiB`;
   },
 
   async '1 GB without a newline'(place, { isShort }) {
@@ -125,6 +156,7 @@ export const flow = {
     const answers = await Promise.all(peers.map((peer, i) => peer.soon(peer.call('echo', { text: `${i}` }))));
     assert.equal(answers.filter((answer, i) => textOf(answer) === `${i}`).length, count);
     const each = ((rssMib(daemon.pid) - before) * 1024) / count;
+    assert(isShort || each < 64, `${each.toFixed(0)} KiB each`);
     for (const peer of peers) peer.close();
     await until('all have gone', async () => (await daemon.status()).clients === 0);
     await until('their descriptors too', () => descriptorsOf(daemon.pid) < 60);

@@ -1,7 +1,8 @@
 // Servers that die, loop, hang on to life, or talk too much, and machines that cannot start them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chownSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { textOf } from './peer.mjs';
 import { FIXTURE, isAlive, rssMib, until } from './place.mjs';
@@ -225,5 +226,26 @@ export const processes = {
       40_000,
     );
     return `${refused.length} of 6 calls refused, and served when there was room`;
+  },
+  async 'no memory for a server'(place) {
+    const none = place.path('none');
+    const env = { NODE_OPTIONS: `--require ${join(import.meta.dirname, 'switched.cjs')}`, NO_MEMORY: none };
+    const daemon = await place.daemon({ env });
+    const peer = await daemon.peer('all');
+    writeFileSync(none, '');
+    const calls = () => Promise.all(times(6, () => peer.soon(peer.call('fixture__echo', { text: 'x' }))));
+    const refused = await calls();
+    for (const { error } of refused) {
+      assert.equal(error?.data?.code, 'SERVER_START_FAILED');
+      assert.match(error.message, /ENOMEM/);
+    }
+    assert.equal(daemon.child.exitCode, null);
+    unlinkSync(none);
+    await until(
+      'it is served when there is some',
+      async () => (await calls()).every((answer) => textOf(answer) === 'x'),
+      40_000,
+    );
+    return `${refused.length} of 6 calls refused, and served when there was some`;
   },
 };

@@ -198,13 +198,25 @@ export const protocol = {
     const { result } = await all.soon(all.ask('tools/list', {}));
     const odd = result.tools.filter(({ name }) => !/^[A-Za-z0-9_-]{1,64}$/.test(name));
     assert.deepEqual(odd, [], 'joined names are plain');
+    for (const name of names) {
+      const odd = await Peer.open(daemon.path);
+      const params = {
+        protocolVersion: '2025-06-18',
+        capabilities: {},
+        clientInfo: { name, title: name, version: name },
+      };
+      const { result: hello } = await odd.soon(
+        odd.ask('initialize', { ...params, _meta: { 'mcp-bridge/view': 'all' } }),
+      );
+      assert(hello, name);
+    }
     const said = [];
     for (const verb of ['status', 'clients', 'servers', 'tools']) {
       const { stdout, stderr } = await place.run([verb, '--mcp-bridge-socket', daemon.path]);
       said.push(stdout, stderr);
     }
     assert.deepEqual(unprintableIn(said.join('')), [], 'nothing reaches a terminal unescaped');
-    return `${names.length} tools on ${Object.keys(mcpServers).length} servers, ${result.tools.length} joined names`;
+    return `${names.length} tools on ${Object.keys(mcpServers).length} servers, ${result.tools.length} joined names, ${names.length} clients`;
   },
 
   async 'a clock that jumps a day'(place) {

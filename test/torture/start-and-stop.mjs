@@ -6,6 +6,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -127,6 +128,37 @@ export const startAndStop = {
       assert.equal((await place.ended(daemon)).code, 0);
     }
     return `${served} served, ${turnedAway} found no daemon, none was dropped`;
+  },
+
+  async '`connect` at the instant of idle exit'(place, { isShort }) {
+    const rounds = isShort ? 6 : 60;
+    const args = [
+      '--mcp-bridge-socket',
+      place.newPath('sock'),
+      '--config',
+      place.config({ daemon: { idleExitMs: 500 } }),
+    ];
+    const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'torture', version: '1' } };
+    const asked = [
+      ['initialize', hello],
+      ['tools/call', { name: 'echo', arguments: { text: 'x' } }],
+    ].map(([method, params], id) => `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    for (let round = 0; round < rounds; round++) {
+      const run = () => place.run(['connect', '--server', 'fixture', ...args], { input: asked.join('') });
+      for (const { code, stdout, stderr } of await Promise.all(times(3, run))) {
+        const answers = stdout
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line));
+        const called = answers.find(({ id }) => id === 1);
+        assert.equal(code === 0 && called && textOf(called), 'x', `each is served: ${stdout} ${stderr}`);
+      }
+      await delay(250 + (round % 20) * 25); // and the time that a process takes to start
+    }
+    const log = readFileSync(place.path('home/.local/state/mcp-bridge/daemon.log'), 'utf8');
+    const daemons = log.split('listening on').length - 1;
+    assert(daemons > 1, 'daemons have ended');
+    return `${rounds * 3} came, all were served, by ${daemons} daemons`;
   },
 
   async 'umask 000'(place) {

@@ -1,11 +1,14 @@
 // The scripts for shells. Verbs and options stand in them, so that most keys are answered at once; only for the names of
 // servers and tools the daemon is asked.
 
+import type { Options } from '../options.ts';
 import { VERB_TABLE, type WordKind } from '../verb-table.ts';
 
 export const SCRIPTS = { bash, zsh, fish } as const;
 
 const ALWAYS = ['--help'];
+/** Options behind which a server's name stands. */
+const SERVER_OPTIONS = ['server', 'explain'];
 const FIRST_WORDS = [...new Set(Object.keys(VERB_TABLE).map((verb) => verb.split(' ')[0] ?? ''))];
 const GROUPS = [
   ...new Set(
@@ -64,7 +67,7 @@ function valueCases(): string {
     for (const [name, option] of Object.entries(options)) if (option.choices) choices.set(name, option.choices);
   return [
     ...[...choices].map(([name, values]) => `    --${name}) candidates="${values.join(' ')}" ;;`),
-    `    --server|--explain) candidates=$("$program" completion servers 2>/dev/null) ;;`,
+    `    ${SERVER_OPTIONS.map((name) => `--${name}`).join('|')}) candidates=$("$program" completion servers 2>/dev/null) ;;`,
     '    *) files=1 ;;',
   ].join('\n');
 }
@@ -131,44 +134,86 @@ if [[ \${funcstack[1]} == _mcp-bridge ]]; then _mcp_bridge "$@"; else compdef _m
 `;
 }
 
+/** fish asks each line by itself whether it applies; what it asks is in functions at the top. */
 function fish(): string {
-  const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-  const line = (condition: string, rest: string): string => `complete -c mcp-bridge -n ${quoted(condition)} ${rest}`;
-  const lines = Object.entries(VERB_TABLE).flatMap(([verb, { options }]) => {
-    const [first = '', second] = verb.split(' ');
-    const isIt = `__fish_seen_subcommand_from ${first}${second === undefined ? '' : `; and __fish_seen_subcommand_from ${second}`}`;
-    const flags = Object.entries(options).map(([name, { type, describe, choices }]) => {
-      const value = type === 'boolean' ? '' : choices === undefined ? ' -r' : ` -x -a ${quoted(choices.join(' '))}`;
-      return line(isIt, `-l ${name}${value} -d ${quoted(describe)}`);
-    });
-    return [
-      ...flags,
-      ...wordsOf(verb).flatMap((kind, i) => fishWord(kind, isIt, i + (second === undefined ? 1 : 2), line)),
-    ];
-  });
-  return `# Completion of mcp-bridge for fish: put it into ~/.config/fish/completions.
-function __mcp_bridge_words
-    count (commandline -opc | string match -v -- '-*')
-end
+  const verbs = Object.entries(VERB_TABLE).flatMap(([verb, { options }]) => [
+    ...Object.entries(options).map(([name, option]) =>
+      fishLine(`__mcp_bridge_is ${quoted(verb)}`, fishOption(name, option)),
+    ),
+    ...wordsOf(verb).map((kind, i, kinds) => {
+      const at = i === kinds.length - 1 ? `${i} more` : `${i}`;
+      return fishLine(`__mcp_bridge_is ${quoted(verb)} ${at}`, fishWord(kind));
+    }),
+  ]);
+  const groups = GROUPS.map((group) =>
+    fishLine(`__mcp_bridge_is ${group} 0`, `-a ${quoted(verbsOf(group).join(' '))}`),
+  );
+  return `${FISH_FUNCTIONS}
 complete -c mcp-bridge -f
-${line('__fish_use_subcommand', `-a ${quoted(FIRST_WORDS.join(' '))}`)}
-${GROUPS.map((group) => line(`__fish_seen_subcommand_from ${group}; and test (__mcp_bridge_words) -eq 2`, `-a ${quoted(verbsOf(group).join(' '))}`)).join('\n')}
-${lines.join('\n')}
+${fishLine('__mcp_bridge_is -- 0 more', '-F')}
+${fishLine("__mcp_bridge_is '' 0", `-a ${quoted(FIRST_WORDS.join(' '))}`)}
+${fishLine("__mcp_bridge_is ''", '-l version')}
+complete -c mcp-bridge -l help
+${[...groups, ...verbs].join('\n')}
 `;
 }
 
-function fishWord(
-  kind: WordKind,
-  isIt: string,
-  at: number,
-  line: (condition: string, rest: string) => string,
-): string[] {
-  const here = `${isIt}; and test (__mcp_bridge_words) -eq ${at + 1}`;
-  if (typeof kind !== 'string') return [line(here, `-a '${kind.join(' ')}'`)];
-  if (kind === 'server') return [line(here, `-a '(mcp-bridge completion servers 2>/dev/null)'`)];
-  if (kind === 'tool')
-    return [
-      line(here, `-a '(mcp-bridge completion tools (commandline -opc | string match -v -- "-*")[3] 2>/dev/null)'`),
-    ];
-  return [line(here, '-F')];
+const FISH_FUNCTIONS = `# Completion of mcp-bridge for fish: put it into ~/.config/fish/completions.
+function __mcp_bridge_words -d 'The words before the one that is being written, without options and their values'
+    set -l isValue 0
+    for word in (commandline -opc)[2..-1]
+        if test $isValue = 1
+            set isValue 0
+        else if test "$word" = --
+            echo -- --
+            return
+        else if contains -- $word ${takingValues().join(' ')}
+            set isValue 1
+        else if not string match -q -- '-*' $word
+            echo $word
+        end
+    end
+end
+function __mcp_bridge_is -d 'Whether this is the verb, and its how-manieth word is being written'
+    set -l words (__mcp_bridge_words)
+    set -l verb $words[1]
+    set -e words[1]
+    if contains -- -- $verb $words
+        set verb --
+        set words
+    else if contains -- "$verb" ${GROUPS.join(' ')}; and set -q words[1]
+        set verb "$verb $words[1]"
+        set -e words[1]
+    end
+    test "$verb" = "$argv[1]"; or return 1
+    test (count $argv) -lt 2; and return 0
+    test (count $words) -eq $argv[2]; or begin
+        test "$argv[3]" = more; and test (count $words) -gt $argv[2]
+    end
+end
+function __mcp_bridge_names -d 'Servers, or the tools of the server that is named'
+    set -l program (commandline -opc)[1]
+    set -l words (__mcp_bridge_words)
+    $program completion $argv[1] (test $argv[1] = tools; and echo $words[2]) 2>/dev/null
+end`;
+
+function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+function fishLine(condition: string, rest: string): string {
+  return `complete -c mcp-bridge -n ${quoted(condition)} ${rest}`;
+}
+
+function fishOption(name: string, { type, describe, choices }: Options[string]): string {
+  const values = SERVER_OPTIONS.includes(name)
+    ? "'(__mcp_bridge_names servers)'"
+    : choices && quoted(choices.join(' '));
+  const value = type === 'boolean' ? '' : values === undefined ? ' -r' : ` -x -a ${values}`;
+  return `-l ${name}${value} -d ${quoted(describe)}`;
+}
+
+function fishWord(kind: WordKind): string {
+  if (typeof kind !== 'string') return `-a ${quoted(kind.join(' '))}`;
+  return kind === 'file' ? '-F' : `-a '(__mcp_bridge_names ${kind}s)'`;
 }

@@ -31,6 +31,7 @@ function shown(more: Partial<StatusReport>): string[] {
     memory: { residentBytes: 1, heapBytes: 1 },
     latencies: [],
     latencyBoundsMs: [],
+    errors: {},
   };
   const nothing = {
     instances: [],
@@ -59,6 +60,11 @@ test('the status says who runs, and with which config', () => {
 test('the status counts what was too much or went wrong, and not what is ordinary', () => {
   const counters = { requests: 9, serverBusy: 2, timeouts: 0, clientsPaused: 1 };
   expect(shown({ counters }).slice(1, 4)).toEqual(['config: /c.json', 'counters: serverBusy 2, clientsPaused 1', '']);
+});
+
+test('the status says with which errors clients were answered', () => {
+  const errors = { TOOL_DISABLED: 2, '-32601': 1 };
+  expect(shown({ errors }).slice(1, 4)).toEqual(['config: /c.json', 'errors answered: TOOL_DISABLED 2, -32601 1', '']);
 });
 
 test('the status says where calls are recorded, and how many', () => {

@@ -14,9 +14,11 @@ import { CoreInMemory, type CoreOptions, type Message, type TestClient } from '.
 import { FakeClock } from '../../support/fake-clock.ts';
 import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
 
+type CounterName = Exclude<keyof Counters, 'errorAnswered' | 'errorsByCode'>;
+
 interface Row {
   readonly most: number;
-  readonly counter: keyof Counters;
+  readonly counter: CounterName;
   /** Takes so much of it: what is `most`, or one more. */
   readonly take: (core: CoreInMemory, amount: number) => Promise<unknown>;
   /** What is taken if it is neither the limit nor one beyond. */

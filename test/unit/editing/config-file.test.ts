@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
-  existsSync,
+  chownSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -12,11 +13,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { buildSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { readConfigFile, removeMadeDirs, replaceConfigFile } from '../../../src/editing/config-file.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
-const isRoot = process.getuid?.() === 0;
+/** Whose rights are looked at where the tests are run by root, to whom everything is allowed. */
+const SOMEBODY = 61_234;
 const NEW = Buffer.from('new');
 
 function fileWith(text: string | Buffer, mode = 0o644): { dir: string; path: string } {
@@ -120,21 +123,46 @@ describe('a config file', () => {
     );
   });
 
-  test.skipIf(isRoot)('what may not be read or written is refused', () => {
+  test('what may not be read or written is refused', () => {
     const { dir, path } = fileWith('old', 0o000);
-    expect(() => readConfigFile(path)).toThrow(expect.objectContaining({ code: 'FILE_UNUSABLE' }));
-    chmodSync(path, 0o444);
-    const file = readConfigFile(path);
-    expect(() => replaceConfigFile(file, NEW)).toThrow(/permission denied/);
-    chmodSync(path, 0o644);
-    chmodSync(dir, 0o555);
-    expect(() => replaceConfigFile(file, NEW)).toThrow(/permission denied/);
-    chmodSync(dir, 0o755);
-    expect(existsSync(path)).toBe(true);
+    expect(asSomebody(dir, path)).toEqual([
+      expect.stringMatching(/^FILE_UNUSABLE: .*permission denied/),
+      expect.stringMatching(/^FILE_UNUSABLE: .*permission denied/),
+      expect.stringMatching(/^FILE_UNUSABLE: .*permission denied/),
+      'done',
+    ]);
+    expect([readFileSync(path, 'utf8'), readdirSync(dir)]).toEqual(['new', ['config-file.mjs', 'f.json']]);
   });
 });
 
 function replaceLink(path: string, target: string): void {
   symlinkSync(target, `${path}.new`);
   renameSync(`${path}.new`, path);
+}
+
+/** What comes of reading and replacing the file, for a user who is not root and to whom it belongs. */
+function asSomebody(dir: string, path: string): string[] {
+  const outfile = join(dir, 'config-file.mjs');
+  const entryPoint = new URL('../../../src/editing/config-file.ts', import.meta.url).pathname;
+  buildSync({ entryPoints: [entryPoint], outfile, bundle: true, platform: 'node', format: 'esm' });
+  const program = `
+    import { chmodSync } from 'node:fs';
+    import { readConfigFile, replaceConfigFile } from ${JSON.stringify(outfile)};
+    const [dir, path] = ${JSON.stringify([dir, path])};
+    const replace = () => replaceConfigFile(readConfigFile(path), Buffer.from('new'));
+    const outcomes = [[0o000, 0o700], [0o444, 0o700], [0o644, 0o500], [0o644, 0o700]].map(([fileMode, dirMode]) => {
+      chmodSync(path, fileMode);
+      chmodSync(dir, dirMode);
+      try {
+        return replace(), 'done';
+      } catch ({ code, message }) {
+        return code + ': ' + message;
+      }
+    });
+    console.log(JSON.stringify(outcomes));`;
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) for (const each of [dir, path]) chownSync(each, SOMEBODY, SOMEBODY);
+  const somebody = isRoot ? { uid: SOMEBODY, gid: SOMEBODY } : {};
+  const args = ['--input-type=module', '-e', program];
+  return JSON.parse(execFileSync(process.execPath, args, { cwd: '/', ...somebody, encoding: 'utf8' })) as string[];
 }

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { Counters } from '../../../src/core/counters.ts';
+import { rpcError, rpcErrorOf } from '../../../src/core/rpc-error.ts';
+import { BridgeError } from '../../../src/util/bridge-error.ts';
+import { CoreInMemory } from '../../support/core-in-memory.ts';
+
+test('each error that a client is answered with is counted by its code', async () => {
+  const core = new CoreInMemory();
+  const client = await core.ready();
+  for (const [id, method] of [
+    [1, 'server/discover'],
+    [2, 'initialize'],
+    [3, 'server/discover'],
+  ] as const)
+    client.say({ jsonrpc: '2.0', id, method, params: {} });
+  client.say('{');
+  client.call(4);
+  await core.settle();
+  core.server().crash();
+  await core.settle();
+  const { counters } = core;
+  expect(counters.errorsByCode()).toEqual({ '-32601': 2, '-32600': 1, '-32700': 1, SERVER_CRASHED: 1 });
+  expect(counters.errorsAnswered).toBe(5);
+});
+
+test('no more kinds are told apart than the bridge may have, whatever servers say', () => {
+  const counters = new Counters();
+  for (let n = 0; n < 1000; n++) counters.errorAnswered(rpcError(n, 'x'));
+  counters.errorAnswered(rpcError(0, 'x'));
+  counters.errorAnswered(rpcErrorOf(new BridgeError('SERVER_BUSY', '"code":"NOT_THIS"')));
+  const errors = counters.errorsByCode();
+  expect([Object.keys(errors).length, errors['0'], errors.OTHER]).toEqual([101, 2, 901]);
+});
