@@ -32,6 +32,8 @@ export interface CallBacksPorts {
   readonly senders: Senders;
 }
 
+const IN_DOUBT = 'It may be about a call that was given up';
+
 export class CallBacks {
   readonly #ports: CallBacksPorts;
   readonly #attribution: Attribution;
@@ -89,7 +91,7 @@ export class CallBacks {
 
   #refuseWhatIsInDoubt(): void {
     this.#attribution.markGivenUpAskedBack();
-    this.#refuseHeld('It may be about a call that was given up');
+    this.#refuseHeld(IN_DOUBT);
   }
 
   #refuseHeld(message: string): void {
@@ -106,6 +108,7 @@ export class CallBacks {
   /** A call ends without an answer. If it was its client's last one, what is held may have been about it: nobody can tell. */
   callGivenUp(session: Session): void {
     if (!this.#attribution.isWaiting(session)) this.#refuseHeld('The call was given up');
+    for (const { givenUpBy } of this.#held) givenUpBy.add(session);
     this.callEnded();
   }
 
@@ -116,7 +119,8 @@ export class CallBacks {
     if (askers.size > 1) return;
     for (const question of this.#held.splice(0)) {
       if (only === undefined) this.#refuse(question, 'A question outside any call is nobody’s');
-      else this.#pass(only, question);
+      else if (isOfNobodyElse(question, only)) this.#pass(only, question);
+      else this.#refuse(question, IN_DOUBT);
     }
   }
 
@@ -159,4 +163,9 @@ export class CallBacks {
     this.#ports.slots.isHeld = false;
     this.#pending.closed();
   }
+}
+
+function isOfNobodyElse({ givenUpBy }: ServerQuestion, session: Session): boolean {
+  for (const other of givenUpBy) if (other !== session) return false;
+  return true;
 }

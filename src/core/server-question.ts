@@ -20,12 +20,14 @@ export interface ServerQuestion extends Frame {
   readonly tokenTo: number;
   readonly params: Readonly<Record<string, unknown>>;
   deadlineMs: number;
+  /** The clients that have given up a call since it came, and had others: it may be about that one. */
+  readonly givenUpBy: Set<Session>;
 }
 
 /** `read` says where its parts stand. */
 export function readQuestion(role: CallBackRole, { b, start, end }: Frame, read: Envelope): ServerQuestion {
   return {
-    ...{ role, b, start, end, deadlineMs: 0 },
+    ...{ role, b, start, end, deadlineMs: 0, givenUpBy: new Set() },
     ...{ idText: read.raw(b, Field.id), idFrom: read.from(Field.id), idTo: read.to(Field.id) },
     tokenText: read.has(Field.metaProgressToken) ? read.raw(b, Field.metaProgressToken) : '',
     tokenFrom: read.from(Field.metaProgressToken),

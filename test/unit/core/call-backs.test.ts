@@ -178,6 +178,29 @@ describe('a question', () => {
     expect(questionsOf(other)).toHaveLength(1);
   });
 
+  test('that is held while one of its client’s calls is given up is that client’s or nobody’s', async () => {
+    for (const last of ['one', 'other'] as const) {
+      const { core, one, other } = await two();
+      const server = core.server();
+      await makeQuiet(core, one);
+      one.call(1);
+      one.call(2);
+      other.call(1);
+      await core.settle();
+      const [first, second, others] = server.requests.slice(-3);
+      server.say(question(7));
+      await core.settle();
+      one.cancel(2);
+      await core.settle();
+      expect([second?.id, server.cancelled]).toEqual([server.cancelled[0], [second?.id]]);
+      server.answer(last === 'one' ? others : first);
+      await core.settle();
+      expect(questionsOf(other)).toEqual([]);
+      expect(questionsOf(one)).toHaveLength(last === 'one' ? 1 : 0);
+      expect(answersTo(core, 7).map(({ error }) => error?.code)).toEqual(last === 'one' ? [] : [-32603]);
+    }
+  });
+
   test('becomes certain also when the other call ends with an answer that cannot be passed on', async () => {
     const { core, one, other } = await two();
     await makeQuiet(core, one);
