@@ -215,7 +215,7 @@ test.each([
   [['announce', 'web', '--url', 'http://localhost', '--pid', '0'], 2, '0 is no pid'],
   [['announce', 'web', '--url', 'http://localhost', '--pid', '2147483647'], 1, 'There is no process 2147483647'],
   [['service'], 2, 'Name what to do: mcp-bridge service install|uninstall|status'],
-  [['service', 'reinstall'], 2, 'Invalid values'],
+  [['service', 'reinstall'], 2, 'reinstall is none of install, uninstall, status'],
 ])('%j ends with %i: %s', async (args, code, words) => {
   const home = new Home();
   const result = await home.run(args);
