@@ -153,7 +153,7 @@ export const startAndStop = {
         const called = answers.find(({ id }) => id === 1);
         assert.equal(code === 0 && called && textOf(called), 'x', `each is served: ${stdout} ${stderr}`);
       }
-      await delay(250 + (round % 20) * 25); // and the time that a process takes to start
+      await delay(250 + ((round % 20) / Math.min(20, rounds)) * 1000); // and the time that a process takes to start
     }
     const log = readFileSync(place.path('home/.local/state/mcp-bridge/daemon.log'), 'utf8');
     const daemons = log.split('listening on').length - 1;

@@ -19,7 +19,7 @@ test('each error that a client is answered with is counted by its code', async (
   core.server().crash();
   await core.settle();
   const { counters } = core;
-  expect(counters.errorsByCode()).toEqual({ '-32601': 2, '-32600': 1, '-32700': 1, SERVER_CRASHED: 1 });
+  expect(counters.errorsByCode()).toEqual({ '-32601': 2, REQUEST_REFUSED: 1, '-32700': 1, SERVER_CRASHED: 1 });
   expect(counters.errorsAnswered).toBe(5);
 });
 
