@@ -183,7 +183,8 @@ export const faults = {
   },
 
   async 'every call of `connect` that starts the daemon'(place, { isShort }) {
-    const config = place.config({ daemon: { idleExitMs: 1000 } });
+    // A connection that fails takes no leave, and the daemon waits for its client.
+    const config = place.config({ daemon: { idleExitMs: 1000 }, limits: { resumeGraceMs: 1000 } });
     const tries = async (n, count) => {
       const home = place.newPath('home');
       mkdirSync(home, { mode: 0o700 });
