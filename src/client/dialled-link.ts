@@ -7,7 +7,7 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { DIAL_IN_STATES, type DialInState, LEAVING, SERVER_STATE } from '../wire/dial-in.ts';
 import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
-import { openBridgeSocket } from './bridge-socket.ts';
+import { notBridge, openBridgeSocket } from './bridge-socket.ts';
 import { valueIn } from './bytes.ts';
 
 export interface DialInHello {
@@ -71,9 +71,7 @@ export class DialledLink {
     const { result, error } = membersOf(valueIn(b, start, end));
     if (error === undefined && !isRecord(result)) {
       socket.destroy();
-      throw new BridgeError('DAEMON_UNRESPONSIVE', `What answers at ${path} is no mcp-bridge`, {
-        hint: 'See: mcp-bridge doctor',
-      });
+      throw notBridge(path);
     }
     if (error === undefined) return new DialledLink(socket, splitter, early, stateIn(result));
     socket.destroy();

@@ -74,7 +74,7 @@ test('what is no bridge is refused, and nothing stays open to it', async () => {
   );
   const transport = new BridgeServerTransport({ name: 'ide', socketPath: path });
   await expect(transport.start()).rejects.toMatchObject({
-    code: 'DAEMON_UNRESPONSIVE',
+    code: 'SOCKET_UNUSABLE',
     message: `What answers at ${path} is no mcp-bridge`,
   });
   await closed;
