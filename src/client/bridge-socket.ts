@@ -36,3 +36,9 @@ function connectError(path: string, error: Error): BridgeError {
         : 'Check who owns the socket.',
   });
 }
+
+export function notBridge(path: string): BridgeError {
+  return new BridgeError('SOCKET_UNUSABLE', `What answers at ${path} is no mcp-bridge`, {
+    hint: 'End it, or name another socket with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.',
+  });
+}

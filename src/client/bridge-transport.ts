@@ -60,6 +60,8 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   #isFull = false;
   #wake: (() => void)[] = [];
   #closed: Promise<void> = Promise.resolve();
+  /** Why nothing can be sent any more. */
+  #end: BridgeError | undefined;
 
   /** Throws a BridgeError about options that cannot be. */
   constructor(options: BridgeOptions = {}) {
@@ -128,6 +130,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   async send(message: JsonRpcMessage, _options?: object): Promise<void> {
     const connection = this.#connection;
     if (connection === undefined) throw new BridgeError('DAEMON_NOT_RUNNING', 'This transport is not connected');
+    if (this.#end !== undefined) throw this.#end;
     const line = Buffer.from(`${JSON.stringify(message)}\n`);
     connection.frame(line, 0, line.length - 1);
     connection.flush();
@@ -155,6 +158,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
       },
       event: (event) => this.#tell(event),
       closed: (error) => {
+        this.#end = error ?? new BridgeError('CONNECTION_LOST', 'This transport was closed');
         ended();
         this.#wakeAll();
         if (error !== undefined) this.onerror?.(error);

@@ -15,3 +15,12 @@ export function replaced(
 ): Buffer {
   return Buffer.concat([b.subarray(start, from), Buffer.from(text, 'latin1'), b.subarray(to, end), NEWLINE]);
 }
+
+/** The JSON at b[start, end), decoded; undefined if it is none, which no bridge sends. */
+export function valueIn(b: Buffer, start: number, end: number): unknown {
+  try {
+    return JSON.parse(b.toString('utf8', start, end));
+  } catch {
+    return undefined;
+  }
+}

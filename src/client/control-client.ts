@@ -3,9 +3,10 @@
 import type { Socket } from 'node:net';
 import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
-import { membersOf } from '../util/json-value.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
-import { openBridgeSocket } from './bridge-socket.ts';
+import { notBridge, openBridgeSocket } from './bridge-socket.ts';
+import { valueIn } from './bytes.ts';
 
 export type {
   AcceptReport,
@@ -32,13 +33,15 @@ export class ControlClient {
   readonly #socket: Socket;
   readonly #rpc: JSONRPCClient;
   readonly #path: string;
+  /** It has said what no bridge says. */
+  #isForeign = false;
 
   private constructor(path: string, socket: Socket) {
     this.#path = path;
     this.#socket = socket;
     this.#rpc = new JSONRPCClient((request) => void socket.write(`${JSON.stringify(request)}\n`));
     const splitter = new FrameSplitter(MAX_ANSWER_BYTES, {
-      frame: (b, start, end) => this.#rpc.receive(JSON.parse(b.toString('utf8', start, end)) as JSONRPCResponse),
+      frame: (b, start, end) => this.#received(valueIn(b, start, end)),
       overflowed: () => socket.destroy(),
       badFrame: () => socket.destroy(),
     });
@@ -60,12 +63,16 @@ export class ControlClient {
       if (isBridge(await hello)) return client;
     } catch (error) {
       client.close();
-      throw error;
+      throw client.#isForeign ? notBridge(path) : error;
     }
     client.close();
-    throw new BridgeError('SOCKET_UNUSABLE', `What answers at ${path} is no mcp-bridge`, {
-      hint: 'End it, or name another socket with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.',
-    });
+    throw notBridge(path);
+  }
+
+  #received(message: unknown): void {
+    if (isRecord(message)) return this.#rpc.receive(message as unknown as JSONRPCResponse);
+    this.#isForeign = true;
+    this.#socket.destroy();
   }
 
   async call<Result>(method: string, params: object = {}, timeoutMs = ANSWER_TIMEOUT_MS): Promise<Result> {

@@ -3,11 +3,12 @@
 
 import type { Socket } from 'node:net';
 import { BridgeError } from '../util/bridge-error.ts';
-import { membersOf, textOf } from '../util/json-value.ts';
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { DIAL_IN_STATES, type DialInState, LEAVING, SERVER_STATE } from '../wire/dial-in.ts';
 import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
-import { openBridgeSocket } from './bridge-socket.ts';
+import { notBridge, openBridgeSocket } from './bridge-socket.ts';
+import { valueIn } from './bytes.ts';
 
 export interface DialInHello {
   readonly name: string;
@@ -67,7 +68,11 @@ export class DialledLink {
     socket.on('data', (chunk: Buffer) => splitter.push(chunk));
     socket.write(`${JSON.stringify(initialize(hello))}\n`);
     const { b, start, end } = await answerOrEnd(answer, socket, path);
-    const { result, error } = membersOf(JSON.parse(b.toString('utf8', start, end)));
+    const { result, error } = membersOf(valueIn(b, start, end));
+    if (error === undefined && !isRecord(result)) {
+      socket.destroy();
+      throw notBridge(path);
+    }
     if (error === undefined) return new DialledLink(socket, splitter, early, stateIn(result));
     socket.destroy();
     throw refusal(error, hello);

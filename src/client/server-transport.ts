@@ -8,6 +8,7 @@ import { isRecord, membersOf } from '../util/json-value.ts';
 import type { DialInState } from '../wire/dial-in.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { JsonRpcMessage } from './bridge-transport.ts';
+import { valueIn } from './bytes.ts';
 import type { DialIn } from './dial-in.ts';
 import type { DialledLink } from './dialled-link.ts';
 import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
@@ -124,7 +125,7 @@ export class BridgeServerTransport {
   // --- messages ---
 
   #received(link: DialledLink, { b, start, end }: Frame): void {
-    const message: unknown = JSON.parse(b.toString('utf8', start, end));
+    const message = valueIn(b, start, end);
     if (!isRecord(message)) return;
     const { id, method, params } = message;
     if (id === undefined && typeof method === 'string' && link.takes(method, () => params)) return;

@@ -29,11 +29,16 @@ const START_RETRIES = { retries: 60, minTimeout: 100, maxTimeout: 500, factor: 1
 const TAIL_BYTES = 4000;
 /** How often those that wait for another one's daemon look for it. */
 const LOOK_MS = 10;
+/** Who starts one for longer than that takes was stopped in the middle: then it is not waited for. */
+const PATIENCE_MS = 15_000;
 
 /** A connection to the daemon that now runs, and where that one logs. */
-export async function startDaemon(options: StartOptions): Promise<{ socket: Socket; logFile: string }> {
+export async function startDaemon(
+  options: StartOptions,
+  patienceMs: number = PATIENCE_MS,
+): Promise<{ socket: Socket; logFile: string }> {
   const logFile = join(stateDir(options.environment, options.homedir), 'daemon.log');
-  const socket = await pRetry(() => startAlone(options, logFile), {
+  const socket = await pRetry(() => startAlone(options, logFile, patienceMs), {
     ...START_RETRIES,
     shouldRetry: ({ error }) => error instanceof BridgeError && error.code === 'DAEMON_ALREADY_RUNNING',
   });
@@ -41,16 +46,17 @@ export async function startDaemon(options: StartOptions): Promise<{ socket: Sock
 }
 
 /** A process that is started costs more than all the waiting of those who need it. */
-async function startAlone(options: StartOptions, logFile: string): Promise<Socket> {
+async function startAlone(options: StartOptions, logFile: string, patienceMs: number): Promise<Socket> {
   const name = options.path.replace(/[^\w.-]/g, '_').slice(-200);
   makeDir(logFile);
   const lockFile = join(dirname(logFile), `start-${name}.lock`);
+  const deadline = performance.now() + patienceMs;
   for (;;) {
     const lock = LockFile.take(lockFile);
     try {
       const running = await openIfRunning(options.path);
       if (running !== undefined) return running;
-      if (lock !== undefined) return await startOnce(options, logFile);
+      if (lock !== undefined || performance.now() >= deadline) return await startOnce(options, logFile);
     } finally {
       lock?.release();
     }

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import type { Letter } from '../core/agents/mailbox.ts';
 import type { KeptLetters, KeptMailbox } from '../core/agents/unclaimed-letters.ts';
 import { makeTree } from '../local/make-tree.ts';
-import { readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
+import { putAsidePrivate, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { isRecord } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
@@ -21,6 +21,8 @@ const MOST_ID = 256;
 export class LettersFile {
   readonly #path: string;
   readonly #logger: Logger;
+  /** What stands there is another's still. */
+  #isUnused = false;
 
   constructor(path: string, logger: Logger) {
     this.#path = path;
@@ -37,6 +39,7 @@ export class LettersFile {
       this.#tell('letters of the daemon before', kept.mailboxes);
       return kept;
     } catch (error) {
+      this.#isUnused = true;
       this.#warn('letters of the daemon before cannot be used', error);
       return undefined;
     }
@@ -48,6 +51,7 @@ export class LettersFile {
     const { text, left } = lettersText(kept);
     try {
       makeTree(dirname(this.#path), 0o700);
+      if (this.#isUnused) putAsidePrivate(this.#path, `${this.#path}.unused`);
       writePrivate(this.#path, text);
       this.#tell(
         'letters kept for the next daemon',
@@ -138,7 +142,7 @@ function isCount(value: unknown): value is number {
 }
 
 function unusable(why: string): BridgeError {
-  return new BridgeError('FILE_UNUSABLE', `The letters are left where they are: ${why}`, {
+  return new BridgeError('FILE_UNUSABLE', `The letters in it are not read: ${why}`, {
     hint: 'A daemon of another version may have written it; else remove it.',
   });
 }

@@ -1,10 +1,10 @@
 // What belongs to this user and what does not. Nothing of another user is ever trusted, followed or removed.
 
 import { lstatSync, mkdirSync, type Stats } from 'node:fs';
-import { userInfo } from 'node:os';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
-export const ownUid: () => number = () => userInfo().uid;
+/** As the kernel has it: users of containers often have no name, and of those userInfo() can say nothing. */
+export const ownUid: () => number = () => process.geteuid?.() ?? -1;
 
 /** What is at the path itself, a link not followed; undefined if nothing is. */
 export function statOf(path: string): Stats | undefined {

@@ -84,7 +84,9 @@ export class RegistryFile {
       const content = this.#contentOf(found, warnings);
       const servers = withoutGone(content.servers);
       edit(servers);
-      if (await this.#replace(found, registryText({ ...content, servers }))) return warnings;
+      const text = registryText({ ...content, servers });
+      if (Buffer.byteLength(text) > MOST_BYTES) throw unusable(`${this.path} would be larger than 1 MB`, SAY_LESS);
+      if (await this.#replace(found, text)) return warnings;
     }
     throw unusable(`${this.path} is changed all the time by a program that does not take its lock`);
   }
@@ -181,6 +183,7 @@ export class RegistryFile {
 
 export const PROJECT_DIR = '.mcp-bridge';
 const LOOK_AT_IT = 'Look at it, and remove it.';
+const SAY_LESS = 'Nobody would read it then. Say less of the server.';
 
 function parsedIn({ text }: Found) {
   if (text.trim() === '') return { kind: 'content', content: NO_SERVERS } as const;

@@ -2,7 +2,8 @@
 
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { type Outcome, register, unregister } from './registration.ts';
+import { messageOf } from '../util/bridge-error.ts';
+import { type ChangeOptions, type Outcome, register, unregister } from './registration.ts';
 import type { ServerInfo } from './registry-entry.ts';
 import { knownRegistries, projectRegistry, type RegistryPlace, userRegistry } from './registry-places.ts';
 import { type RunningServers, runningServers } from './running-servers.ts';
@@ -25,12 +26,12 @@ export interface RegistryOptions {
 
 /** Lists a server. It never throws unless it is asked to: see `isDone` and `warnings`. */
 export function registerServer(info: ServerInfo, options: RegistryOptions = {}): Promise<Outcome> {
-  return register(info, changeOptions(options));
+  return withPlace(options, (change) => register(info, change));
 }
 
 /** Takes a server out, by the `id` that `registerServer` has given. It never throws unless it is asked to. */
 export function unregisterServer(id: string, options: RegistryOptions = {}): Promise<Outcome> {
-  return unregister(id, changeOptions(options));
+  return withPlace(options, (change) => unregister(id, change), id);
 }
 
 export interface ListOptions {
@@ -49,11 +50,28 @@ export function listServers({ scope, cwd, files = [] }: ListOptions = {}): Promi
   return runningServers(knownRegistries(surroundings(cwd), named).filter(isMeant));
 }
 
+/** A working directory that somebody has removed, and a user without a home, are no reason for a server to fail either. */
+async function withPlace(
+  options: RegistryOptions,
+  task: (change: ChangeOptions) => Promise<Outcome>,
+  id = '',
+): Promise<Outcome> {
+  let change: ChangeOptions;
+  try {
+    change = changeOptions(options);
+  } catch (error) {
+    if (options.strict === true) throw error;
+    const warning = `Where the registry is cannot be told: ${messageOf(error)}`;
+    return { isDone: false, id, file: options.file ?? '', warnings: [warning] };
+  }
+  return task(change);
+}
+
 function surroundings(cwd: string | undefined) {
   return { cwd: resolve(cwd ?? process.cwd()), homedir: homedir(), environment: process.env };
 }
 
-function changeOptions({ scope = 'project', cwd, file, strict = false }: RegistryOptions) {
+function changeOptions({ scope = 'project', cwd, file, strict = false }: RegistryOptions): ChangeOptions {
   const here = surroundings(cwd);
   const usual = scope === 'user' ? userRegistry(here) : projectRegistry(here.cwd);
   return {

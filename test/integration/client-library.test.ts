@@ -165,6 +165,15 @@ test('what is closed while it connects has no connection afterwards', async () =
   await daemon.stop();
 });
 
+test('what is closed says so to whoever sends', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: {} });
+  const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false });
+  await transport.start();
+  await transport.close();
+  await expect(transport.send({ jsonrpc: '2.0' })).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
+  await daemon.stop();
+});
+
 test('a signal closes it', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const leave = new AbortController();

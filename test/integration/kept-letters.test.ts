@@ -124,12 +124,18 @@ test('a file that cannot be used is told, and keeps no daemon from starting', as
   expect(log()).toContain('letters of the daemon before cannot be used');
   await run('stop');
   expect(readFileSync(file, 'utf8')).toBe(text.slice(0, -10));
+  expect((await run('start', '--config', 'config.json')).code).toBe(0);
+  const b = await agent('b');
+  await write('b', 'of another daemon');
+  await run('stop');
+  expect(readFileSync(`${file}.unused`, 'utf8')).toBe(text.slice(0, -10));
+  expect(readFileSync(file, 'utf8')).toContain('of another daemon');
   writeFileSync(file, text);
   chmodSync(file, 0o644);
   expect((await run('start', '--config', 'config.json')).code).toBe(0);
   expect(await read(await agent('a'))).toMatchObject({ messages: [] });
   expect(log()).toContain("is not this user's alone");
-  a.destroy();
+  for (const client of [a, b]) client.destroy();
 });
 
 test('where they cannot be written, the daemon says so and ends', async () => {

@@ -1,10 +1,12 @@
 // One daemon a path, whatever happens to it and whoever else wants to be it.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { startDaemon } from '../../src/client/start-daemon.ts';
+import { LockFile } from '../../src/local/lock-file.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
@@ -200,4 +202,33 @@ describe('a path that will not do is refused with a reason and a remedy, by daem
     expect([code, stderr]).toEqual([1, expect.stringMatching(/b\.sock\.lock belongs to another user/)]);
     rmSync(dir, { recursive: true });
   });
+});
+
+test.runIf(isRoot)('a user without a name, as containers have them, has a daemon like anybody else', () => {
+  const dir = tempDir();
+  chownSync(dir, 54_321, 54_321);
+  const place = ['--mcp-bridge-socket', join(dir, 'b.sock')];
+  const asNobody = (...args: string[]) =>
+    spawnSync(process.execPath, [PROGRAM, ...args, ...place], {
+      ...{ cwd: dir, encoding: 'utf8', env: { ...process.env, HOME: dir }, uid: 54_321, gid: 54_321 },
+    });
+  expect(asNobody('start')).toMatchObject({ status: 0, stderr: '' });
+  expect(asNobody('status')).toMatchObject({ status: 0, stderr: '' });
+  expect(asNobody('stop')).toMatchObject({ status: 0, stderr: '' });
+  rmSync(dir, { recursive: true });
+});
+
+test('who was stopped while starting a daemon is not waited for without end', async () => {
+  const dir = tempDir();
+  const path = join(dir, 'b.sock');
+  const state = join(dir, 'mcp-bridge');
+  mkdirSync(state, { mode: 0o700 });
+  const held = LockFile.take(join(state, `start-${path.replace(/[^\w.-]/g, '_')}.lock`));
+  const environment = { ...process.env, XDG_STATE_HOME: dir, XDG_CONFIG_HOME: dir };
+  const options = { path, program: PROGRAM, serveArgs: [], environment, homedir: dir };
+  const { socket } = await startDaemon(options, 0);
+  socket.destroy();
+  held?.release();
+  expect((await runCommand(['stop', '--mcp-bridge-socket', path])).code).toBe(0);
+  rmSync(dir, { recursive: true });
 });

@@ -17,7 +17,7 @@ const FOR_NOW = [
 
 let daemon: Server;
 let path: string;
-let answers: object[];
+let answers: (object | string)[];
 const connected: Socket[] = [];
 
 beforeEach(async () => {
@@ -26,7 +26,8 @@ beforeEach(async () => {
     connected.push(socket);
     createInterface(socket).once('line', (line) => {
       const { id } = JSON.parse(line) as { id: string };
-      socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...(answers.shift() ?? WRONG) })}\n`);
+      const answer = answers.shift() ?? WRONG;
+      socket.write(typeof answer === 'string' ? answer : `${JSON.stringify({ jsonrpc: '2.0', id, ...answer })}\n`);
     });
   });
   await new Promise<void>((resolve) => daemon.listen(path, resolve));
@@ -64,4 +65,29 @@ test('it comes back through refusals that are over in a moment, and gives up at 
   connected.at(-1)?.destroy();
   await closed;
   expect(errors).toMatchObject([{ code: 'REQUEST_REFUSED', message: 'That is no name' }]);
+});
+
+test('what is no bridge is refused, and nothing stays open to it', async () => {
+  answers = ['SSH-2.0-OpenSSH\n'];
+  const closed = new Promise((resolve) =>
+    daemon.once('connection', (socket: Socket) => void socket.once('close', resolve)),
+  );
+  const transport = new BridgeServerTransport({ name: 'ide', socketPath: path });
+  await expect(transport.start()).rejects.toMatchObject({
+    code: 'SOCKET_UNUSABLE',
+    message: `What answers at ${path} is no mcp-bridge`,
+  });
+  await closed;
+});
+
+test('what is no message is handed to nobody, and harms nothing that follows', async () => {
+  answers = [TAKEN];
+  const transport = new BridgeServerTransport({ name: 'ide', socketPath: path });
+  const message = new Promise((resolve) => {
+    transport.onmessage = resolve;
+  });
+  await transport.start();
+  connected[0]?.write('no message\n{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}\n');
+  expect(await message).toEqual({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
+  await transport.close();
 });

@@ -271,6 +271,14 @@ describe('a file that is not what it should be', () => {
     expect((await registerServer({ name: 'a' }, options)).isDone).toBe(false);
   });
 
+  test('one that would be too large to be read is not written: the others in it stay', async () => {
+    const { file, options, listed } = project();
+    await registerServer({ name: 'small' }, options);
+    const outcome = await registerServer({ name: 'large', extra: { log: 'x'.repeat(1024 * 1024) } }, options);
+    expect(outcome).toMatchObject({ isDone: false, warnings: [expect.stringContaining(`${file} would be larger`)] });
+    expect(await listed()).toEqual([`small_${process.pid}`]);
+  });
+
   test('a directory that cannot be made is a warning', async () => {
     const { cwd } = project();
     writeFileSync(join(cwd, 'file'), '');
