@@ -6,6 +6,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
 import { locate, placeOf, type WhereValues } from './locate.ts';
 import { otherConfig, tellOtherConfig } from './other-config.ts';
 import { askIfRunning, daemonPid, endDaemon } from './running-daemon.ts';
@@ -138,6 +139,6 @@ async function ask<Result>(values: WhereValues, host: CliHost, method: string): 
 }
 
 function printJson(value: unknown, host: CliHost): number {
-  host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  host.stdout.write(jsonText(value));
   return DONE;
 }

@@ -21,6 +21,7 @@ import {
 } from './doctor-findings.ts';
 import { DONE, FAILED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
 import { locateOptions, type WhereValues } from './locate.ts';
 import { printable, printableLines } from './table.ts';
 
@@ -45,7 +46,7 @@ export type DoctorValues = WhereValues & { readonly json?: boolean | undefined; 
 
 export async function doctor(values: DoctorValues, host: CliHost): Promise<number> {
   const report = await examine(values, host);
-  host.stdout.write(values.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : textOf(report));
+  host.stdout.write(values.json === true ? jsonText(report) : textOf(report));
   return report.findings.some(({ level }) => level === 'wrong') ? FAILED : DONE;
 }
 

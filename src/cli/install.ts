@@ -7,6 +7,7 @@ import { socketPath } from '../local/socket-path.ts';
 import { editingHostOf, tell } from './editing.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
 import { table } from './table.ts';
 import { tilde } from './terminal.ts';
 
@@ -38,7 +39,7 @@ function namedSocket({ 'mcp-bridge-socket': flag }: InstallValues, { environment
 async function list({ json }: InstallValues, host: CliHost): Promise<number> {
   const clients = await listClients(editingHostOf(host));
   if (json === true) {
-    host.stdout.write(`${JSON.stringify(clients, undefined, 2)}\n`);
+    host.stdout.write(jsonText(clients));
     return DONE;
   }
   const rows = clients.map(({ client, title, isHere, state, file }) => [

@@ -2,7 +2,12 @@
 // itself only does with the oldest of these characters.
 
 export function jsonText(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2).replace(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, escaped)}\n`;
+  return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
+}
+
+/** The same value. */
+export function printableJson(json: string): string {
+  return json.replace(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
 }
 
 function escaped(character: string): string {

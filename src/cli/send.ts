@@ -4,6 +4,7 @@ import type { Answer } from '../client/tool-client.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import { DONE, INTERRUPTED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { printableJson } from './json-output.ts';
 import type { WhereValues } from './locate.ts';
 import { patiently, timeoutIn } from './patience.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
@@ -60,7 +61,8 @@ function letterIn(values: SendValues): { readonly method: string; readonly param
 }
 
 function print(answer: Answer, { json, notify, message }: SendValues, host: CliHost): void {
-  if (json === true || (notify !== true && message === undefined)) host.stdout.write(`${answer.text()}\n`);
+  if (json === true || (notify !== true && message === undefined))
+    host.stdout.write(`${printableJson(answer.text())}\n`);
   else if (message !== undefined)
     host.stdout.write(`It is in the mailbox, as ${textOf(membersOf(answer.result).id)}\n`);
   else host.stdout.write('It is on its way\n');

@@ -5,6 +5,7 @@ import { type Answer, ToolClient } from '../client/tool-client.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
 import { locateToUse, type WhereValues } from './locate.ts';
 import { openOrStart } from './open-bridge.ts';
 import { tellOtherConfig } from './other-config.ts';
@@ -81,7 +82,7 @@ export function noteOf({ changed, blocked, status, taskSupport }: Readonly<Recor
 }
 
 export function printJson(value: unknown, host: CliHost): void {
-  host.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  host.stdout.write(jsonText(value));
 }
 
 /** Wrong usage that `read` finds, with the verb whose it is. */

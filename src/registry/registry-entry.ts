@@ -79,10 +79,15 @@ function httpOf({ url, host, port }: ServerInfo): Record<string, unknown> {
 }
 
 function checkedUrl(text: string): URL {
-  if (!URL.canParse(text)) throw refusal(`${text} is no URL`, 'It looks like this: http://localhost:3000/mcp');
+  if (!URL.canParse(text)) throw refusal(`${shown(text)} is no URL`, 'It looks like this: http://localhost:3000/mcp');
   const url = new URL(text);
   if (SCHEMES.includes(url.protocol)) return url;
-  throw refusal(`${text} is no URL of a server`, 'It begins with http:// or https://.');
+  throw refusal(`${shown(text)} is no URL of a server`, 'It begins with http:// or https://.');
+}
+
+/** Without what may be a secret in it, be it a URL or not. */
+function shown(text: string): string {
+  return text.replace(/^(.*?\/\/)?.*@/s, '$1***@').replace(/[?#].*/s, '?***');
 }
 
 function checkedName(name: unknown): string {
