@@ -44,7 +44,10 @@ export class ConnectionManager {
       ...options,
       handlerOf: (session) => this.#handlerOf(session),
       mayPark: () => !this.#isDraining,
-      parked: () => void this.#openCount--,
+      parked: (session) => {
+        this.#openCount--;
+        options.agents.participants.away(session);
+      },
       unparked: () => void this.#openCount++,
       dissolved: (session) => this.#dissolve(session),
       giveUp: (session, why) => this.#giveUp(session, why),

@@ -151,7 +151,7 @@ export class Handshake {
     const greeting = await session.view.greeting();
     if (!session.isOpen) return;
     session.greet(hello, this.#ports.nameClient(session, hello.clientId));
-    this.#context.agents.participants.join(session, hello.accepted);
+    this.#context.agents.participants.join(session, hello.accepted, hello.clientId);
     this.#answer(session, hello, idText, greeting);
     if (hello.resume === 'can') this.#ports.resumption.keep(session);
   }

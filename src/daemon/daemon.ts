@@ -94,6 +94,7 @@ export class Daemon {
       settings: config.agents,
       limits,
       counters: this.#counters,
+      logger,
       clock: systemClock,
       date: () => new Date(),
     });

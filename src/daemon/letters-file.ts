@@ -4,7 +4,12 @@
 
 import { dirname } from 'node:path';
 import type { Letter } from '../core/agents/mailbox.ts';
-import type { KeptLetters, KeptMailbox } from '../core/agents/unclaimed-letters.ts';
+import {
+  countsOf,
+  type KeptLetters,
+  type KeptMailbox,
+  MOST_UNCLAIMED_BYTES,
+} from '../core/agents/unclaimed-letters.ts';
 import { makeTree } from '../local/make-tree.ts';
 import { putAsidePrivate, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -12,8 +17,6 @@ import { isRecord } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 
 const VERSION = 1;
-/** What waits for all clients together. */
-const MOST_BYTES = 16 * 1024 * 1024;
 /** What stands around the mailboxes, at most. */
 const FRAME_BYTES = 128;
 const MOST_ID = 256;
@@ -32,7 +35,7 @@ export class LettersFile {
   /** What the daemon before has left, which is gone from there. What cannot be used counts as nothing, and is told. */
   takeIn(): KeptLetters | undefined {
     try {
-      const text = readPrivate(this.#path, MOST_BYTES);
+      const text = readPrivate(this.#path, MOST_UNCLAIMED_BYTES);
       if (text === undefined) return undefined;
       const kept = lettersIn(text);
       removePrivate(this.#path);
@@ -73,14 +76,10 @@ export class LettersFile {
   }
 }
 
-function countsOf(mailboxes: readonly KeptMailbox[]): { readonly letters: number; readonly clients: number } {
-  return { letters: mailboxes.reduce((sum, { letters }) => sum + letters.length, 0), clients: mailboxes.length };
-}
-
 /** Within its bound, smallest mailboxes first: a flood for one client does not cost others what is for them. */
 export function lettersText(
   { written, mailboxes }: KeptLetters,
-  mostBytes: number = MOST_BYTES,
+  mostBytes: number = MOST_UNCLAIMED_BYTES,
 ): { readonly text: string; readonly left: readonly KeptMailbox[] } {
   const sized = mailboxes.map((mailbox) => ({ mailbox, json: JSON.stringify(mailbox) }));
   const texts: string[] = [];

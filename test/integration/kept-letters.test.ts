@@ -1,12 +1,14 @@
-// Letters over the end of a real daemon: by `restart`, by `stop` and a later start, by kill -9, and on a disk that refuses.
+// Letters over the end of a real daemon: by `restart`, by `stop` and a later start, by kill -9, and on a disk that refuses; and
+// over the end of their reader's `connect`.
 
+import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { RawClient } from '../support/raw-client.ts';
 import { ResumingClient, wireOverSocket } from '../support/resuming-client.ts';
-import { runCommand, tempDir, untilGone } from '../support/test-daemon.ts';
+import { PROGRAM, runCommand, tempDir, untilGone } from '../support/test-daemon.ts';
 
 let dir: string;
 let path: string;
@@ -150,4 +152,80 @@ test('where they cannot be written, the daemon says so and ends', async () => {
   expect((await run('stop')).code).toBe(0);
   expect(log()).toContain('letters cannot be kept for the next daemon');
   for (const client of [a, again]) client.destroy();
+});
+
+interface Agent {
+  readonly client: RawClient;
+  readonly child: ChildProcess;
+  readonly ended: Promise<unknown>;
+}
+
+/** An agent as it is configured: through `connect`, under an id of its own. */
+async function connected(clientId: string): Promise<Agent> {
+  const child = spawn(process.execPath, [PROGRAM, 'connect', '--view', 'discover', '--no-autostart'], {
+    env: { ...process.env, ...env, MCP_CLIENT_ID: clientId },
+    cwd: dir,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const client = new RawClient(child.stdout, child.stdin);
+  await client.initialize();
+  return { client, child, ended };
+}
+
+async function youAre(client: RawClient): Promise<string> {
+  const { result } = await client.callTool('who', 'list_agents');
+  const [content] = (result?.content ?? []) as { text: string }[];
+  return (JSON.parse(content?.text ?? '') as { you: string }).you;
+}
+
+async function startWithGrace(resumeGraceMs: number): Promise<void> {
+  await run('stop');
+  const config = { mcpServers: {}, agents: { enabled: true }, limits: { resumeGraceMs } };
+  writeFileSync(join(dir, 'config.json'), JSON.stringify(config));
+  expect((await run('start', '--config', 'config.json', '--log-level', 'debug')).code).toBe(0);
+}
+
+const untilParked = async (): Promise<void> => {
+  while (!(await run('clients')).stdout.includes('parked')) await passTime(10);
+};
+
+test('an agent that is killed and started again has what it had not read, once its old session is given up', async () => {
+  await startWithGrace(10_000);
+  const ann = await connected('ann');
+  await write('ann', 'one', 'two');
+  expect(textsOf(await read(ann.client, 1))).toEqual(['one']);
+  ann.child.kill('SIGKILL');
+  await ann.ended;
+  await untilParked();
+  const again = await connected('ann');
+  expect(await youAre(again.client)).toBe('ann-2');
+  const { result } = await again.client.callTool('wait', 'read_messages', { wait: 50 });
+  expect(JSON.stringify(result)).toContain('two');
+  again.client.end();
+  await again.ended;
+  const last = await connected('ann');
+  expect([await youAre(last.client), textsOf(await read(last.client))]).toEqual(['ann', []]);
+  last.client.end();
+  await last.ended;
+});
+
+test('an agent that is killed has them also from the next daemon, and one that closes when it comes again', async () => {
+  await startWithGrace(0);
+  const [ann, bob] = [await connected('ann'), await connected('bob')];
+  await write('ann', 'one');
+  await write('bob', 'two');
+  ann.child.kill('SIGKILL');
+  bob.client.end();
+  await Promise.all([ann.ended, bob.ended]);
+  while (/\b(ann|bob)\b/.test((await run('clients')).stdout)) await passTime(10);
+  const bobAgain = await connected('bob');
+  expect(textsOf(await read(bobAgain.client))).toEqual(['two']);
+  expect((await run('restart')).code).toBe(0);
+  const annAgain = await connected('ann');
+  expect(textsOf(await read(annAgain.client))).toEqual(['one']);
+  for (const { client, ended } of [bobAgain, annAgain]) {
+    client.end();
+    await ended;
+  }
 });

@@ -500,6 +500,7 @@ export class CoreInMemory {
       settings: { ...DEFAULT_AGENTS, ...options.agents },
       limits,
       counters,
+      logger: silent,
       clock,
       date: () => new Date(clock.now()),
     });

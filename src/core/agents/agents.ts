@@ -4,6 +4,7 @@
 import { BridgeError } from '../../util/bridge-error.ts';
 import type { Clock } from '../../util/clock.ts';
 import { textOf } from '../../util/json-value.ts';
+import type { Logger } from '../../util/logger.ts';
 import { type Envelope, Field } from '../../wire/envelope.ts';
 import type { Frame } from '../../wire/frame-splitter.ts';
 import type { Limits } from '../../wire/limits.ts';
@@ -18,14 +19,16 @@ import type { AgentSettings } from './agent-settings.ts';
 import { type ClientMessage, readMessage, writeMessage } from './client-message.ts';
 import { Delivery } from './delivery.ts';
 import { type LetterDraft, letterIn } from './letter-draft.ts';
+import type { Letter } from './mailbox.ts';
 import type { Participant } from './participant.ts';
 import { Participants } from './participants.ts';
-import { type KeptLetters, UnclaimedLetters } from './unclaimed-letters.ts';
+import { countsOf, type KeptLetters, UnclaimedLetters } from './unclaimed-letters.ts';
 
 export interface AgentsOptions {
   readonly settings: AgentSettings;
   readonly limits: Limits;
   readonly counters: Counters;
+  readonly logger: Logger;
   readonly clock: Clock;
   /** For people. */
   readonly date: () => Date;
@@ -40,9 +43,10 @@ export class Agents {
 
   constructor(options: AgentsOptions) {
     this.#options = options;
-    this.participants = new Participants(options.settings, options.clock, (id) =>
-      this.#unclaimed.claim(id, this.#nowMs),
-    );
+    this.participants = new Participants(options.settings, options.clock, {
+      claim: (id) => this.#unclaimed.claim(id, this.#nowMs),
+      keep: (id, letters) => this.#keep(id, letters),
+    });
     this.#admission = new Admission({ ...options, participants: this.participants });
   }
 
@@ -144,16 +148,23 @@ export class Agents {
   /** Letters that the daemon before has left. */
   takeIn({ written, mailboxes }: KeptLetters): void {
     this.#written = Math.max(this.#written, written);
-    this.#unclaimed.add(mailboxes);
+    for (const mailbox of mailboxes) this.#unclaimed.add(mailbox);
   }
 
   /** What the next daemon is to take in. */
   leaveBehind(): KeptLetters {
     const sinceMs = this.#nowMs;
-    const unread = this.participants.unread().map((mailbox) => ({ ...mailbox, sinceMs }));
-    const ids = new Set(unread.map(({ clientId }) => clientId));
-    const unclaimed = this.#unclaimed.all(sinceMs).filter(({ clientId }) => !ids.has(clientId));
-    return { written: this.#written, mailboxes: [...unread, ...unclaimed] };
+    const left = new UnclaimedLetters();
+    for (const mailbox of this.#unclaimed.all(sinceMs)) left.add(mailbox);
+    for (const mailbox of this.participants.unread()) left.add({ ...mailbox, sinceMs });
+    return { written: this.#written, mailboxes: left.all(sinceMs) };
+  }
+
+  #keep(clientId: string, letters: readonly Letter[]): void {
+    const nowMs = this.#nowMs;
+    this.#unclaimed.add({ clientId, sinceMs: nowMs, letters });
+    const lost = this.#unclaimed.makeRoom(nowMs);
+    if (lost.length > 0) this.#options.logger.warn('letters are lost: too much waits to be read', countsOf(lost));
   }
 
   get #nowMs(): number {

@@ -41,14 +41,19 @@ export class Mailbox {
     const { maxMessages, maxBytes } = this.#limits;
     if (this.#letters.length >= maxMessages || this.#bytes + bytes > maxBytes) return false;
     this.#add(letter);
-    const [first] = this.#waiting;
-    first?.();
+    this.#endFirstWait();
     return true;
   }
 
-  /** Takes back what another daemon has taken in, also beyond what it holds: that was promised already. */
+  /** Takes over what was taken in for its client before, also beyond what it holds: that was promised already. */
   restore(letters: readonly Letter[]): void {
     for (const letter of letters) this.#add(letter);
+    if (letters.length > 0) this.#endFirstWait();
+  }
+
+  #endFirstWait(): void {
+    const [first] = this.#waiting;
+    first?.();
   }
 
   /** Everything that was not read; it stays. */
@@ -97,6 +102,7 @@ export class Mailbox {
   }
 }
 
-function weightOf({ text }: Letter): number {
+/** How many bytes it counts for. */
+export function weightOf({ text }: Letter): number {
   return Buffer.byteLength(text) + OVERHEAD_BYTES;
 }

@@ -10,6 +10,10 @@ export class Participant {
   readonly session: Session;
   /** In the order in which they came. */
   readonly number: number;
+  /** What it wants to be called; undefined if it does not mind. */
+  readonly wantedId: string | undefined;
+  /** How many had come when its client went away last. */
+  awaySince = Number.POSITIVE_INFINITY;
   readonly #accepted: Accepted;
   /** Of a client that has the tools to read it. */
   readonly mailbox: Mailbox | undefined;
@@ -25,6 +29,7 @@ export class Participant {
     session: Session,
     of: {
       readonly number: number;
+      readonly wantedId: string | undefined;
       readonly accepted: Accepted;
       readonly hasMailbox: boolean;
       readonly settings: AgentSettings;
@@ -33,6 +38,7 @@ export class Participant {
   ) {
     this.session = session;
     this.number = of.number;
+    this.wantedId = of.wantedId;
     this.#accepted = of.accepted;
     this.mailbox = of.hasMailbox ? new Mailbox(of.settings.mailbox) : undefined;
     this.#perSecond = of.settings.maxPerSecond;
@@ -46,6 +52,12 @@ export class Participant {
   /** Whether it can be told anything: what is said now comes behind the answer to its `initialize`. */
   get isThere(): boolean {
     return this.session.isOpen && !this.session.hasEnded;
+  }
+
+  /** Whether it is another one's client that was started anew: it wanted the same id while that one was away. */
+  succeeds(other: Participant): boolean {
+    const isNamesake = this.wantedId !== undefined && this.wantedId === (other.wantedId ?? other.id);
+    return isNamesake && other.session.isAway && this.number > other.awaySince;
   }
 
   accepts(method: string): boolean {

@@ -8,45 +8,82 @@ import { invalidParams } from './invalid-params.ts';
 import type { Letter } from './mailbox.ts';
 import { type MayTalk, pairPolicy } from './pair-policy.ts';
 import { Participant, type ParticipantReport } from './participant.ts';
+import { inTheirOrder } from './unclaimed-letters.ts';
 
 const PAGE = 100;
 const MOST_OF_A_PAGE = 1000;
 /** So many ids are compared with one that does not exist. */
 const MOST_COMPARED = 1000;
 
-/** The letters that have waited for a client of this id; they are its own from here on. */
-type ClaimLetters = (clientId: string) => readonly Letter[];
+/** Letters that wait for clients that are not there. */
+interface UnclaimedPort {
+  /** Those for a client of this id; they are its own from here on. */
+  readonly claim: (clientId: string) => readonly Letter[];
+  readonly keep: (clientId: string, letters: readonly Letter[]) => void;
+}
 
 export class Participants {
   readonly #settings: AgentSettings;
   readonly #clock: Clock;
-  readonly #claim: ClaimLetters;
+  readonly #unclaimed: UnclaimedPort;
   /** Whether one client, by its id, may speak to another. */
   readonly mayTalk: MayTalk;
   /** By their ids, in the order in which they came. */
   readonly #byId = new Map<string, Participant>();
   #joined = 0;
 
-  constructor(settings: AgentSettings, clock: Clock, claim: ClaimLetters) {
+  constructor(settings: AgentSettings, clock: Clock, unclaimed: UnclaimedPort) {
     this.#settings = settings;
     this.#clock = clock;
-    this.#claim = claim;
+    this.#unclaimed = unclaimed;
     this.mayTalk = pairPolicy(settings.policy);
   }
 
-  /** A client that has its id. */
-  join(session: Session, accepted: Accepted): void {
+  /** A client that has its id, if not the one that it wanted. */
+  join(session: Session, accepted: Accepted, wantedId: string | undefined): void {
     const settings = this.#settings;
     const hasMailbox = settings.isEnabled && accepted !== false && session.view?.isTransparent === false;
     const number = ++this.#joined;
-    const of = { number, accepted, hasMailbox, settings, nowMs: this.#clock.now() };
+    const of = { number, wantedId, accepted, hasMailbox, settings, nowMs: this.#clock.now() };
     const participant = new Participant(session, of);
     this.#byId.set(session.clientId, participant);
-    participant.mailbox?.restore(this.#claim(session.clientId));
+    participant.mailbox?.restore(this.#unclaimed.claim(session.clientId));
+  }
+
+  /** Its client has no connection, and may come back. */
+  away(session: Session): void {
+    const participant = this.find(session);
+    if (participant !== undefined) participant.awaySince = this.#joined;
   }
 
   leave(session: Session): void {
-    if (this.#byId.get(session.clientId)?.session === session) this.#byId.delete(session.clientId);
+    const participant = this.find(session);
+    if (participant === undefined) return;
+    this.#byId.delete(session.clientId);
+    this.#passOn(participant);
+  }
+
+  /** What it has not read is for its client, when that comes anew or has done so already. */
+  #passOn(gone: Participant): void {
+    const letters = gone.mailbox?.letters() ?? [];
+    // Nobody knows an id that was made up but its own client, which can only come again if it has been away.
+    if (letters.length === 0 || (gone.wantedId === undefined && !gone.session.isAway)) return;
+    const id = this.#nextIdOf(gone);
+    const mailbox = this.#successorOf(gone)?.mailbox;
+    if (mailbox === undefined) this.#unclaimed.keep(id, letters);
+    else mailbox.restore(inTheirOrder(this.#unclaimed.claim(id), letters));
+  }
+
+  #successorOf(gone: Participant): Participant | undefined {
+    for (const other of this.#byId.values())
+      if (other.mailbox !== undefined && other.isThere && !other.session.isAway && other.succeeds(gone)) return other;
+    return undefined;
+  }
+
+  /** By which its client goes when it comes anew: the one that it wants, unless that is another client's that is there. */
+  #nextIdOf({ id, wantedId }: Participant): string {
+    const holder = wantedId === undefined ? undefined : this.#byId.get(wantedId);
+    return wantedId === undefined || holder?.session.isAway === false ? id : wantedId;
   }
 
   find(session: Session): Participant | undefined {

@@ -1,7 +1,7 @@
-// Letters that outlive a daemon: what it has taken in and nobody has read when it goes, and what the next one has of that
-// while the clients that it is for have not come. They are given to whoever goes by the same id, once.
+// Letters that wait for a client that is not there: those of a session that has ended, and what the daemon before has left.
+// They are given to whoever goes by the same id, once.
 
-import type { Letter } from './mailbox.ts';
+import { type Letter, weightOf } from './mailbox.ts';
 
 /** The letters of one client, oldest first. */
 export interface KeptMailbox {
@@ -19,27 +19,78 @@ export interface KeptLetters {
 
 /** A client that has not come back by then does not come. */
 export const UNCLAIMED_MS = 24 * 3_600_000;
+/** What waits for all clients together. */
+export const MOST_UNCLAIMED_BYTES = 16 * 1024 * 1024;
 
 export class UnclaimedLetters {
-  readonly #mailboxes = new Map<string, KeptMailbox>();
+  readonly #mostBytes: number;
+  /** Those whose sessions have ended are in the order in which they did. */
+  readonly #mailboxes = new Map<string, KeptMailbox & { readonly bytes: number }>();
+  #bytes = 0;
 
-  add(mailboxes: Iterable<KeptMailbox>): void {
-    for (const mailbox of mailboxes) this.#mailboxes.set(mailbox.clientId, mailbox);
+  constructor(mostBytes: number = MOST_UNCLAIMED_BYTES) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Behind those that wait for the same client already. */
+  add({ clientId, sinceMs, letters }: KeptMailbox): void {
+    const earlier = this.#remove(clientId);
+    const all = earlier === undefined || isLate(earlier, sinceMs) ? letters : inTheirOrder(earlier.letters, letters);
+    const bytes = all.reduce((sum, letter) => sum + weightOf(letter), 0);
+    this.#mailboxes.set(clientId, { clientId, sinceMs, letters: all, bytes });
+    this.#bytes += bytes;
+  }
+
+  /**
+   * Forgets what came too long ago, and the largest mailboxes if there is too much: a flood for one client does not cost
+   * others what is for them. Returns those that somebody may have wanted still.
+   */
+  makeRoom(nowMs: number): KeptMailbox[] {
+    for (const mailbox of this.#mailboxes.values()) {
+      if (!isLate(mailbox, nowMs)) break;
+      this.#remove(mailbox.clientId);
+    }
+    const lost: KeptMailbox[] = [];
+    while (this.#bytes > this.#mostBytes) {
+      const largest = [...this.#mailboxes.values()].reduce((a, b) => (b.bytes > a.bytes ? b : a));
+      this.#remove(largest.clientId);
+      if (!isLate(largest, nowMs)) lost.push(largest);
+    }
+    return lost;
   }
 
   /** They are its own from here on. */
   claim(clientId: string, nowMs: number): readonly Letter[] {
-    const mailbox = this.#mailboxes.get(clientId);
-    this.#mailboxes.delete(clientId);
+    const mailbox = this.#remove(clientId);
     return mailbox === undefined || isLate(mailbox, nowMs) ? [] : mailbox.letters;
+  }
+
+  #remove(clientId: string): KeptMailbox | undefined {
+    const mailbox = this.#mailboxes.get(clientId);
+    if (mailbox === undefined) return undefined;
+    this.#mailboxes.delete(clientId);
+    this.#bytes -= mailbox.bytes;
+    return mailbox;
   }
 
   /** Those that may still be wanted. */
   all(nowMs: number): KeptMailbox[] {
-    return [...this.#mailboxes.values()].filter((mailbox) => !isLate(mailbox, nowMs));
+    return [...this.#mailboxes.values()]
+      .filter((mailbox) => !isLate(mailbox, nowMs))
+      .map(({ clientId, sinceMs, letters }) => ({ clientId, sinceMs, letters }));
   }
 }
 
 function isLate({ sinceMs }: KeptMailbox, nowMs: number): boolean {
   return nowMs - sinceMs >= UNCLAIMED_MS;
+}
+
+/** As they came, whichever session of the client they came to. */
+export function inTheirOrder(some: readonly Letter[], others: readonly Letter[]): Letter[] {
+  return [...some, ...others].sort((a, b) => (a.time < b.time ? -1 : Number(a.time > b.time)));
+}
+
+/** For the log. */
+export function countsOf(mailboxes: readonly KeptMailbox[]): { readonly letters: number; readonly clients: number } {
+  return { letters: mailboxes.reduce((sum, { letters }) => sum + letters.length, 0), clients: mailboxes.length };
 }

@@ -245,7 +245,7 @@ class House {
     client.link.end();
     client.link.destroy();
     this.#there.delete(name);
-    this.#mail.delete(name);
+    this.#awayMs.set(name, this.#nowMs);
     await this.core.settle();
   }
   async #write(from: string, to: string): Promise<void> {
