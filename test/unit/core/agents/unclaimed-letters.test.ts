@@ -7,6 +7,7 @@ import { UNCLAIMED_MS, UnclaimedLetters } from '../../../../src/core/agents/uncl
 import { CoreInMemory, type Message, type TestClient } from '../../../support/core-in-memory.ts';
 import { ResumingClient, wireInMemory } from '../../../support/resuming-client.ts';
 
+const MIB = 1024 * 1024;
 const GRACE_MS = 31_000;
 const metaOf = (id: string | undefined, view = 'all'): Record<string, unknown> => ({
   'mcp-bridge/view': view,
@@ -25,7 +26,12 @@ class Post {
   static #begin(): CoreInMemory {
     return new CoreInMemory({
       liveness: { pingPeriodMs: Number.POSITIVE_INFINITY },
-      agents: { isEnabled: true, maxPerSecond: 1e6 },
+      agents: {
+        isEnabled: true,
+        maxPerSecond: 1e6,
+        maxMessageBytes: 8 * MIB,
+        mailbox: { maxMessages: 100, maxBytes: 8 * MIB },
+      },
     });
   }
 
@@ -240,6 +246,20 @@ test('they wait a day and no longer', async () => {
   expect(await post.read(await post.client('ann'))).toEqual(['two']);
 });
 
+test('a flood for clients that have ended costs the one that has most', async () => {
+  const post = new Post();
+  for (const [id, mib] of [
+    ['ann', 5],
+    ['bob', 7],
+    ['eve', 6],
+  ] as const) {
+    const client = await post.client(id);
+    await post.write(id, 'x'.repeat(mib * MIB));
+    await post.end(client);
+  }
+  expect(Object.keys(post.waiting())).toEqual(['ann', 'eve']);
+});
+
 const letter = (n: number, length: number): Letter => ({
   id: `m-${n}`,
   from: 'a',
@@ -249,7 +269,7 @@ const letter = (n: number, length: number): Letter => ({
   hops: 0,
 });
 
-test('if too much waits, the largest mailbox is lost, and said to be', () => {
+test('if too much waits, the largest mailbox is lost, and named', () => {
   const unclaimed = new UnclaimedLetters(4 * 256 + 40);
   unclaimed.add({ clientId: 'ann', sinceMs: 0, letters: [letter(1, 10), letter(2, 10)] });
   unclaimed.add({ clientId: 'bob', sinceMs: 1, letters: [letter(3, 10), letter(4, 10)] });
