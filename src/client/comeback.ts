@@ -42,6 +42,9 @@ export class Comeback {
   readonly #pace = new AttemptPace();
   /** Made when it is needed: in Node its first use takes as long as all else here. */
   #over: AbortController | undefined;
+  #pause: AbortController | undefined;
+  /** `asked`: it is to be tried at once. `heard`: it has been tried for a client that needs it. */
+  #need: 'none' | 'asked' | 'heard' = 'none';
   #farewell: Farewell | undefined;
   #reason = '';
 
@@ -73,28 +76,63 @@ export class Comeback {
 
   /** Resolves when the session goes on, and rejects with a BridgeError when enough was tried. */
   async run(): Promise<void> {
-    const { clock, path, sleep, random, reconnect: settings } = this.#options;
+    const { clock, path, random, reconnect: settings } = this.#options;
     if (!settings.isEnabled) throw this.#notWanted();
     this.#over ??= new AbortController();
-    await reconnect({
-      attempt: (number, elapsedMs) => this.#ports.attempt(this.#mayStart(number, elapsedMs)),
-      waits: this.#ports.waits,
-      isFinal: this.#ports.isFinal,
-      now: () => clock.now(),
-      signal: this.#over.signal,
-      pace: this.#pace,
-      ...{ settings, path, sleep, random },
-    });
+    const { signal } = this.#over;
+    this.#need = 'none';
+    const round = (): Promise<void> =>
+      reconnect({
+        attempt: (number, elapsedMs) => this.#ports.attempt(this.#mayStart(number, elapsedMs)),
+        waits: this.#ports.waits,
+        isFinal: (error) => this.#isAsked() || this.#ports.isFinal?.(error) === true,
+        now: () => clock.now(),
+        sleep: (ms, over) => this.#wait(ms, over),
+        pace: this.#pace,
+        ...{ settings, path, random, signal },
+      });
+    try {
+      await round();
+    } catch (error) {
+      if (!this.#isAsked() || signal.aborted) throw error;
+      this.#need = 'heard';
+      await round();
+    }
+  }
+
+  /**
+   * The client needs a daemon, as of now. After a stop it is then tried anew, as by a client that was asleep: once, because
+   * what fails for one thing that is asked fails for the next.
+   */
+  ask(): void {
+    if (!this.wasStopped || this.#need !== 'none') return;
+    this.#need = 'asked';
+    this.#pause?.abort();
   }
 
   /** Nobody wants it any more. */
   end(): void {
     this.#over?.abort();
+    this.#pause?.abort();
+  }
+
+  async #wait(ms: number, over: AbortSignal): Promise<void> {
+    over.throwIfAborted();
+    if (this.#isAsked()) throw new BridgeError('DAEMON_NOT_RUNNING', 'It is tried at once instead');
+    this.#pause = new AbortController();
+    await this.#options.sleep(ms, this.#pause.signal);
+  }
+
+  #isAsked(): boolean {
+    return this.#need === 'asked';
   }
 
   #mayStart(number: number, elapsedMs: number): boolean {
     if (this.#farewell === undefined) return number > 1;
-    return this.#farewell.reason === 'restart' ? elapsedMs > RESTART_MS : this.#ports.isNeeded();
+    if (this.#farewell.reason === 'restart') return elapsedMs > RESTART_MS;
+    const isNeeded = this.#ports.isNeeded();
+    if (isNeeded) this.#need = 'heard';
+    return isNeeded;
   }
 
   #notWanted(): BridgeError {

@@ -27,10 +27,11 @@ export async function reconnect<Reached = void>(options: Reconnection<Reached>):
   const isFinal = (error: unknown): boolean => options.isFinal?.(error) === true;
   const beganMs = now();
   const attempt = async (number: number, delayMs: number): Promise<Reached> => {
-    const wholeDelayMs = delayMs + pace.next(now() + delayMs);
+    const wholeDelayMs = delayMs + pace.waitMs(now() + delayMs);
     options.waits?.(number, wholeDelayMs);
     if (wholeDelayMs > 0) await sleep(wholeDelayMs, signal);
     signal.throwIfAborted();
+    pace.count(now());
     return options.attempt(number, now() - beganMs);
   };
   let last: unknown;

@@ -88,7 +88,10 @@ export class ResumingConnection {
   /** What has come from the client is all for now. */
   flush(): void {
     this.#fromClient.flush();
-    if (this.#state === 'asleep' && this.#conversation.waiting.length > 0) void this.#comeBack();
+    if (this.#state !== 'live' && this.#conversation.waiting.length > 0) {
+      if (this.#state === 'asleep') void this.#comeBack();
+      else this.#comeback.ask();
+    }
     this.#flow.check(this.#state === 'live');
   }
 

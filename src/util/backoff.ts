@@ -41,13 +41,15 @@ const PERIOD_MS = 10_000;
 export class AttemptPace {
   #times: readonly number[] = [];
 
-  /** Counts an attempt at `nowMs`, and says how long it has to wait. */
-  next(nowMs: number): number {
-    const [oldest] = this.#times;
-    const isFull = this.#times.length === MOST_ATTEMPTS && oldest !== undefined;
-    const atMs = isFull ? Math.max(nowMs, oldest + PERIOD_MS) : nowMs;
-    this.#times = [...this.#times.slice(isFull ? 1 : 0), atMs];
-    return atMs - nowMs;
+  /** How long an attempt that is wanted at `atMs` has to wait. */
+  waitMs(atMs: number): number {
+    const oldest = this.#times.at(-MOST_ATTEMPTS);
+    return oldest === undefined ? 0 : Math.max(0, oldest + PERIOD_MS - atMs);
+  }
+
+  /** An attempt is made. */
+  count(nowMs: number): void {
+    this.#times = [...this.#times.slice(1 - MOST_ATTEMPTS), nowMs];
   }
 
   /** What was reached has ended in order: what that took does not count. */

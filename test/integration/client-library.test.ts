@@ -114,6 +114,30 @@ test('a client is told that lists may differ behind a restart', async () => {
   await next.stop();
 });
 
+test('what is asked after a stop begins an attempt at once, and not when the next one is due', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const hour = 3_600_000;
+  const reconnect = { initialDelayMs: hour, maxDelayMs: hour };
+  const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false, reconnect });
+  const attempts: number[] = [];
+  const waitsLong = new Promise<void>((resolve) =>
+    transport.on('reconnecting', ({ attempt }) => {
+      attempts.push(attempt);
+      if (attempt === 2) resolve();
+    }),
+  );
+  const client = new ClientV1(INFO) as unknown as AnyClient & ClientV1;
+  await client.connect(transport);
+  daemon.kill('SIGTERM');
+  await daemon.exited;
+  await waitsLong;
+  const next = await TestDaemon.start(CONFIG, { dir: daemon.dir });
+  expect(await call(client, 'woken')).toEqual(said('woken'));
+  expect(attempts).toEqual([1, 2, 1]);
+  await client.close();
+  await next.stop();
+});
+
 test('when nobody comes back each call ends with an error, which says what was tried', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const reconnect = { maxAttempts: 3, initialDelayMs: 10 };

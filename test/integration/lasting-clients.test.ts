@@ -89,6 +89,24 @@ test('connect: starts a daemon again when the one that was started is killed', a
   await runCommand(['stop'], { env });
 });
 
+test('connect: what is asked after a stop starts a daemon at once, however long it is waited between attempts', async () => {
+  const dir = tempDir();
+  const env = { XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, HOME: dir, MCP_BRIDGE_SOCKET: join(dir, 'b.sock') };
+  const config = join(dir, 'config.json');
+  const hour = 3_600_000;
+  writeFileSync(
+    config,
+    JSON.stringify({ ...CONFIG, mcpBridge: { reconnect: { initialDelayMs: hour, maxDelayMs: hour } } }),
+  );
+  const { client, exited } = startShim(['--view', 'server:fixture', '--config', config], env, dir);
+  await client.initialize();
+  expect((await runCommand(['stop'], { env })).code).toBe(0);
+  expect(textOf(await client.callTool(1, 'echo', { text: 'woken' }))).toBe('woken');
+  client.end();
+  expect(await exited).toBe(0);
+  await runCommand(['stop'], { env });
+});
+
 test('connect: when nobody comes back, each request gets an error, and it ends with 1', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const config = join(daemon.dir, 'client.json');

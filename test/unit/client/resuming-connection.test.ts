@@ -385,6 +385,85 @@ describe('a daemon that is gone', () => {
     await world.exchange();
     expect(world.answersTo(1)).toHaveLength(1);
   });
+
+  test('what is asked after a stop is tried at once, whatever is waited for, as often as a pause allows', async () => {
+    for (const pauses of [0, 1, 5]) {
+      const world = await ready();
+      world.daemon.leave('stop');
+      await world.settle();
+      for (let pause = 0; pause < pauses; pause++) {
+        world.clock.advance(5000);
+        await world.settle();
+      }
+      expect(world.starts).toEqual(Array(pauses + 1).fill(false));
+      const beganMs = world.clock.now();
+      world.daemon.isRunning = true;
+      world.say(call(1));
+      await world.exchange();
+      world.daemon.answer();
+      await world.exchange();
+      expect(world.starts.slice(pauses + 1)).toEqual([true]);
+      expect(world.attemptsMs.at(-1)).toBe(beganMs);
+      expect(world.answersTo(1)).toHaveLength(1);
+      expect(world.events.slice(-2)).toEqual([
+        { kind: 'reconnecting', attempt: 1, delayMs: 0 },
+        { kind: 'resumed', session: 'new' },
+      ]);
+      world.connection.close();
+    }
+  });
+
+  test('what fails at once for the first thing that is asked is tried for the next at the usual pace', async () => {
+    const world = await ready({ maxAttempts: 3 });
+    world.daemon.leave('stop');
+    await world.settle();
+    for (let id = 1; id <= 20; id++) {
+      world.say(call(id));
+      await world.settle();
+    }
+    expect(world.starts).toEqual([false, true]);
+    for (let round = 0; round < 10; round++) {
+      world.clock.advance(1000);
+      await world.settle();
+    }
+    expect(world.starts).toEqual([false, true, true, true]); // as many as are to be made for a client that asks
+    expect(world.closed?.error).toMatchObject({ code: 'DAEMON_UNREACHABLE' });
+    for (let id = 1; id <= 20; id++) expect(world.answersTo(id)).toHaveLength(1);
+  });
+
+  test('what is asked after a stop waits while there have been ten attempts in ten seconds', async () => {
+    const world = await ready({ random: () => 0.001 });
+    world.daemon.leave('stop');
+    for (let round = 0; round < 100; round++) {
+      await world.settle();
+      world.clock.advance(10);
+    }
+    expect(world.starts).toEqual(Array(10).fill(false));
+    world.daemon.isRunning = true;
+    world.say(call(1));
+    await world.settle();
+    expect(world.starts).toHaveLength(10);
+    world.clock.advance(10_000 - world.clock.now() - 1);
+    await world.settle();
+    expect(world.starts).toHaveLength(10);
+    world.clock.advance(1);
+    await world.exchange();
+    expect(world.starts.slice(10)).toEqual([true]);
+    expect(world.events.at(-1)).toEqual({ kind: 'resumed', session: 'new' });
+    world.connection.close();
+  });
+
+  test.each(['restart', undefined])('what is asked after %s waits for its turn', async (reason) => {
+    const world = await ready();
+    if (reason === undefined) world.daemon.kill();
+    else world.daemon.leave(reason);
+    await world.settle();
+    const attempts = world.starts.length;
+    world.say(call(1));
+    await world.settle();
+    expect(world.starts).toHaveLength(attempts);
+    world.connection.close();
+  });
 });
 
 describe('when nobody can be reached', () => {
