@@ -7,6 +7,8 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
 import { checkClientId } from './client-id.ts';
+import { callListener, handMessage } from './listener-call.ts';
+import { checkOptions, type OptionKinds } from './option-kinds.ts';
 import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
 import type { ConnectionOptions, ResumingConnection } from './resuming-connection.ts';
 import type { ConnectionEvent, ServedClient } from './served-client.ts';
@@ -31,6 +33,18 @@ export interface BridgeOptions {
   /** Closes the transport, also while it connects. */
   readonly signal?: AbortSignal | undefined;
 }
+
+export const BRIDGE_OPTIONS: OptionKinds<BridgeOptions> = {
+  socketPath: 'a string',
+  clientId: 'anything',
+  view: 'a string',
+  accepts: 'true, false or an array of strings',
+  cwd: 'a string',
+  autostart: 'true or false',
+  reconnect: 'anything',
+  configFile: 'a string',
+  signal: 'an AbortSignal',
+};
 
 export interface BridgeEvents {
   connected: [];
@@ -66,6 +80,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   /** Throws a BridgeError about options that cannot be. */
   constructor(options: BridgeOptions = {}) {
     super();
+    checkOptions(options, BRIDGE_OPTIONS, 'BridgeTransport');
     checkReconnect(options.reconnect);
     if (options.clientId) checkClientId(options.clientId, 'The option clientId');
     this.#options = options;
@@ -123,7 +138,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     this.#connection = new ResumingConnection(options);
     this.#connection.open(socket);
     signal?.addEventListener('abort', () => void this.close(), { once: true });
-    this.emit('connected');
+    this.#emit('connected');
   }
 
   /** Resolves when the bridge takes more; while the connection is away, what is sent waits. */
@@ -161,9 +176,9 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
         this.#end = error ?? new BridgeError('CONNECTION_LOST', 'This transport was closed');
         ended();
         this.#wakeAll();
-        if (error !== undefined) this.onerror?.(error);
-        this.emit('closed', { error });
-        this.onclose?.();
+        if (error !== undefined) callListener(() => this.onerror?.(error));
+        this.#emit('closed', { error });
+        callListener(() => this.onclose?.());
       },
     };
   }
@@ -173,17 +188,18 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   }
 
   #received(b: Buffer, start: number, end: number): void {
-    try {
-      this.onmessage?.(JSON.parse(b.toString('utf8', start, end)) as JsonRpcMessage);
-    } catch (error) {
-      this.onerror?.(error as Error); // whoever listens has failed; the next message is theirs all the same
-    }
+    handMessage(this, () => JSON.parse(b.toString('utf8', start, end)) as JsonRpcMessage);
   }
 
   #tell(event: ConnectionEvent): void {
-    if (event.kind === 'lost') this.emit('lost', { reason: event.reason });
-    else if (event.kind === 'resumed') this.emit('resumed', { session: event.session });
-    else this.emit('reconnecting', { attempt: event.attempt, delayMs: event.delayMs });
+    if (event.kind === 'lost') this.#emit('lost', { reason: event.reason });
+    else if (event.kind === 'resumed') this.#emit('resumed', { session: event.session });
+    else this.#emit('reconnecting', { attempt: event.attempt, delayMs: event.delayMs });
+  }
+
+  /** Unlike `emit`, each listener is called whatever another one throws. */
+  #emit<Name extends keyof BridgeEvents>(name: Name, ...about: BridgeEvents[Name]): void {
+    for (const listener of this.rawListeners(name)) callListener(() => Reflect.apply(listener, this, about));
   }
 }
 

@@ -1,7 +1,8 @@
 // A client of the bridge in one line.
 
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { type BridgeOptions, BridgeTransport } from './bridge-transport.ts';
+import { BRIDGE_OPTIONS, type BridgeOptions, BridgeTransport } from './bridge-transport.ts';
+import { checkOptions, type OptionKinds } from './option-kinds.ts';
 
 /** What the `Client` of either line of the SDK can do. */
 export interface ConnectableClient<Transport> {
@@ -14,18 +15,26 @@ export interface ConnectOptions extends BridgeOptions {
   readonly version?: string | undefined;
 }
 
+interface AllOptions extends ConnectOptions {
+  readonly client?: ConnectableClient<BridgeTransport> | undefined;
+}
+
+const CONNECT_OPTIONS: OptionKinds<AllOptions> = {
+  client: 'a client of the SDK',
+  name: 'a string',
+  version: 'a string',
+  ...BRIDGE_OPTIONS,
+};
+
 /** Connects a client of the SDK that was made already. */
 export async function connectToBridge<C extends ConnectableClient<BridgeTransport>>(
   options: BridgeOptions & { readonly client: C },
 ): Promise<C>;
 /** Connects a new `Client` of `@modelcontextprotocol/sdk`, which is loaded for it. Its `transport` has the events. */
 export async function connectToBridge(options?: ConnectOptions): Promise<Client>;
-export async function connectToBridge({
-  client,
-  name = 'mcp-bridge-client',
-  version = '0',
-  ...options
-}: ConnectOptions & { readonly client?: ConnectableClient<BridgeTransport> } = {}): Promise<unknown> {
+export async function connectToBridge(all: AllOptions = {}): Promise<unknown> {
+  checkOptions(all, CONNECT_OPTIONS, 'connectToBridge');
+  const { client, name = 'mcp-bridge-client', version = '0', ...options } = all;
   const transport = new BridgeTransport(options);
   const connected = client ?? (await newClient(name, version));
   await connected.connect(transport);

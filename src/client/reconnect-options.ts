@@ -2,7 +2,7 @@
 // when the bridge is lost.
 
 import { RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
-import { BridgeError } from '../util/bridge-error.ts';
+import { checkOptions, type OptionKinds, unfit } from './option-kinds.ts';
 
 export interface ReconnectOptions {
   readonly enabled?: boolean | undefined;
@@ -12,11 +12,19 @@ export interface ReconnectOptions {
   readonly maxDelayMs?: number | undefined;
 }
 
+const RECONNECT_OPTIONS: OptionKinds<ReconnectOptions> = {
+  enabled: 'anything',
+  maxAttempts: 'anything',
+  initialDelayMs: 'anything',
+  maxDelayMs: 'anything',
+};
+
 /** Throws what is wrong with them. */
 export function checkReconnect(wanted: ReconnectOptions | undefined): void {
   if (wanted === undefined) return;
   if (typeof wanted !== 'object' || wanted === null)
     throw unfit('reconnect must be an object', 'As in: { reconnect: { maxAttempts: 5 } }');
+  checkOptions(wanted, RECONNECT_OPTIONS, 'reconnect');
   const { enabled, initialDelayMs, maxDelayMs } = wanted;
   if (enabled !== undefined && typeof enabled !== 'boolean')
     throw unfit(`reconnect.enabled must be true or false, and is ${String(enabled)}`);
@@ -44,8 +52,4 @@ export function reconnectSettings(wanted: ReconnectOptions = {}, configured: Rec
     initialDelayMs,
     maxDelayMs: wanted.maxDelayMs ?? Math.max(configured.maxDelayMs, wanted.initialDelayMs ?? 0),
   };
-}
-
-function unfit(message: string, hint?: string): BridgeError {
-  return new BridgeError('USAGE', message, hint === undefined ? {} : { hint });
 }

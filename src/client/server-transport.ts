@@ -11,6 +11,8 @@ import type { JsonRpcMessage } from './bridge-transport.ts';
 import { valueIn } from './bytes.ts';
 import type { DialIn } from './dial-in.ts';
 import type { DialledLink } from './dialled-link.ts';
+import { callListener, handMessage } from './listener-call.ts';
+import { checkOptions, type OptionKinds, unfit } from './option-kinds.ts';
 import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
 import { marked, unmarked } from './turn-ids.ts';
 
@@ -33,6 +35,16 @@ export interface BridgeServerOptions {
   readonly onState?: ((state: DialInState | 'lost') => void) | undefined;
 }
 
+const SERVER_OPTIONS: OptionKinds<BridgeServerOptions> = {
+  name: 'a string',
+  version: 'a string',
+  socketPath: 'a string',
+  autostart: 'true or false',
+  reconnect: 'anything',
+  configFile: 'a string',
+  onState: 'a function',
+};
+
 type Tree = Record<string, unknown>;
 
 const RENAMING = 'Choose another name: the option `name` of BridgeServerTransport.';
@@ -54,6 +66,9 @@ export class BridgeServerTransport {
 
   /** Throws a BridgeError about options that cannot be. */
   constructor(options: BridgeServerOptions) {
+    checkOptions(options, SERVER_OPTIONS, 'BridgeServerTransport');
+    if (options.name === undefined)
+      throw unfit('BridgeServerTransport needs the option name', "As in: { name: 'ide' }");
     checkReconnect(options.reconnect);
     this.#options = options;
   }
@@ -69,7 +84,7 @@ export class BridgeServerTransport {
     dialIn
       .stay((link) => this.#serve(link))
       .catch((error: unknown) => {
-        if (error instanceof Error) this.onerror?.(error);
+        if (error instanceof Error) callListener(() => this.onerror?.(error));
         void this.close();
       });
   }
@@ -84,7 +99,7 @@ export class BridgeServerTransport {
       where: located.where,
       start: librarySettings(located, autostart, place),
       reconnect: reconnectSettings(reconnect, located.reconnect),
-      told: (state) => onState?.(state),
+      told: (state) => callListener(() => onState?.(state)),
       lost: () => this.#lost(),
     });
   }
@@ -100,7 +115,7 @@ export class BridgeServerTransport {
     if (this.#isClosed) return Promise.resolve();
     this.#isClosed = true;
     this.#dialIn?.leave();
-    this.onclose?.();
+    callListener(() => this.onclose?.());
     return Promise.resolve();
   }
 
@@ -119,7 +134,7 @@ export class BridgeServerTransport {
     for (const id of this.#questions) this.#hand({ jsonrpc: '2.0', id, error });
     this.#asked.clear();
     this.#questions.clear();
-    this.#options.onState?.('lost');
+    callListener(() => this.#options.onState?.('lost'));
   }
 
   // --- messages ---
@@ -133,11 +148,7 @@ export class BridgeServerTransport {
   }
 
   #hand(message: object): void {
-    try {
-      this.onmessage?.(message as JsonRpcMessage);
-    } catch (error) {
-      this.onerror?.(error as Error); // whoever listens has failed; the next message is theirs all the same
-    }
+    handMessage(this, () => message as JsonRpcMessage);
   }
 
   /** With ids that say over which connection they came. */

@@ -9,6 +9,7 @@ import { expect, test } from 'vitest';
 import { BridgeTransport, connectToBridge } from '../../src/client/index.ts';
 import { BrittleSocket } from '../support/brittle-socket.ts';
 import { fixtureServer, PROGRAM, runCommand, TestDaemon } from '../support/test-daemon.ts';
+import { keepUncaughtErrors } from '../support/uncaught-errors.ts';
 
 const INFO = { name: 'library', version: '1' };
 const CONFIG = { mcpServers: { fixture: fixtureServer() } };
@@ -95,6 +96,75 @@ test('connectToBridge gives a client of the SDK, or connects one that is there',
   expect(await connectToBridge({ ...options, client: own })).toBe(own);
   expect(await own.callTool({ name: 'echo', arguments: { text: 'y' } })).toMatchObject({ content: [{ text: 'y' }] });
   await Promise.all([client.close(), own.close()]);
+  await daemon.stop();
+});
+
+test('listeners that throw change nothing: it comes back, the others are called, and their errors are uncaught ones', async () => {
+  const uncaught = keepUncaughtErrors();
+  const daemon = await TestDaemon.start(CONFIG);
+  const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false });
+  const told: string[] = [];
+  for (const name of ['connected', 'lost', 'reconnecting', 'resumed', 'closed'] as const) {
+    transport.on(name, () => {
+      throw new Error(`${name} failed`);
+    });
+    transport.on(name, () => told.push(`${name} failed`));
+  }
+  let once = 0;
+  transport.once('lost', () => once++);
+  const resumed = new Promise((resolve) => transport.on('resumed', resolve));
+  const client = new ClientV1(INFO) as unknown as AnyClient & ClientV1;
+  await client.connect(transport);
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  const next = await TestDaemon.start(CONFIG, { dir: daemon.dir });
+  await resumed;
+  expect(await call(client, 'on')).toEqual(said('on'));
+  await client.close();
+  expect([told[0], told[1], told.at(-2), told.at(-1)]).toEqual(
+    ['connected', 'lost', 'resumed', 'closed'].map((name) => `${name} failed`),
+  );
+  expect(told.slice(2, -2).every((text) => text === 'reconnecting failed')).toBe(true);
+  await new Promise(setImmediate);
+  expect(uncaught).toEqual(told);
+  expect([once, transport.listenerCount('lost')]).toEqual([1, 2]);
+  await next.stop();
+});
+
+test('what fails of a message is told to onerror, and uncaught where that fails or is not; the next message comes', async () => {
+  const uncaught = keepUncaughtErrors();
+  const daemon = await TestDaemon.start(CONFIG);
+  const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false });
+  const told: string[] = [];
+  let heard: (id: unknown) => void = () => undefined;
+  transport.onmessage = (message) => {
+    const { id } = message as { id?: unknown };
+    heard(id);
+    throw new Error(`message ${id} failed`);
+  };
+  const ask = async (id: number, method: string, params?: object): Promise<void> => {
+    const answered = new Promise((resolve) => {
+      heard = resolve;
+    });
+    await transport.send({ jsonrpc: '2.0', ...{ id, method, params } });
+    expect(await answered).toBe(id);
+  };
+  await transport.start();
+  transport.onerror = ({ message }) => told.push(message);
+  await ask(1, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: INFO });
+  transport.onerror = () => {
+    throw new Error('onerror failed');
+  };
+  await ask(2, 'ping');
+  transport.onerror = undefined;
+  await ask(3, 'ping');
+  transport.onclose = () => {
+    throw new Error('onclose failed');
+  };
+  await transport.close();
+  await new Promise(setImmediate);
+  expect(told).toEqual(['message 1 failed']);
+  expect(uncaught).toEqual(['onerror failed', 'message 3 failed', 'onclose failed']);
   await daemon.stop();
 });
 

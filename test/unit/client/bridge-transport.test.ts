@@ -40,6 +40,41 @@ test.each(['has space', 'ä', 'x'.repeat(129), 'line\n', 5])('clientId %j', (cli
   );
 });
 
+test.each<[object | null, string]>([
+  [{ socketpath: '/s' }, 'BridgeTransport has no option socketpath'],
+  [{ constructor: 1 }, 'BridgeTransport has no option constructor'],
+  [{ socketPath: 5 }, 'The option socketPath must be a string, not number'],
+  [{ configFile: null }, 'The option configFile must be a string, not null'],
+  [{ autostart: 'no' }, 'The option autostart must be true or false, not string'],
+  [{ accepts: ['a/*', 5] }, 'The option accepts must be true, false or an array of strings, not object'],
+  [{ signal: new AbortController() }, 'The option signal must be an AbortSignal, not object'],
+  [{ reconnect: { delay: 5 } }, 'reconnect has no option delay'],
+  [null, 'BridgeTransport must be given an object, not null'],
+])('options %j', async (options, message) => {
+  const refusal = (said: string) => ({ code: 'USAGE', message: said });
+  expect(() => new BridgeTransport(options as object)).toThrow(expect.objectContaining(refusal(message)));
+  await expect(connectToBridge(options as object)).rejects.toMatchObject(
+    refusal(message.replace('BridgeTransport', 'connectToBridge')),
+  );
+});
+
+test('an option that is none is answered with those that there are', async () => {
+  expect(() => new BridgeTransport({ reconnect: { delay: 5 } as object })).toThrow(
+    expect.objectContaining({ hint: 'It takes: enabled, maxAttempts, initialDelayMs, maxDelayMs' }),
+  );
+  await expect(connectToBridge({ client: 5 } as object)).rejects.toMatchObject({
+    message: 'The option client must be a client of the SDK, not number',
+  });
+  await expect(connectToBridge({ nam: 'me' } as object)).rejects.toMatchObject({
+    hint: expect.stringMatching(/^It takes: client, name, version, socketPath, clientId, /),
+  });
+});
+
+test('an option that is undefined is not said', () => {
+  const options = { socketPath: undefined, signal: undefined, reconnect: undefined, other: undefined };
+  expect(new BridgeTransport(options).socketPath).toBe('');
+});
+
 describe('what is not said of coming back is as the config file has it', () => {
   test('and of the two delays, the one that is said counts before the other', () => {
     const { initialDelayMs, maxDelayMs } = DEFAULT_RECONNECT;
