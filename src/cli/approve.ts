@@ -11,7 +11,15 @@ import { replacedBy } from '../discovery/precedence.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { candidatesFor, isWaiting } from './candidates.ts';
 import { definitionLines, differenceLines, rendered, warningsOf } from './definition-view.ts';
-import { decideDialIns, dialledIn, haveDaemonLook, settledAmong, undecided, viewOf } from './dialled-in.ts';
+import {
+  checkDecidable,
+  decideDialIns,
+  dialledIn,
+  haveDaemonLook,
+  settledAmong,
+  undecided,
+  viewOf,
+} from './dialled-in.ts';
 import { serverReport } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -42,8 +50,10 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   found.approvalFile.read(); // to a file that cannot be understood nothing is added
   for (const failure of found.failures) host.stderr.write(`mcp-bridge: ${printableLines(failure)}\n`);
   const file = values['all-from'] === undefined ? undefined : fileOf(values['all-from'], host);
-  const connected = await dialledIn(values, host);
+  const daemon = await dialledIn(values, host);
+  const connected = daemon.dialledIn;
   const callers = undecided(values.names ?? [], decision, connected);
+  checkDecidable(callers, decision, daemon);
   const decided = settledAmong(values.names ?? [], connected, callers);
   for (const { name, state } of decided) host.stdout.write(`${printable(name)} is ${state} already.\n`);
   const names = (values.names ?? []).filter((name) => ![...callers, ...decided].some((known) => known.name === name));

@@ -10,16 +10,21 @@ import { locate, type WhereValues } from './locate.ts';
 import { askIfRunning } from './running-daemon.ts';
 import { printable } from './table.ts';
 
+/** Who has connected, and the config that the daemon judges them by. */
+export type DialledIn = Pick<StatusReport, 'dialledIn' | 'configFile'>;
+
+const NONE: DialledIn = { dialledIn: [], configFile: null };
+
 /** None if there is no daemon that says so. */
-export async function dialledIn(values: WhereValues, host: CliHost): Promise<readonly DialledInReport[]> {
+export async function dialledIn(values: WhereValues, host: CliHost): Promise<DialledIn> {
   const { path } = await locate(values, host);
   let client: ControlClient | undefined;
   try {
     client = await ControlClient.open(path, host.version);
-    return (await client.call<StatusReport>('bridge/status')).dialledIn;
+    return await client.call<StatusReport>('bridge/status');
   } catch (error) {
     // What else there is to decide about needs no daemon.
-    if (error instanceof BridgeError) return [];
+    if (error instanceof BridgeError) return NONE;
     throw error;
   } finally {
     client?.close();
@@ -43,6 +48,29 @@ export function settledAmong(
   callers: readonly DialledInReport[],
 ): DialledInReport[] {
   return servers.filter((server) => names.includes(server.name) && !callers.includes(server));
+}
+
+/** Throws what no decision would change, because the config says otherwise: a person must not believe that it was done. */
+export function checkDecidable(
+  callers: readonly DialledInReport[],
+  decision: DialInDecision,
+  { configFile }: DialledIn,
+): void {
+  for (const { name, state, configured } of callers) {
+    const file = configFile ?? 'the config';
+    if (decision === 'rejected' && configured)
+      throw new BridgeError(
+        'REQUEST_REFUSED',
+        `Nothing was rejected: ${file} offers ${name}, whatever is decided here`,
+        {
+          hint: `Remove dialIn.${name} from that file. If ${name} is offered even then: mcp-bridge reject ${name}`,
+        },
+      );
+    if (decision === 'approved' && state === 'blocked')
+      throw new BridgeError('REQUEST_REFUSED', `Nothing was approved: the policy of ${file} blocks ${name}`, {
+        hint: `Remove it from policy.deniedMcpServers there, or add it to policy.allowedMcpServers. Then: mcp-bridge approve ${name}`,
+      });
+  }
 }
 
 export async function decideDialIns(

@@ -30,7 +30,8 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
   const text = table(['SERVER', 'STATUS', 'TOOLS', 'DESCRIPTION'], rows, { width: widthOf(host) });
   host.stdout.write(list.length === 0 ? NO_SERVER : text);
   if (list.some(({ status }) => status === 'failed')) host.stdout.write(WHY_FAILED);
-  for (const note of waitingNotes(await dialledIn(values, host))) host.stdout.write(`! ${printableLines(note)}\n`);
+  for (const note of waitingNotes((await dialledIn(values, host)).dialledIn))
+    host.stdout.write(`! ${printableLines(note)}\n`);
   return DONE;
 }
 

@@ -172,6 +172,7 @@ export class DialIns {
   report(): DialledInReport[] {
     return [...this.#callers].map(([name, { program, version, since }]) => ({
       ...{ name, program, version, state: this.#stateOf(name) },
+      configured: this.#configuredAs(name) !== undefined,
       since: since.toISOString(),
     }));
   }

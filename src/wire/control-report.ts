@@ -56,6 +56,8 @@ export interface DialledInReport {
   readonly program: string;
   readonly version: string;
   readonly state: DialInState;
+  /** Whether the config has its name, so that nobody has to decide about it. */
+  readonly configured: boolean;
   readonly since: string;
 }
 

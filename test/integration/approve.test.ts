@@ -1,7 +1,7 @@
 // What a person has decided holds when the verb is over: the very next command shows it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { fixtureServer, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
@@ -84,5 +84,36 @@ test('what is decided is kept where no daemon runs, and where one does not answe
   expect(stderr).toMatch(/^mcp-bridge: It is decided, but the daemon has not looked yet: .*none\.sock/);
   await run('reload');
   expect(await tools()).toEqual(['own']);
+  await daemon.stop();
+});
+
+test('what the config decides about a server that has connected is said, and nothing is kept', async () => {
+  const home = realpathSync(tempDir());
+  const config = join(home, 'config.json');
+  const env = { HOME: home, XDG_CONFIG_HOME: '', XDG_STATE_HOME: join(home, '.state') };
+  const policy = { deniedMcpServers: [{ serverName: 'notes' }] };
+  const daemon = await TestDaemon.start({ dialIn: { ide: {} }, policy }, { dir: home, env });
+  const run = (...args: string[]) => runCommand([...args, '--mcp-bridge-socket', daemon.path], { env, cwd: home });
+  for (const name of ['ide', 'notes', 'jotter']) await dialIn(daemon.path, name);
+  expect(await run('reject', 'jotter', 'ide')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      `mcp-bridge: Nothing was rejected: ${config} offers ide, whatever is decided here. ` +
+      'Remove dialIn.ide from that file. If ide is offered even then: mcp-bridge reject ide\n',
+  });
+  expect(await run('approve', 'jotter', 'notes', '--yes')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      `mcp-bridge: Nothing was approved: the policy of ${config} blocks notes. ` +
+      'Remove it from policy.deniedMcpServers there, or add it to policy.allowedMcpServers. Then: mcp-bridge approve notes\n',
+  });
+  expect((await daemon.status()).dialledIn).toMatchObject([
+    { name: 'ide', state: 'offered', configured: true },
+    { name: 'notes', state: 'blocked', configured: false },
+    { name: 'jotter', state: 'waiting', configured: false },
+  ]);
+  expect(existsSync(join(home, '.state/mcp-bridge/dial-ins.json'))).toBe(false);
   await daemon.stop();
 });
