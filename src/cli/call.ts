@@ -59,7 +59,7 @@ async function run(values: CallValues, given: string | undefined, { client, host
       const args = given ?? argumentsFrom(pairs, { server, tool, inputSchema });
       if (changed === true) host.stderr.write(changedLine(values));
       const wanted = `{"server":${JSON.stringify(server)},"tool":${JSON.stringify(tool)},"arguments":${args}}`;
-      const options = { onProgress, onLog, signal };
+      const options = { onProgress, onLog, signal, isAct: true };
       if (taskSupport === 'required') return client.callAsTask('execute_tool', wanted, options);
       return client.callTool('execute_tool', wanted, options);
     });

@@ -7,7 +7,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
-import { locate, placeOf, type WhereValues } from './locate.ts';
+import { doubtOf, locate, placeOf, type WhereValues } from './locate.ts';
 import { otherConfig, tellOtherConfig } from './other-config.ts';
 import { askIfRunning, daemonPid, endDaemon } from './running-daemon.ts';
 import { statusText } from './status-view.ts';
@@ -20,7 +20,8 @@ export interface StartValues extends ListingValues {
 }
 
 export async function start(values: StartValues, host: CliHost): Promise<number> {
-  const { path, loaded, configError } = await locate(values, host, true);
+  const located = await locate(values, host, true);
+  const { path, loaded, configError } = located;
   const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
   if (running !== undefined) {
     const other = otherConfig(values, running, host);
@@ -31,7 +32,7 @@ export async function start(values: StartValues, host: CliHost): Promise<number>
     host.stdout.write(`mcp-bridge runs already at ${path} (pid ${pid})\n`);
     return DONE;
   }
-  if (configError !== undefined) throw configError;
+  if (configError !== undefined) throw doubtOf(located) ?? configError;
   const config = givenConfig(values, loaded, host);
   const level = values['log-level'] === undefined ? [] : ['--log-level', values['log-level']];
   const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs: [...config, ...level] });
@@ -48,7 +49,11 @@ function givenConfig({ config }: WhereValues, { file }: LoadedConfig, { cwd }: C
 }
 
 export async function stop(values: ListingValues, host: CliHost): Promise<number> {
-  const { path } = await locateAnyway(values, host);
+  const located = await locate(values, host);
+  const { path } = located;
+  // The daemon that ends must be the one that was meant.
+  const doubt = doubtOf(located);
+  if (doubt !== undefined) throw doubt;
   const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
   const pid = (await endDaemon(path, host, 'stop')) ?? null;
   const clients = running?.clients ?? 0;
@@ -119,22 +124,26 @@ export async function reload(values: ListingValues, host: CliHost): Promise<numb
   return DONE;
 }
 
-/** For those who need no more of the config than where the socket is: a broken one is told, and left alone. */
-async function locateAnyway(values: WhereValues, host: CliHost) {
-  const located = await locate(values, host);
-  if (located.configError !== undefined && located.source !== 'flag' && located.source !== 'environment')
-    host.stderr.write(lineFor(located.configError));
-  return located;
-}
-
 async function ask<Result>(values: WhereValues, host: CliHost, method: string): Promise<Result> {
-  const { path } = await locateAnyway(values, host);
-  const client = await ControlClient.open(path, host.version);
+  const client = await openAnyway(values, host);
   try {
-    await tellOtherConfig(values, path, host);
+    await tellOtherConfig(values, client.path, host);
     return await client.call<Result>(method);
   } finally {
     client.close();
+  }
+}
+
+/** For those who need no more of the config than where the socket is: a broken one is told, and left alone. */
+async function openAnyway(values: WhereValues, host: CliHost): Promise<ControlClient> {
+  const located = await locate(values, host);
+  const doubt = doubtOf(located);
+  try {
+    const client = await ControlClient.open(located.path, host.version);
+    if (doubt !== undefined) host.stderr.write(lineFor(doubt));
+    return client;
+  } catch (error) {
+    throw doubt ?? error;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { type Located, type LocateOptions, locateBridge } from '../client/locate.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 
@@ -34,6 +35,16 @@ export function placeOf({
   program,
 }: CliHost): Pick<CliHost, 'environment' | 'cwd' | 'homedir' | 'program'> {
   return { environment, cwd, homedir, program };
+}
+
+/** What is wrong where a config that cannot be read may name another socket than the one that was found without it. */
+export function doubtOf({ path, source, configError }: Located): BridgeError | undefined {
+  if (configError === undefined || source === 'flag' || source === 'environment') return undefined;
+  const fault = configError.message.replace(/[.]$/, '');
+  return new BridgeError(configError.code, `${fault}. Whether it names another socket than ${path} is not known`, {
+    hint: 'Mend the file, or name the socket with --mcp-bridge-socket.',
+    cause: configError,
+  });
 }
 
 /** For a verb that goes on without a config that cannot be read, which is told; no bridge is used below another one. */

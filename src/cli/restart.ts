@@ -7,7 +7,7 @@ import { startDaemon } from '../client/start-daemon.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { locate, placeOf, type WhereValues } from './locate.ts';
+import { doubtOf, locate, placeOf, type WhereValues } from './locate.ts';
 import { askIfRunning, endDaemon } from './running-daemon.ts';
 
 export interface RestartValues extends WhereValues {
@@ -30,7 +30,10 @@ export async function restart(values: RestartValues, host: CliHost): Promise<num
 }
 
 export async function upgrade(values: RestartValues, host: CliHost): Promise<number> {
-  const { path } = await locate(values, host);
+  const located = await locate(values, host);
+  const { path } = located;
+  const doubt = doubtOf(located);
+  if (doubt !== undefined) throw doubt;
   const running = await statusAt(path, host);
   if (running === undefined) {
     host.stdout.write(`No mcp-bridge runs at ${path}\n`);

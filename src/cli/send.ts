@@ -28,9 +28,11 @@ export async function send(values: SendValues, host: CliHost): Promise<number> {
   const { method, params } = values.message === undefined ? messageIn(values) : letterIn(values);
   // A daemon that is started now has nobody to send anything to.
   const answer = await withTools({ ...values, 'no-autostart': true }, host, (client) =>
-    patiently({ host, timeoutMs }, (signal) => client.request(method, params, { signal })).catch((error: unknown) => {
-      throw forSender(error);
-    }),
+    patiently({ host, timeoutMs }, (signal) => client.request(method, params, { signal, isAct: true })).catch(
+      (error: unknown) => {
+        throw forSender(error, values.to);
+      },
+    ),
   );
   if (answer === undefined) return INTERRUPTED;
   print(answer, values, host);

@@ -1,17 +1,42 @@
 // Why a message did not reach another client, for a person: what to type, where programs are told methods of the wire.
 
 import { BridgeError } from '../util/bridge-error.ts';
+import { isRecord } from '../util/json-value.ts';
 import { daemonCodeOf } from './refused.ts';
 
 const WHO = 'To see who is connected: mcp-bridge clients';
 const WHAT = 'To see what each client accepts: mcp-bridge clients';
 
-export function forSender(error: unknown): unknown {
+/** All by which the bridge itself refuses a message; an error with another code, or none, is the other client's. */
+const OWN_CODES = new Set<string>([
+  'CALL_TIMED_OUT',
+  'CLIENT_BUSY',
+  'CLIENT_GONE',
+  'CLIENT_NOT_FOUND',
+  'MAILBOX_FULL',
+  'MESSAGE_INVALID',
+  'MESSAGE_LOOP',
+  'MESSAGE_NOT_ACCEPTED',
+  'MESSAGE_REFUSED',
+  'MESSAGE_TOO_LARGE',
+  'MESSAGE_TO_SELF',
+  'OUTCOME_UNKNOWN',
+  'REQUEST_REFUSED',
+  'SHUTTING_DOWN',
+  'TOO_MANY_MESSAGES',
+]);
+
+export function forSender(error: unknown, to: string): unknown {
   if (!(error instanceof BridgeError)) return error;
   const { code, message, cause } = error;
-  const hint = hintFor(daemonCodeOf(error), error);
+  const refusal = daemonCodeOf(error);
+  if (isRecord(cause) && !OWN_CODES.has(refusal))
+    return new BridgeError(code, `Client ${to} answered with an error: ${message}`, { ...said(error), cause });
+  const hint = hintFor(refusal, error);
   return hint === error.hint || hint === undefined ? error : new BridgeError(code, message, { hint, cause });
 }
+
+const said = ({ hint }: BridgeError) => (hint === undefined ? {} : { hint });
 
 function hintFor(refusal: string, { message, hint = '' }: BridgeError): string | undefined {
   switch (refusal) {

@@ -32,12 +32,12 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 export class ControlClient {
   readonly #socket: Socket;
   readonly #rpc: JSONRPCClient;
-  readonly #path: string;
+  readonly path: string;
   /** It has said what no bridge says. */
   #isForeign = false;
 
   private constructor(path: string, socket: Socket) {
-    this.#path = path;
+    this.path = path;
     this.#socket = socket;
     this.#rpc = new JSONRPCClient((request) => void socket.write(`${JSON.stringify(request)}\n`));
     const splitter = new FrameSplitter(MAX_ANSWER_BYTES, {
@@ -79,7 +79,7 @@ export class ControlClient {
     try {
       return (await this.#rpc.timeout(timeoutMs).request(method, params)) as Result;
     } catch (error) {
-      throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${this.#path} did not answer: ${messageOf(error)}`, {
+      throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${this.path} did not answer: ${messageOf(error)}`, {
         cause: error,
         hint: 'Is it stopped or overloaded? Its log says more.',
       });

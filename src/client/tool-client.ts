@@ -23,6 +23,8 @@ export interface CallOptions {
   readonly onLog?: ((message: LogMessage) => void) | undefined;
   /** Cancels the call; it then fails with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
+  /** Whether it may be done though no answer comes. */
+  readonly isAct?: boolean | undefined;
 }
 
 export interface Answer {
@@ -57,7 +59,7 @@ export class ToolClient {
     });
     socket.on('data', (chunk: Buffer) => splitter.push(chunk));
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#abandonAll(connectionLost()));
+    socket.on('close', () => this.#abandonAll(({ isAct }) => (isAct === true ? outcomeUnknown() : connectionLost())));
   }
 
   static async open(socket: Socket, { version, cwd }: { version: string; cwd: string }): Promise<ToolClient> {
@@ -152,7 +154,7 @@ export class ToolClient {
     }
     if (typeof message.method === 'string') return this.#asked(message.method, message);
     // What the daemon could not read has no id, a message over its limit for instance.
-    if (message.id === null) return this.#abandonAll(errorFrom(message.error));
+    if (message.id === null) return this.#abandonAll(() => errorFrom(message.error));
     const waiting = this.#waiting.get(Number(message.id));
     if (waiting === undefined) return;
     this.#waiting.delete(Number(message.id));
@@ -182,8 +184,8 @@ export class ToolClient {
     }
   }
 
-  #abandonAll(why: BridgeError): void {
-    for (const { reject } of this.#waiting.values()) reject(why);
+  #abandonAll(why: (options: CallOptions) => BridgeError): void {
+    for (const { reject, options } of this.#waiting.values()) reject(why(options));
     this.#waiting.clear();
   }
 }
@@ -199,6 +201,13 @@ function messageIn({ b, start, end }: Frame): Readonly<Record<string, unknown>> 
 function connectionLost(): BridgeError {
   return new BridgeError('DAEMON_NOT_RUNNING', 'The daemon has closed the connection', {
     hint: 'See: mcp-bridge status',
+  });
+}
+
+function outcomeUnknown(): BridgeError {
+  const message = 'The daemon went away while this call was under way; whether it was done is not known';
+  return new BridgeError('OUTCOME_UNKNOWN', message, {
+    hint: 'Look at what it was to change before it is called again. What has become of the daemon: mcp-bridge status',
   });
 }
 

@@ -3,6 +3,7 @@
 
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
 import { DEFAULT_RECONNECT, RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
+import { CLIENT_ID_RULE, isClientId } from '../wire/client-id.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { agentsOf } from './agents-schema.ts';
@@ -59,7 +60,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     socketPath: socketPath === undefined ? undefined : resolvePath(socketPath),
     autoConnect: reader.flag(bridge.autoConnect, 'mcpBridge.autoConnect', true),
     reconnect: reconnectOf(reader, bridge.reconnect),
-    clientId: reader.text(client.id, 'client.id'),
+    clientId: clientIdOf(reader, client.id),
     view: viewOf(reader, client.view),
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
     limits: limitsOf(reader, root.limits),
@@ -74,6 +75,13 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
   };
   const whole = isUnreadable ? closed(config) : config;
   return { config: whole, faults: reader.faults, findings: reader.findings, inDoubt: closingSectionsIn(reader) };
+}
+
+function clientIdOf(reader: Reader, value: unknown): string | undefined {
+  const id = reader.text(value, 'client.id');
+  if (id === undefined || isClientId(id)) return id;
+  reader.fault('client.id', `must be ${CLIENT_ID_RULE}`);
+  return undefined;
 }
 
 /** Whether there is such a server is seen when somebody asks for it. */

@@ -110,14 +110,8 @@ test('of clients that want one id each goes by its own behind a restart, whoever
 });
 
 test('an id that nobody can have is refused in the words of whoever chose it', async () => {
-  const dir = tempDir();
-  const config = join(dir, 'config.json');
-  writeFileSync(config, JSON.stringify({ client: { id: 'in the file' } }));
+  const socketPath = join(tempDir(), 'b.sock');
   const rule = 'must be 1 to 128 printable ASCII characters, without spaces';
-  const socketPath = join(dir, 'b.sock');
-  const transport = new BridgeTransport({ socketPath, configFile: config, autostart: false });
-  await expect(transport.start()).rejects.toMatchObject({ code: 'USAGE', message: `client.id of ${config} ${rule}` });
-
   const run = async (args: string[], env: object = {}) => {
     const all = ['connect', '--no-autostart', '--mcp-bridge-socket', socketPath, ...args];
     const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} })}\n`;
@@ -131,5 +125,25 @@ test('an id that nobody can have is refused in the words of whoever chose it', a
   };
   expect(await run(['--mcp-client-id', 'a flag'])).toEqual(refused('--mcp-client-id'));
   expect(await run([], { MCP_CLIENT_ID: 'a variable' })).toEqual(refused('MCP_CLIENT_ID'));
-  expect(await run(['--config', config])).toEqual(refused(`client.id of ${config}`));
+});
+
+test('an id in the config that nobody can have is a fault of the config, and keeps no client out', async () => {
+  const daemon = await TestDaemon.start({ ...CONFIG, client: { id: 'in the file' } });
+  const configFile = join(daemon.dir, 'config.json');
+  const fault = 'client.id must be 1 to 128 printable ASCII characters, without spaces';
+  const check = await runCommand(['config', 'check', configFile]);
+  expect(check.code).toBe(1);
+  expect(check.stdout).toContain(fault);
+  const doctor = await runCommand(['doctor', '--config', configFile, '--mcp-bridge-socket', daemon.path]);
+  expect(doctor.stdout).toContain(fault);
+  const transport = new BridgeTransport({ socketPath: daemon.path, configFile, autostart: false });
+  await transport.start();
+  await transport.close();
+  const connect = ['connect', '--mcp-bridge-socket', daemon.path, '--config', configFile];
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`;
+  const { code, stdout } = await runCommand(connect, { input });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: {} });
+  await daemon.stop();
 });

@@ -205,6 +205,16 @@ describe('mcp-bridge send', () => {
       [['worker', 'work/do', '--params', '[1]'], 2, '--params must be a JSON object'],
       [[], 2, 'Name a client: mcp-bridge send CLIENT METHOD'],
     ];
+    client.answerQuestions(({ method }) =>
+      method === 'work/fail'
+        ? { error: { code: -1, message: 'I failed.', data: { code: 'TOO_TIRED', hint: 'Tomorrow.' } } }
+        : undefined,
+    );
+    expect(await run('worker', 'work/fail')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'mcp-bridge: Client worker answered with an error: I failed. Tomorrow.\n',
+    });
     for (const [args, code, text] of failures) {
       const result = await run(...args);
       expect([result.code, result.stdout]).toEqual([code, '']);
@@ -216,5 +226,21 @@ describe('mcp-bridge send', () => {
       code: 1,
       stderr: expect.stringContaining('No mcp-bridge runs') as string,
     });
+  });
+
+  test('does not know what became of it when the daemon dies', async () => {
+    const daemon = await TestDaemon.start(CONFIG);
+    const client = await daemon.client({ 'mcp-bridge/clientId': 'worker', 'mcp-bridge/accepts': true });
+    const sent = runCommand(['send', '--mcp-bridge-socket', daemon.path, 'worker', 'work/do']);
+    expect(await client.next()).toMatchObject({ method: 'work/do' });
+    daemon.kill('SIGKILL');
+    expect(await sent).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'mcp-bridge: The daemon went away while this call was under way; whether it was done is not known. ' +
+        'Look at what it was to change before it is called again. What has become of the daemon: mcp-bridge status\n',
+    });
+    client.destroy();
   });
 });

@@ -3,7 +3,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { fixtureServer, runCommand, TestDaemon } from '../support/test-daemon.ts';
+import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -99,4 +99,23 @@ test('what counts from the next start only is said, for as long as it differs', 
   expect((await daemon.status()).configFaults).toEqual(['limits', 'daemon', 'audit'].map(late));
   rewrite(daemon, SERVERS);
   expect((await run(daemon, 'reload')).stdout).toBe('Nothing has changed\n');
+});
+
+test('where a config that cannot be read may name another socket, nothing is stopped, and no start is advised', async () => {
+  const dir = tempDir();
+  const file = join(dir, 'config.json');
+  writeFileSync(file, `{ "mcpBridge": { "socketPath": "${join(dir, 'b.sock')}" } } }`);
+  const env = { HOME: dir };
+  const at = (...args: string[]) => runCommand([...args, '--config', file], { cwd: dir, env });
+  const line =
+    `mcp-bridge: ${file}:1:${dir.length + 44}: there is something behind the end. ` +
+    'Whether it names another socket than /tmp/mcp-bridge.sock is not known. ' +
+    'Mend the file, or name the socket with --mcp-bridge-socket.\n';
+  for (const verb of ['stop', 'upgrade']) expect(await at(verb)).toEqual({ code: 1, stdout: '', stderr: line });
+  for (const verb of ['status', 'clients', 'start']) {
+    const { stderr } = await at(verb);
+    expect(stderr).toBe(line);
+  }
+  const elsewhere = await at('stop', '--mcp-bridge-socket', join(dir, 'c.sock'));
+  expect(elsewhere).toEqual({ code: 0, stdout: `No mcp-bridge runs at ${join(dir, 'c.sock')}\n`, stderr: '' });
 });

@@ -148,6 +148,7 @@ describe('a config file', () => {
     [{ policy: [] }, 'policy must'],
     [{ policy: { allowed: [] } }, 'policy.allowed is not known'],
     [{ client: { id: null } }, 'client.id must'],
+    [{ client: { id: 'a b' } }, 'client.id must be 1 to 128 printable ASCII characters, without spaces'],
     [{ client: { view: {} } }, 'client.view must'],
     [{ client: { view: 'sideways' } }, 'client.view is discover, all'],
     [server({ description: 7 }), 'mcpServers.s.description must'],
