@@ -31,7 +31,7 @@ export async function announce(values: AnnounceValues, host: CliHost): Promise<n
   const info = { name, url, pid: values.pid === undefined ? pid : livingPid(values.pid), startedAt: new Date() };
   const outcome = await register(info, { file, own: { pid, cwd }, isStrict: true });
   tell(outcome, host);
-  const looking = tellIfNobodyListens(url, host);
+  const looking = Promise.all([tellIfNobodyListens(url, host), tellIfUnused(name, file, host)]);
   if (values.pid !== undefined) {
     host.stdout.write(`${printable(outcome.id)} is in ${printable(file)} until process ${info.pid} ends\n`);
     await looking;
@@ -62,6 +62,16 @@ function livingPid(text: string): number {
 
 function tell({ warnings }: Outcome, { stderr }: CliHost): void {
   for (const warning of warnings) stderr.write(`mcp-bridge: ${printableLines(warning)}\n`);
+}
+
+/** What is defined under the same name may come first: then nobody gets to see what was announced. */
+async function tellIfUnused(name: string, file: string, host: CliHost): Promise<void> {
+  const { survey } = await import('./survey.ts');
+  const { servers } = (await survey({}, host)).discovery;
+  const unused = servers.find((server) => server.name === name && server.file === file && server.state === 'shadowed');
+  if (unused === undefined) return;
+  const told = `${name} is shadowed, and not used: ${unused.reason}. Announce it under another name`;
+  host.stderr.write(`mcp-bridge: ${printableLines(told)}\n`);
 }
 
 /** A server may come up later, so that is no error. Connecting says enough: what answers there is for its clients to see. */

@@ -37,6 +37,7 @@ import type { PolicyValues } from './policy.ts';
 import { restart, upgrade } from './restart.ts';
 import { withRunningVerbs } from './running-verbs.ts';
 import type { SendValues } from './send.ts';
+import { startingThere } from './start-hint.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
 import { checkVerb, usageError } from './usage.ts';
 import { examplesText, NAMES as NAMES_FOR_SHELLS, SHELLS, verbOf } from './verb-table.ts';
@@ -54,7 +55,11 @@ export type Does = <Values>(
 export async function runCommand(args: readonly string[], host: CliHost): Promise<number> {
   let exitCode = DONE;
   const does: Does = (verb) => async (values) => {
-    exitCode = await verb(values as Parameters<typeof verb>[0], host);
+    try {
+      exitCode = await verb(values as Parameters<typeof verb>[0], host);
+    } catch (error) {
+      throw startingThere(error, values);
+    }
   };
   // What follows `--` is the command line of a server, and none of our business.
   const end = args.indexOf('--');
@@ -170,6 +175,7 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
       'Run the stdio server that follows --, and offer it to all clients until it ends; its exit code is passed on',
       (y) =>
         y
+          .usage('$0 attach NAME -- COMMAND…')
           .positional('name', { type: 'string', describe: 'What others are to know it by', demandOption: true })
           .options(ATTACH),
       does(async (values: AttachValues, host) => (await import('./attach.ts')).attach(values, line, host)),

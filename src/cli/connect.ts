@@ -31,7 +31,8 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     if (startSettings(located, values, host) !== undefined) await replaceIfOlder(located.path, host);
     socket = await openOrStart(located, values, host);
   } catch (thrown) {
-    const error = failureOf(thrown);
+    const { startingThere } = await import('./start-hint.ts');
+    const error = failureOf(startingThere(thrown, values));
     stderr.write(lineFor(error));
     await answerUnavailable(stdin, stdout, error);
     return FAILED;

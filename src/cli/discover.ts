@@ -1,6 +1,7 @@
 // `mcp-bridge discover`: every definition of a server that was found, where, and what became of it and why.
 
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { type Narrowed, ofClients } from './client-filter.ts';
 import { reportOf } from './discovery-report.ts';
 import { byUse, countsOf, discoveryTable, isUsual } from './discovery-table.ts';
@@ -8,6 +9,7 @@ import { DONE } from './exit-code.ts';
 import { explanation } from './explanation.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
+import { connectedAs } from './refused.ts';
 import { named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
 import { printable, printableLines } from './table.ts';
@@ -25,7 +27,7 @@ export async function discover(values: DiscoverValues, host: CliHost): Promise<n
   const found = await survey(values, host);
   const clients = [values.client ?? []].flat();
   const selected: Survey | Narrowed = clients.length === 0 ? found : await ofClients(found, clients);
-  if (values.explain !== undefined) return explain(values.explain, selected, values, host);
+  if (values.explain !== undefined) return await explain(values.explain, selected, values, host);
   if (values.json === true) return printJson(reportOf(selected), host);
   const isEmpty = selected.discovery.servers.length === 0;
   host.stdout.write(isEmpty ? nothing(selected, clients, host) : listing(selected, values, host));
@@ -33,11 +35,21 @@ export async function discover(values: DiscoverValues, host: CliHost): Promise<n
   return DONE;
 }
 
-function explain(name: string, found: Survey, values: DiscoverValues, host: CliHost): number {
-  const servers = named(found.discovery.servers, name).sort(byUse);
+async function explain(name: string, found: Survey, values: DiscoverValues, host: CliHost): Promise<number> {
+  const servers = (await definedAs(name, found, values, host)).sort(byUse);
   if (values.json === true) return printJson(reportOf(found, servers), host);
   host.stdout.write(explanation(name, servers, found, host));
   return DONE;
+}
+
+/** A name that no file has may be that of a server that has connected by itself. */
+async function definedAs(name: string, { discovery }: Survey, values: DiscoverValues, host: CliHost) {
+  try {
+    return named(discovery.servers, name);
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    throw (await connectedAs(name, { values, host, cause: error })) ?? error;
+  }
 }
 
 function printJson(value: unknown, host: CliHost): number {

@@ -4,6 +4,7 @@
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import type { DialInState } from '../wire/dial-in.ts';
 import type { CliHost } from './host.ts';
 import { isNamed } from './selection.ts';
 import type { SurveyValues } from './survey.ts';
@@ -55,12 +56,40 @@ export async function absent(name: string, { error, values, host, names }: Absen
   const { discovery } = await survey(values, host);
   const unused = leastUnused(discovery.servers.filter((server) => isNamed(server, name)));
   if (unused !== undefined) return refusalOf(name, unused, cause);
+  const connected = await connectedAs(name, { values, host, cause });
+  if (connected !== undefined) return connected;
   if (error.hint?.startsWith('Did you mean ') === true) return error;
   const known = await names();
   const some = known.slice(0, MOST_NAMES).join(', ');
   if (known.length === 0) return new BridgeError(code, message, { hint: 'See: mcp-bridge discover --all', cause });
   const hint = `There are: ${some}`;
   return new BridgeError(code, message, { hint: known.length > MOST_NAMES ? `${hint}, …` : `${hint}.`, cause });
+}
+
+/** Why a server that has connected under this name is not offered; undefined if none has. */
+export async function connectedAs(
+  name: string,
+  { values, host, cause }: Pick<Absence, 'values' | 'host'> & { readonly cause: unknown },
+): Promise<BridgeError | undefined> {
+  const { dialledIn } = await import('./dialled-in.ts');
+  const { dialledIn: servers, configFile } = await dialledIn(values, host);
+  const state = servers.find((server) => server.name === name)?.state;
+  if (state === undefined) return undefined;
+  const [words, hint] = wordsFor(state, { name, configFile: configFile ?? 'the config' });
+  return new BridgeError('REQUEST_REFUSED', `Server ${name} ${words}`, { hint, cause });
+}
+
+function wordsFor(state: DialInState, { name, configFile }: { name: string; configFile: string }): [string, string] {
+  switch (state) {
+    case 'waiting':
+      return ['has connected by itself, and waits for approval', `mcp-bridge approve ${name}`];
+    case 'rejected':
+      return ['has connected by itself, and was rejected', `To offer it after all: mcp-bridge approve ${name}`];
+    case 'blocked':
+      return ['has connected by itself, and is blocked by policy', `See policy in ${configFile}.`];
+    case 'offered':
+      return ['has connected by itself, and is offered', `See: mcp-bridge tools ${name}`];
+  }
 }
 
 /** The one about which a person can do most. */

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { StatusReport } from '../client/control-client.ts';
+import { compareVersions } from '../client/daemon-build.ts';
 import { startDaemon } from '../client/start-daemon.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { DONE } from './exit-code.ts';
@@ -45,6 +46,14 @@ export async function upgrade(values: RestartValues, host: CliHost): Promise<num
     host.stdout.write(`mcp-bridge at ${path} is of this build already: ${before}\n`);
     return DONE;
   }
+  if (compareVersions(running.version, host.version) > 0)
+    throw new BridgeError(
+      'REQUEST_REFUSED',
+      `mcp-bridge at ${path} is newer (${before}) than this program (${host.build})`,
+      {
+        hint: 'Upgrade this program. To have its daemon all the same: mcp-bridge restart',
+      },
+    );
   const { pid } = await replace(values, host, { path, running });
   host.stdout.write(`mcp-bridge at ${path} is ${host.build} now, and was ${before} (pid ${pid})\n`);
   return DONE;

@@ -117,3 +117,23 @@ test('what the config decides about a server that has connected is said, and not
   expect(existsSync(join(home, '.state/mcp-bridge/dial-ins.json'))).toBe(false);
   await daemon.stop();
 });
+
+test('of a server that waits connected, verbs say what it waits for', async () => {
+  const { daemon, run } = await place();
+  await dialIn(daemon.path, 'notes');
+  const waits = (name: string): string =>
+    `mcp-bridge: Server ${name} has connected by itself, and waits for approval. mcp-bridge approve ${name}\n`;
+  for (const args of [
+    ['tools', 'notes'],
+    ['describe', 'notes', 'look'],
+    ['call', 'notes', 'look'],
+    ['discover', '--explain', 'notes'],
+  ])
+    expect(await run(...args)).toEqual({ code: 1, stdout: '', stderr: waits('notes') });
+  await run('reject', 'notes');
+  expect((await run('tools', 'notes')).stderr).toContain('and was rejected. To offer it after all: mcp-bridge approve');
+  await run('approve', 'notes', '--yes');
+  expect((await run('discover', '--explain', 'notes')).stderr).toContain('and is offered. See: mcp-bridge tools notes');
+  expect((await run('discover', '--explain', 'nope')).stderr).toContain('No file defines a server nope');
+  await daemon.stop();
+});

@@ -1,7 +1,6 @@
 // Who a client of the library is to others, and what it takes from them: as it has said once, whatever happens to its
 // connection and its daemon.
 
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { expect, test } from 'vitest';

@@ -379,6 +379,7 @@ test('the example server goes with its daemon', async () => {
 test('help is there for who types nothing, help, or -v', async () => {
   const { stdout } = await run(['--help']);
   for (const args of [[], ['help']]) expect(await run(args)).toEqual({ code: 0, stdout, stderr: '' });
+  expect((await run(['attach', '--help'])).stdout).toMatch(/^mcp-bridge attach NAME -- COMMAND…$/m);
   expect((await run(['help', 'call'])).stdout).toBe((await run(['call', '--help'])).stdout);
   expect((await run(['-v'])).stdout).toBe((await run(['--version'])).stdout);
 });

@@ -157,3 +157,15 @@ test('a server that keeps silent hides no other, and is named', async () => {
   expect(stderr).toMatch(/^mcp-bridge: silent: has not answered yet\nmcp-bridge: Server silent .*\n$/);
   await runCommand(['stop'], options);
 });
+
+test('where no daemon runs at a place that was given, the hint starts one there', async () => {
+  const socket = join(home, "it's none.sock");
+  const line = (options: string): string =>
+    `mcp-bridge: No mcp-bridge runs at ${socket}. Start it with: mcp-bridge start${options}\n`;
+  const given = ['--mcp-bridge-socket', socket];
+  const there = line(` --mcp-bridge-socket '${home}/it'\\''s none.sock'`);
+  for (const args of [['status'], ['tools', '--no-autostart'], ['connect', '--no-autostart']])
+    expect(await run(...args, ...given)).toMatchObject({ code: 1, stderr: there });
+  const other = { ...env, MCP_BRIDGE_SOCKET: socket };
+  expect((await runCommand(['status'], { env: other, cwd: project })).stderr).toBe(line(''));
+});

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { listServers, registerServer } from '../../src/registry/index.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { PROGRAM, ROOT, runCommand, TestDaemon, untilGone } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, ROOT, runCommand, TestDaemon, untilGone } from '../support/test-daemon.ts';
 
 const ALL = { 'mcp-bridge/view': 'all' };
 
@@ -195,6 +195,20 @@ test('announce warns where nobody listens, and registers all the same', async ()
     stderr: `mcp-bridge: Nothing can be reached at ${new URL(server.url).host} yet (ECONNREFUSED). It is registered all the same\n`,
   });
   expect(await home.listed()).toEqual(['web']);
+});
+
+test('announce says that a name is defined already, and by what', async () => {
+  const home = new Home();
+  const config = join(home.dir, '.config/mcp-bridge/config.json');
+  mkdirSync(join(home.dir, '.config/mcp-bridge'), { recursive: true });
+  writeFileSync(config, JSON.stringify({ mcpServers: { web: fixtureServer() } }));
+  const server = await httpServer();
+  const { code, stderr } = await home.run(['announce', 'web', '--url', server.url, '--pid', `${process.pid}`]);
+  expect([code, stderr]).toEqual([
+    0,
+    `mcp-bridge: web is shadowed, and not used: bridge:web in ${config} comes first. Announce it under another name\n`,
+  ]);
+  await server.end();
 });
 
 test('announce takes no process for a server that has ended', async () => {

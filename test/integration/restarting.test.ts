@@ -1,7 +1,7 @@
 // Daemons that make room for another one while clients call, and daemons that end because nobody uses them.
 
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
@@ -226,6 +226,35 @@ test('upgrade puts a daemon of this build in the place of another one', async ()
   expect(after.build).toMatch(/\+[0-9a-f]{12}$/);
   await client.until(() => client.leaving !== undefined);
   expect(client.leaving).toMatchObject({ reason: 'restart' });
+});
+
+test('upgrade leaves a daemon of a newer version alone', async () => {
+  const other = join(dir, 'newer');
+  cpSync(dirname(PROGRAM), join(other, 'dist'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(other, 'node_modules'));
+  const program = join(other, 'dist', basename(PROGRAM));
+  const { version, build } = JSON.parse((await run('start', '--json').then(() => run('status', '--json'))).stdout) as {
+    version: string;
+    build: string;
+  };
+  await run('stop');
+  for (const file of readdirSync(dirname(program)).filter((name) => /[.][cm]?js$/.test(name))) {
+    const text = readFileSync(join(other, 'dist', file), 'utf8');
+    writeFileSync(join(other, 'dist', file), text.replaceAll(build, '99.0.0+after').replaceAll(version, '99.0.0'));
+  }
+  await new Promise((resolve) =>
+    execFile(process.execPath, [program, 'start'], { env: { ...process.env, ...env } }, resolve),
+  );
+  const before = await status();
+  expect(before).toMatchObject({ version: '99.0.0', build: '99.0.0+after' });
+  expect(await run('upgrade')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      `mcp-bridge: mcp-bridge at ${path} is newer (99.0.0+after) than this program (${build}). ` +
+      'Upgrade this program. To have its daemon all the same: mcp-bridge restart\n',
+  });
+  expect((await status()).pid).toBe(before.pid);
 });
 
 describe('a daemon that a client has started', () => {

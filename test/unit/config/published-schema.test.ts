@@ -228,7 +228,10 @@ function files(): fc.Arbitrary<unknown> {
     daemon: object({ idleExitMs: delay }),
     policy: object({ onToolChange: mostly(['allow', 'warn', 'block'], ['ask', 1]) }),
     audit: object(audit),
-    client: object({ id: text, view: mostly(['discover', 'all', 'server:x'], ['server:', 'y', 7]) }),
+    client: object({
+      id: fc.oneof(text, mostly(['me', '!~'], ['a b', 'é', 'x'.repeat(129)])),
+      view: mostly(['discover', 'all', 'server:x'], ['server:', 'y', 7]),
+    }),
     mcpServers: fc.dictionary(name, server, { maxKeys: 2 }),
     discovery: object(discovery),
     limits: limits(DEFAULT_LIMITS),

@@ -1,0 +1,27 @@
+// Where a hint says how to start a daemon, that one is started at the place which the verb was given: without it the same
+// words would start another one.
+
+import { BridgeError } from '../util/bridge-error.ts';
+
+const GIVEN = ['mcp-bridge-socket', 'config'] as const;
+const STARTING = /\bmcp-bridge (?:start|serve)\b(?! --)/;
+
+/** `values` are those of the verb that has failed. */
+export function startingThere(error: unknown, values: unknown): unknown {
+  if (!(error instanceof BridgeError) || error.hint === undefined) return error;
+  const { code, message, hint, server, cause } = error;
+  if (code !== 'DAEMON_NOT_RUNNING' && code !== 'DAEMON_START_FAILED') return error;
+  const given = values as Readonly<Partial<Record<(typeof GIVEN)[number], unknown>>>;
+  const options = GIVEN.flatMap((name) => {
+    const value = given[name];
+    return typeof value === 'string' && value !== '' ? ` --${name} ${quoted(value)}` : [];
+  });
+  if (options.length === 0) return error;
+  const there = hint.replace(STARTING, (words) => `${words}${options.join('')}`);
+  return new BridgeError(code, message, { hint: there, cause, ...(server !== undefined && { server }) });
+}
+
+/** As a shell takes it for one word. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
