@@ -46,7 +46,7 @@ export async function announce(values: AnnounceValues, host: CliHost): Promise<n
   const ended = untilEnded(host);
   await kept.start();
   host.stdout.write(`${printable(outcome.id)} is in ${printable(file)} until this command ends (Ctrl-C)\n`);
-  await ended;
+  await Promise.all([ended, looking]);
   await kept.end();
   return DONE;
 }
@@ -66,12 +66,22 @@ function tell({ warnings }: Outcome, { stderr }: CliHost): void {
 
 /** What is defined under the same name may come first: then nobody gets to see what was announced. */
 async function tellIfUnused(name: string, file: string, host: CliHost): Promise<void> {
-  const { survey } = await import('./survey.ts');
-  const { servers } = (await survey({}, host)).discovery;
-  const unused = servers.find((server) => server.name === name && server.file === file && server.state === 'shadowed');
-  if (unused === undefined) return;
-  const told = `${name} is shadowed, and not used: ${unused.reason}. Announce it under another name`;
+  const reason = await whyShadowed(name, file, host);
+  if (reason === undefined) return;
+  const told = `${name} is shadowed, and not used: ${reason}. Announce it under another name`;
   host.stderr.write(`mcp-bridge: ${printableLines(told)}\n`);
+}
+
+async function whyShadowed(name: string, file: string, host: CliHost): Promise<string | undefined> {
+  const { survey } = await import('./survey.ts');
+  try {
+    const { servers } = (await survey({}, host)).discovery;
+    return servers.find((server) => server.name === name && server.file === file && server.state === 'shadowed')
+      ?.reason;
+  } catch (error) {
+    if (error instanceof BridgeError) return undefined; // it is registered all the same, and this verb needs no more
+    throw error;
+  }
 }
 
 /** A server may come up later, so that is no error. Connecting says enough: what answers there is for its clients to see. */
