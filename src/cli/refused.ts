@@ -1,10 +1,10 @@
 // What a daemon's refusal means for a person: the verbs that help instead of the tools of agents, and of a server that it
 // does not offer, whether there is one all the same.
 
+import type { DialledInReport } from '../client/control-client.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
-import type { DialInState } from '../wire/dial-in.ts';
 import type { CliHost } from './host.ts';
 import { isNamed } from './selection.ts';
 import type { SurveyValues } from './survey.ts';
@@ -79,7 +79,10 @@ export async function connectedAs(
   return new BridgeError('REQUEST_REFUSED', `Server ${name} ${words}`, { hint, cause });
 }
 
-function wordsFor(state: DialInState, { name, configFile }: { name: string; configFile: string }): [string, string] {
+function wordsFor(
+  state: DialledInReport['state'],
+  { name, configFile }: { name: string; configFile: string },
+): [string, string] {
   switch (state) {
     case 'waiting':
       return ['has connected by itself, and waits for approval', `mcp-bridge approve ${name}`];
