@@ -104,11 +104,12 @@ test('what counts from the next start only is said, for as long as it differs', 
 test('where a config that cannot be read may name another socket, nothing is stopped, and no start is advised', async () => {
   const dir = tempDir();
   const file = join(dir, 'config.json');
-  writeFileSync(file, `{ "mcpBridge": { "socketPath": "${join(dir, 'b.sock')}" } } }`);
+  const text = `{ "mcpBridge": { "socketPath": "${join(dir, 'b.sock')}" } } }`;
+  writeFileSync(file, text);
   const env = { HOME: dir };
   const at = (...args: string[]) => runCommand([...args, '--config', file], { cwd: dir, env });
   const line =
-    `mcp-bridge: ${file}:1:${dir.length + 44}: there is something behind the end. ` +
+    `mcp-bridge: ${file}:1:${text.length}: there is something behind the end. ` +
     'Whether it names another socket than /tmp/mcp-bridge.sock is not known. ' +
     'Mend the file, or name the socket with --mcp-bridge-socket.\n';
   for (const verb of ['stop', 'upgrade']) expect(await at(verb)).toEqual({ code: 1, stdout: '', stderr: line });
