@@ -241,6 +241,7 @@ describe('mcp-bridge send', () => {
         'mcp-bridge: The daemon went away while this call was under way; whether it was done is not known. ' +
         'Look at what it was to change before it is called again. What has become of the daemon: mcp-bridge status\n',
     });
+    await daemon.exited;
     client.destroy();
   });
 });
