@@ -6,7 +6,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { jsonText } from './json-output.ts';
+import { printJson } from './json-output.ts';
 import { doubtOf, locate, placeOf, type WhereValues } from './locate.ts';
 import { otherConfig, tellOtherConfig } from './other-config.ts';
 import { askIfRunning, daemonPid, endDaemon } from './running-daemon.ts';
@@ -145,9 +145,4 @@ async function openAnyway(values: WhereValues, host: CliHost): Promise<ControlCl
   } catch (error) {
     throw doubt ?? error;
   }
-}
-
-function printJson(value: unknown, host: CliHost): number {
-  host.stdout.write(jsonText(value));
-  return DONE;
 }

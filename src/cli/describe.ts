@@ -4,11 +4,12 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { exampleCall } from './example-call.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { printJson } from './json-output.ts';
 import { type NestedParameter, nestedParametersOf } from './nested-parameters.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { descriptionOf, type Parameter, typeName } from './tool-schema.ts';
-import { ask, printJson, type ToolVerbValues, withTools } from './tool-session.ts';
+import { ask, type ToolVerbValues, withTools } from './tool-session.ts';
 
 export interface DescribeValues extends ToolVerbValues {
   readonly server: string;

@@ -8,7 +8,7 @@ import { byUse, countsOf, discoveryTable, isUsual } from './discovery-table.ts';
 import { DONE } from './exit-code.ts';
 import { explanation } from './explanation.ts';
 import type { CliHost } from './host.ts';
-import { jsonText } from './json-output.ts';
+import { printJson } from './json-output.ts';
 import { connectedAs } from './refused.ts';
 import { named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
@@ -50,11 +50,6 @@ async function definedAs(name: string, { discovery }: Survey, values: DiscoverVa
     if (!(error instanceof BridgeError)) throw error;
     throw (await connectedAs(name, { values, host, cause: error })) ?? error;
   }
-}
-
-function printJson(value: unknown, host: CliHost): number {
-  host.stdout.write(jsonText(value));
-  return DONE;
 }
 
 function listing(found: Survey, values: DiscoverValues, host: CliHost): string {

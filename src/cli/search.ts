@@ -3,9 +3,10 @@
 import { textOf } from '../util/json-value.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { printJson } from './json-output.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
-import { ask, noteOf, printJson, recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+import { ask, noteOf, recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
 
 export interface SearchValues extends ToolVerbValues {
   readonly words?: readonly string[] | undefined;

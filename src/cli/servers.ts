@@ -4,10 +4,11 @@ import { textOf } from '../util/json-value.ts';
 import { dialledIn } from './dialled-in.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { printJson } from './json-output.ts';
 import { waitingNotes } from './status-view.ts';
 import { printableLines, table } from './table.ts';
 import { widthOf } from './terminal.ts';
-import { ask, printJson, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
+import { ask, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
 
 export interface ServersValues extends ToolVerbValues {
   readonly running?: boolean | undefined;

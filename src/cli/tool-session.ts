@@ -5,7 +5,6 @@ import { type Answer, ToolClient } from '../client/tool-client.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { CliHost } from './host.ts';
-import { jsonText } from './json-output.ts';
 import { locateToUse, type WhereValues } from './locate.ts';
 import { openOrStart } from './open-bridge.ts';
 import { tellOtherConfig } from './other-config.ts';
@@ -79,10 +78,6 @@ export function noteOf({ changed, blocked, status, taskSupport }: Readonly<Recor
     ...(taskSupport === 'required' ? ['runs as a task'] : []),
     ...(status === 'failed' ? ['server failed'] : []),
   ].join(', ');
-}
-
-export function printJson(value: unknown, host: CliHost): void {
-  host.stdout.write(jsonText(value));
 }
 
 /** Wrong usage that `read` finds, with the verb whose it is. */

@@ -6,10 +6,11 @@ import { textOf } from '../util/json-value.ts';
 import type { ChangedToolsValues } from './changed-tools.ts';
 import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { printJson } from './json-output.ts';
 import { NO_SERVER } from './servers.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
-import { ask, noteOf, printJson, recordsIn, withTools, wrongUsage } from './tool-session.ts';
+import { ask, noteOf, recordsIn, withTools, wrongUsage } from './tool-session.ts';
 
 export interface ToolsValues extends ChangedToolsValues {
   readonly all?: boolean | undefined;
