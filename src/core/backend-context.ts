@@ -1,5 +1,6 @@
 // What all instances of all servers have in common.
 
+import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { AuditTrail } from './audit-trail.ts';
@@ -11,6 +12,7 @@ export interface BackendContext {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly logger: Logger;
+  readonly clock: Clock;
   readonly meters: CallMeters;
   /** Undefined if no calls are recorded. */
   readonly audit?: AuditTrail | undefined;

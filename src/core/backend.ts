@@ -7,6 +7,7 @@ import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { BackendContext } from './backend-context.ts';
 import { CallBacks } from './call-backs.ts';
 import { CallDesk } from './call-desk.ts';
+import { CrowdedClients } from './crowded-clients.ts';
 import type { ListKind } from './era/era-2025.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { InstanceLists } from './instance-lists.ts';
@@ -62,6 +63,7 @@ export class Backend implements SlotOwner {
   readonly #desk: CallDesk;
   readonly #opening: Opening;
   readonly #senders: Senders;
+  readonly #crowded: CrowdedClients;
   readonly #unanswered: UnansweredCalls;
 
   constructor({ definition, known, gate, key, ports, context }: BackendOptions) {
@@ -80,13 +82,15 @@ export class Backend implements SlotOwner {
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.#slots.own.ask(method, params, onAnswer);
     this.#opening = new Opening(ports.start);
     this.#senders = new Senders(context.limits.maxQueuedBytesPerServer);
+    this.#crowded = new CrowdedClients(context, () => this.#upstream?.link);
     this.tasks = new Tasks(this, context, ask);
     this.lists = new InstanceLists({ ...context, server, known, key, ask, learnt: ports.listLearnt });
     const parts = {
       ...context,
       ...{ server, known, key, backend: this, sessions: this.sessions },
       ...{ slots: this.#slots, tasks: this.tasks, senders: this.#senders },
-      outbox: () => this.#upstream?.outbox,
+      outbox: () => this.#upstream?.link.outbox,
+      crowded: this.#crowded,
     };
     this.#desk = new CallDesk({
       ...parts,
@@ -217,7 +221,7 @@ export class Backend implements SlotOwner {
 
   /** A notification of a client that is not the router's business. */
   notify(session: Session, b: Buffer, start: number, end: number): void {
-    if (this.#upstream !== undefined) this.#senders.tell(this.#upstream.outbox, session, b, start, end);
+    if (this.#upstream !== undefined) this.#senders.tell(this.#upstream.link.outbox, session, b, start, end);
   }
 
   /** A client may have more under way than a moment ago. */
@@ -228,7 +232,8 @@ export class Backend implements SlotOwner {
   /** The server, or one of the clients, has taken what was queued for it. */
   drained(): void {
     this.#slots.pump();
-    this.#senders.drained(this.#upstream?.outbox.blockedBytes ?? 0);
+    this.#crowded.drained();
+    this.#senders.drained(this.#upstream?.link.outbox.blockedBytes ?? 0);
   }
 
   // --- the instance's life, as told from outside ---
@@ -243,7 +248,7 @@ export class Backend implements SlotOwner {
     this.#face = this.#known.opened(this.key.offers, upstream.hello);
     this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.mayAskBack;
-    this.#slots.opened(upstream.outbox, this.wishes.state.wishes());
+    this.#slots.opened(upstream.link.outbox, this.wishes.state.wishes());
     this.lists.opened(this.#face);
   }
 

@@ -11,6 +11,8 @@ export class Counters {
   /** Why: they took nothing for too long, too much was queued for them, they did not answer pings. */
   clientsStalled = 0;
   clientsOverQueued = 0;
+  /** Times that a server was not read, to give such a client a moment. */
+  serversPaused = 0;
   clientsUnresponsive = 0;
   /** Times that a client was not read because too much of its own waited. */
   clientsPaused = 0;

@@ -5,6 +5,7 @@ import type { BridgeError } from '../util/bridge-error.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import type { CallBacks } from './call-backs.ts';
 import type { CallDesk } from './call-desk.ts';
+import type { CrowdedClients } from './crowded-clients.ts';
 import { ROOTS_CHANGED_NOTICE } from './era/era-2025.ts';
 import type { InstanceKey } from './instance-key.ts';
 import type { Senders } from './senders.ts';
@@ -20,6 +21,7 @@ export interface InstanceUsersPorts {
   readonly tasks: Tasks;
   readonly callBacks: CallBacks;
   readonly senders: Senders;
+  readonly crowded: CrowdedClients;
   readonly outbox: () => Outbox | undefined;
   readonly changed: (users: number) => void;
 }
@@ -76,6 +78,7 @@ export class InstanceUsers {
   #forget(session: Session): void {
     this.#ports.sessions.delete(session);
     this.#ports.senders.forget(session);
+    this.#ports.crowded.forget(session);
     this.#ports.desk.wishes.forget(session);
   }
 

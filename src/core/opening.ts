@@ -1,11 +1,11 @@
 // Who waits for an instance to come up: those who need it, and those who only want to know that its time has begun.
 
 import type { BridgeError } from '../util/bridge-error.ts';
-import type { Outbox } from '../wire/outbox.ts';
+import type { Link } from '../wire/link.ts';
 
 /** What a running instance offers. */
 export interface Upstream {
-  readonly outbox: Outbox;
+  readonly link: Pick<Link, 'outbox' | 'pause' | 'resume'>;
   readonly instanceId: string;
   /** The result of its `initialize`: an object's bytes, with a newline behind them. */
   readonly hello: Buffer;

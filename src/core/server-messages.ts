@@ -3,13 +3,12 @@
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
-import { answeredId } from '../wire/frame-ends.ts';
+import { answeredId, endsOf, type FrameEnds } from '../wire/frame-ends.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import { OPEN_ARRAY } from '../wire/json-grammar.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { BackendContext } from './backend-context.ts';
-import { CrowdedClients } from './crowded-clients.ts';
 import { methodOf, unbatch } from './era/era-2025.ts';
 import { REGISTERED_ALREADY } from './frame-refusal.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
@@ -19,7 +18,7 @@ import { downIdAt, type Slot } from './slot.ts';
 import type { SlotTable } from './slot-table.ts';
 
 /** The parts of a backend that messages are about. */
-export interface ServerMessagesPorts extends Omit<ServerNoticesPorts, 'crowded'> {
+export interface ServerMessagesPorts extends ServerNoticesPorts {
   readonly outbox: () => Outbox | undefined;
 }
 
@@ -34,7 +33,6 @@ export class ServerMessages implements FrameSink {
   readonly #context: BackendContext;
   readonly #slots: SlotTable;
   readonly #ports: ServerMessagesPorts;
-  readonly #crowded: CrowdedClients;
   readonly #notices: ServerNotices;
 
   constructor(server: string, context: BackendContext, ports: ServerMessagesPorts) {
@@ -42,8 +40,7 @@ export class ServerMessages implements FrameSink {
     this.#context = context;
     this.#slots = ports.slots;
     this.#ports = ports;
-    this.#crowded = new CrowdedClients(context);
-    this.#notices = new ServerNotices(context, { ...ports, crowded: this.#crowded });
+    this.#notices = new ServerNotices(context, ports);
   }
 
   frame(b: Buffer, start: number, end: number): void {
@@ -78,7 +75,8 @@ export class ServerMessages implements FrameSink {
   /** An answer that cannot be passed on is the error of the one who waits for it, if it is certain who that is. */
   #failRefused(b: Buffer, start: number, end: number): void {
     if (envelope.fault === 'not-json' || envelope.has(Field.method)) return;
-    const id = certainId(b, start, end);
+    // Decoding what is nested too deeply would take thirty times its size.
+    const id = envelope.fault === 'too-deep' ? answeredId(endsOf(b, start, end)) : certainId(b);
     if (id !== undefined) this.#failAnswer(id, envelope.fault ?? 'not-json');
   }
 
@@ -94,10 +92,10 @@ export class ServerMessages implements FrameSink {
     this.#context.counters.oversizedFrames++;
   }
 
-  badFrame(reason: 'not-utf8' | 'too-long', head: Buffer, tail: Buffer): void {
+  badFrame(reason: 'not-utf8' | 'too-long', ends: FrameEnds): void {
     this.#context.counters.serverNoise++;
     this.#context.logger.warn('a message was dropped', { server: this.#server, reason });
-    const id = answeredId(head, tail);
+    const id = answeredId(ends);
     if (id !== undefined) this.#failAnswer(id, reason);
   }
 
@@ -129,7 +127,7 @@ export class ServerMessages implements FrameSink {
     splice.send(session.link.outbox, b, start, end);
     this.#context.counters.responses++;
     session.close(slot);
-    this.#crowded.check(session);
+    this.#ports.crowded.check(session);
   }
 
   /** An error may ask for visits to pages, of whose end the client is told. */
@@ -153,13 +151,9 @@ export class ServerMessages implements FrameSink {
   }
 }
 
-/** The one id at the top of a message, also if that is nested too deeply for the envelope's scan. */
-function certainId(b: Buffer, start: number, end: number): number | undefined {
+/** The one id at the top of a message that was read whole. */
+function certainId(b: Buffer): number | undefined {
   if ((envelope.ambiguous & (1 << Field.id)) !== 0) return undefined;
-  try {
-    const { id } = JSON.parse(b.toString('utf8', start, end)) as { id?: unknown };
-    return typeof id === 'number' ? id : undefined;
-  } catch {
-    return undefined; // Deep, and not JSON after all: whose it was will never be known.
-  }
+  const id = envelope.id(b, Field.id);
+  return typeof id === 'number' ? id : undefined;
 }

@@ -98,6 +98,9 @@ export class Session {
   lastHeardMs: number;
   stalledSinceMs: number | undefined;
   takenBytes = 0;
+  /** Once its queue is over the limit, see crowded-clients.ts: how large that may get, and what it had taken before. */
+  mostUntaken = 0;
+  takenWhenAllowed = 0;
   /** Once it is closing: how long it may take nothing of what is still queued for it. */
   patienceMs = 0;
   /** Of what waits for it while it is away: what it has not asked for. */
@@ -282,6 +285,6 @@ export class Session {
 
   /** The client has taken what was queued for it. */
   drained(): void {
-    this.pauses.remove(Pause.unread);
+    if (this.link.outbox.blockedBytes <= this.#mostUnread) this.pauses.remove(Pause.unread);
   }
 }

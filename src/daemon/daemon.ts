@@ -264,6 +264,7 @@ export class Daemon {
         limits,
         counters,
         logger,
+        clock,
         meters: this.#meters,
         audit: this.#audit,
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),

@@ -52,7 +52,7 @@ export class DialledServer implements ServerConnection {
     link.start({
       frame: (b, start, end) => this.#frame(b, start, end),
       overflowed: () => this.#handler?.overflowed(),
-      badFrame: (reason, head, tail) => this.#handler?.badFrame(reason, head, tail),
+      badFrame: (reason, ends) => this.#handler?.badFrame(reason, ends),
       ended: () => {
         if (this.#handler === undefined) this.#link.end();
         else this.#handler.ended();

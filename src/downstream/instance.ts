@@ -157,8 +157,8 @@ export class Instance {
         if (child === this.#child) this.#frame(child, handshake, { b, start, end });
       },
       overflowed: () => this.backend.fromServer.overflowed(),
-      badFrame: (reason, head, tail) => {
-        if (child === this.#child) this.backend.fromServer.badFrame(reason, head, tail);
+      badFrame: (reason, ends) => {
+        if (child === this.#child) this.backend.fromServer.badFrame(reason, ends);
       },
       // A server that closes either of its pipes answers nothing any more, also if its process goes on.
       ended: () => void child.stop(),
@@ -211,7 +211,7 @@ export class Instance {
     this.lastFailure = undefined;
     this.#happen('opened');
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
-    this.backend.opened({ outbox: child.link.outbox, instanceId: randomBytes(8).toString('hex'), hello });
+    this.backend.opened({ link: child.link, instanceId: randomBytes(8).toString('hex'), hello });
     if (this.backend.sessions.size === 0) this.usersChanged(0); // those who wait come in a moment, if they are still there
   }
 

@@ -6,7 +6,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
-import { END_BYTES } from '../wire/frame-ends.ts';
+import { endsOf } from '../wire/frame-ends.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
@@ -75,11 +75,7 @@ export class RemoteLink implements Link, ByteSink {
     const end = frame.length - 1;
     if (end <= this.#options.maxFrameBytes) return this.#handler?.frame(frame, 0, end);
     this.#handler?.overflowed();
-    this.#handler?.badFrame(
-      'too-long',
-      frame.subarray(0, END_BYTES),
-      frame.subarray(Math.max(0, end - END_BYTES), end),
-    );
+    this.#handler?.badFrame('too-long', endsOf(frame, 0, end));
   }
 
   /** The stream of a request's answer has ended. */

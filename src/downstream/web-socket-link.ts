@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { WebSocket } from 'ws';
-import { END_BYTES } from '../wire/frame-ends.ts';
+import { endsOf } from '../wire/frame-ends.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
@@ -52,8 +52,7 @@ export class WebSocketLink implements Link, ByteSink {
 
   #receive(data: Buffer): void {
     if (this.#isClosed || data.length === 0) return;
-    if (!isUtf8(data))
-      return this.#handler?.badFrame('not-utf8', data.subarray(0, END_BYTES), data.subarray(-END_BYTES));
+    if (!isUtf8(data)) return this.#handler?.badFrame('not-utf8', endsOf(data, 0, data.length));
     const frame = Buffer.allocUnsafe(data.length + 1);
     data.copy(frame);
     // On our own lines a message ends at its first newline. Within JSON it is no more than a space.

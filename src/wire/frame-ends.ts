@@ -4,6 +4,16 @@
 /** What is kept of either end of a frame that is dropped. */
 export const END_BYTES = 512;
 
+export interface FrameEnds {
+  readonly head: Buffer;
+  readonly tail: Buffer;
+}
+
+export function endsOf(b: Buffer, start: number, end: number): FrameEnds {
+  const head = b.subarray(start, Math.min(end, start + END_BYTES));
+  return { head, tail: b.subarray(Math.max(start, end - END_BYTES), end) };
+}
+
 const VERSION = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*`;
 const OUTCOME = String.raw`"(?:result|error)"\s*:`;
 const ID = String.raw`"id"\s*:\s*(\d{1,15})\s*`;
@@ -14,7 +24,7 @@ const OUTCOME_FIRST = new RegExp(String.raw`^\s*\{\s*(?:${VERSION},\s*)?${OUTCOM
 const ID_LAST = new RegExp(String.raw`,\s*${ID}(?:,\s*${VERSION})?\}\s*$`);
 
 /** The id, if both ends leave no doubt that this is an answer to it. */
-export function answeredId(head: Buffer, tail: Buffer): number | undefined {
+export function answeredId({ head, tail }: FrameEnds): number | undefined {
   const beginning = head.toString('latin1');
   const first = ID_FIRST.exec(beginning)?.[1];
   if (first !== undefined) return Number(first);

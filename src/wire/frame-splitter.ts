@@ -5,7 +5,7 @@
 // It holds at most `maxFrameBytes`: of a longer frame nothing is kept, and the rest is dropped up to its newline.
 
 import { isUtf8 } from 'node:buffer';
-import { END_BYTES } from './frame-ends.ts';
+import { END_BYTES, endsOf, type FrameEnds } from './frame-ends.ts';
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -22,18 +22,13 @@ export interface FrameSink {
   frame(b: Buffer, start: number, end: number): void;
   /** The frame that is coming in has passed the limit: nothing more of it will be held. */
   overflowed(): void;
-  /** A frame has ended that cannot be handed on; these are its first and its last bytes. */
-  badFrame(reason: 'not-utf8' | 'too-long', head: Buffer, tail: Buffer): void;
+  /** A frame has ended that cannot be handed on. */
+  badFrame(reason: 'not-utf8' | 'too-long', ends: FrameEnds): void;
 }
 
 /** Pieces below this are copied together, so that a peer cannot make us hold one object for every byte it sends. */
 const SMALL_PIECE = 4096;
 const LARGEST_TAIL = 65536;
-
-interface FrameEnds {
-  head: Buffer;
-  tail: Buffer;
-}
 
 export class FrameSplitter {
   readonly #maxFrameBytes: number;
@@ -91,14 +86,9 @@ export class FrameSplitter {
     if (end === start) return;
     if (end - start > this.#maxFrameBytes) {
       this.#sink.overflowed();
-      this.#reject('too-long', b, start, end);
+      this.#sink.badFrame('too-long', endsOf(b, start, end));
     } else if (isKnownUtf8 || isUtf8(b.subarray(start, end))) this.#sink.frame(b, start, end);
-    else this.#reject('not-utf8', b, start, end);
-  }
-
-  #reject(reason: 'not-utf8' | 'too-long', b: Buffer, start: number, end: number): void {
-    const head = b.subarray(start, Math.min(end, start + END_BYTES));
-    this.#sink.badFrame(reason, head, b.subarray(Math.max(start, end - END_BYTES), end));
+    else this.#sink.badFrame('not-utf8', endsOf(b, start, end));
   }
 
   #hold(chunk: Buffer, from: number, to: number): void {
@@ -135,30 +125,29 @@ export class FrameSplitter {
 
   #overflow(chunk: Buffer, from: number, to: number): void {
     this.#closeTail();
-    const ends: FrameEnds = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
-    for (const piece of this.#pieces) this.#keepEnds(ends, piece, 0, piece.length);
-    this.#keepEnds(ends, chunk, from, to);
-    this.#overlong = ends;
+    this.#overlong = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
+    for (const piece of this.#pieces) this.#keepEnds(this.#overlong, piece, 0, piece.length);
+    this.#keepEnds(this.#overlong, chunk, from, to);
     this.#forget();
     this.#sink.overflowed();
   }
 
-  #keepEnds(ends: FrameEnds, chunk: Buffer, from: number, to: number): void {
-    const headRoom = END_BYTES - ends.head.length;
-    if (headRoom > 0) ends.head = Buffer.concat([ends.head, chunk.subarray(from, Math.min(to, from + headRoom))]);
+  #keepEnds({ head, tail }: FrameEnds, chunk: Buffer, from: number, to: number): void {
+    const headRoom = END_BYTES - head.length;
+    if (headRoom > 0) head = Buffer.concat([head, chunk.subarray(from, Math.min(to, from + headRoom))]);
     const last = chunk.subarray(Math.max(from, to - END_BYTES), to);
     const missing = END_BYTES - last.length;
-    ends.tail = missing === 0 ? Buffer.from(last) : Buffer.concat([ends.tail.subarray(-missing), last]);
+    tail = missing === 0 ? Buffer.from(last) : Buffer.concat([tail.subarray(-missing), last]);
+    this.#overlong = { head, tail };
   }
 
   /** The held frame ends at chunk[newline]. */
   #finish(chunk: Buffer, newline: number): void {
-    const overlong = this.#overlong;
-    if (overlong !== undefined) {
-      this.#keepEnds(overlong, chunk, 0, newline);
+    if (this.#overlong !== undefined) {
+      this.#keepEnds(this.#overlong, chunk, 0, newline);
+      const ends = this.#overlong;
       this.#overlong = undefined;
-      this.#sink.badFrame('too-long', overlong.head, overlong.tail);
-      return;
+      return this.#sink.badFrame('too-long', ends);
     }
     this.#closeTail();
     const whole = Buffer.allocUnsafeSlow(this.#heldBytes + newline + 1);

@@ -14,7 +14,7 @@ export interface Limits {
   readonly maxWaitingBytesPerClient: number;
   /** Requests of all clients that wait for one server, before it is called busy. */
   readonly maxWaitingBytesPerServer: number;
-  /** Bytes that a client has not taken, before it may ask nothing new; at three times that it is cut off. */
+  /** Bytes that a client has not taken, before it may ask nothing new; how much more there may be: crowded-clients.ts. */
   readonly maxQueuedBytesPerClient: number;
   /** Bytes that a server has not taken, before requests wait for it here, and who tells it more is not read. */
   readonly maxQueuedBytesPerServer: number;

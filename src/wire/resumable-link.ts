@@ -169,7 +169,7 @@ export class ResumableLink implements Link, ByteSink {
         handler.frame(b, start, end);
       },
       overflowed: () => handler.overflowed(),
-      badFrame: (reason, head, tail) => handler.badFrame(reason, head, tail),
+      badFrame: (reason, ends) => handler.badFrame(reason, ends),
       read: (bytes) => {
         if (isCurrent()) this.#read(bytes);
       },

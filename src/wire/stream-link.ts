@@ -2,6 +2,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { type Frame, FrameSplitter } from './frame-splitter.ts';
+import { GradualSink } from './gradual-sink.ts';
 import type { Carrier, CarrierHandler, LinkHandler } from './link.ts';
 import { type FlushTurn, Outbox } from './outbox.ts';
 
@@ -14,6 +15,7 @@ export class StreamLink implements Carrier {
   readonly outbox: Outbox;
   readonly #readable: Readable;
   readonly #writable: Writable;
+  readonly #sink: GradualSink;
   readonly #maxFrameBytes: number;
   #openSides: number;
   #handler: LinkHandler | undefined;
@@ -25,7 +27,8 @@ export class StreamLink implements Carrier {
     this.#readable = readable;
     this.#writable = writable;
     this.#maxFrameBytes = options.maxFrameBytes;
-    this.outbox = new Outbox(writable, options.turn);
+    this.#sink = new GradualSink(writable);
+    this.outbox = new Outbox(this.#sink, options.turn);
     this.#openSides = this.#isOneStream ? 1 : 2;
   }
 
@@ -48,7 +51,10 @@ export class StreamLink implements Carrier {
     this.#readable.on('data', (chunk: Buffer) => splitter.push(chunk));
     this.#readable.on('end', () => this.#handler?.ended());
     this.#readable.on('error', failed).on('close', sideClosed);
-    this.#writable.on('drain', () => this.#handler?.drained());
+    this.#writable.on('drain', () => {
+      this.#sink.drained();
+      this.#handler?.drained();
+    });
     if (this.#isOneStream) return;
     this.#writable.on('error', failed).on('close', sideClosed);
   }
@@ -81,7 +87,7 @@ export class StreamLink implements Carrier {
   end(): void {
     this.outbox.flush();
     this.outbox.close(); // a write behind the end would be an error that takes what is queued with it
-    this.#writable.end();
+    this.#sink.end();
     this.#readable.resume();
   }
 

@@ -147,6 +147,11 @@ export class TestLink implements Carrier, ByteSink {
     }
     this.#closeIfOver();
   }
+  /** The same, and the daemon is told; what comes from then on is not taken. */
+  drain(writes: number): void {
+    this.take(writes);
+    this.#handler?.drained();
+  }
   unblock(): void {
     this.#isBlocked = false;
     this.take();
@@ -281,7 +286,7 @@ export class TestInstance {
       drained: () => this.backend.drained(),
     });
     this.backend.opened({
-      outbox: this.link.outbox,
+      link: this.link,
       instanceId: `${this.#settings.name}-${this.starts}`,
       hello: Buffer.from(`${this.#of.hello}\n`),
     });
@@ -486,6 +491,7 @@ export class CoreInMemory {
       limits,
       counters,
       logger: silent,
+      clock: this.clock,
       meters: this.meters,
       audit: options.audit,
       cutOff: (session: Session, reason: string) => this.manager.cutOff(session, reason),

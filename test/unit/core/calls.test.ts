@@ -1,6 +1,7 @@
 // Requests on their way through the core: sent under the bridge's ids, answered under the client's, exactly once.
 
 import { describe, expect, test } from 'vitest';
+import { GRACE_MS } from '../../../src/core/crowded-clients.ts';
 import { CoreInMemory, type Message } from '../../support/core-in-memory.ts';
 
 const codeOf = (message: Message | undefined): string | undefined => message?.error?.data?.code;
@@ -306,6 +307,7 @@ describe('a notification of the server', () => {
       core.server().say(update);
       await core.settle();
     }
+    await core.pass(GRACE_MS);
     expect(core.counters.clientsCutOff).toBe(1);
     expect(core.manager.clients().filter(({ state }) => state === 'ready')).toHaveLength(1);
     expect(quick.received).toHaveLength(170);
@@ -346,7 +348,7 @@ describe('a request of the server', () => {
     const client = await core.ready();
     for (const line of ['Listening on stdio', '[]', '{}', '{"jsonrpc":"2.0","id":1,"ID":2,"result":{}}'])
       core.server().say(line);
-    core.server().backend.fromServer.badFrame('not-utf8', Buffer.from('\xff'), Buffer.from('\xff'));
+    core.server().backend.fromServer.badFrame('not-utf8', { head: Buffer.from('\xff'), tail: Buffer.from('\xff') });
     client.call(1);
     await core.settle();
     core.server().say({ id: core.server().requests[0]?.id, result: {} }); // it leaves "jsonrpc" out

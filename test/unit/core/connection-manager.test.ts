@@ -148,21 +148,6 @@ describe('a client whose queue is at its limit', () => {
     expect([server.requests.length, client.received.length]).toEqual([4, 2]);
   });
 
-  test('is cut off at three times that, and the calls that it still had are cancelled', async () => {
-    const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: 10_000 } });
-    const client = await core.ready();
-    for (const id of [1, 2]) client.call(id);
-    await core.settle();
-    client.link.block();
-    core.server().say(answerOf(1, 31_000));
-    await core.settle();
-    expect(core.counters.clientsCutOff).toBe(1);
-    expect(core.server().cancelled).toEqual([2]);
-    expect(core.openSlots).toBe(0);
-    await core.pass(3000);
-    expect([client.link.isClosed, core.manager.clients().length]).toEqual([true, 0]);
-  });
-
   test('only for the rest of a turn has its request sent afterwards', async () => {
     const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: 1024 } });
     const client = await core.ready();

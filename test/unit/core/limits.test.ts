@@ -7,6 +7,7 @@ import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { DEFAULT_DAEMON } from '../../../src/config/config.ts';
 import { DEFAULT_AGENTS } from '../../../src/core/agents/agent-settings.ts';
 import type { Counters } from '../../../src/core/counters.ts';
+import { GRACE_MS } from '../../../src/core/crowded-clients.ts';
 import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/wire/limits.ts';
@@ -48,6 +49,9 @@ async function calls(core: CoreInMemory, client: TestClient, count: number): Pro
   for (let id = 1; id <= count; id++) client.call(id);
   await core.settle();
 }
+
+/** Of an answer to this, what is around its text, without the newline. */
+const answerOf = (id: unknown): number => JSON.stringify({ jsonrpc: '2.0', id, result: '' }).length;
 
 /** An answer of so many bytes, for a client that takes nothing. */
 async function unread(core: CoreInMemory, bytes: number): Promise<TestClient> {
@@ -143,8 +147,16 @@ const CORE: Tried = {
     },
   },
   maxQueuedBytesPerClient: {
-    ...{ most: 70_000, counter: 'clientsOverQueued', amounts: [3 * 70_000 + 1, 3 * 70_000 + 2] },
-    take: unread, // the newline follows at the end of the turn,
+    ...{ most: 70_000, counter: 'clientsOverQueued', amounts: [2 * 70_000, 2 * 70_000 + 1] },
+    take: async (core, bytes) => {
+      const client = await core.ready();
+      await calls(core, client, 2);
+      client.link.block();
+      // The newline of the second answer follows at the end of the turn.
+      for (const [i, size] of [70_002, bytes - 70_003].entries())
+        core.server().say({ jsonrpc: '2.0', id: i + 1, result: text(size - answerOf(i + 1)) });
+      await core.pass(GRACE_MS);
+    },
   },
   maxQueuedBytesPerServer: {
     ...{ most: 70_000, counter: 'waitedForServer', amounts: [69_999, 70_000] },

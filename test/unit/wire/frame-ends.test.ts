@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { answeredId } from '../../../src/wire/frame-ends.ts';
+import { answeredId, endsOf } from '../../../src/wire/frame-ends.ts';
 
 const idOf = (message: string): number | undefined => {
   const bytes = Buffer.from(message);
-  return answeredId(bytes.subarray(0, 512), bytes.subarray(-512));
+  return answeredId(endsOf(bytes, 0, bytes.length));
 };
 const long = 'x'.repeat(5000);
 

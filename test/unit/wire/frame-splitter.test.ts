@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { FrameEnds } from '../../../src/wire/frame-ends.ts';
 import { type FrameSink, FrameSplitter } from '../../../src/wire/frame-splitter.ts';
 
 type Seen = string | { readonly bad: 'not-utf8' | 'too-long' };
@@ -24,7 +25,7 @@ class Collector implements FrameSink {
   overflowed(): void {
     this.overflows++;
   }
-  badFrame(reason: 'not-utf8' | 'too-long', head: Buffer, tail: Buffer): void {
+  badFrame(reason: 'not-utf8' | 'too-long', { head, tail }: FrameEnds): void {
     this.seen.push({ bad: reason });
     this.ends.push([head.toString('latin1'), tail.toString('latin1')]);
   }

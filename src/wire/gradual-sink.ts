@@ -1,0 +1,74 @@
+// The writable side of a stream, which is handed what it is given little by little. Node says of a write only when all of
+// it is taken, and writes together what has gathered meanwhile: of a peer that reads slowly it would say nothing for
+// fifty megabytes, as of one that does not read at all.
+
+import type { Writable } from 'node:stream';
+import type { ByteSink } from './outbox.ts';
+
+/** The stream gets no more before it has taken this much. */
+const STEP_BYTES = 256 * 1024;
+
+export class GradualSink implements ByteSink {
+  readonly #stream: Writable;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+  }
+
+  get writableLength(): number {
+    return this.#stream.writableLength + this.#waitingBytes;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.#waitingBytes === 0) {
+      const room = STEP_BYTES - this.#stream.writableLength;
+      if (bytes.length <= room) return this.#stream.write(bytes);
+      if (room > 0) {
+        this.#stream.write(bytes.subarray(0, room));
+        bytes = bytes.subarray(room);
+      }
+    }
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    return false;
+  }
+
+  cork(): void {
+    this.#stream.cork();
+  }
+
+  uncork(): void {
+    this.#stream.uncork();
+  }
+
+  /** The stream has taken what it had: it gets the next step. */
+  drained(): void {
+    if (this.#waitingBytes > 0) this.#handOn(STEP_BYTES);
+  }
+
+  /** Ends the stream behind everything that was written. */
+  end(): void {
+    this.#handOn(Number.POSITIVE_INFINITY);
+    this.#stream.end();
+  }
+
+  #handOn(most: number): void {
+    this.#stream.cork();
+    let passed = 0;
+    for (const bytes of this.#waiting) {
+      const room = most - this.#stream.writableLength;
+      if (room <= 0) break;
+      this.#stream.write(room < bytes.length ? bytes.subarray(0, room) : bytes);
+      this.#waitingBytes -= Math.min(room, bytes.length);
+      if (room < bytes.length) {
+        this.#waiting[passed] = bytes.subarray(room);
+        break;
+      }
+      passed++;
+    }
+    this.#waiting.splice(0, passed);
+    this.#stream.uncork();
+  }
+}
