@@ -34,11 +34,12 @@ export class ArgumentCheck {
   }
 
   /** What is wrong with the arguments at this place: a sentence with the path of each fault. */
-  faultIn(tool: KnownTool, b: Buffer, { from, to }: Span): string | undefined {
+  faultIn(tool: KnownTool, b: Buffer, args: Span): string | undefined {
     const { validate, readsTexts } = this.#compiledOf(tool);
     if (validate === ANYTHING.validate) return undefined;
-    if (to - from > LONG && !readsTexts && validate(outlineOf(b, from)) === undefined) return undefined;
-    return validate(JSON.parse(b.toString('utf8', from, to)));
+    const isLong = args.to - args.from > LONG;
+    if (isLong && !readsTexts && validate(outlineOf(b, args)) === undefined) return undefined;
+    return validate(JSON.parse(b.toString('utf8', args.from, args.to)));
   }
 
   #compiledOf(tool: KnownTool): Compiled {

@@ -1,15 +1,15 @@
 // Arguments without what stands in their long texts, decoded: most schemas say no more of a text than that it is one, and
 // to decode a megabyte for that would cost more than to pass it on.
 
-import { byteAt, COLON, DEEPEST, QUOTE, skipSpace, skipString, skipValue } from '../wire/json-grammar.ts';
+import { byteAt, COLON, QUOTE, skipSpace, skipString } from '../wire/json-grammar.ts';
+import type { Span } from '../wire/json-members.ts';
 
 /** Shorter ones are decoded as they are. */
 const LONG_TEXT = 1024;
 const PLACEHOLDER = JSON.stringify('x'.repeat(64));
 
-/** Of the value that begins at b[from], which was found to be JSON before. */
-export function outlineOf(b: Buffer, from: number): unknown {
-  const to = skipValue(b, from, 1, DEEPEST);
+/** Of the value at this place, which was found to be JSON before. */
+export function outlineOf(b: Buffer, { from, to }: Span): unknown {
   const parts: string[] = [];
   let kept = from;
   for (let p = b.indexOf(QUOTE, from); p >= 0 && p < to; ) {
