@@ -123,12 +123,12 @@ export function backUp(file: ConfigFile, client: string, host: EditingHost): str
   ensurePrivateTree(dir);
   const stamp = host.now().toISOString().replace(/[:.]/g, '-');
   const path = join(dir, `${client}-${stamp}-${digestOf(file.bytes).slice(0, 8)}-${basename(file.path)}`);
-  writePrivate(path, file.text);
   removeOldBackups(dir, { client, file, host });
+  writePrivate(path, file.text);
   return path;
 }
 
-/** Of one file the last ones are kept, and those that an `uninstall` would put back. */
+/** Of one file the last ones are kept, with the one that follows, and those that an `uninstall` would put back. */
 function removeOldBackups(
   dir: string,
   { client, file, host }: { client: string; file: ConfigFile; host: EditingHost },
@@ -141,7 +141,7 @@ function removeOldBackups(
     /^\d{4}-[\dTZ-]+-[0-9a-f]{8}-$/.test(name.slice(client.length + 1, -basename(file.path).length)) &&
     name.endsWith(basename(file.path));
   const copies = readdirSync(dir).filter(isOfFile).sort();
-  const old = copies.slice(0, -MOST_BACKUPS).map((name) => join(dir, name));
+  const old = copies.slice(0, 1 - MOST_BACKUPS).map((name) => join(dir, name));
   for (const path of old) if (!needed.has(path)) removePrivate(path);
 }
 

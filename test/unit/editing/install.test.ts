@@ -1,7 +1,7 @@
 import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { addServer } from '../../../src/editing/own-servers.ts';
-import { Home, REPLACING, UNDOING } from '../../support/editing-host.ts';
+import { DIRECTLY, Home, REPLACING, UNDOING } from '../../support/editing-host.ts';
 
 const CURSOR = '.cursor/mcp.json';
 const OWN = '.config/mcp-bridge/config.json';
@@ -287,6 +287,23 @@ describe('install --replace', () => {
     for (let n = 1; n <= 20; n++) await addServer(`n${n}`, { command: 'x' }, { config: undefined }, at(n));
     expect(readdirSync(dir)).toHaveLength(needed.length + 10);
     expect(readdirSync(dir)).toEqual(expect.arrayContaining(needed));
+  });
+
+  test('keeps the copy that it has just made, also by a clock that has gone back', async () => {
+    const home = new Home();
+    const at = (n: number) => ({ ...home.host, now: () => new Date(n * 1000) });
+    // One that somebody has changed since is not given its copy back, which stays.
+    for (let n = 1; n <= 20; n++) {
+      home.write(CURSOR, text({ [`n${n}`]: { command: 'x' } }));
+      await home.install('cursor', DIRECTLY, at(100 + n));
+      home.write(CURSOR, `${home.read(CURSOR)}\n`);
+      await home.uninstall('cursor', UNDOING, at(100 + n));
+    }
+    expect(readdirSync(home.path('.local/state/mcp-bridge/backups'))).toHaveLength(10);
+    home.write(CURSOR, '{"a":1}');
+    await home.install('cursor', DIRECTLY, at(0));
+    await home.uninstall('cursor', UNDOING, at(1));
+    expect(home.read(CURSOR)).toBe('{"a":1}');
   });
 
   test('makes the config of the bridge readable for its user alone when secrets come into it', async () => {
