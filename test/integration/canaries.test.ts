@@ -23,6 +23,7 @@ function configWith(home: string): object {
   writeFileSync(join(home, 'helper'), `#!/bin/sh\necho '{"Authorization":"Bearer ${secret()}"}'\n`, { mode: 0o700 });
   return {
     client: { view: 'all' },
+    audit: {},
     mcpServers: {
       fixture: fixtureServer({ API_KEY: secret(), NOTHING_SPECIAL: secret() }),
       loud: loud({ GITHUB_TOKEN: secret(), PLAIN: secret() }),
@@ -91,6 +92,11 @@ test('no secret comes out of logs, errors, lists, reports or what is kept', { ti
   for (const name of ['remote', 'flags']) await run('describe', name, 'x');
   await run('approve');
   await run('policy', 'explain', 'loud');
+  for (const verb of ['metrics', 'refresh']) await run(verb);
+  for (const json of [[], ['--json']]) {
+    await run('config', 'check', ...json);
+    await run('doctor', '--start', ...json);
+  }
   await run('approve', 'shared', '--yes');
   await run('install', 'cursor', '--dry-run', '--replace');
   await run('import', 'claude-code', '--dry-run');
@@ -99,6 +105,7 @@ test('no secret comes out of logs, errors, lists, reports or what is kept', { ti
   await daemon.exited;
 
   const kept = textsBelow(dir, ['config.json', '.claude.json', '.mcp.json', 'mcp.json', 'helper']);
+  expect(kept.join('\n'), 'calls are recorded').toContain('"tool":"slow"');
   const all = [...said, daemon.log, ...kept].join('\n');
   expect(all.length).toBeGreaterThan(10_000);
   expect(planted, 'three are in arguments of calls only').toBe(SECRETS.length - 3);
