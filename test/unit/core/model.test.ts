@@ -63,9 +63,7 @@ class World {
     of.client.link.destroy();
   }
   endSide(of: ModelClient): void {
-    // Ending behind an unanswered initialize has a bug of its own, with a test in connection-manager.test.ts.
-    const isWelcomed = of.client.link.outbox.takenBytes > 0;
-    if (of.hasEnded || of.isGone || !isWelcomed) return;
+    if (of.hasEnded || of.isGone) return;
     of.hasEnded = true;
     of.client.link.endByPeer();
   }
