@@ -12,6 +12,7 @@ export class GradualSink implements ByteSink {
   readonly #stream: Writable;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
+  #isEnding = false;
 
   constructor(stream: Writable) {
     this.#stream = stream;
@@ -45,20 +46,20 @@ export class GradualSink implements ByteSink {
 
   /** The stream has taken what it had: it gets the next step. */
   drained(): void {
-    if (this.#waitingBytes > 0) this.#handOn(STEP_BYTES);
+    if (this.#waitingBytes > 0) this.#handOn();
   }
 
-  /** Ends the stream behind everything that was written. */
+  /** Ends the stream behind everything that was written, which it still gets step by step. */
   end(): void {
-    this.#handOn(Number.POSITIVE_INFINITY);
-    this.#stream.end();
+    this.#isEnding = true;
+    this.#handOn();
   }
 
-  #handOn(most: number): void {
+  #handOn(): void {
     this.#stream.cork();
     let passed = 0;
     for (const bytes of this.#waiting) {
-      const room = most - this.#stream.writableLength;
+      const room = STEP_BYTES - this.#stream.writableLength;
       if (room <= 0) break;
       this.#stream.write(room < bytes.length ? bytes.subarray(0, room) : bytes);
       this.#waitingBytes -= Math.min(room, bytes.length);
@@ -70,5 +71,6 @@ export class GradualSink implements ByteSink {
     }
     this.#waiting.splice(0, passed);
     this.#stream.uncork();
+    if (this.#isEnding && this.#waitingBytes === 0) this.#stream.end();
   }
 }

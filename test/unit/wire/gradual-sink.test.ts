@@ -81,7 +81,10 @@ test('hands on the same bytes in the same order, a step at a time, and ends behi
         expect(taker.stream.writableLength).toBeLessThanOrEqual(STEP);
       }
       sink.end();
-      while (await taker.take());
+      do {
+        expect(taker.stream.writableLength).toBeLessThanOrEqual(STEP);
+        expect(taker.hasEnded).toBe(sink.writableLength === 0);
+      } while (await taker.take());
       expect(Buffer.concat(taker.taken).equals(Buffer.concat(written))).toBe(true);
       expect(taker.hasEnded).toBe(true);
     }),
@@ -89,11 +92,12 @@ test('hands on the same bytes in the same order, a step at a time, and ends behi
   );
 });
 
-test('tells how much was taken before all of it is', async () => {
+test.each(['', ', also once it is to end'])('tells how much was taken before all of it is%s', async (ending) => {
   const taker = new Taker();
   const sink = new GradualSink(taker.stream);
   taker.stream.on('drain', () => sink.drained());
   sink.write(Buffer.alloc(10 * STEP));
+  if (ending !== '') sink.end();
   expect(sink.writableLength).toBe(10 * STEP);
   await taker.take();
   expect(sink.writableLength).toBe(9 * STEP);
