@@ -232,7 +232,6 @@ export class Backend implements SlotOwner {
   /** The server, or one of the clients, has taken what was queued for it. */
   drained(): void {
     this.#slots.pump();
-    this.#crowded.drained();
     this.#senders.drained(this.#upstream?.link.outbox.blockedBytes ?? 0);
   }
 

@@ -166,7 +166,7 @@ export class ConnectionManager {
 
   #onDrained(session: Session): void {
     session.drained();
-    for (const backend of session.view?.backends() ?? []) backend.drained();
+    for (const backend of session.backends()) backend.drained();
   }
 
   /** No new calls are taken: the daemon is about to go. */
@@ -196,6 +196,7 @@ export class ConnectionManager {
     session.state = 'closing';
     if (!this.#resumption.forget(session)) this.#openCount--;
     session.held = undefined;
+    session.untaken.release();
     // What waits goes first, or it would be sent in the place of what is given up.
     const slots = [...session.slots.values()].sort((a, b) => Number(a.downId !== 0) - Number(b.downId !== 0));
     for (const slot of slots) {
@@ -279,7 +280,12 @@ export class ConnectionManager {
         }
       this.#leave(session, TICK_MS);
     }
+    // Who reads slowly has as long again for what is left as there was for the answers.
+    const last = this.#options.clock.after(this.#limits.drainTimeoutMs, () => {
+      for (const session of this.#sessions) session.link.destroy();
+    });
     if (this.#sessions.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
+    last.cancel();
     this.#watch.end();
   }
 }

@@ -85,10 +85,10 @@ export class PendingQuestions {
     return pending;
   }
 
-  /** Whether this server asks more than anybody could answer. */
+  /** Whether this server asks more than anybody could answer, or the client has not taken what it was told before. */
   #isFlooded(session: Session): boolean {
     const { maxQuestions } = this.#ports.limits;
-    return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions;
+    return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions || session.untaken.isFull;
   }
 
   refuseOneMore({ idText }: ServerQuestion): void {

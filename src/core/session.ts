@@ -16,6 +16,7 @@ import { BATCH_VERSION, type CallBackRole } from './era/era-2025.ts';
 import type { ClientRole, Hello, Offers } from './era/hello.ts';
 import { Pause, Pauses } from './pauses.ts';
 import type { Slot, SlotOwner } from './slot.ts';
+import { Untaken } from './untaken.ts';
 import type { View } from './view.ts';
 
 /** `closing` is final: whatever still comes is dropped. */
@@ -88,7 +89,8 @@ export class Session {
   isLeaving = false;
   /** Why nothing is read from it; then nothing can be heard of it either. */
   readonly pauses: Pauses;
-  readonly #mostUnread: number;
+  /** What it has not taken yet of what is meant for it. */
+  readonly untaken: Untaken;
   readonly #mostInFlight: number;
 
   /** For the periodic look at it, see liveness.ts. */
@@ -98,9 +100,6 @@ export class Session {
   lastHeardMs: number;
   stalledSinceMs: number | undefined;
   takenBytes = 0;
-  /** Once its queue is over the limit, see crowded-clients.ts: how large that may get, and what it had taken before. */
-  mostUntaken = 0;
-  takenWhenAllowed = 0;
   /** Once it is closing: how long it may take nothing of what is still queued for it. */
   patienceMs = 0;
   /** Of what waits for it while it is away: what it has not asked for. */
@@ -113,7 +112,7 @@ export class Session {
     this.#leave = leave;
     this.#counters = counters;
     this.pauses = new Pauses(this, counters);
-    this.#mostUnread = limits.maxQueuedBytesPerClient;
+    this.untaken = new Untaken(this, limits.maxQueuedBytesPerClient);
     this.#mostInFlight = limits.maxInFlightPerClient;
     this.connectedAt = now.date;
     this.connectedMs = now.ms;
@@ -190,7 +189,13 @@ export class Session {
 
   /** What it may have under way counts for all its servers together: another one may have waited for this one's answer. */
   #pumpOthers(owner: SlotOwner): void {
-    for (const backend of this.view?.backends() ?? []) if (backend !== owner) backend.pump();
+    for (const backend of this.backends()) if (backend !== owner) backend.pump();
+  }
+
+  /** All that may have something of its waiting: those that it uses, and those that have a task of its. */
+  backends(): Iterable<Backend> {
+    const used = this.view?.backends() ?? [];
+    return this.tasks.size === 0 ? used : new Set([...used, ...this.tasks.values()]);
   }
 
   /** A client that has stopped asking is let go once everything is answered. */
@@ -280,11 +285,12 @@ export class Session {
 
   /** Who does not take its answers is not asked for more questions. */
   #checkUnread(): void {
-    if (this.link.outbox.blockedBytes > this.#mostUnread) this.pauses.addOver(Pause.unread);
+    if (this.untaken.isOver) this.pauses.addOver(Pause.unread);
   }
 
   /** The client has taken what was queued for it. */
   drained(): void {
-    if (this.link.outbox.blockedBytes <= this.#mostUnread) this.pauses.remove(Pause.unread);
+    if (!this.untaken.isOver) this.pauses.remove(Pause.unread);
+    this.untaken.drained();
   }
 }

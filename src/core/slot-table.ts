@@ -250,8 +250,7 @@ export class SlotTable {
 
   /** Who has enough under way, or does not take the answers it has got, waits with further questions. */
   #mayAsk(session: Session): boolean {
-    const { maxInFlightPerClient, maxQueuedBytesPerClient } = this.#limits;
-    return session.sentCount < maxInFlightPerClient && session.link.outbox.blockedBytes < maxQueuedBytesPerClient;
+    return session.sentCount < this.#limits.maxInFlightPerClient && !session.untaken.isFull;
   }
 
   #hasRoom(outbox: Outbox): boolean {

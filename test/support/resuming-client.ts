@@ -2,7 +2,7 @@
 // what it has got line by line. The wire is a link in memory or a socket.
 
 import { setTimeout as passTime } from 'node:timers/promises';
-import type { CoreInMemory, Message } from './core-in-memory.ts';
+import type { CoreInMemory, Message, TestLink } from './core-in-memory.ts';
 import { RawClient } from './raw-client.ts';
 
 export interface Wire {
@@ -15,9 +15,10 @@ export interface Wire {
   settle(): Promise<void>;
 }
 
-export function wireInMemory(core: CoreInMemory): Wire {
+export function wireInMemory(core: CoreInMemory): Wire & { readonly link: TestLink } {
   const { link } = core.connect();
   return {
+    link,
     lines: link.lines,
     say: (text) => link.push(Buffer.from(text)),
     drop: () => link.destroy(),

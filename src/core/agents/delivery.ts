@@ -50,7 +50,7 @@ export class Delivery implements ClientQuestion, SlotOwner {
     const slot = this.#forget();
     if (slot === undefined) return;
     const { outbox } = slot.session.link;
-    if (outbox.blockedBytes + end - start > this.#ports.limits.maxQueuedBytesPerClient * 2)
+    if (!slot.session.untaken.hasRoomFor(end - start))
       return this.#fail(
         slot,
         new BridgeError('CLIENT_BUSY', 'There is no room for the answer: too many are not taken'),
@@ -65,8 +65,7 @@ export class Delivery implements ClientQuestion, SlotOwner {
     if (slot === undefined) return;
     if (this.#ports.limits.progressExtendsTimeout) extend(slot);
     const { outbox } = slot.session.link;
-    const isCrowded = outbox.blockedBytes * 2 >= this.#ports.limits.maxQueuedBytesPerClient;
-    if (slot.tokenText === '' || isCrowded) return;
+    if (slot.tokenText === '' || slot.session.untaken.isCrowded) return;
     splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), slot.tokenText);
     splice.send(outbox, b, start, end);
   }

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { GRACE_MS } from '../../../src/core/crowded-clients.ts';
-import { CoreInMemory, type TestClient } from '../../support/core-in-memory.ts';
+import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
+import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
 
 const LIMIT = 10_000;
 const ANSWER = 5000;
@@ -136,4 +137,102 @@ describe('a client that takes little', () => {
     expect(client.link.writableLength).toBeGreaterThan(most - 3 * ANSWER);
     expect(core.counters.serversPaused).toBe(0);
   });
+});
+
+describe('a client that reads what several servers have for it', () => {
+  const called = (core: CoreInMemory, server: string): Message[] =>
+    core.server(server).requests.filter(({ method }) => method === 'tools/call');
+
+  test('goes on with all of them as soon as it has taken something', async () => {
+    const servers = ['one', 'two'];
+    const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: LIMIT }, servers });
+    for (const name of servers) core.server(name).has({ tools: [{ name: 'tool', inputSchema: { type: 'object' } }] });
+    const client = await core.ready({ _meta: { 'mcp-bridge/view': 'all' } });
+    client.say({ jsonrpc: '2.0', id: 'list', method: 'tools/list' });
+    await core.settle();
+    for (const name of [...servers, ...servers, ...servers, ...servers])
+      client.say({
+        jsonrpc: '2.0',
+        id: Math.random().toString(),
+        method: 'tools/call',
+        params: { name: `${name}__tool` },
+      });
+    await core.settle();
+    client.link.block();
+    for (const [name, i] of [
+      ['one', 0],
+      ['one', 1],
+      ['one', 2],
+      ['one', 3],
+      ['two', 0],
+    ] as const) {
+      core.server(name).say({ jsonrpc: '2.0', id: called(core, name)[i]?.id, result: 'x'.repeat(ANSWER) });
+      await core.settle();
+    }
+    const areRead = (): boolean[] => servers.map((name) => core.server(name).link?.isPaused === false);
+    expect(areRead()).toEqual([false, false]);
+    await core.pass(GRACE_MS - 1);
+    client.link.drain(3); // one answer
+    expect(areRead()).toEqual([true, true]);
+    await core.pass(GRACE_MS);
+    expect(core.counters.clientsCutOff).toBe(0);
+  });
+
+  test('goes on with an instance that it does not use any more too', async () => {
+    const { core, client } = await scene();
+    const before = core.server().first;
+    core.redefine(['memory'], ['memory']); // what was sent ends where it was sent
+    await core.settle();
+    for (let id = 1; id <= 4; id++) {
+      before.say({ jsonrpc: '2.0', id, result: 'x'.repeat(ANSWER) });
+      await core.settle();
+    }
+    expect(before.link?.isPaused).toBe(true);
+    client.link.drain(3); // one answer
+    expect(before.link?.isPaused).toBe(false);
+    await core.pass(GRACE_MS);
+    expect(core.counters.clientsCutOff).toBe(0);
+  });
+});
+
+test('a client that is away is not waited for: what is kept for it has limits of its own', async () => {
+  const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: LIMIT, maxResumeBytesPerClient: 1_000_000 } });
+  const client = await ResumingClient.ready(wireInMemory(core));
+  client.drop();
+  await core.settle();
+  for (let i = 0; i < 20; i++)
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/x', params: 'x'.repeat(ANSWER) });
+  await core.settle();
+  expect(isServerRead(core)).toBe(true);
+  await core.pass(GRACE_MS);
+  expect([core.manager.parkedCount, core.counters.clientsCutOff]).toEqual([1, 0]);
+});
+
+test('who drops its connection while it is waited for can come back', async () => {
+  const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: LIMIT, maxResumeBytesPerClient: 1_000_000 } });
+  const wire = wireInMemory(core);
+  const client = await ResumingClient.ready(wire);
+  wire.link.block();
+  for (let i = 0; i < 4; i++) {
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/x', params: 'x'.repeat(ANSWER) });
+    await core.settle();
+  }
+  expect(isServerRead(core)).toBe(false);
+  client.drop();
+  await core.settle();
+  await core.pass(GRACE_MS);
+  expect([core.manager.parkedCount, core.counters.clientsCutOff, isServerRead(core)]).toEqual([1, 0, true]);
+});
+
+test('a client that takes nothing is asked no more questions than its limit, and the server is told so', async () => {
+  const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: LIMIT } });
+  const client = await core.ready({ capabilities: { elicitation: {} } });
+  client.call(1);
+  await core.settle();
+  client.link.block();
+  const params = { message: 'x'.repeat(ANSWER) };
+  for (let n = 0; n < 20; n++) core.server().say({ jsonrpc: '2.0', id: `q${n}`, method: 'elicitation/create', params });
+  await core.settle();
+  expect(client.link.writableLength).toBeLessThan(LIMIT + 2 * ANSWER);
+  expect(core.counters.questionsRefused).toBe(18);
 });

@@ -103,3 +103,27 @@ describe('a daemon that goes in order', () => {
     expect(core.manager.isEmpty).toBe(true);
   });
 });
+
+test('a daemon that goes waits for who reads slowly as long as it has waited for answers, and no longer', async () => {
+  const core = new CoreInMemory({ limits: { drainTimeoutMs: 5000 } });
+  const client = await core.ready();
+  for (let id = 1; id <= 6; id++) client.call(id);
+  await core.settle();
+  client.link.block();
+  for (let id = 1; id <= 6; id++) core.server().say({ jsonrpc: '2.0', id, result: 'x'.repeat(5000) });
+  await core.settle();
+  let isGone = false;
+  const gone = core.manager.drain().then(() => core.manager.close());
+  void gone.then(() => {
+    isGone = true;
+  });
+  await core.settle();
+  for (let second = 1; second < 5; second++) {
+    await core.pass(1000);
+    client.link.drain(3); // one answer
+  }
+  expect([client.link.isClosed, isGone]).toEqual([false, false]);
+  await core.pass(1000);
+  await gone;
+  expect(client.link.isClosed).toBe(true);
+});
