@@ -43,7 +43,7 @@ export class ToolGuide {
     const slot = all.pending.open(request, read);
     // Who asks for a schema will run the tool.
     if (name === 'get_tool_details') void check.ready;
-    if (slot !== undefined) this.#look(name, args, slot);
+    if (slot !== undefined) this.#look(name, args, slot, request);
   }
 
   /** For who keeps a record of it. */
@@ -53,15 +53,16 @@ export class ToolGuide {
     if (asking !== undefined && (about.server !== '' || about.tool !== '')) asking.about = about;
   }
 
-  #look(name: LookingTool, args: Arguments, slot: Slot): void {
+  #look(name: LookingTool, args: Arguments, slot: Slot, request: ClientRequest): void {
     const { session, all, servers } = this.#context;
     const { pending, lists } = all;
     const isOfAll = name === 'list_mcp_servers' || (name === 'search_tools' && args.server === undefined);
     const say = (result: unknown): void => pending.answer(slot, () => session.answer(slot.idText, textResult(result)));
-    if (isOfAll) return pending.later(slot, lists.whenListed('tools'), async () => say(await this.#found(name, args)));
+    if (isOfAll)
+      return pending.later(slot, request, lists.whenListed('tools'), async () => say(await this.#found(name, args)));
     const joined = servers.for(slot, { server: textOf(args.server), tool: textOf(args.tool) });
     if (joined === undefined) return;
-    pending.later(slot, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
+    pending.later(slot, request, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
   }
 
   /** Of a server that cannot be started, what it has listed before does; nobody waits for one that has failed already. */

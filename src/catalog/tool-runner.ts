@@ -9,7 +9,9 @@ import type { ClientRequest } from '../core/slot.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import { openSlot } from '../core/view.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { invariant } from '../util/invariant.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
 import type { ArgumentCheck } from './argument-check.ts';
 import { type Execution, ExecutionReader, type FaultyExecution } from './execution.ts';
 import type { KnownTool } from './known-tools.ts';
@@ -101,24 +103,34 @@ export class ToolRunner {
   #runAnew(execution: Execution, request: ClientRequest, read: Envelope): void {
     const { all, servers, check } = this.#context;
     const { pending, lists } = all;
-    const wish = { execution, b: request.frame.b, isTask: read.has(Field.task) };
     const slot = pending.open(request, read);
     if (slot === undefined) return;
     const joined = servers.for(slot, execution);
     if (joined === undefined) return;
     const known = Promise.all([lists.learn(joined, 'tools'), check.ready]);
-    const find = (): Target => this.#targetOf(wish, joined);
+    // While it waits; if nobody waits for it any more, it is not asked for.
+    const find = (): Target | undefined => slot.unsent && this.#targetOf(this.#wishIn(slot.unsent), joined);
     pending.later(
       slot,
+      request,
       known.then(() => servers.askedOnce(joined, find)),
-      () => {
-        const target = find();
+      (kept) => {
+        const wish = this.#wishIn(kept.frame);
+        const target = this.#targetOf(wish, joined);
         if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
-        this.#targets.set(execution.key, target);
-        slot.cut = execution.cut;
-        pending.give(slot, request, joined.leg.use(), target.tool.nameText);
+        this.#targets.set(wish.execution.key, target);
+        slot.cut = wish.execution.cut;
+        pending.give(slot, kept, joined.leg.use(), target.tool.nameText);
       },
     );
+  }
+
+  /** What a frame says that was read when it came. */
+  #wishIn(frame: Frame): Wish {
+    const read = this.#context.all.pending.read(frame);
+    const execution = this.#executions.read(frame, read);
+    invariant(!('faults' in execution), 'what was sound when it came is sound');
+    return { execution, b: frame.b, isTask: read.has(Field.task) };
   }
 
   /** Throws why it may not be run. Whether it may be called comes before its arguments. */

@@ -81,7 +81,7 @@ export class Backend implements SlotOwner {
     });
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.#slots.own.ask(method, params, onAnswer);
     this.#opening = new Opening(ports.start);
-    this.#senders = new Senders(context.limits.maxQueuedBytesPerServer);
+    this.#senders = new Senders({ ...context, server, outbox: () => this.#upstream?.link.outbox });
     this.#crowded = new CrowdedClients(context, () => this.#upstream?.link);
     this.tasks = new Tasks(this, context, ask);
     this.lists = new InstanceLists({ ...context, server, known, key, ask, learnt: ports.listLearnt });
@@ -211,6 +211,7 @@ export class Backend implements SlotOwner {
   /** Looked at once a second. */
   tick(nowMs: number): void {
     this.#slots.checkTime(nowMs);
+    this.#senders.checkTime(nowMs);
     this.callBacks.checkTime(nowMs);
   }
 
@@ -221,7 +222,7 @@ export class Backend implements SlotOwner {
 
   /** A notification of a client that is not the router's business. */
   notify(session: Session, b: Buffer, start: number, end: number): void {
-    if (this.#upstream !== undefined) this.#senders.tell(this.#upstream.link.outbox, session, b, start, end);
+    this.#senders.tell(session, b, start, end);
   }
 
   /** A client may have more under way than a moment ago. */
@@ -232,7 +233,7 @@ export class Backend implements SlotOwner {
   /** The server, or one of the clients, has taken what was queued for it. */
   drained(): void {
     this.#slots.pump();
-    this.#senders.drained(this.#upstream?.link.outbox.blockedBytes ?? 0);
+    this.#senders.drained();
   }
 
   // --- the instance's life, as told from outside ---
@@ -264,7 +265,7 @@ export class Backend implements SlotOwner {
     if (this.#face !== undefined) this.#known.closed(this.#face);
     this.#face = undefined;
     this.lists.closed();
-    this.#senders.resumeAll();
+    this.#senders.goOn();
     this.callBacks.closed();
     this.tasks.closed();
     this.#slots.failSent(error);

@@ -5,6 +5,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
+import { ownFrame } from '../wire/own-frame.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
 import type { Counters } from './counters.ts';
@@ -59,7 +60,7 @@ export class CallDesk {
     switch (role) {
       case 'call':
         if (this.#refuses(slot, frame, read)) return;
-        if (this.#ports.trustsHints && this.#ports.isSafe(nameOf(slot, frame, read))) slot.again = frame;
+        if (this.#ports.trustsHints && this.#ports.isSafe(nameOf(slot, frame, read))) slot.again = ownFrame(frame);
         else if (slot.mayBeDone) return this.#leaveUnknown(slot);
         return this.#submit(slot, role, frame, read);
       case 'other':

@@ -11,7 +11,7 @@ export function listTasks(session: Session, pending: PendingRequests, request: C
   const slot = pending.open(request, read);
   if (slot === undefined) return;
   const tasks = tasksOf(session);
-  pending.later(slot, tasks, async () => {
+  pending.later(slot, request, tasks, async () => {
     const result = `{"tasks":[${(await tasks).join(',')}]}`;
     pending.answer(slot, () => session.answer(slot.idText, result));
   });

@@ -13,6 +13,8 @@ export class Counters {
   clientsOverQueued = 0;
   /** Times that a server was not read, to give such a client a moment. */
   serversPaused = 0;
+  /** Times that a server took nothing for so long that its clients did not wait for it any longer. */
+  serversStalled = 0;
   clientsUnresponsive = 0;
   /** Times that a client was not read because too much of its own waited. */
   clientsPaused = 0;

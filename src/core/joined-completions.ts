@@ -37,7 +37,7 @@ export class JoinedCompletions {
     if (slot === undefined) return;
     const learning = this.#learn(ref);
     if (learning === undefined) this.#pass(slot, request, ref);
-    else this.#pending.later(slot, learning, () => this.#pass(slot, request, ref));
+    else this.#pending.later(slot, request, learning, (kept) => this.#passKept(slot, kept));
   }
 
   /** Has the servers asked whose lists decide who is to complete it; undefined if they are known. */
@@ -45,6 +45,12 @@ export class JoinedCompletions {
     if (kind === 'resource') return this.#resources.learn();
     const found = this.#lists.find('prompts', key);
     return found !== undefined && 'alias' in found ? this.#lists.learn(found, 'prompts') : undefined;
+  }
+
+  #passKept(slot: Slot, kept: ClientRequest): void {
+    const ref = refIn(kept.frame, this.#pending.read(kept.frame));
+    if (ref !== undefined) this.#pass(slot, kept, ref);
+    else this.#pending.refuse(slot, NO_SUCH_REF);
   }
 
   #pass(slot: Slot, request: ClientRequest, ref: CompletionRef): void {

@@ -37,7 +37,7 @@ export class JoinedResources {
     const { isCertain } = candidatesFor(uri, this.#lists);
     const learning = isCertain ? undefined : this.learn();
     if (learning === undefined) return this.#tryEach(slot, request, this.#placesFor(uri, request));
-    this.#pending.later(slot, learning, () => this.#tryEach(slot, request, this.#placesFor(uri, request)));
+    this.#pending.later(slot, request, learning, (kept) => this.#tryEach(slot, kept, this.#placesFor(uri, kept)));
   }
 
   /** Has all servers asked whose resources are not known; undefined if all are. */
@@ -77,7 +77,8 @@ export class JoinedResources {
     if (place === undefined) return this.#pending.refuse(slot, rpcErrorOf(this.#lists.noSuchResource()));
     const read = this.#pending.read(request.frame);
     const frame = changedFrame(request.frame, read.span(Field.uri), JSON.stringify(place.uri));
-    const next = (): void => this.#pending.later(slot, Promise.resolve(), () => this.#tryEach(slot, request, others));
+    const next = (): void =>
+      this.#pending.later(slot, request, Promise.resolve(), (kept) => this.#tryEach(slot, kept, others));
     slot.onRefusal = others.length === 0 ? undefined : next;
     this.#pending.give(slot, { ...request, frame }, place.leg.use());
   }

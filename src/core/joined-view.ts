@@ -160,10 +160,10 @@ export class JoinedView implements View {
     const slot = this.pending.open(request, read);
     if (slot === undefined) return;
     const learning = known === undefined ? this.lists.learnAnew(found, kind) : this.lists.learn(found, kind);
-    this.pending.later(slot, learning, () => {
+    this.pending.later(slot, request, learning, (kept) => {
       const target = this.lists.find(kind, name);
       if (target === undefined || 'alias' in target) throw withHint(this.lists.notFound(kind, name));
-      this.pending.give(slot, request, target.leg.use(), target.ownKey);
+      this.pending.give(slot, kept, target.leg.use(), target.ownKey);
     });
   }
 
@@ -176,7 +176,7 @@ export class JoinedView implements View {
     const cursor = cursorIn(request.frame, read);
     if (this.lists.isKnown(kind)) return this.#answerList(slot, kind, cursor);
     this.#lookedMs = this.#context.clock.now();
-    this.pending.later(slot, this.lists.whenListed(kind), () => this.#answerList(slot, kind, cursor));
+    this.pending.later(slot, request, this.lists.whenListed(kind), () => this.#answerList(slot, kind, cursor));
   }
 
   #answerList(slot: Slot, kind: ListKind, cursor: unknown): void {

@@ -110,19 +110,23 @@ export class PendingQuestions {
   #answered(pending: PendingQuestion, answer: Frame, read: Envelope): void {
     this.#forget(pending);
     if (pending.role === 'roots') this.#ports.roots.answeredBy(pending.session, answer, read);
-    const outbox = this.#ports.outbox();
-    if (outbox === undefined) return;
+    const { senders, outbox } = this.#ports;
+    const server = outbox();
+    if (server === undefined) return;
+    // It must hear something once it takes something again.
+    if (senders.isStalled) return refuseServer(server, pending.serverIdText, 'The answer came while nothing was taken');
     splice.clear().replace(read.from(Field.id), read.to(Field.id), pending.serverIdText);
-    splice.send(outbox, answer.b, answer.start, answer.end);
-    this.#ports.senders.charge(outbox, pending.session);
+    splice.send(server, answer.b, answer.start, answer.end);
+    senders.charge(pending.session);
   }
 
   #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
-    const outbox = this.#ports.outbox();
-    if (outbox === undefined || serverTokenText === '') return;
+    const { senders, outbox } = this.#ports;
+    const server = outbox();
+    if (server === undefined || serverTokenText === '' || senders.isStalled) return;
     splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), serverTokenText);
-    splice.send(outbox, b, start, end);
-    this.#ports.senders.charge(outbox, session);
+    splice.send(server, b, start, end);
+    senders.charge(session);
   }
 
   /** So that the server goes on. */

@@ -6,6 +6,7 @@ import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Carrier } from '../wire/link.ts';
+import { ownFrame } from '../wire/own-frame.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { CallRecord } from './audit-trail.ts';
@@ -271,7 +272,7 @@ export class Session {
 
   /** Keeps what came behind `initialize`; who sends too much of it is not read until that is answered. */
   hold(frame: Frame, most: number): void {
-    this.held?.push(frame);
+    this.held?.push(ownFrame(frame));
     this.heldBytes += frame.end - frame.start;
     if (this.heldBytes > most || (this.held?.length ?? 0) >= MOST_HELD) this.pauses.addOver(Pause.held);
   }

@@ -10,6 +10,7 @@ import { Splice } from '../wire/splice.ts';
 import type { CallBacks } from './call-backs.ts';
 import type { Counters } from './counters.ts';
 import { extend, isOverdue } from './deadline.ts';
+import { cancelNotice } from './era/era-2025.ts';
 import type { Senders } from './senders.ts';
 import type { Slot, SlotOwner } from './slot.ts';
 import type { SlotTable } from './slot-table.ts';
@@ -36,16 +37,21 @@ export class UnansweredCalls implements SlotOwner {
   }
 
   cancel(slot: Slot, notice: Frame, read: Envelope): void {
-    const { slots, senders, outbox } = this.#ports;
-    const server = outbox();
-    if (slot.downId !== 0 && server !== undefined) {
-      splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(slot.downId));
-      splice.send(server, notice.b, notice.start, notice.end);
-      senders.charge(server, slot.session);
-    }
+    const { slots } = this.#ports;
+    if (slot.downId !== 0) this.#passCancel(slot, notice, read);
     slot.onEnd?.(false);
     slots.remove(slot);
     this.#ended(slot);
+  }
+
+  /** In few bytes where a server does not keep up: its client is not held up for having given a call up. */
+  #passCancel({ downId }: Slot, { b, start, end }: Frame, read: Envelope): void {
+    const { slots, senders, outbox } = this.#ports;
+    const server = outbox();
+    if (server === undefined) return;
+    if (senders.isFull) return slots.tell(cancelNotice(String(downId), 'The client does not want it any more'));
+    splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(downId));
+    splice.send(server, b, start, end);
   }
 
   abandon(slot: Slot): void {

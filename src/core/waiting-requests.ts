@@ -4,6 +4,7 @@
 import { invariant } from '../util/invariant.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
+import { ownFrame } from '../wire/own-frame.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Session } from './session.ts';
 import type { Slot } from './slot.ts';
@@ -25,7 +26,7 @@ export class WaitingRequests {
   add(slot: Slot, unsent: Frame): boolean {
     const bytes = unsent.end - unsent.start;
     if (this.#bytes + bytes > this.#limits.maxWaitingBytesPerServer) return false;
-    slot.unsent = unsent;
+    slot.unsent = ownFrame(unsent);
     this.#queue.push(slot.session, slot);
     this.#bytes += bytes;
     slot.session.addWaiting(bytes, this.#limits.maxWaitingBytesPerClient);

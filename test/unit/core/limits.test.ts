@@ -402,36 +402,6 @@ describe('a client is', () => {
   });
 });
 
-describe('a client that tells a server more than it takes is not read', () => {
-  const large = 'x'.repeat(100_000);
-  const limits = { maxQueuedBytesPerServer: 70_000 };
-
-  test('be it in cancellations', async () => {
-    const core = new CoreInMemory({ limits });
-    const client = await core.ready();
-    await calls(core, client, 1);
-    core.server().link?.block();
-    client.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1, reason: large } });
-    await core.settle();
-    expect(client.link.isPaused).toBe(true);
-    core.server().link?.unblock();
-    expect(client.link.isPaused).toBe(false);
-    expect(core.server().cancelled).toHaveLength(1);
-  });
-
-  test('be it in answers to its questions', async () => {
-    const core = new CoreInMemory({ limits });
-    const client = await asked(core, 1);
-    const [question] = client.notifications('elicitation/create');
-    core.server().link?.block();
-    client.say({ jsonrpc: '2.0', id: question?.id, result: { action: 'accept', content: { large } } });
-    await core.settle();
-    expect(client.link.isPaused).toBe(true);
-    core.server().link?.unblock();
-    expect(client.link.isPaused).toBe(false);
-  });
-});
-
 test('calls that were given up count for their server until it has done with them', async () => {
   const core = new CoreInMemory({ limits: { maxInFlightPerServer: 2 } });
   const client = await core.ready(ASKABLE);

@@ -1,0 +1,15 @@
+// A frame that waits. Most frames are a place in the chunk that they came in, and one of a hundred bytes that waits would
+// keep all of its chunk in memory, which is charged to nobody.
+
+import type { Frame } from './frame-splitter.ts';
+
+/** A frame with bytes of its own, unless it has most of those in which it stands. */
+export function ownFrame(frame: Frame): Frame {
+  const { b, start, end } = frame;
+  const length = end - start;
+  if (2 * length >= b.length) return frame;
+  const own = Buffer.allocUnsafeSlow(length + 1);
+  b.copy(own, 0, start, end);
+  own[length] = 0x0a;
+  return { b: own, start: 0, end: length };
+}
