@@ -104,7 +104,7 @@ export class ConnectionManager {
 
   #handlerOf(session: Session): LinkHandler {
     return {
-      frame: (b, start, end) => this.#frame(session, b, start, end),
+      frame: (b, start, end) => this.take(session, b, start, end),
       overflowed: () => this.#router.overflowed(session),
       badFrame: (reason) => {
         if (reason === 'not-utf8') this.#router.notUtf8(session);
@@ -115,8 +115,8 @@ export class ConnectionManager {
     };
   }
 
-  /** Whatever a client may send to find a fault of ours, it ends no one's connection but its own. */
-  #frame(session: Session, b: Buffer, start: number, end: number): void {
+  /** A frame has come. Whatever a client may send to find a fault of ours, it ends no one's connection but its own. */
+  take(session: Session, b: Buffer, start: number, end: number): void {
     try {
       this.#router.frame(session, b, start, end);
     } catch (error) {

@@ -44,7 +44,7 @@ export class Router {
     this.#handshake = new Handshake(context, {
       nameClient: (session, wanted) => connections.nameClient(session, wanted),
       release: (session) => connections.release(session),
-      letIn: (session, { b, start, end }) => this.frame(session, b, start, end),
+      letIn: (session, { b, start, end }) => connections.take(session, b, start, end),
       resumption,
     });
   }

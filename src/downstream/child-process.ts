@@ -125,6 +125,7 @@ export class ServerProcess implements ServerConnection {
         this.#hasExited = true;
         how = sentence;
         this.#sweepGroup();
+        stdout.resume(); // what it wrote last does not wait for a client that reads slowly
         if (stdout.readableEnded || stdout.destroyed) return finish();
         stdout.once('end', finish);
         this.#context.clock.after(OUTPUT_GRACE_MS, finish);

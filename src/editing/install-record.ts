@@ -123,25 +123,27 @@ export function backUp(file: ConfigFile, client: string, host: EditingHost): str
   ensurePrivateTree(dir);
   const stamp = host.now().toISOString().replace(/[:.]/g, '-');
   const path = join(dir, `${client}-${stamp}-${digestOf(file.bytes).slice(0, 8)}-${basename(file.path)}`);
-  removeOldBackups(dir, { client, file, host });
   writePrivate(path, file.text);
+  removeOldBackups(dir, path, { client, file, host });
   return path;
 }
 
-/** Of one file the last ones are kept, with the one that follows, and those that an `uninstall` would put back. */
+/** Of one file the last ones are kept, with the newest, whatever the clock says, and those that an `uninstall` would put back. */
 function removeOldBackups(
   dir: string,
+  newest: string,
   { client, file, host }: { client: string; file: ConfigFile; host: EditingHost },
 ) {
-  const needed = new Set(
-    allRecords(host).flatMap(({ record }) => [record.original?.backup, record.ownOriginal?.backup]),
-  );
+  const needed = new Set([
+    newest,
+    ...allRecords(host).flatMap(({ record }) => [record.original?.backup, record.ownOriginal?.backup]),
+  ]);
   const isOfFile = (name: string): boolean =>
     name.startsWith(`${client}-`) &&
     /^\d{4}-[\dTZ-]+-[0-9a-f]{8}-$/.test(name.slice(client.length + 1, -basename(file.path).length)) &&
     name.endsWith(basename(file.path));
   const copies = readdirSync(dir).filter(isOfFile).sort();
-  const old = copies.slice(0, 1 - MOST_BACKUPS).map((name) => join(dir, name));
+  const old = copies.slice(0, -MOST_BACKUPS).map((name) => join(dir, name));
   for (const path of old) if (!needed.has(path)) removePrivate(path);
 }
 

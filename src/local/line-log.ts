@@ -79,6 +79,8 @@ export class LineLog {
     this.#timer = undefined;
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
+      // One may have come between the last look and this one.
+      if (this.#gathered.lines > 0 && this.#timer === undefined && !this.#isClosing) this.#writeIn(GATHER_MS);
     });
     return this.#writing;
   }
