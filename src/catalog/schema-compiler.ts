@@ -4,13 +4,21 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Compiled } from './argument-check.ts';
-import { beginSteps, countReferences, TooManySteps } from './counted-references.ts';
+import { beginSteps, countedCompiler, TooManySteps } from './counted-references.ts';
+import { partsOf } from './json-parts.ts';
 
 /** Three times the largest of 358 tools of public servers; it is compiled in one go. */
 const LARGEST_SCHEMA = 32 * 1024;
 /** What is compiled leaves traces in its compiler: after so many there is a new one, at the price of a few schemas. */
 const MOST_COMPILED = 500;
 const MOST_FAULTS = 5;
+/**
+ * So many times a part of a schema may be held against a part of a value; 50 to 100 ms. A tool's schema has some fifty parts
+ * and a call's arguments ten, so what is beyond it was made to be, or is too large to be checked here: the server decides.
+ */
+const MOST_WORK = 200_000;
+/** A schema is a value too, of the schema for schemas. */
+const MOST_STEPS_TO_COMPILE = 50_000;
 
 /** Words by which a text that is long may decide whether something fits, where a short one would fit. */
 const READS_TEXTS = /"(?:maxLength|not|if|oneOf|contains|dependentSchemas)"\s*:/;
@@ -30,8 +38,8 @@ const OPTIONS: Options = {
   code: { regExp: anyText },
 };
 
-const OLDER_COMPILER = (): Ajv => countReferences(new Ajv(OPTIONS));
-const NEWER_COMPILER = (): Ajv => countReferences(new Ajv2020(OPTIONS));
+const OLDER_COMPILER = (): Ajv => countedCompiler(new Ajv(OPTIONS));
+const NEWER_COMPILER = (): Ajv => countedCompiler(new Ajv2020(OPTIONS));
 
 export function schemaCompiler(): (schema: object) => Compiled | undefined {
   let [older, newer] = [OLDER_COMPILER(), NEWER_COMPILER()];
@@ -42,13 +50,16 @@ export function schemaCompiler(): (schema: object) => Compiled | undefined {
     if (++count % MOST_COMPILED === 0) [older, newer] = [OLDER_COMPILER(), NEWER_COMPILER()];
     const isOlder = '$schema' in schema && OLDER.test(String(schema.$schema));
     const validate = compiled(isOlder ? older : newer, text);
-    return validate && { validate: (args) => faultsIn(args, validate), readsTexts: READS_TEXTS.test(text) };
+    const most = Math.floor(MOST_WORK / partsOf(schema, MOST_WORK));
+    return validate && { validate: (args) => faultsIn(args, validate, most), readsTexts: READS_TEXTS.test(text) };
   };
 }
 
-function faultsIn(args: unknown, validate: ValidateFunction): string | undefined {
+/** `most`: of the parts of the arguments, and of the references that are followed. */
+function faultsIn(args: unknown, validate: ValidateFunction, most: number): string | undefined {
+  if (partsOf(args, most) > most) return undefined;
   try {
-    beginSteps();
+    beginSteps(most);
     if (validate(args)) return undefined;
   } catch (error) {
     if (error instanceof TooManySteps || error instanceof RangeError) return undefined; // the server decides
@@ -60,7 +71,7 @@ function faultsIn(args: unknown, validate: ValidateFunction): string | undefined
 /** A copy without its own name, under which the next schema might want to be known too. */
 function compiled(ajv: Ajv, text: string): ValidateFunction | undefined {
   try {
-    beginSteps(); // a schema is a value too, of the schema for schemas
+    beginSteps(MOST_STEPS_TO_COMPILE);
     const { $id: _, $schema: __, ...schema } = JSON.parse(text) as Record<string, unknown>;
     return ajv.compile(schema);
   } catch {

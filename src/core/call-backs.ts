@@ -15,7 +15,7 @@ import { InstanceRoots } from './instance-roots.ts';
 import type { KnownServer } from './known-server.ts';
 import { PendingQuestions } from './pending-questions.ts';
 import type { Senders } from './senders.ts';
-import { isLate, readQuestion, refuseServer, type ServerQuestion } from './server-question.ts';
+import { answerServer, isLate, readQuestion, refusalBy, refuseServer, type ServerQuestion } from './server-question.ts';
 import type { Session } from './session.ts';
 import type { SlotTable } from './slot-table.ts';
 import type { Tasks } from './tasks.ts';
@@ -115,13 +115,25 @@ export class CallBacks {
   #passOnWhatIsCertain(): void {
     const askers = this.#attribution.askers();
     const [only] = askers;
-    this.#ports.slots.isHeld = askers.size > 1;
+    if (askers.size > 1) this.#refuseWhatAllRefuse(askers);
+    this.#ports.slots.isHeld = askers.size > 1 && this.#held.length > 0;
     if (askers.size > 1) return;
     for (const question of this.#held.splice(0)) {
       if (only === undefined) this.#refuse(question, 'A question outside any call is nobody’s');
       else if (isOfNobodyElse(question, only)) this.#pass(only, question);
       else this.#refuse(question, IN_DOUBT);
     }
+  }
+
+  /** Nobody need know whose a question is that none of those whose it may be would be asked. */
+  #refuseWhatAllRefuse(askers: ReadonlySet<Session>): void {
+    this.#held = this.#held.filter((question) => {
+      const refusals = new Set([...askers].map((session) => refusalBy(session, question)));
+      const [refusal] = refusals;
+      if (refusals.size > 1 || refusal === undefined) return true;
+      answerServer(this.#ports.outbox(), question.idText, `"error":${refusal}`);
+      return false;
+    });
   }
 
   /** The server does not want to know any more. Returns whether it was a question of its own. */

@@ -1,6 +1,7 @@
 // Pages that clients of one server were asked to visit outside the protocol: who was shown which, and is told of its end.
 
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { isRequestId } from '../wire/request-id.ts';
 import { URL_ELICITATION_REQUIRED } from './era/era-2025.ts';
 import type { Session } from './session.ts';
 
@@ -10,7 +11,9 @@ const MOST_ELICITATIONS = 1000;
 export class Elicitations {
   readonly #shownTo = new Map<string, Session>();
 
+  /** One whose name is longer than an id may be is not told of: so many of them would fill the memory. */
   note(elicitationId: string, session: Session): void {
+    if (!isRequestId(elicitationId)) return;
     this.#shownTo.set(elicitationId, session);
     const [oldest] = this.#shownTo.keys();
     if (this.#shownTo.size > MOST_ELICITATIONS && oldest !== undefined) this.#shownTo.delete(oldest);

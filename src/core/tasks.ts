@@ -7,6 +7,7 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
+import { isRequestId } from '../wire/request-id.ts';
 import type { Backend } from './backend.ts';
 import type { BackendContext } from './backend-context.ts';
 import { INTERNAL_ERROR, rpcError } from './rpc-error.ts';
@@ -19,6 +20,15 @@ interface Task {
   readonly downId: number;
   readonly tokenText: string;
 }
+
+const IN_USE = {
+  code: 'TASK_ID_IN_USE',
+  message: 'The server has given the task an id that another server has given to a task of this client',
+};
+const TOO_LONG = {
+  code: 'TASK_ID_TOO_LONG',
+  message: 'The server has given the task an id that is longer than an id may be',
+};
 
 export class Tasks {
   readonly #backend: Backend;
@@ -43,7 +53,8 @@ export class Tasks {
     if (id === undefined) return answer;
     const { session, downId, tokenText } = slot;
     const known = session.tasks.get(id);
-    if (known !== undefined && known !== this.#backend) return this.#refuse(id, downId);
+    if (!isRequestId(id)) return this.#refuse(id, downId, TOO_LONG);
+    if (known !== undefined && known !== this.#backend) return this.#refuse(id, downId, IN_USE);
     this.#drop(id); // if the server gives an id twice
     const task = { session, downId, tokenText };
     this.#byId.set(id, task);
@@ -61,11 +72,10 @@ export class Tasks {
     this.#drop(oldest);
   }
 
-  /** Nobody could say any more which of two tasks is meant. */
-  #refuse(taskId: string, downId: number): Frame {
+  /** One that could not be told from another, or kept. */
+  #refuse(taskId: string, downId: number, { code, message }: typeof IN_USE): Frame {
     this.#tell('tasks/cancel', { taskId });
-    const message = 'The server has given the task an id that another server has given to a task of this client';
-    const error = rpcError(INTERNAL_ERROR, message, { code: 'TASK_ID_IN_USE', server: this.#backend.server });
+    const error = rpcError(INTERNAL_ERROR, message, { code, server: this.#backend.server });
     const b = Buffer.from(`{"jsonrpc":"2.0","id":${downId},"error":${error}}\n`);
     return { b, start: 0, end: b.length - 1 };
   }

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ArgumentCheck } from '../../../src/catalog/argument-check.ts';
 import { outlineOf } from '../../../src/catalog/argument-outline.ts';
+import { partsOf } from '../../../src/catalog/json-parts.ts';
 import { KnownTool } from '../../../src/catalog/known-tools.ts';
 
 const check = new ArgumentCheck();
@@ -108,6 +109,33 @@ describe('the faults of arguments', () => {
 
   test('are found by the thousandth schema as by the first', () => {
     for (let i = 0; i < 1200; i++) expect(faultIn({ required: [`a${i}`] }, {})).toBe(`arguments.a${i} is missing`);
+  });
+
+  test('that are there twice are found in a time that grows with how many there are', () => {
+    const schema = { type: 'object', properties: { l: { type: 'array', uniqueItems: true } } };
+    const items = Array.from({ length: 5000 }, (_, i) => ({ i }));
+    expect(faultIn(schema, { l: items })).toBeUndefined();
+    expect(faultIn(schema, { l: [...items, { i: 4999 }] })).toBe('arguments.l must NOT have duplicate items');
+  });
+
+  test('are looked for while the parts of both are not too many, and else are for the server to find', () => {
+    const members = Array.from({ length: 8 }, (_, i) => `m${i}`);
+    const schema = {
+      type: 'object',
+      properties: { l: { type: 'array', items: { type: 'object', required: members } } },
+    };
+    const parts = partsOf(schema, 1000);
+    const most = Math.floor(200_000 / parts);
+    const lacking = (count: number): unknown => ({ l: Array.from({ length: count - 2 }, () => ({})) });
+    expect(faultIn(schema, lacking(most))).toContain('arguments.l.0.m0 is missing');
+    expect(faultIn(schema, lacking(most + 1))).toBeUndefined();
+  });
+
+  test('are for the server to find in what is long without its long texts', () => {
+    const schema = { type: 'object', properties: { l: { type: 'array', maxItems: 1 }, t: { type: 'string' } } };
+    const longTexts = { l: [1, 2], t: 'x'.repeat(1_000_000) };
+    expect(faultIn(schema, longTexts)).toBe('arguments.l must NOT have more than 1 items');
+    expect(faultIn(schema, { l: Array.from({ length: 40_000 }, () => 0) })).toBeUndefined();
   });
 
   test('say nothing of the values', () => {

@@ -85,6 +85,22 @@ describe('a question', () => {
     expect(core.counters.strayResponses).toBe(1);
   });
 
+  test('that every client whose it may be would refuse is refused at once, in their words, and holds up nobody', async () => {
+    const core = new CoreInMemory();
+    const [one, other] = [await core.ready(), await core.ready()];
+    one.call(1);
+    other.call(1);
+    await core.settle();
+    core.server().say(question('q'));
+    await core.settle();
+    expect(answersTo(core, 'q').map(({ error }) => error)).toEqual([
+      { code: -32601, message: 'The client does not support elicitation' },
+    ]);
+    other.call(2);
+    await core.settle();
+    expect(core.server().requests).toHaveLength(3);
+  });
+
   test('that cannot be attributed is held, nothing more is sent, and after 20 s the server gets an error', async () => {
     const { core, one, other } = await two();
     await makeQuiet(core, one);
@@ -430,4 +446,21 @@ describe('the end of a visit to a page', () => {
     await core.settle();
     expect([one.answersTo(1).length, toldOf(one)]).toEqual([1, []]);
   });
+});
+
+test('a page whose name is longer than an id may be is shown, and of its end nobody is told', async () => {
+  const core = new CoreInMemory();
+  const client = await core.ready({ capabilities: { elicitation: { url: {} } } });
+  for (const length of [256, 257]) {
+    const elicitationId = 'x'.repeat(length);
+    client.call(length);
+    await core.settle();
+    const data = { elicitations: [{ mode: 'url', elicitationId, url: 'https://x.example/', message: '?' }] };
+    const { id } = core.server().requests.at(-1) ?? {};
+    core.server().say({ jsonrpc: '2.0', id, error: { code: -32042, message: 'visit', data } });
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId } });
+    await core.settle();
+    expect(client.answersTo(length)).toHaveLength(1);
+  }
+  expect(client.notifications('notifications/elicitation/complete')).toHaveLength(1);
 });

@@ -121,6 +121,22 @@ describe('a task', () => {
     expect(core.counters).toMatchObject({ strayProgress: 1, strayResponses: 0 });
   });
 
+  test('whose id is longer than an id may be is an error of its call, and is cancelled', async () => {
+    const core = new CoreInMemory();
+    const client = await core.ready();
+    for (const length of [256, 257]) {
+      ask(client, length, 'tools/call', { name: 'tool', task: {} });
+      await core.settle();
+      const task = { taskId: 'x'.repeat(length), status: 'working' };
+      core.server().say({ jsonrpc: '2.0', id: core.server().requests.at(-1)?.id, result: { task } });
+      await core.settle();
+    }
+    const codes = [256, 257].map((id) => client.answersTo(id).map(({ error }) => error?.data?.code));
+    expect(codes).toEqual([[undefined], ['TASK_ID_TOO_LONG']]);
+    expect(core.sessionOf(client)?.tasks.size).toBe(1);
+    expect(core.server().requests.at(-1)?.method).toBe('tasks/cancel');
+  });
+
   test('ends with its server', async () => {
     const { core, one } = await twoWithTask();
     core.server().crash();
