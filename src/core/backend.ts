@@ -208,6 +208,11 @@ export class Backend implements SlotOwner {
     if (this.#upstream === undefined && this.#slots.hasWaiting) this.#opening.start();
   }
 
+  /** Whether a request that the instance has not taken is made again by the next one. */
+  returned(request: Frame): boolean {
+    return this.#unanswered.returned(request);
+  }
+
   /** Looked at once a second. */
   tick(nowMs: number): void {
     this.#slots.checkTime(nowMs);

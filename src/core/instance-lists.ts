@@ -64,14 +64,20 @@ export class InstanceLists {
   }
 
   /** Has everything listed once more; resolves when it is, or the instance has gone. */
-  async readAllAgain(): Promise<void> {
+  readAllAgain(): Promise<ReadonlyMap<ListKind, string>> {
     this.read(LIST_KINDS);
-    await this.whenListed();
+    return this.whenListed();
   }
 
-  /** Resolves when none of them is being read. */
-  async whenListed(): Promise<void> {
-    await Promise.all(LIST_KINDS.map((kind) => this.#reader.whenRead(kind)));
+  /** Resolves when none of them is being read, with why those could not be that could not. */
+  async whenListed(): Promise<ReadonlyMap<ListKind, string>> {
+    const failures = new Map<ListKind, string>();
+    const look = async (kind: ListKind): Promise<void> => {
+      const failure = await this.#reader.whenRead(kind);
+      if (failure !== undefined) failures.set(kind, failure);
+    };
+    await Promise.all(LIST_KINDS.map(look));
+    return failures;
   }
 
   closed(): void {

@@ -1,6 +1,6 @@
 // Reads a running server's lists for the bridge itself, page by page, one reading of a kind at a time.
 
-import { membersOf } from '../util/json-value.ts';
+import { membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
@@ -31,7 +31,7 @@ export class ListReader {
   readonly #mostBytes: number;
   readonly #ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
   readonly #readings = new Map<ListKind, Reading>();
-  readonly #waiting = new Map<ListKind, (() => void)[]>();
+  readonly #waiting = new Map<ListKind, ((failure: string | undefined) => void)[]>();
 
   constructor(maxMessageBytes: number, ask: (method: string, params: object, onAnswer: OwnAnswer) => void) {
     this.#mostBytes = maxMessageBytes * MOST_MESSAGES;
@@ -46,9 +46,9 @@ export class ListReader {
     else this.#begin(kind, done);
   }
 
-  /** Resolves when no list of this kind is being read: it was, or the server has gone. */
-  whenRead(kind: ListKind): Promise<void> {
-    if (!this.#readings.has(kind)) return Promise.resolve();
+  /** Resolves when no list of this kind is being read, with the reason if it could not be. */
+  whenRead(kind: ListKind): Promise<string | undefined> {
+    if (!this.#readings.has(kind)) return Promise.resolve(undefined);
     return new Promise((resolve) => this.#waiting.set(kind, [...(this.#waiting.get(kind) ?? []), resolve]));
   }
 
@@ -60,7 +60,8 @@ export class ListReader {
 
   #askFor(kind: ListKind, reading: Reading, cursor: string | undefined): void {
     this.#ask(LISTS[kind].method, cursor === undefined ? {} : { cursor }, (answer, read) => {
-      if (answer === undefined || isFailure(answer.b, read)) return this.#end(kind);
+      const failure = answer === undefined ? 'it did not answer' : failureIn(answer.b, read);
+      if (answer === undefined || failure !== undefined) return this.#end(kind, failure);
       const next = take(reading, cursor, answer, read);
       if (next !== undefined && reading.pages.length < MOST_PAGES && reading.bytes < this.#mostBytes)
         return this.#askFor(kind, reading, next);
@@ -71,18 +72,19 @@ export class ListReader {
     });
   }
 
-  #end(kind: ListKind): void {
+  #end(kind: ListKind, failure?: string): void {
     this.#readings.delete(kind);
     const waiting = this.#waiting.get(kind) ?? [];
     this.#waiting.delete(kind);
-    for (const resolve of waiting) resolve();
+    for (const resolve of waiting) resolve(failure);
   }
 }
 
-/** An error says nothing of what there is, but for the one that says that there is no such list. */
-function isFailure(b: Buffer, read: Envelope): boolean {
-  if (read.has(Field.result)) return false;
-  return membersOf(read.decode(b, Field.error)).code !== METHOD_NOT_FOUND;
+/** Why there is no result. An error says nothing of what there is, but for the one that says that there is no such thing. */
+export function failureIn(b: Buffer, read: Envelope): string | undefined {
+  if (read.has(Field.result)) return undefined;
+  const { code, message } = membersOf(read.decode(b, Field.error));
+  return code === METHOD_NOT_FOUND ? undefined : textOf(message) || 'gave an error without a message';
 }
 
 /** Keeps a page, and says where the next one begins. A server that refuses, or says what is no list, has none. */

@@ -227,6 +227,7 @@ export class SlotTable {
   /** What does no harm twice waits to be sent once more. */
   #unsend(slot: Slot, frame: Frame): void {
     slot.again = undefined;
+    slot.isSecondTry = true;
     slot.downId = 0;
     slot.session.sentCount--;
     this.#wait(slot, frame);

@@ -51,6 +51,8 @@ export class Slot {
   mayBeDone = false;
   /** Kept if it may be sent once more when the server dies over it. */
   again: Frame | undefined;
+  /** It was taken back from an instance that has gone. */
+  isSecondTry = false;
   /** Our own id towards the server; 0 until it was sent. It is the progress token too. */
   downId = 0;
   /** When it was sent, by its server's meter. */

@@ -1,8 +1,9 @@
 // How a request ends at an instance without its server's answer: its client has cancelled it, or has gone, or its time is
-// up. The server is told, and a question that it has asked meanwhile is nobody's any more.
+// up. The server is told, and a question that it has asked meanwhile is nobody's any more. One that has not come to its
+// server at all may be made once more.
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { type Envelope, Field } from '../wire/envelope.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
@@ -12,7 +13,7 @@ import type { Counters } from './counters.ts';
 import { extend, isOverdue } from './deadline.ts';
 import { cancelNotice } from './era/era-2025.ts';
 import type { Senders } from './senders.ts';
-import type { Slot, SlotOwner } from './slot.ts';
+import { downIdAt, type Slot, type SlotOwner } from './slot.ts';
 import type { SlotTable } from './slot-table.ts';
 
 export interface UnansweredCallsPorts {
@@ -28,6 +29,8 @@ export interface UnansweredCallsPorts {
 }
 
 const splice = new Splice();
+/** Of frames that come back. */
+const readAgain = new Envelope();
 
 export class UnansweredCalls implements SlotOwner {
   readonly #ports: UnansweredCallsPorts;
@@ -57,6 +60,22 @@ export class UnansweredCalls implements SlotOwner {
   abandon(slot: Slot): void {
     this.#ports.slots.giveUp(slot, 'The client has gone');
     this.#ended(slot);
+  }
+
+  /**
+   * A request, as it was sent, that the server has not looked at. Whether it waits for the next instance once this one is
+   * gone, which it does once; nobody waits for what is none of a client's.
+   */
+  returned(frame: Frame): boolean {
+    const { slots, limits } = this.#ports;
+    readAgain.scan(frame.b, frame.start, frame.end, limits.maxDepth);
+    const slot = slots.peekSent(downIdAt(frame.b, Field.id, readAgain));
+    if (slot === undefined) return true;
+    if (slot.isSecondTry) return false;
+    slot.again = frame;
+    slot.nameText = ''; // the server's own name is in it
+    slot.cut = undefined;
+    return true;
   }
 
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */

@@ -1,10 +1,12 @@
 // `bridge/refresh`: fills the catalog anew. Servers that do not run are started, a few at a time as always, and end again
-// when nobody uses them; what is different from what was known is said of each.
+// when nobody uses them; what is different from what was known is said of each. Nothing is said that the server has not
+// said just now.
 
 import { definitionsIn } from '../catalog/tool-definitions.ts';
 import type { Backend } from '../core/backend.ts';
-import { LISTS, type ListKind } from '../core/era/era-2025.ts';
+import { LIST_KINDS, LISTS, type ListKind } from '../core/era/era-2025.ts';
 import type { ListPage } from '../core/known-server.ts';
+import { failureIn } from '../core/list-reader.ts';
 import type { Server } from '../core/server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -32,25 +34,72 @@ async function refreshOne(here: ServersHere, name: string, options: RefreshOptio
   if (server === undefined) return { ...NOTHING, server: name, error: unknownServer(name, here) };
   try {
     const before = server.known.lastTools;
-    const backend = server.ownBackend();
-    await listed(backend, server, options);
-    return report(server, backend, before);
+    return report(server, await listedAnew(server, options), before);
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
     return { ...NOTHING, server: name, error: { message: error.message, hint: error.hint ?? '' } };
   }
 }
 
-async function listed(backend: Backend, server: Server, { clock, timeoutMs }: RefreshOptions): Promise<void> {
+/** An instance that has just listed what it has, and why that which it could not list could not be. */
+interface Listed {
+  readonly backend: Backend;
+  readonly failures: ReadonlyMap<ListKind, string>;
+}
+
+async function listedAnew(server: Server, options: RefreshOptions): Promise<Listed> {
+  const mayBeGone = server.ownBackend().isOpen;
+  // Of one that has been there for a while this may be how its end shows: then the next one is asked.
+  const listed = (await listedBy(server, options)) ?? (mayBeGone ? await listedBy(server, options) : undefined);
+  if (listed === undefined)
+    throw new BridgeError('SERVER_CRASHED', `Server ${server.name} has ended while it was asked`);
+  const why = failureOf(listed);
+  if (why === undefined) return listed;
+  const isSentence = why.startsWith(`Server ${server.name} `);
+  throw new BridgeError(
+    'SERVER_UNREACHABLE',
+    isSentence ? why : `Server ${server.name} could not list its tools: ${why}`,
+  );
+}
+
+/** Undefined if it has gone over it. */
+async function listedBy(server: Server, { clock, timeoutMs }: RefreshOptions): Promise<Listed | undefined> {
+  const backend = server.ownBackend();
   const wasOpen = backend.isOpen;
   await backend.whenOpen(); // within its startTimeoutMs
-  const reading = wasOpen ? backend.lists.readAllAgain() : backend.lists.whenListed();
   let timer = { cancel: (): void => undefined };
   const tooLate = new Promise<never>((_, reject) => {
     timer = clock.after(timeoutMs, () => reject(listTimedOut(server.name, timeoutMs)));
   });
-  await Promise.race([reading, tooLate]).finally(() => timer.cancel());
-  if (!backend.isOpen) throw new BridgeError('SERVER_CRASHED', `Server ${server.name} has ended while it was asked`);
+  const failures = await Promise.race([failuresOf(backend, wasOpen), tooLate]).finally(() => timer.cancel());
+  return backend.isOpen ? { backend, failures } : undefined;
+}
+
+/** One that has just opened is being asked already. One that has nothing to list says at least that it is there. */
+async function failuresOf(backend: Backend, wasOpen: boolean): Promise<ReadonlyMap<ListKind, string>> {
+  if (!wasOpen) return backend.lists.whenListed();
+  if (LIST_KINDS.some((kind) => isListedBy(backend, kind))) return backend.lists.readAllAgain();
+  const failure = await pingFailure(backend);
+  return failure === undefined ? new Map() : new Map([['tools', failure]]);
+}
+
+function isListedBy({ face }: Backend, kind: ListKind): boolean {
+  return face?.declares(LISTS[kind].capability) === true;
+}
+
+function pingFailure(backend: Backend): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    backend.ask('ping', {}, (answer, read) =>
+      resolve(answer === undefined ? 'it did not answer' : failureIn(answer.b, read)),
+    );
+  });
+}
+
+/** Why nothing can be said of it. What it cannot list besides its tools is shown as not known. */
+function failureOf({ backend, failures }: Listed): string | undefined {
+  const isAnyListed = LIST_KINDS.some((kind) => isListedBy(backend, kind) && !failures.has(kind));
+  const [first] = failures.values();
+  return failures.get('tools') ?? (isAnyListed ? undefined : first);
 }
 
 function listTimedOut(name: string, timeoutMs: number): BridgeError {
@@ -70,15 +119,16 @@ const NOTHING: Omit<ServerRefresh, 'server' | 'error'> = {
   changedTools: [],
 };
 
-function report(server: Server, backend: Backend, before: readonly ListPage[] | undefined): ServerRefresh {
+function report(server: Server, listed: Listed, before: readonly ListPage[] | undefined): ServerRefresh {
+  const { backend } = listed;
   const now = definitionsIn(backend.lists.pagesOf('tools') ?? []);
   const old = before === undefined ? now : definitionsIn(before);
   return {
     server: server.name,
-    tools: countOf('tools', backend),
-    prompts: countOf('prompts', backend),
-    resources: countOf('resources', backend),
-    templates: countOf('templates', backend),
+    tools: countOf('tools', listed),
+    prompts: countOf('prompts', listed),
+    resources: countOf('resources', listed),
+    templates: countOf('templates', listed),
     newTools: [...now.keys()].filter((tool) => !old.has(tool)),
     goneTools: [...old.keys()].filter((tool) => !now.has(tool)),
     changedTools: [...now].filter(([tool, text]) => old.has(tool) && old.get(tool) !== text).map(([tool]) => tool),
@@ -86,9 +136,10 @@ function report(server: Server, backend: Backend, before: readonly ListPage[] | 
   };
 }
 
-function countOf(kind: ListKind, backend: Backend): number | null {
-  const { capability, member } = LISTS[kind];
-  if (backend.face?.declares(capability) !== true) return 0;
+function countOf(kind: ListKind, { backend, failures }: Listed): number | null {
+  const { member } = LISTS[kind];
+  if (!isListedBy(backend, kind)) return 0;
+  if (failures.has(kind)) return null;
   return backend.lists.pagesOf(kind)?.reduce((sum, { result }) => sum + itemsIn(result, member), 0) ?? null;
 }
 

@@ -156,6 +156,7 @@ export class Instance {
         // An old process may still say something while a new one starts.
         if (child === this.#child) this.#frame(child, handshake, { b, start, end });
       },
+      returned: (request) => child === this.#child && this.backend.returned(request),
       overflowed: () => this.backend.fromServer.overflowed(),
       badFrame: (reason, ends) => {
         if (child === this.#child) this.backend.fromServer.badFrame(reason, ends);

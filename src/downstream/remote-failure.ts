@@ -10,18 +10,26 @@ export interface FailureFacts {
   readonly isFinal?: boolean;
   /** The server may have done what it was asked. */
   readonly isUncertain?: boolean;
+  /** The server was not found at all. */
+  readonly isUnreachable?: boolean;
+  /** It was refused for its session: the server has not looked at it, and it may be asked again in another one. */
+  readonly isUnheard?: boolean;
 }
 
 export class RemoteFailure extends Error {
   readonly status: number | undefined;
   readonly isFinal: boolean;
   readonly isUncertain: boolean;
+  readonly isUnreachable: boolean;
+  readonly isUnheard: boolean;
 
-  constructor(sentence: string, { status, isFinal = false, isUncertain = false }: FailureFacts = {}) {
+  constructor(sentence: string, facts: FailureFacts = {}) {
     super(sentence);
-    this.status = status;
-    this.isFinal = isFinal;
-    this.isUncertain = isUncertain;
+    this.status = facts.status;
+    this.isFinal = facts.isFinal ?? false;
+    this.isUncertain = facts.isUncertain ?? false;
+    this.isUnreachable = facts.isUnreachable ?? false;
+    this.isUnheard = facts.isUnheard ?? false;
   }
 }
 
@@ -47,6 +55,12 @@ const NETWORK: Readonly<Record<string, string>> = {
   EPROTO: 'could not be reached: it does not speak TLS there',
 };
 
+/** Nobody was there to be asked anything, so nobody is there for the next one either. */
+const UNREACHABLE: ReadonlySet<string> = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'],
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
 /** OpenSSL has many more of each kind. */
 const KINDS: readonly (readonly [RegExp, string])[] = [
   [/CERT|SIGNATURE|ISSUER/, 'could not be reached: its certificate is not trusted'],
@@ -59,7 +73,10 @@ export function networkFailure(error: unknown): RemoteFailure {
   const code = codeWithin(error);
   if (code === undefined) return new RemoteFailure(`could not be reached${isBadPort(error) ? BAD_PORT : ''}`);
   const sentence = NETWORK[code] ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? 'could not be reached';
-  return new RemoteFailure(`${sentence} (${code})`, { isUncertain: sentence === HUNG_UP || sentence === TOO_SLOW });
+  return new RemoteFailure(`${sentence} (${code})`, {
+    isUncertain: sentence === HUNG_UP || sentence === TOO_SLOW,
+    isUnreachable: UNREACHABLE.has(code),
+  });
 }
 
 /** `fetch` asks nothing of ports that belong to other protocols, and has no code for it. */
@@ -85,8 +102,18 @@ function innerOf(error: Error): unknown {
 /** From an answer that is none; `isOfSession` says that it was asked for in a session that the server has known. */
 export function statusFailure(status: number, isOfSession: boolean): RemoteFailure {
   if (status === 401) return new RemoteFailure(`does not accept us (HTTP ${status})`, { status, isFinal: isOfSession });
-  if (status === 404 && isOfSession) return new RemoteFailure('has ended the session', { status, isFinal: true });
+  if (status === 404 && isOfSession) return sessionEnded();
   return new RemoteFailure(`${sentenceFor(status)} (HTTP ${status})`, { status });
+}
+
+/** The server has said that it knows the session no more. */
+export function sessionEnded(): RemoteFailure {
+  return new RemoteFailure('has ended the session', { status: 404, isFinal: true, isUnheard: true });
+}
+
+/** From an answer that refuses what was asked in a session, and not in the server's name: it may be for the session. */
+export function sessionDoubted(status: number): RemoteFailure {
+  return new RemoteFailure(`${sentenceFor(status)} (HTTP ${status})`, { status, isUnheard: true });
 }
 
 function sentenceFor(status: number): string {

@@ -2,7 +2,8 @@
 // put the server's answer into their own errors.
 
 import type { TokenKeeper } from '../auth/token-keeper.ts';
-import { contentFailure, networkFailure, type RemoteFailure, statusFailure } from './remote-failure.ts';
+import { isAnswered } from './refused-request.ts';
+import { contentFailure, networkFailure, type RemoteFailure, sessionDoubted, statusFailure } from './remote-failure.ts';
 
 export interface RemoteFetchOptions {
   /** Has tokens for this origin, if it is one that we can sign in to. */
@@ -33,10 +34,19 @@ export class RemoteFetch {
 
   async #checked(url: string | URL, init: RequestInit): Promise<Response> {
     const response = await this.#send(url, init);
-    const failure = this.#failureIn(response, init);
+    const failure = (await this.#isDoubtful(response, init))
+      ? sessionDoubted(response.status)
+      : this.#failureIn(response, init);
     if (failure === undefined) return this.#watched(response, init);
-    await response.body?.cancel();
+    if (!response.bodyUsed) await response.body?.cancel();
     throw failure;
+  }
+
+  /** Not every server knows that 404 is what it says of a session that it has forgotten. */
+  async #isDoubtful(response: Response, { headers, body }: RequestInit): Promise<boolean> {
+    if (response.status !== 400 || !this.#isOpen || !new Headers(headers).has('mcp-session-id')) return false;
+    const id = requestIdIn(body);
+    return id !== undefined && !(await isAnswered(id, response));
   }
 
   async #send(url: string | URL, init: RequestInit): Promise<Response> {
@@ -82,10 +92,17 @@ export class RemoteFetch {
   #watched(response: Response, { method, body }: RequestInit): Response {
     const isStream = response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false;
     if (method !== 'POST' || !isStream || response.body === null || typeof body !== 'string') return response;
-    const { id } = JSON.parse(body) as { id?: unknown };
+    const id = requestIdIn(body);
     const watched = untilEnd(response.body, () => this.#options.streamEnded(id));
     return new Response(watched, response);
   }
+}
+
+/** Of what goes out; undefined if it asks for nothing. */
+function requestIdIn(body: RequestInit['body']): unknown {
+  if (typeof body !== 'string') return undefined;
+  const { id, method } = JSON.parse(body) as { id?: unknown; method?: unknown };
+  return method === undefined ? undefined : id;
 }
 
 /** The same stream; `ended` is called when all of it was read, or it broke. */

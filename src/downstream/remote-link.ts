@@ -2,7 +2,7 @@
 // decoded on their way: a frame that goes out is parsed, a message that comes in is written.
 
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
 import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -10,6 +10,8 @@ import { endsOf } from '../wire/frame-ends.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
+import { RemoteFailure, sessionEnded } from './remote-failure.ts';
+import type { RemoteSession } from './remote-session.ts';
 
 export interface RemoteLinkOptions {
   readonly turn: FlushTurn;
@@ -22,6 +24,7 @@ export interface RemoteLinkOptions {
   readonly maxFrameBytes: number;
   /** The first message has failed: nothing can follow. */
   readonly refused: (error: unknown) => void;
+  readonly session: Pick<RemoteSession, 'examine' | 'isForgotten'>;
 }
 
 /** How long what a stream has brought may take through the transport, once the stream has ended. */
@@ -29,6 +32,8 @@ const STREAM_GRACE_MS = 100;
 
 /** A request without an answer. */
 interface Awaited {
+  /** Until the transport has it. */
+  unsent: JSONRPCRequest | undefined;
   /** Its stream can be taken up again where it broke. */
   isResumable: boolean;
   isBroken: boolean;
@@ -44,6 +49,8 @@ export class RemoteLink implements Link, ByteSink {
   /** Notifications are in order, and before the requests that come after them. */
   #afterNotices: Promise<void> = Promise.resolve();
   readonly #awaited = new Map<unknown, Awaited>();
+  #isRetired = false;
+  #becameQuiet = (): void => undefined;
   #handler: LinkHandler | undefined;
   #isClosed = false;
 
@@ -65,8 +72,8 @@ export class RemoteLink implements Link, ByteSink {
 
   /** A message of the server. */
   receive(message: JSONRPCMessage): void {
-    if (!('method' in message)) this.#awaited.delete(message.id);
     this.#handOn(JSON.stringify(message));
+    if (!('method' in message)) this.#settle(message.id);
   }
 
   #handOn(json: string): void {
@@ -93,6 +100,16 @@ export class RemoteLink implements Link, ByteSink {
     for (const [id, { isBroken }] of this.#awaited) if (isBroken) this.#fail(id, this.#options.lost());
   }
 
+  /** Sends nothing more, and gives back what it has not sent; resolves when nothing is awaited. */
+  retire(): Promise<void> {
+    this.#isRetired = true;
+    for (const { unsent } of [...this.#awaited.values()]) if (unsent !== undefined) this.#refuse(unsent);
+    if (this.#awaited.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#becameQuiet = resolve;
+    });
+  }
+
   write(bytes: Uint8Array): boolean {
     this.#splitter.push(Buffer.from(bytes)); // its own copy: the splitter keeps what it is given
     return true;
@@ -105,6 +122,10 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   #send(message: JSONRPCMessage, bytes: number): void {
+    if (isRequest(message)) {
+      if (this.#isRetired) return this.#refuse(message);
+      this.#awaited.set(message.id, { unsent: message, isResumable: false, isBroken: false });
+    }
     this.writableLength += bytes;
     const sent = this.#afterNotices.then(() => this.#hand(message));
     const settled = sent
@@ -118,32 +139,53 @@ export class RemoteLink implements Link, ByteSink {
 
   async #hand(message: JSONRPCMessage): Promise<void> {
     const transport = await this.#transport;
-    if (!('id' in message) || !('method' in message)) return this.#handNotice(transport, message);
-    const awaited = { isResumable: false, isBroken: false };
-    this.#awaited.set(message.id, awaited);
+    if (!isRequest(message)) return this.#handNotice(transport, message);
+    const awaited = this.#awaited.get(message.id);
+    if (awaited === undefined) return; // it was given back meanwhile, or cancelled
+    awaited.unsent = undefined;
     const onresumptiontoken = (): void => {
       awaited.isResumable = true;
     };
     await transport.send(message, { onresumptiontoken });
   }
 
-  #handNotice(transport: Transport, message: JSONRPCMessage): Promise<void> {
+  async #handNotice(transport: Transport, message: JSONRPCMessage): Promise<void> {
     // Nobody waits for what is cancelled, and it need not be answered.
-    if ('method' in message && message.method === 'notifications/cancelled')
-      this.#awaited.delete(message.params?.requestId);
-    return transport.send(message);
+    if ('method' in message && message.method === 'notifications/cancelled') this.#settle(message.params?.requestId);
+    if (!this.#isRetired) await transport.send(message);
   }
 
-  /** The one who waits for it is told; nobody else is concerned. */
-  #failed(message: JSONRPCMessage, error: unknown): void {
-    if (!('id' in message) || !('method' in message)) return;
-    if (message.method === 'initialize') this.#options.refused(error);
-    else this.#fail(message.id, this.#options.errorOf(error));
+  /** The one who waits for it is told, or asks again in another session; nobody else is concerned. */
+  async #failed(message: JSONRPCMessage, error: unknown): Promise<void> {
+    const { session, refused, errorOf } = this.#options;
+    if (isRequest(message) && message.method === 'initialize') return refused(error);
+    session.examine(error);
+    if (!isRequest(message)) return;
+    const isUnheard = error instanceof RemoteFailure && error.isUnheard;
+    if (isUnheard && this.#giveBack(message) && (await session.isForgotten())) return this.#settle(message.id);
+    this.#fail(message.id, errorOf(error));
+  }
+
+  /** Nothing is asked here any more. */
+  #refuse(request: JSONRPCRequest): void {
+    if (this.#giveBack(request)) this.#settle(request.id);
+    else this.#fail(request.id, this.#options.errorOf(sessionEnded()));
+  }
+
+  /** Whether it is asked again, if this connection ends. */
+  #giveBack(request: JSONRPCRequest): boolean {
+    const frame = Buffer.from(`${JSON.stringify(request)}\n`);
+    return this.#handler?.returned?.({ b: frame, start: 0, end: frame.length - 1 }) ?? false;
   }
 
   #fail(id: unknown, error: BridgeError): void {
-    this.#awaited.delete(id);
     this.#handOn(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${rpcErrorOf(error)}}`);
+    this.#settle(id);
+  }
+
+  #settle(id: unknown): void {
+    this.#awaited.delete(id);
+    if (this.#awaited.size === 0) this.#becameQuiet();
   }
 
   pause(): void {
@@ -160,8 +202,13 @@ export class RemoteLink implements Link, ByteSink {
 
   destroy(): void {
     if (this.#isClosed) return;
+    if (this.#isRetired) this.outbox.flush(); // what stands in it goes back
     this.#isClosed = true;
     this.outbox.close();
     queueMicrotask(() => this.#handler?.closed());
   }
+}
+
+function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
+  return 'id' in message && 'method' in message;
 }

@@ -15,6 +15,7 @@ import { RemoteFailure } from './remote-failure.ts';
 import { RemoteFetch } from './remote-fetch.ts';
 import type { HeaderMap } from './remote-headers.ts';
 import { RemoteLink } from './remote-link.ts';
+import { RemoteSession } from './remote-session.ts';
 import { WebSocketConnection } from './web-socket-server.ts';
 
 export function connectRemote(definition: RemoteServer, context: LaunchContext): ServerConnection {
@@ -32,6 +33,9 @@ const RECONNECTION = {
 
 const GOODBYE_MS = 1000;
 
+/** What nobody but the bridge asks: ids of its own are numbers. */
+const PING_ID = 'mcp-bridge/ping';
+
 /** How the SDK says that a stream could not be taken up again. */
 const GAVE_UP = 'Maximum reconnection attempts';
 
@@ -41,6 +45,7 @@ class RemoteConnection implements ServerConnection {
   readonly #end: RemoteEnd;
   readonly #clock: Clock;
   readonly #fetch: RemoteFetch;
+  readonly #session: RemoteSession;
   readonly #transports: Transport[] = [];
   #lastError = '';
 
@@ -54,11 +59,18 @@ class RemoteConnection implements ServerConnection {
     });
     const transport = this.#open();
     transport.catch((error: unknown) => end.fail(this.#causeOf(error)));
+    this.#session = new RemoteSession({
+      clock: context.clock,
+      ping: async () => (await transport).send({ jsonrpc: '2.0', id: PING_ID, method: 'ping' }),
+      retire: () => this.link.retire(),
+      over: (failure) => end.lose(failure),
+    });
     this.link = new RemoteLink(transport, {
       ...context,
       errorOf: (error) => end.errorOf(this.#causeOf(error)),
       lost: () => end.lostCall('ended the stream before its answer'),
       refused: (error) => end.fail(this.#causeOf(error)),
+      session: this.#session,
     });
     void this.ended.then(() => this.link.destroy());
   }
@@ -132,6 +144,7 @@ class RemoteConnection implements ServerConnection {
   }
 
   #received(transport: Transport, message: JSONRPCMessage): void {
+    if ('id' in message && message.id === PING_ID && !('method' in message)) return;
     // Later requests must name the version that the first answer has settled on.
     if ('result' in message && typeof message.result.protocolVersion === 'string')
       transport.setProtocolVersion?.(message.result.protocolVersion);
@@ -141,9 +154,14 @@ class RemoteConnection implements ServerConnection {
   /** The transports tell of an error here before they throw it. */
   #onError(error: Error): void {
     this.#lastError = this.#end.errorOf(this.#causeOf(error)).message;
-    if (error.message.startsWith(GAVE_UP)) this.link.gaveUp();
-    // Once the one whose message it was has been told.
-    if (error instanceof RemoteFailure && error.isFinal) setImmediate(() => this.#end.lose(error));
+    if (error.message.startsWith(GAVE_UP)) this.#gaveUp();
+    // A stream that cannot be taken up at once is tried again; messages that find nobody are the link's to look at.
+    if (error instanceof RemoteFailure && error.isFinal) this.#session.examine(error);
+  }
+
+  #gaveUp(): void {
+    this.link.gaveUp();
+    this.#session.examine(this.#fetch.failure);
   }
 
   #onStreamError(error: Error): void {

@@ -4,6 +4,11 @@ import type { Frame, FrameSink } from './frame-splitter.ts';
 import type { Outbox } from './outbox.ts';
 
 export interface LinkHandler extends FrameSink {
+  /**
+   * The peer has not looked at this request, as it was sent, and will not; or nobody knows that yet, and the answer tells.
+   * Whether it is sent again once the link is closed: else this link has to answer it.
+   */
+  returned?(request: Frame): boolean;
   /** The peer will send nothing more; it may still listen. */
   ended(): void;
   /** Nothing goes either way any more. Called once, last. */

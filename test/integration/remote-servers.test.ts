@@ -76,21 +76,6 @@ test('headers hold variables of the environment, which are never shown', async (
   await without.stop();
 });
 
-test('a server that has forgotten the session gets a new one with the next call', async () => {
-  const daemon = await TestDaemon.start({ mcpServers: { remote: { type: 'http', url: await httpServer('http') } } });
-  const client = await daemon.client();
-  await daemon.untilLogged('list read'); // or the bridge's own question would be the one that finds it out
-  await client.callTool(1, 'forget');
-  const lost = await client.callTool(2, 'echo', { text: 'a' });
-  expect(lost.error).toEqual({
-    code: -32603,
-    message: 'Server remote has ended the session',
-    data: { code: 'SERVER_UNREACHABLE', server: 'remote', hint: 'The next call begins a new session.' },
-  });
-  expect(textOf(await client.callTool(3, 'echo', { text: 'b' }))).toBe('b');
-  await daemon.stop();
-});
-
 test('a server is told when its session is not needed any more', async () => {
   const url = await httpServer('http');
   const sessions = async (): Promise<string> => (await fetch(new URL('/sessions', url))).text();

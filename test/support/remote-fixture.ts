@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { ROOT } from './test-daemon.ts';
 
@@ -27,4 +28,50 @@ export async function httpServer(kind: 'http' | 'resumable' | 'sse', ...args: st
 
 export async function webSocketServer(...args: string[]): Promise<string> {
   return `ws://127.0.0.1:${await startFixture('ws-server.mjs', ...args)}/`;
+}
+
+/** The reference server over Streamable HTTP: at the same URL each time that it is started. */
+export class ReferenceServer {
+  readonly url: string;
+  readonly #port: number;
+  #child: ChildProcess | undefined;
+
+  private constructor(port: number) {
+    this.#port = port;
+    this.url = `http://127.0.0.1:${port}/mcp`;
+  }
+
+  static async start(): Promise<ReferenceServer> {
+    const server = new ReferenceServer(await freePort());
+    await server.start();
+    return server;
+  }
+
+  async start(): Promise<void> {
+    const env = { ...process.env, PORT: String(this.#port) };
+    const args = [REFERENCE, 'streamableHttp'];
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    running.push(child);
+    this.#child = child;
+    await once(child.stderr, 'data'); // says that it listens
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+}
+
+const REFERENCE = join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }

@@ -1,6 +1,7 @@
 // A server that dies over a call: whether the call is made again.
 
 import { describe, expect, test } from 'vitest';
+import type { Frame } from '../../../src/wire/frame-splitter.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 
 const SAFE = [{ name: 'tool', annotations: { readOnlyHint: true } }];
@@ -18,6 +19,70 @@ async function serving(
 
 const codesOf = (client: TestClient, id: number | string): unknown[] =>
   client.answersTo(id).map(({ error }) => error?.data?.code);
+
+/** The last that was called, as the server has got it. */
+const frameOf = (message: Message | undefined): Frame => {
+  const b = Buffer.from(`${JSON.stringify(message)}\n`);
+  return { b, start: 0, end: b.length - 1 };
+};
+
+describe('a call that its server has not looked at', () => {
+  test('is made again by the next instance, once, whatever the tool says of itself', async () => {
+    const { core, client, calls } = await serving([{ name: 'tool' }], false);
+    client.call(1, { x: 1 }, { progressToken: 'p' });
+    await core.settle();
+    expect(core.server().backend.returned(frameOf(calls()[0]))).toBe(true);
+    core.server().crash();
+    await core.settle();
+    expect([client.received, calls().map(({ params }) => params?.arguments)]).toEqual([[], [{ x: 1 }]]);
+    expect(core.server().backend.returned(frameOf(calls()[0]))).toBe(false);
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: calls()[0]?.id } });
+    core.server().crash();
+    await core.settle();
+    expect(client.received.map(({ params }) => params?.progressToken)[0]).toBe('p');
+    expect([codesOf(client, 1), core.server().starts, core.openSlots]).toEqual([['SERVER_CRASHED'], 2, 0]);
+  });
+
+  test('is answered as always if its server has looked at it after all', async () => {
+    const { core, client, calls } = await serving([{ name: 'tool' }], false);
+    client.call(1);
+    await core.settle();
+    core.server().backend.returned(frameOf(calls()[0]));
+    core.server().answer(calls()[0]);
+    await core.settle();
+    core.server().crash();
+    await core.settle();
+    expect([client.answersTo(1).length, core.server().starts, core.openSlots]).toEqual([1, 1, 0]);
+  });
+
+  test('keeps the server’s own name for the tool', async () => {
+    const core = new CoreInMemory();
+    core.server().has({ tools: SAFE });
+    const client = await core.ready({ _meta: { 'mcp-bridge/view': 'all' } });
+    client.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'memory__tool' } });
+    await core.settle();
+    const call = (): Message | undefined => core.server().requests.find(({ method }) => method === 'tools/call');
+    core.server().backend.returned(frameOf(call()));
+    core.server().crash();
+    await core.settle();
+    expect(call()?.params?.name).toBe('tool');
+    core.server().answer(call());
+    await core.settle();
+    expect(client.answersTo(1)).toHaveLength(1);
+  });
+
+  test('that nobody waits for any more is nobody’s', async () => {
+    const { core, client, calls } = await serving([{ name: 'tool' }], false);
+    client.call(1);
+    await core.settle();
+    client.cancel(1);
+    await core.settle();
+    expect(core.server().backend.returned(frameOf(calls()[0]))).toBe(true);
+    core.server().crash();
+    await core.settle();
+    expect([core.server().starts, core.openSlots]).toEqual([1, 0]);
+  });
+});
 
 describe('a call during which its server dies', () => {
   test.each([

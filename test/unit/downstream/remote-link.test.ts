@@ -1,8 +1,10 @@
 import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { expect, test } from 'vitest';
+import { sessionDoubted } from '../../../src/downstream/remote-failure.ts';
 import { RemoteLink } from '../../../src/downstream/remote-link.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
+import { deferred } from '../../../src/util/deferred.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -10,7 +12,11 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 const ignored = () => undefined;
 
 /** A link over a transport in memory, what arrives over it, and which requests have got a token to go on with. */
-function linked(send: (message: JSONRPCMessage, options: TransportSendOptions) => Promise<void>) {
+function linked(
+  send: (message: JSONRPCMessage, options: TransportSendOptions) => Promise<void>,
+  { isForgotten = false, takesBack = true } = {},
+) {
+  const returned: unknown[] = [];
   const arrived: unknown[] = [];
   const refused: unknown[] = [];
   const clock = new FakeClock();
@@ -22,9 +28,14 @@ function linked(send: (message: JSONRPCMessage, options: TransportSendOptions) =
     errorOf: (error) => new BridgeError('SERVER_UNREACHABLE', String(error)),
     lost: () => new BridgeError('SERVER_CRASHED', 'lost'),
     refused: (error) => refused.push(error),
+    session: { examine: ignored, isForgotten: () => Promise.resolve(isForgotten) },
   });
   link.start({
     frame: (b, start, end) => arrived.push(JSON.parse(b.toString('utf8', start, end))),
+    returned: ({ b, start, end }) => {
+      returned.push(JSON.parse(b.toString('utf8', start, end)));
+      return takesBack;
+    },
     overflowed: ignored,
     badFrame: ignored,
     ended: ignored,
@@ -37,7 +48,7 @@ function linked(send: (message: JSONRPCMessage, options: TransportSendOptions) =
     link.outbox.flush();
     await settled();
   };
-  return { link, ask, clock, arrived, refused };
+  return { link, ask, clock, arrived, refused, returned };
 }
 
 const lost = (id: number): object => ({
@@ -93,4 +104,55 @@ test('the first message of all that cannot be sent ends it', async () => {
   await ask({ id: 0, method: 'initialize' });
   expect(arrived).toEqual([]);
   expect(refused).toEqual([new Error('no')]);
+});
+
+const CALL = { jsonrpc: '2.0', id: 1, method: 'a', params: { x: 'ü' } };
+const unheard = (): Promise<void> => Promise.reject(sessionDoubted(400));
+
+test('a request that was refused for its session goes back', async () => {
+  const { ask, arrived, returned } = linked(unheard, { isForgotten: true });
+  await ask(CALL);
+  expect([arrived, returned]).toEqual([[], [CALL]]);
+});
+
+test.each([
+  ['the server knows the session', { isForgotten: false, takesBack: true }],
+  ['it was tried twice', { isForgotten: true, takesBack: false }],
+])('it is told why where %s', async (_, how) => {
+  const { ask, arrived } = linked(unheard, how);
+  await ask(CALL);
+  expect(arrived).toMatchObject([{ id: 1, error: { data: { code: 'SERVER_UNREACHABLE' } } }]);
+});
+
+test('a link that is retired sends nothing, gives back what it has not sent, and waits for what it has', async () => {
+  const sent: unknown[] = [];
+  const notice = deferred<void>();
+  const { link, ask, arrived, returned } = linked((message) => {
+    sent.push('method' in message && message.method);
+    return 'id' in message ? Promise.resolve() : notice.promise;
+  });
+  await ask({ id: 1, method: 'a' });
+  await ask({ method: 'notifications/x' });
+  await ask({ id: 2, method: 'b' });
+  let isQuiet = false;
+  void link.retire().then(() => {
+    isQuiet = true;
+  });
+  await ask({ id: 3, method: 'c' });
+  notice.resolve();
+  await settled();
+  expect([sent, isQuiet]).toEqual([['a', 'notifications/x'], false]);
+  expect(returned).toMatchObject([{ id: 2 }, { id: 3 }]);
+  link.receive({ jsonrpc: '2.0', id: 1, result: {} });
+  await settled();
+  expect([arrived, isQuiet]).toEqual([[{ jsonrpc: '2.0', id: 1, result: {} }], true]);
+});
+
+test('what stands in the queue of a retired link goes back when it closes', async () => {
+  const { link, returned } = linked(() => Promise.resolve());
+  await link.retire();
+  link.outbox.utf8(JSON.stringify(CALL));
+  link.outbox.endFrame();
+  link.destroy();
+  expect(returned).toEqual([CALL]);
 });
