@@ -30,8 +30,20 @@ export interface RemoteLinkOptions {
 /** How long what a stream has brought may take through the transport, once the stream has ended. */
 const STREAM_GRACE_MS = 100;
 
+/**
+ * A server that answers in JSON says nothing of a request before it answers it, so what it has been sent looks like what it has
+ * not taken. So much of that does not count, or one long call would hold up all others.
+ */
+const BYTES_UNDER_WAY = 16 << 20;
+
+/** What of a message counts as not taken yet. */
+interface Charge {
+  bytes: number;
+}
+
 /** A request without an answer. */
 interface Awaited {
+  readonly charge: Charge;
   /** Until the transport has it. */
   unsent: JSONRPCRequest | undefined;
   /** Its stream can be taken up again where it broke. */
@@ -41,8 +53,8 @@ interface Awaited {
 
 export class RemoteLink implements Link, ByteSink {
   readonly outbox: Outbox;
-  /** Bytes of messages whose sending has not ended. */
-  writableLength = 0;
+  /** Bytes of messages whose sending has not ended, and that somebody waits for. */
+  #bytesUnderWay = 0;
   readonly #transport: Promise<Transport>;
   readonly #splitter: FrameSplitter;
   readonly #options: RemoteLinkOptions;
@@ -110,6 +122,10 @@ export class RemoteLink implements Link, ByteSink {
     });
   }
 
+  get writableLength(): number {
+    return Math.max(0, this.#bytesUnderWay - BYTES_UNDER_WAY);
+  }
+
   write(bytes: Uint8Array): boolean {
     this.#splitter.push(Buffer.from(bytes)); // its own copy: the splitter keeps what it is given
     return true;
@@ -122,19 +138,22 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   #send(message: JSONRPCMessage, bytes: number): void {
+    const charge = { bytes };
     if (isRequest(message)) {
       if (this.#isRetired) return this.#refuse(message);
-      this.#awaited.set(message.id, { unsent: message, isResumable: false, isBroken: false });
+      this.#awaited.set(message.id, { charge, unsent: message, isResumable: false, isBroken: false });
     }
-    this.writableLength += bytes;
+    this.#bytesUnderWay += bytes;
     const sent = this.#afterNotices.then(() => this.#hand(message));
-    const settled = sent
-      .catch((error: unknown) => this.#failed(message, error))
-      .finally(() => {
-        this.writableLength -= bytes;
-        if (this.writableLength === 0) this.#handler?.drained();
-      });
+    const settled = sent.catch((error: unknown) => this.#failed(message, error)).finally(() => this.#release(charge));
     if (!('id' in message)) this.#afterNotices = settled;
+  }
+
+  #release(charge: Charge): void {
+    if (charge.bytes === 0) return;
+    this.#bytesUnderWay -= charge.bytes;
+    charge.bytes = 0;
+    this.#handler?.drained();
   }
 
   async #hand(message: JSONRPCMessage): Promise<void> {
@@ -183,8 +202,11 @@ export class RemoteLink implements Link, ByteSink {
     this.#settle(id);
   }
 
+  /** Nobody waits for its answer any more, be it that the server still works on it. */
   #settle(id: unknown): void {
+    const awaited = this.#awaited.get(id);
     this.#awaited.delete(id);
+    if (awaited !== undefined) this.#release(awaited.charge);
     if (this.#awaited.size === 0) this.#becameQuiet();
   }
 

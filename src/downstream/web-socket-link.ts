@@ -85,9 +85,7 @@ export class WebSocketLink implements Link, ByteSink {
       return;
     }
     // A failed write ends in 'close', which is where it is handled.
-    socket.send(message, { binary: false }, () => {
-      if (this.writableLength === 0) this.#handler?.drained();
-    });
+    socket.send(message, { binary: false }, () => this.#handler?.drained());
   }
 
   pause(): void {

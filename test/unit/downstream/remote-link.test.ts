@@ -19,6 +19,7 @@ function linked(
   const returned: unknown[] = [];
   const arrived: unknown[] = [];
   const refused: unknown[] = [];
+  let drains = 0;
   const clock = new FakeClock();
   const transport = { start: () => Promise.resolve(), close: () => Promise.resolve(), send } as Transport;
   const link = new RemoteLink(Promise.resolve(transport), {
@@ -39,7 +40,7 @@ function linked(
     overflowed: ignored,
     badFrame: ignored,
     ended: ignored,
-    drained: ignored,
+    drained: () => void drains++,
     closed: ignored,
   });
   const ask = async (message: object): Promise<void> => {
@@ -48,7 +49,7 @@ function linked(
     link.outbox.flush();
     await settled();
   };
-  return { link, ask, clock, arrived, refused, returned };
+  return { link, ask, clock, arrived, refused, returned, drains: () => drains };
 }
 
 const lost = (id: number): object => ({
@@ -155,4 +156,19 @@ test('what stands in the queue of a retired link goes back when it closes', asyn
   link.outbox.endFrame();
   link.destroy();
   expect(returned).toEqual([CALL]);
+});
+
+test('requests that a server works on do not count as not taken, but for what is beyond 16 MiB of them', async () => {
+  const { link, ask, drains } = linked(() => new Promise(() => undefined));
+  const large = (id: number): object => ({ id, method: 'a', params: { text: 'x'.repeat(4 << 20) } });
+  for (const id of [1, 2, 3]) await ask(large(id));
+  expect(link.writableLength).toBe(0);
+  for (const id of [4, 5]) await ask(large(id));
+  expect(link.writableLength).toBeGreaterThan(4 << 20);
+  await ask({ method: 'notifications/cancelled', params: { requestId: 4 } });
+  expect(drains()).toBe(1);
+  link.receive({ jsonrpc: '2.0', id: 5, result: {} });
+  expect([link.writableLength, drains()]).toEqual([0, 2]);
+  link.receive({ jsonrpc: '2.0', id: 5, result: {} });
+  expect(drains()).toBe(2);
 });
