@@ -34,6 +34,15 @@ export function isAlive(pid) {
   }
 }
 
+export const commandOf = (pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
+
+/** All that is no directory. */
+export function entriesBelow(dir) {
+  return readdirSync(dir, { withFileTypes: true, recursive: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
 export const rssMib = (pid) => memoryKib(pid).rss / 1024;
 export const descriptorsOf = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 
@@ -107,6 +116,12 @@ export class Place {
 
   newPath(suffix) {
     return this.path(`${++this.#names}.${suffix}`);
+  }
+
+  newDir() {
+    const dir = this.newPath('dir');
+    mkdirSync(dir, { mode: 0o700 });
+    return dir;
   }
 
   /** The fixture as a server of a config. */
@@ -192,9 +207,8 @@ export class Place {
     return result;
   }
 
-  /** Processes that this scenario has begun, whoever has started them. */
-  running() {
-    const mark = `${MARK}=${this.mark}`;
+  /** Processes that this scenario has begun, whoever has started them; or those with this in their environment. */
+  running(mark = `${MARK}=${this.mark}`) {
     return readdirSync('/proc')
       .map(Number)
       .filter(
@@ -210,7 +224,7 @@ export class Place {
     });
     await until('nothing is left', () => this.running().length === 0, 6000).catch(() => undefined);
     const left = this.running();
-    const names = left.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' '));
+    const names = left.map(commandOf);
     for (const pid of left) process.kill(pid, 'SIGKILL');
     rmSync(this.dir, { recursive: true, force: true });
     return names;
