@@ -1,11 +1,23 @@
 // Servers that die, loop, hang on to life, or talk too much, and machines that cannot start them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chownSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { textOf } from './peer.mjs';
-import { FIXTURE, isAlive, rssMib, until } from './place.mjs';
+import { descriptorsOf, FIXTURE, isAlive, rssMib, until } from './place.mjs';
+
+/** So low that just so many are free: the kernel gives out the lowest ones. */
+function limitWithFree(pid, free) {
+  const taken = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+  let limit = 0;
+  for (let left = free; left > 0 || taken.has(limit); limit++) if (!taken.has(limit)) left--;
+  return limit;
+}
+
+function limitDescriptors({ pid }, most) {
+  execFileSync('prlimit', ['--pid', `${pid}`, `--nofile=${most}:`]);
+}
 
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 
@@ -180,26 +192,40 @@ export const processes = {
   },
 
   async 'no descriptors for a server'(place) {
-    const daemon = await place.daemon({ shell: 'ulimit -n 64' });
-    const peers = [];
-    for (let i = 0; i < 80; i++) {
-      const peer = await daemon.peer().catch(() => undefined);
-      if (peer !== undefined) peers.push(peer);
+    // A start takes eight of them at once: pairs for its input, output and stderr, and a pipe that says how it went.
+    const numbers = [0, 1, 2, 3, 4, 5, 8];
+    const names = numbers.map((free) => `s${free}`);
+    const mcpServers = Object.fromEntries(['fixture', ...names].map((name) => [name, place.fixture()]));
+    const daemon = await place.daemon({ config: place.config({ mcpServers }) });
+    const peer = await daemon.peer('all');
+    const echo = (name) => peer.soon(peer.call(`${name}__echo`, { text: name }));
+    assert.equal(textOf(await echo('fixture')), 'fixture');
+    const before = descriptorsOf(daemon.pid);
+    const refused = [];
+    for (const [i, name] of names.entries()) {
+      limitDescriptors(daemon, limitWithFree(daemon.pid, numbers[i]));
+      const answers = await Promise.all(times(6, () => echo(name)));
+      const errors = answers.filter(({ error }) => error !== undefined);
+      assert(errors.length === 0 || errors.length === answers.length, 'all who wait for a start are told the same');
+      if (errors.length > 0) refused.push(name);
+      else for (const answer of answers) assert.equal(textOf(answer), name, JSON.stringify(answer));
+      for (const { error } of errors) {
+        assert.equal(error.data?.code, 'SERVER_START_FAILED');
+        assert.match(error.message, /EMFILE/);
+      }
+      assert.equal(textOf(await echo('fixture')), 'fixture', 'a server that runs is not concerned');
     }
-    const answers = await Promise.all(peers.map((peer) => peer.soon(peer.call('echo', { text: 'x' }))));
-    assert(
-      answers.every((answer) => !answer.never),
-      'each gets an answer',
-    );
-    for (const peer of peers) peer.close();
-    await until('they have gone', async () => (await daemon.status().catch(() => ({ clients: 1 }))).clients === 0);
-    const peer = await daemon.peer();
-    await until(
-      'the server can be started then',
-      async () => textOf(await peer.soon(peer.call('echo', { text: 'x' }))) === 'x',
-      40_000,
-    );
-    return `${peers.length} clients let in, ${answers.filter(textOf).length} served, all told; served again afterwards`;
+    assert.deepEqual(refused, names.slice(0, -1), 'for want of one it is not started');
+    assert.equal(daemon.child.exitCode, null);
+    assert.deepEqual(peer.faults, []);
+    limitDescriptors(daemon, 1000);
+    for (const name of refused) await until(`${name} starts then`, async () => textOf(await echo(name)) === name, 40_000);
+    const { instances } = await daemon.status();
+    assert.equal(instances.filter(({ state }) => state === 'ready').length, 1 + names.length);
+    peer.close();
+    // The client has gone, and who has looked.
+    await until('none is lost', () => descriptorsOf(daemon.pid) === before - 1 + 3 * names.length);
+    return `with 0 to 5 free ${refused.length} starts failed with EMFILE, each told to 6 callers; with 8 it is served, and all are when there are some`;
   },
 
   async 'no more processes for a server'(place) {
