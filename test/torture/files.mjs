@@ -1,18 +1,30 @@
 // Disks that are full, files that are torn, homes that cannot be written, and too few descriptors.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Peer, textOf } from './peer.mjs';
-import { descriptorsOf, until } from './place.mjs';
+import { descriptorsOf, entriesBelow, NotRun, until } from './place.mjs';
 
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 
-function filesBelow(dir) {
-  return readdirSync(dir, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+const filesBelow = (dir) => entriesBelow(dir).filter((path) => lstatSync(path).isFile());
+
+function mountSmallDisk(dir) {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0700', 'tmpfs', dir], { stdio: 'pipe' });
+  } catch (error) {
+    // It is another thing if whoever may mount cannot.
+    if (!mayMount()) throw new NotRun("no right to mount a small disk; the limit of a file's size stands for it");
+    throw error;
+  }
+}
+
+/** CAP_SYS_ADMIN among the effective ones. */
+function mayMount() {
+  const [, mask] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'latin1')) ?? [];
+  return mask !== undefined && (BigInt(`0x${mask}`) & (1n << 21n)) !== 0n;
 }
 
 /** Has the catalog know something. */
@@ -38,11 +50,7 @@ export const files = {
   async 'a full disk'(place) {
     const disk = place.path('disk');
     mkdirSync(disk);
-    try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0700', 'tmpfs', disk], { stdio: 'ignore' });
-    } catch {
-      return "no small disk can be mounted here: not run (the limit of a file's size stands for it in the next one)";
-    }
+    mountSmallDisk(disk);
     try {
       const env = { HOME: disk, XDG_CACHE_HOME: disk, XDG_STATE_HOME: disk };
       const daemon = await place.daemon({ env });

@@ -16,6 +16,9 @@ const PULSE = join(ROOT, 'test/torture/pulse.mjs');
 const PATIENCE_MS = 20_000;
 const MARK = 'MCP_BRIDGE_TORTURE';
 
+/** What this machine has no means for, such as the right to mount a disk: neither passed nor failed. */
+export class NotRun extends Error {}
+
 /** Waits until something holds, and says what it was that never did. */
 export async function until(what, holds, patienceMs = PATIENCE_MS) {
   for (const deadline = performance.now() + patienceMs; ; await delay(10)) {

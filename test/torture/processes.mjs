@@ -5,7 +5,7 @@ import { chownSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { textOf } from './peer.mjs';
-import { descriptorsOf, FIXTURE, isAlive, rssMib, until } from './place.mjs';
+import { descriptorsOf, FIXTURE, isAlive, NotRun, rssMib, until } from './place.mjs';
 
 /** So low that just so many are free: the kernel gives out the lowest ones. */
 function limitWithFree(pid, free) {
@@ -229,7 +229,7 @@ export const processes = {
   },
 
   async 'no more processes for a server'(place) {
-    if (process.getuid() !== 0) return 'needs root, to be somebody with a limit of processes of his own: not run';
+    if (process.getuid() !== 0) throw new NotRun('needs root, to be somebody with a limit of processes of his own');
     const uid = 61_234;
     for (const dir of [place.dir, place.path('home')]) chownSync(dir, uid, uid);
     const config = place.config();
