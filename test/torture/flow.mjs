@@ -23,6 +23,23 @@ function watchMemory(pid) {
   };
 }
 
+/** Writes a line that never ends until it is cut off; so many bytes the other side has taken, or the kernel for it. */
+async function takenOfOneLine(path, chunk) {
+  const socket = connect(path);
+  let taken = 0;
+  // Who writes on when it is cut off is told so by the write: that is no end of its own.
+  const closed = new Promise((resolve) => socket.once('close', () => resolve(true)));
+  socket.on('error', () => socket.destroy()).resume();
+  for (let isCutOff = false; !isCutOff; ) {
+    const written = new Promise((resolve) => socket.write(chunk, (error) => resolve(error != null)));
+    isCutOff = await Promise.race([written, closed]);
+    if (!isCutOff) taken += chunk.length;
+    assert(taken < 64 * MIB, 'a line without an end is taken on and on');
+  }
+  await closed;
+  return taken;
+}
+
 export const flow = {
   async 'a client that stops reading while 200 MB are meant for it'(place, { isShort }) {
     const daemon = await place.daemon({
@@ -121,23 +138,18 @@ export const flow = {
     const daemon = await place.daemon();
     const peer = await daemon.peer();
     const risen = watchMemory(daemon.pid);
-    let sent = 0;
-    const chunk = Buffer.alloc(MIB, 'a');
-    while (sent < bytes) {
-      const socket = connect(daemon.path);
-      socket.on('error', () => socket.destroy()).resume();
-      const closed = new Promise((resolve) => socket.once('close', resolve));
-      while (!socket.destroyed && sent + socket.bytesWritten < bytes) {
-        if (!socket.write(chunk)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
-      }
-      sent += socket.bytesWritten;
-      socket.destroy();
-      await closed;
-    }
+    let taken = 0;
+    let connections = 0;
+    for (; taken < bytes; connections++) taken += await takenOfOneLine(daemon.path, Buffer.alloc(MIB, 'a'));
     assert.equal(textOf(await peer.soon(peer.call('echo', { text: 'x' }))), 'x');
     const most = risen();
+    const { counters, clients } = await daemon.status();
+    assert.equal(counters.oversizedFrames, connections, 'each was cut off for that');
+    assert.equal(counters.clientsAccepted, connections + 1 + 1, 'and no other');
+    assert.equal(clients, 1);
+    assert(taken / connections <= 16 * MIB, `${taken / connections} bytes of each were taken`);
     assert(most < 96, `memory rose by ${most.toFixed(0)} MiB`);
-    return `${sent / MIB} MiB, memory rose by ${most.toFixed(0)} MiB`;
+    return `${(taken / MIB).toFixed(0)} MiB of ${connections} connections taken, each was cut off, memory rose by ${most.toFixed(0)} MiB`;
   },
 
   async '500 silent connections'(place) {
