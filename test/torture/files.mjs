@@ -1,8 +1,9 @@
 // Disks that are full, files that are torn, homes that cannot be written, and too few descriptors.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Peer, textOf } from './peer.mjs';
 import { descriptorsOf, entriesBelow, NotRun, until } from './place.mjs';
@@ -27,16 +28,6 @@ function mayMount() {
   return mask !== undefined && (BigInt(`0x${mask}`) & (1n << 21n)) !== 0n;
 }
 
-/** Has the catalog know something. */
-async function learn(place, config) {
-  const daemon = await place.daemon({ config });
-  const peer = await daemon.peer('all');
-  assert((await peer.ask('tools/list', {})).result.tools.length > 0);
-  assert.equal(textOf(await peer.call('fixture__echo', { text: 'x' })), 'x');
-  peer.close();
-  await daemon.stop();
-}
-
 /** What a client can expect of any daemon, whatever its files are like. */
 async function serves(daemon) {
   const peer = await daemon.peer('all');
@@ -44,6 +35,194 @@ async function serves(daemon) {
   assert.equal(textOf(await peer.soon(peer.call('fixture__echo', { text: 'x' }))), 'x');
   assert.deepEqual(peer.faults, []);
   peer.close();
+}
+
+const hashOf = (text, length) => createHash('sha256').update(text).digest('hex').slice(0, length);
+const stateOf = (home) => join(home, '.local/state/mcp-bridge');
+const OTHERS = ['null', '[]', '{}', '{"version":99}', '\u0000\u0000', '{"__proto__":{"a":1}}'];
+
+/** What may become of a file: each length that is less than all of it, and other contents. */
+function damagesOf(whole, isShort) {
+  const { length } = whole.trimEnd();
+  const lengths = isShort ? [0, 1, length >> 1, length - 1] : times(length, Number);
+  return [...lengths.map((at) => whole.slice(0, at)), ...OTHERS];
+}
+
+function isJson(text) {
+  try {
+    return JSON.parse(text) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function writeState(dir, name, text) {
+  mkdirSync(dirname(join(dir, name)), { recursive: true, mode: 0o700 });
+  writeFileSync(join(dir, name), text, { mode: 0o600 });
+}
+
+/** What a person has decided, and what runs: read again by a daemon that looks anew. */
+async function tornWhileItRuns(place, isShort) {
+  const dir = place.newDir();
+  const state = stateOf(dir);
+  const decision = { hash: 'h', decision: 'approved', at: 't', client: 'c', name: 'n', scope: 's', file: 'f', pointer: '' };
+  const wholes = {
+    'approvals.json': { version: 1, decisions: [{ ...decision, launch: { salt: '', parts: [] } }] },
+    'dial-ins.json': { version: 1, decisions: { torture: 'approved' } },
+    'mcp_servers.json': { version: '1.0', servers: { x: { name: 'x', socket_path: '/x', pid: 1 } } },
+  };
+  for (const [name, whole] of Object.entries(wholes)) writeState(state, name, JSON.stringify(whole));
+  const config = place.config({ discovery: { enabled: true } });
+  const daemon = await place.daemon({ config, env: { HOME: dir } });
+  const dialledIn = await Peer.open(daemon.path);
+  assert((await dialledIn.begin({ 'mcp-bridge/role': 'server' })).result);
+  const peer = await daemon.peer('all');
+  const control = await Peer.ready(daemon.path, { 'mcp-bridge/role': 'control' });
+  const reload = async () => {
+    daemon.stderr = '';
+    const { result } = await control.soon(control.ask('bridge/reload'));
+    assert.equal(textOf(await peer.soon(peer.call('fixture__echo', { text: 'x' }))), 'x');
+    return result.faults.join('\n');
+  };
+  assert.equal(await reload(), '', 'whole files are without fault');
+  assert(!daemon.stderr.includes('decisions about'), daemon.stderr);
+  const tally = {};
+  for (const [name, whole] of Object.entries(wholes)) {
+    const damages = damagesOf(JSON.stringify(whole), isShort);
+    for (const damage of damages) {
+      writeState(state, name, damage);
+      const faults = await reload();
+      const isEmptyRegistry = damage === '' && name === 'mcp_servers.json'; // as good as none
+      if (isJson(damage) || isEmptyRegistry) continue;
+      if (name !== 'dial-ins.json') assert(faults.includes(name), `${name} with ${damage}: ${faults}`);
+      else await until('it is said', () => daemon.stderr.includes(name));
+    }
+    tally[name] = damages.length;
+    writeState(state, name, JSON.stringify(whole));
+    assert.equal(await reload(), '', `${name} is whole again`);
+  }
+  assert.deepEqual(peer.faults, []);
+  assert.equal((await daemon.stop()).code, 0);
+  return tally;
+}
+
+/** Of each server that one has signed in to, one file: each damage is another server's. */
+async function tornTokens(place, isShort) {
+  const home = place.newDir();
+  const whole = JSON.stringify({ client: { client_id: 'c' }, tokens: { access_token: 'a', token_type: 'Bearer' } });
+  const damages = [...damagesOf(whole, isShort), whole];
+  const servers = damages.map((damage, i) => ({ name: `r${i}`, url: `http://127.0.0.1:9999/${i}`, damage }));
+  for (const { name, url, damage } of servers)
+    writeState(stateOf(home), `auth/${hashOf(`${name}\n${url}`, 32)}.json`, damage);
+  const remote = servers.map(({ name, url }) => [name, { type: 'http', url }]);
+  const mcpServers = { fixture: place.fixture(), ...Object.fromEntries(remote) };
+  const daemon = await place.daemon({ config: place.config({ mcpServers }), env: { HOME: home } });
+  const other = await daemon.peer();
+  for (const { name, damage } of servers) {
+    const peer = await Peer.open(daemon.path);
+    const { error } = await peer.soon(peer.begin({ 'mcp-bridge/view': `server:${name}` }));
+    assert(error, 'there is no such server');
+    assert.equal(error.data?.code, isJson(damage) ? 'SERVER_START_FAILED' : 'FILE_UNUSABLE', `${damage}: ${error.message}`);
+    peer.close();
+    assert.equal(textOf(await other.soon(other.call('echo', { text: 'x' }))), 'x');
+  }
+  assert.equal((await daemon.stop()).code, 0);
+  return { tokens: damages.length - 1 };
+}
+
+/** A server that starts at once: one tool, nothing beside it. */
+const SMALL_SERVER = `while IFS= read -r line; do
+  id=\${line#*'"id":'}; id=\${id%%[,\\}]*}
+  case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) result='{"content":[{"type":"text","text":"x"}]}' ;;
+    *) result='{}' ;;
+  esac
+  case $line in *'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" "$result" ;; esac
+done`;
+
+/** What is known of servers, and what their tools were: a file for each server, so each damage is another server's. */
+async function tornKnowledge(place, isShort) {
+  const home = place.newDir();
+  const kinds = { catalog: join(home, '.cache/mcp-bridge/catalog'), 'seen-tools': join(stateOf(home), 'seen-tools') };
+  const { env } = place.fixture();
+  // A file and its name depend on the name of its server: all of them have as many characters.
+  const names = times(isShort ? 12 : 600, (i) => `s${String(i).padStart(3, '0')}`);
+  const mcpServers = Object.fromEntries(
+    names.map((name) => [name, { command: '/bin/sh', args: ['-c', SMALL_SERVER, name], env }]),
+  );
+  const config = place.config({ mcpServers, limits: { idleMs: 1000 } });
+  const visitAll = async (daemon) => {
+    const left = [...names];
+    const work = async () => {
+      for (let name = left.pop(); name !== undefined; name = left.pop()) {
+        const peer = await daemon.peer(`server:${name}`);
+        const { result } = await peer.soon(peer.ask('tools/list', {}));
+        assert.deepEqual(
+          result?.tools.map((tool) => tool.name),
+          ['t'],
+        );
+        assert.equal(textOf(await peer.soon(peer.call('t'))), 'x');
+        peer.close();
+      }
+    };
+    await Promise.all(times(8, work));
+  };
+  const first = await place.daemon({ config, env: { HOME: home } });
+  await visitAll(first);
+  await first.stop();
+  const tally = {};
+  for (const [kind, dir] of Object.entries(kinds)) {
+    const kept = filesBelow(dir).filter((file) => file.endsWith('.json'));
+    assert.equal(kept.length, names.length);
+    const most = damagesOf(readFileSync(kept[0], 'utf8'), isShort).length;
+    assert(most <= kept.length, `${most} damages to ${kept.length} files`);
+    let broken = 0;
+    for (const [i, file] of kept.entries()) {
+      const damage = damagesOf(readFileSync(file, 'utf8'), isShort)[i];
+      if (damage === undefined) continue;
+      writeFileSync(file, damage);
+      if (!isJson(damage)) broken++;
+    }
+    const daemon = await place.daemon({ config, env: { HOME: home } });
+    let told = 0;
+    daemon.child.stderr.on('data', (text) => {
+      told += text.split(kind === 'catalog' ? 'a file of the catalog is of no use' : 'nobody knows any more').length - 1;
+    });
+    await visitAll(daemon);
+    await until(`each is told of: ${told} of ${broken}`, () => told >= broken);
+    assert.equal((await daemon.stop()).code, 0);
+    tally[kind] = most;
+  }
+  return tally;
+}
+
+/** Letters are read once, by the next daemon. */
+async function tornLetters(place, isShort) {
+  const letter = { id: '1', from: 'b', time: 't', text: 'x', hops: 0 };
+  const whole = JSON.stringify({ version: 1, written: 1, mailboxes: [{ clientId: 'a', sinceMs: 0, letters: [letter] }] });
+  const config = place.config({ agents: { enabled: true } });
+  const startsWith = async (text) => {
+    const home = place.newDir();
+    const path = join(home, 'sock');
+    writeState(stateOf(home), `letters-${hashOf(path, 16)}.json`, text);
+    const daemon = await place.daemon({ config, path, env: { HOME: home } });
+    const peer = await daemon.peer();
+    assert(peer.hello.result);
+    peer.close();
+    assert.equal((await daemon.stop()).code, 0);
+    return daemon.stderr;
+  };
+  assert.match(await startsWith(whole), /"letters of the daemon before"/);
+  const left = damagesOf(whole, isShort);
+  const tally = { letters: left.length };
+  const work = async () => {
+    for (let damage = left.pop(); damage !== undefined; damage = left.pop())
+      assert.match(await startsWith(damage), /letters of the daemon before cannot be used/, damage);
+  };
+  await Promise.all(times(3, work));
+  return tally;
 }
 
 export const files = {
@@ -85,32 +264,15 @@ export const files = {
   },
 
   async 'state files torn at every length'(place, { isShort }) {
-    const config = place.config();
-    await learn(place, config);
-    const kept = filesBelow(place.path('home')).filter((file) => file.endsWith('.json'));
-    assert(kept.length > 0, 'there is something to tear');
-    let torn = 0;
-    for (const file of kept) {
-      const whole = readFileSync(file);
-      const lengths = isShort
-        ? [0, 1, whole.length >> 1, whole.length - 1]
-        : times(40, (i) => Math.floor((i * whole.length) / 40));
-      for (const length of lengths) {
-        writeFileSync(file, whole.subarray(0, length));
-        const daemon = await place.daemon({ config });
-        await serves(daemon);
-        await daemon.stop();
-        torn++;
-      }
-      for (const other of ['null', '[]', '{}', '{"version":99}', '\u0000\u0000', '{"__proto__":{"a":1}}']) {
-        writeFileSync(file, other);
-        const daemon = await place.daemon({ config });
-        await serves(daemon);
-        await daemon.stop();
-        torn++;
-      }
-    }
-    return `${torn} damages to ${kept.length} files, served each time`;
+    const tallies = [
+      await tornWhileItRuns(place, isShort),
+      await tornTokens(place, isShort),
+      await tornKnowledge(place, isShort),
+      await tornLetters(place, isShort),
+    ];
+    const damages = Object.entries(Object.assign({}, ...tallies));
+    const total = damages.reduce((sum, [, count]) => sum + count, 0);
+    return `${total} damages, served each time: ${damages.map(([kind, count]) => `${kind} ${count}`).join(', ')}`;
   },
 
   async 'a home that cannot be written'(place) {
