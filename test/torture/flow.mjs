@@ -1,9 +1,10 @@
 // Clients that send too much, take too little, or do nothing, and what the others notice of it.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Peer, textOf } from './peer.mjs';
-import { descriptorsOf, rssMib, until } from './place.mjs';
+import { descriptorsOf, rssMib, until, watchMemory } from './place.mjs';
 
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 const MIB = 1 << 20;
@@ -11,20 +12,7 @@ const MIB = 1 << 20;
 const MOST_IN_FLIGHT = 256;
 /** So long a server is not read for the sake of one that takes nothing. */
 const GRACE_MS = 250;
-
-/** Follows the memory of a process until told to stop; how much it was beyond where it began, at its most. */
-function watchMemory(pid, fromMib = rssMib(pid)) {
-  let most = fromMib;
-  const look = () => {
-    most = Math.max(most, rssMib(pid));
-  };
-  const timer = setInterval(look, 20);
-  return () => {
-    clearInterval(timer);
-    look();
-    return most - fromMib;
-  };
-}
+const SWITCHED = join(import.meta.dirname, 'switched.cjs');
 
 /**
  * How long another of the same server waits at most when one that takes nothing is cut off, each time; the shortest first.
@@ -53,6 +41,16 @@ async function waitsOfNeighbours(place, count) {
   }
   assert((await daemon.status()).counters.serversPaused >= count);
   return waits.sort((a, b) => a - b);
+}
+
+/** In MiB, without what can be given back: the least of some looks, as it goes on working. */
+async function heapInUse(daemon) {
+  const looks = [];
+  while (looks.length < 5) {
+    daemon.kill('SIGUSR2');
+    looks.push((await daemon.status()).memory.heapBytes / MIB);
+  }
+  return Math.min(...looks);
 }
 
 /** Writes a line that never ends until it is cut off; so many bytes the other side has taken, or the kernel for it. */
@@ -151,8 +149,11 @@ export const flow = {
 
   async 'a flood of requests by one client'(place, { isShort }) {
     const count = isShort ? 10_000 : 100_000;
-    const daemon = await place.daemon();
+    const daemon = await place.daemon({ env: { NODE_OPTIONS: `--expose-gc --require ${SWITCHED}` } });
     const other = await place.pulse(daemon);
+    const idleMib = await heapInUse(daemon);
+    await other.look();
+    await delay(500);
     const before = await other.look();
     const risen = watchMemory(daemon.pid);
     const flooding = await daemon.peer();
@@ -170,18 +171,25 @@ export const flow = {
     const works = times(4 * MOST_IN_FLIGHT, work);
     await until('both are at it', () => turns > MOST_IN_FLIGHT && right > 0);
     const [turnsBefore, rightBefore] = [turns, right];
+    const inUse = [(await heapInUse(daemon)) - idleMib];
+    assert(isShort || right < count, 'the flood is at its height');
     await Promise.all(answers);
     const share = (turns - turnsBefore) / (right - rightBefore);
     isOver = true;
     await Promise.all(works);
     const during = await other.look();
+    const most = risen();
+    inUse.push((await heapInUse(daemon)) - idleMib);
     assert.equal(right, count);
     assert.deepEqual([...flooding.faults, ...busy.faults], []);
     // Both are one process here, which has its hands full with the flood. In turns: test/unit/core/fairness.test.ts.
     assert(share > (isShort ? 1 / 8 : 1 / 3), `${turns} turns beside ${count}`);
     // One call after the other: each waits for no more than what both may have under way.
     assert(during.calls > count / (4 * MOST_IN_FLIGHT), `another made only ${during.calls} calls`);
-    return `${count} answered; for each turn of the flood another as busy had ${share.toFixed(2)}, one that calls now and then made ${during.calls} calls, its p99 ${before.p99.toFixed(2)} → ${during.p99.toFixed(2)} ms, memory rose by ${risen().toFixed(0)} MiB`;
+    // Some 256 under way and 1 MiB that waits, of each of two; the rest is garbage, which the next collection takes.
+    assert(Math.max(...inUse) < 16, `${inUse.map((mib) => mib.toFixed(1))} MiB more are in use`);
+    assert(isShort || most < 192e6 / MIB, `memory rose by ${most.toFixed(0)} MiB`);
+    return `${count} answered; for each turn of the flood another as busy had ${share.toFixed(2)}, one that calls now and then made ${during.calls} calls, its p99 ${before.p99.toFixed(2)} → ${during.p99.toFixed(2)} ms, memory rose by ${most.toFixed(0)} MiB, of which ${inUse[0].toFixed(1)} MiB were in use, and ${Math.max(0, inUse[1]).toFixed(1)} afterwards`;
   },
 
   async '1 GB without a newline'(place, { isShort }) {
@@ -250,6 +258,10 @@ export const flow = {
       peer.close();
     }
     await until('all have gone', async () => (await daemon.status()).clients <= 1);
+    await until('nothing is under way for them', async () => {
+      const [{ instances }, clients] = [await daemon.status(), await daemon.clients()];
+      return [...instances, ...clients].every(({ inFlight }) => inFlight === 0);
+    });
     await until('no descriptor is left', () => descriptorsOf(daemon.pid) <= before + 2);
     return `${rounds} came and went`;
   },

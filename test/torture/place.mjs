@@ -49,6 +49,20 @@ export function entriesBelow(dir) {
 export const rssMib = (pid) => memoryKib(pid).rss / 1024;
 export const descriptorsOf = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 
+/** Follows the memory of a process until told to stop; how much it was beyond where it began, at its most. */
+export function watchMemory(pid, fromMib = rssMib(pid)) {
+  let most = fromMib;
+  const look = () => {
+    most = Math.max(most, rssMib(pid));
+  };
+  const timer = setInterval(look, 20);
+  return () => {
+    clearInterval(timer);
+    look();
+    return most - fromMib;
+  };
+}
+
 class Daemon {
   #place;
   stderr = '';

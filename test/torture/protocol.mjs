@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Peer, textOf } from './peer.mjs';
-import { rssMib, until } from './place.mjs';
+import { until, watchMemory } from './place.mjs';
 
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 const DEEP = 5_000_000;
@@ -104,19 +104,24 @@ export const protocol = {
     const daemon = await place.daemon({ config: place.config({ limits: { maxMessageBytes: 32 << 20 } }) });
     const other = await daemon.peer();
     await serves(daemon, other);
-    const before = rssMib(daemon.pid);
+    const risen = watchMemory(daemon.pid);
     const peer = await daemon.peer();
     for (const [open, close] of ['[]', ['{"a":', '}']]) {
       const deep = `${open.repeat(DEEP)}1${close.repeat(DEEP)}`;
       const line = `{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"echo","arguments":{"text":${deep}}}}`;
       const answer = await peer.soon(peer.askRaw(line, 'deep'));
-      if (!answer.lost) assert.equal(answer.error?.code, -32600, 'a request that is too deep is refused');
+      assert.equal(answer.error?.code, -32600, `a request that is too deep is refused: ${JSON.stringify(answer)}`);
     }
     const asking = await daemon.peer();
     const answer = await asking.soon(asking.call('deep', { levels: DEEP }));
-    assert(answer.error !== undefined, 'an answer that is too deep is an error');
+    const { code, data } = answer.error ?? {};
+    assert.deepEqual([code, data?.code], [-32603, 'SERVER_ANSWER_REFUSED'], 'an answer that is too deep is an error');
+    assert.equal((await daemon.status()).instances[0].restarts, 0, 'and no reason to end the server');
     await serves(daemon, other);
-    return `-32600, and ${(rssMib(daemon.pid) - before).toFixed(0)} MiB more afterwards`;
+    const most = risen();
+    // The longest of the three lines has 30 MB.
+    assert(most < 128, `memory rose by ${most.toFixed(0)} MiB`);
+    return `a client is told -32600, SERVER_ANSWER_REFUSED of a server, memory rose by ${most.toFixed(0)} MiB`;
   },
 
   async 'keys that are read in two ways'(place) {
