@@ -67,7 +67,16 @@ function writeState(dir, name, text) {
 async function tornWhileItRuns(place, isShort) {
   const dir = place.newDir();
   const state = stateOf(dir);
-  const decision = { hash: 'h', decision: 'approved', at: 't', client: 'c', name: 'n', scope: 's', file: 'f', pointer: '' };
+  const decision = {
+    hash: 'h',
+    decision: 'approved',
+    at: 't',
+    client: 'c',
+    name: 'n',
+    scope: 's',
+    file: 'f',
+    pointer: '',
+  };
   const wholes = {
     'approvals.json': { version: 1, decisions: [{ ...decision, launch: { salt: '', parts: [] } }] },
     'dial-ins.json': { version: 1, decisions: { torture: 'approved' } },
@@ -124,7 +133,11 @@ async function tornTokens(place, isShort) {
     const peer = await Peer.open(daemon.path);
     const { error } = await peer.soon(peer.begin({ 'mcp-bridge/view': `server:${name}` }));
     assert(error, 'there is no such server');
-    assert.equal(error.data?.code, isJson(damage) ? 'SERVER_START_FAILED' : 'FILE_UNUSABLE', `${damage}: ${error.message}`);
+    assert.equal(
+      error.data?.code,
+      isJson(damage) ? 'SERVER_START_FAILED' : 'FILE_UNUSABLE',
+      `${damage}: ${error.message}`,
+    );
     peer.close();
     assert.equal(textOf(await other.soon(other.call('echo', { text: 'x' }))), 'x');
   }
@@ -190,7 +203,8 @@ async function tornKnowledge(place, isShort) {
     const daemon = await place.daemon({ config, env: { HOME: home } });
     let told = 0;
     daemon.child.stderr.on('data', (text) => {
-      told += text.split(kind === 'catalog' ? 'a file of the catalog is of no use' : 'nobody knows any more').length - 1;
+      told +=
+        text.split(kind === 'catalog' ? 'a file of the catalog is of no use' : 'nobody knows any more').length - 1;
     });
     await visitAll(daemon);
     await until(`each is told of: ${told} of ${broken}`, () => told >= broken);
@@ -203,7 +217,11 @@ async function tornKnowledge(place, isShort) {
 /** Letters are read once, by the next daemon. */
 async function tornLetters(place, isShort) {
   const letter = { id: '1', from: 'b', time: 't', text: 'x', hops: 0 };
-  const whole = JSON.stringify({ version: 1, written: 1, mailboxes: [{ clientId: 'a', sinceMs: 0, letters: [letter] }] });
+  const whole = JSON.stringify({
+    version: 1,
+    written: 1,
+    mailboxes: [{ clientId: 'a', sinceMs: 0, letters: [letter] }],
+  });
   const config = place.config({ agents: { enabled: true } });
   const startsWith = async (text) => {
     const home = place.newDir();
@@ -342,7 +360,11 @@ export const files = {
     for (const each of said) assert(each.startsWith('mcp-bridge: ') || JSON.parse(each), 'each line is whole');
     assert.equal(statSync(parts[1]).mode & 0o777, 0o600);
     const logs = readdirSync(dir).filter((name) => name.startsWith('daemon.log'));
-    assert.deepEqual(logs.sort(), ['daemon.log', 'daemon.log.1', 'daemon.log.lock'], 'one old file, and nothing half made');
+    assert.deepEqual(
+      logs.sort(),
+      ['daemon.log', 'daemon.log.1', 'daemon.log.lock'],
+      'one old file, and nothing half made',
+    );
     return `${rounds * 2000} lines of two daemons, at most ${(most / (1 << 20)).toFixed(2)} MiB in a file`;
   },
 

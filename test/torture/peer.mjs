@@ -144,8 +144,7 @@ export class Peer {
 
   #asked(message) {
     if (message.id === undefined) this.notices.push(message);
-    else if (message.method === 'ping')
-      this.say({ id: message.id, result: {} });
+    else if (message.method === 'ping') this.say({ id: message.id, result: {} });
     else if (this.questions !== undefined) this.questions.push(message);
     else this.faults.push(`asked: ${message.method}`);
   }

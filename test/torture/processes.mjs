@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chownSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { textOf } from './peer.mjs';
 import { descriptorsOf, FIXTURE, isAlive, NotRun, until, watchMemory } from './place.mjs';
 
@@ -254,7 +253,8 @@ import(${JSON.stringify(FIXTURE)});`;
     assert.equal(daemon.child.exitCode, null);
     assert.deepEqual(peer.faults, []);
     limitDescriptors(daemon, 1000);
-    for (const name of refused) await until(`${name} starts then`, async () => textOf(await echo(name)) === name, 40_000);
+    for (const name of refused)
+      await until(`${name} starts then`, async () => textOf(await echo(name)) === name, 40_000);
     const { instances } = await daemon.status();
     assert.equal(instances.filter(({ state }) => state === 'ready').length, 1 + names.length);
     peer.close();

@@ -67,12 +67,13 @@ async function guessAtQuestions(place) {
   assert.equal(new Set(asked).size, 4);
   // Those that there are, and all that they could have been: the bridge's, the fixture's, anybody's.
   const forms = [(n) => n, String, (n) => `ask-${n}`, (n) => `mcp-bridge/ask-${n}`];
-  const ids = [...new Set([...asked, 'theirs', ...times(100, (n) => n - 5).flatMap((n) => forms.map((form) => form(n)))])];
+  const ids = [
+    ...new Set([...asked, 'theirs', ...times(100, (n) => n - 5).flatMap((n) => forms.map((form) => form(n)))]),
+  ];
   const foe = await ready();
   for (const id of ids) guess(foe, id);
   await foe.soon(foe.ask('ping'));
-  for (const [i, asker] of askers.entries())
-    for (const { id } of askers[1 - i].questions) guess(asker, id);
+  for (const [i, asker] of askers.entries()) for (const { id } of askers[1 - i].questions) guess(asker, id);
   for (const asker of askers) await asker.soon(asker.ask('ping'));
   await dropped(daemon, ids.length + asked.length);
   for (const [i, asker] of askers.entries()) {
@@ -82,7 +83,10 @@ async function guessAtQuestions(place) {
       'nobody takes its questions back',
     );
     for (const [n, { id, params }] of asker.questions.entries()) {
-      asker.say({ method: 'notifications/progress', params: { progressToken: params._meta.progressToken, progress: 1 } });
+      asker.say({
+        method: 'notifications/progress',
+        params: { progressToken: params._meta.progressToken, progress: 1 },
+      });
       asker.say({ id, result: { said: `${i}/${n}` } });
     }
     const answers = await Promise.all(calls.slice(2 * i, 2 * i + 2).map((call) => asker.soon(call)));

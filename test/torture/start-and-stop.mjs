@@ -247,7 +247,7 @@ export const startAndStop = {
       await until('the server is gone', () => !isAlive(pid), 10_000);
     }
     assert.equal(lost + answered, 50 * rounds);
-    assert(lost > 0 && answered > 0, `${lost} lost, ${answered} answered`);
+    assert(lost > 0 && (isShort || answered > 0), `${lost} lost, ${answered} answered`);
     return `${rounds} daemons killed, ${answered} calls answered, each with its own, ${lost} lost with their connection, no server left`;
   },
 };
