@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Peer, textOf } from './peer.mjs';
-import { descriptorsOf, rssMib, until, watchMemory } from './place.mjs';
+import { descriptorsOf, isAlive, rssMib, until, watchMemory } from './place.mjs';
 
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 const MIB = 1 << 20;
@@ -51,6 +51,55 @@ async function heapInUse(daemon) {
     looks.push((await daemon.status()).memory.heapBytes / MIB);
   }
   return Math.min(...looks);
+}
+
+/** A server that is stopped in the middle, with more for it than it may have queued: what becomes of who asked it that. */
+async function stopsReading(place, isShort) {
+  const mcpServers = { fixture: place.fixture(), other: place.fixture(), stuck: place.fixture() };
+  const limits = { callTimeoutMs: isShort ? 3000 : 10_000 };
+  const daemon = await place.daemon({ config: place.config({ mcpServers, limits }) });
+  const other = await place.pulse(daemon, 'server:other');
+  const client = await daemon.peer('all');
+  for (const name of ['stuck', 'fixture']) assert.equal(textOf(await client.call(`${name}__echo`, { text: 'x' })), 'x');
+  const reportOfStuck = async () => (await daemon.status()).instances.find(({ server }) => server === 'stuck');
+  const { pid } = await reportOfStuck();
+  const before = await other.look();
+  process.kill(pid, 'SIGSTOP');
+  try {
+    const text = 'x'.repeat(100_000);
+    const calls = times(18, (i) => client.call('stuck__echo', { text }, `stuck-${i}`));
+    await until('more is meant for it than may be queued', async () => {
+      const { counters } = await daemon.status();
+      return counters.waitedForServer > 0;
+    });
+    // A notice that it has to have too, and what does not concern it.
+    client.say({ method: 'notifications/cancelled', params: { requestId: 'stuck-0' } });
+    await until('that has been read', async () => (await daemon.status()).counters.cancelled > 0);
+    const pong = client.ask('ping');
+    const echoes = times(20, (i) => client.call('fixture__echo', { text: `${i}` }));
+    assert.deepEqual((await client.soon(pong)).result, {}, 'its ping is answered');
+    for (const [i, echo] of echoes.entries())
+      assert.equal(textOf(await client.soon(echo)), `${i}`, 'and what it asks of another server');
+    const answers = await Promise.all(calls.slice(1).map((call) => client.soon(call)));
+    for (const answer of answers) assert(answer.error, 'what it asked that one is an error');
+    assert.equal(textOf(await client.soon(client.call('fixture__echo', { text: 'after' }))), 'after');
+    assert.deepEqual(client.faults, []);
+    client.close();
+    await until('nothing is left of it', async () => {
+      const { clients, instances } = await daemon.status();
+      const others = instances.filter(({ server }) => server !== 'stuck');
+      return clients === 1 && others.every(({ inFlight }) => inFlight <= 1);
+    });
+    const during = await other.look();
+    assert(isShort || during.p99 < 3 * before.p99, `another's p99 ${before.p99} → ${during.p99} ms`);
+    process.kill(pid, 'SIGCONT');
+    const late = await daemon.peer('server:stuck');
+    assert.equal(textOf(await late.soon(late.call('echo', { text: 'late' }))), 'late');
+    await until('and nothing of what it was asked', async () => (await reportOfStuck()).inFlight === 0);
+    return `one that stopped reading: ${answers.length} calls told, who made them was served by others`;
+  } finally {
+    if (isAlive(pid)) process.kill(pid, 'SIGCONT');
+  }
 }
 
 /** Writes a line that never ends until it is cut off; so many bytes the other side has taken, or the kernel for it. */
@@ -129,7 +178,7 @@ export const flow = {
     return `${came} such, each cut off; memory rose by ${first.toFixed(0)} MiB until the first was, by ${most.toFixed(0)} MiB at most with ${rises.length} of them; ${p99s}; one of the same server waited for ${median.toFixed(0)} ms, ${waits.at(-1).toFixed(0)} ms at most`;
   },
 
-  async 'a server that hangs'(place) {
+  async 'a server that hangs'(place, { isShort }) {
     const patienceMs = 1500;
     const daemon = await place.daemon({
       config: place.config({
@@ -144,7 +193,8 @@ export const flow = {
     for (const hello of await Promise.all(hellos)) assert(hello.error, 'who waits for it gets an error');
     const during = await other.look();
     assert(3 * during.p99 < patienceMs, `another has waited for it too: ${during.p99.toFixed(0)} ms`);
-    return `20 clients told, another's p99 ${before.p99.toFixed(2)} → ${during.p99.toFixed(2)} ms`;
+    const told = await stopsReading(place, isShort);
+    return `20 clients told, another's p99 ${before.p99.toFixed(2)} → ${during.p99.toFixed(2)} ms; ${told}`;
   },
 
   async 'a flood of requests by one client'(place, { isShort }) {
