@@ -130,27 +130,27 @@ export const flow = {
     const same = await daemon.peer();
     assert.equal(textOf(await same.call('echo', { text: 'x' })), 'x');
     let came = 0;
-    /** How memory has risen until it was cut off, and until its server has done with what it was asked. */
-    const leaveUntaken = async (idleMib) => {
-      const risen = watchMemory(daemon.pid, idleMib);
+    /** Tells when it is cut off, and is over when its server has done with what it was asked. */
+    const leaveUntaken = async (cutOff = () => undefined) => {
       const deaf = await daemon.peer();
       deaf.stopReading();
       for (let i = 0; i < 50; i++) deaf.call('blob', { mib: 4 });
       came++;
       await until('it is cut off', async () => (await daemon.status()).counters.clientsCutOff === came, 60_000);
-      const untilCutOff = risen();
+      cutOff();
       deaf.close();
-      const most = watchMemory(daemon.pid, idleMib);
       assert.equal(textOf(await same.soon(same.call('echo', { text: 'x' }), 60_000)), 'x');
       const { clientsCutOff, clientsOverQueued, clientsStalled } = (await daemon.status()).counters;
       assert.deepEqual([clientsCutOff, clientsOverQueued, clientsStalled], [came, came, 0]);
-      return { untilCutOff, most: Math.max(untilCutOff, most()) };
     };
-    const idleMib = rssMib(daemon.pid);
-    const rises = [];
-    for (let i = 0; i < (isShort ? 3 : 8); i++) rises.push(await leaveUntaken(idleMib));
-    const first = rises[0].untilCutOff;
-    const most = Math.max(...rises.map((rise) => rise.most));
+    const several = isShort ? 3 : 8;
+    const [untilFirst, untilLast] = [watchMemory(daemon.pid), watchMemory(daemon.pid)];
+    let first;
+    await leaveUntaken(() => {
+      first = untilFirst();
+    });
+    while (came < several) await leaveUntaken();
+    const most = untilLast();
     assert(first < 64e6 / MIB, `memory rose by ${first.toFixed(0)} MiB`);
     // What is still read for those who have gone is garbage until it is collected.
     assert(most < 192e6 / MIB, `one after the other, memory rose by ${most.toFixed(0)} MiB`);
@@ -175,7 +175,7 @@ export const flow = {
     const waits = await waitsOfNeighbours(place, isShort ? 3 : 20);
     const median = waits[waits.length >> 1];
     assert(isShort || median < 2 * GRACE_MS, `others of the same server waited for ${median.toFixed(0)} ms`);
-    return `${came} such, each cut off; memory rose by ${first.toFixed(0)} MiB until the first was, by ${most.toFixed(0)} MiB at most with ${rises.length} of them; ${p99s}; one of the same server waited for ${median.toFixed(0)} ms, ${waits.at(-1).toFixed(0)} ms at most`;
+    return `${came} such, each cut off; memory rose by ${first.toFixed(0)} MiB until the first was, by ${most.toFixed(0)} MiB at most with ${several} of them; ${p99s}; one of the same server waited for ${median.toFixed(0)} ms, ${waits.at(-1).toFixed(0)} ms at most`;
   },
 
   async 'a server that hangs'(place, { isShort }) {

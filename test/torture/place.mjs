@@ -53,12 +53,13 @@ export const descriptorsOf = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 export function watchMemory(pid, fromMib = rssMib(pid)) {
   let most = fromMib;
   const look = () => {
-    most = Math.max(most, rssMib(pid));
+    const now = rssMib(pid);
+    if (now > most) most = now; // of one that has gone it is not a number
   };
   const timer = setInterval(look, 20);
   return () => {
-    clearInterval(timer);
     look();
+    clearInterval(timer);
     return most - fromMib;
   };
 }
