@@ -1,16 +1,24 @@
 // The n-th thing that a program asks of the system fails, for every n of a whole day of its: it may refuse to start, it
-// may refuse a call, it never crashes, hangs, or leaves a process.
+// may refuse a call, it never crashes, hangs, or leaves a process, a slot, or half a file.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Peer, textOf } from './peer.mjs';
-import { FIXTURE, until } from './place.mjs';
+import { commandOf, entriesBelow, FIXTURE, until } from './place.mjs';
 
 const INJECTION = join(import.meta.dirname, 'failing-calls.cjs');
 const HTTP_SERVER = join(FIXTURE, '../http-server.mjs');
 /** So many days at the same time: much of one is spent waiting. */
 const AT_ONCE = 4;
-const CRASH = /Uncaught|UnhandledPromise|node:internal|\.cjs:\d+\n/;
+const CRASH = /Uncaught|UnhandledPromise|node:internal|\.cjs:\d+\n|^ {4}at /m;
+/** A line that says why; a daemon that listens says so in one like it. */
+const REASON = /^mcp-bridge: (?!listening on )\S/m;
+/** What is written beside a file or a socket before it has that name. */
+const TEMPORARY = /(?:\.[0-9a-f]{12}|\.new|\/\.m[0-9a-f]{6})$/;
+
+const homeIn = (dir) => join(dir, 'home');
+
+const runningIn = (place, dir) => place.running(`HOME=${homeIn(dir)}`);
 
 /** What is asked of everything that is loaded into a program. */
 const injected = (n, count, program) => ({
@@ -28,24 +36,65 @@ async function asked(answers, peer, answer) {
 /** A daemon starts, serves what `serves` asks of it, and stops. What of it was refused. */
 async function day(
   place,
-  { n, count, program = 'serve', config = place.config(), home = place.newPath('home'), serves = aDay },
+  { n, count, program = 'serve', config = place.config(), dir = place.newDir(), serves = aDay },
 ) {
-  const daemon = await place.daemon({ config, env: { ...injected(n, count, program), HOME: home }, waits: false });
+  const env = { ...injected(n, count, program), HOME: homeIn(dir) };
+  const daemon = await place.daemon({ config, path: join(dir, 'sock'), env, waits: false });
   await until('it listens or ends', () => daemon.isListening || daemon.child.exitCode !== null);
-  if (!daemon.isListening) {
-    const { code } = await daemon.exited;
-    assert.equal(code, 1, `a start that fails exits with 1: ${daemon.stderr}`);
-    assert.match(daemon.stderr, /mcp-bridge: /);
-    return 'did not start';
+  const hasListened = daemon.isListening;
+  const isServed = hasListened && (await serves(daemon));
+  if (hasListened) {
+    assert(runningIn(place, dir).includes(daemon.pid), 'its processes are found');
+    await nothingUnderWay(daemon);
+    daemon.kill('SIGTERM');
   }
-  const isServed = await serves(daemon);
-  await daemon.status().catch((error) => error);
-  daemon.kill('SIGTERM');
   const { code, signal } = await place.ended(daemon);
+  await until('what it has said is here', () => daemon.child.stderr.closed);
   assert.equal(signal, null, daemon.stderr);
-  assert(code === 0 || /mcp-bridge: /.test(daemon.stderr), `ended with ${code}: ${daemon.stderr}`);
   assert(!CRASH.test(daemon.stderr), daemon.stderr);
+  // A failed start, or end, is 1 or 2, and says why.
+  if (code !== 0 || !hasListened) {
+    assert([1, 2].includes(code), `ended with ${code}: ${daemon.stderr}`);
+    assert.match(daemon.stderr, REASON);
+  }
+  await nothingLeft(place, dir);
+  if (!hasListened) return 'did not start';
   return isServed ? 'served' : 'refused something';
+}
+
+/** Of clients that have gone, whatever went wrong meanwhile. */
+async function nothingUnderWay(daemon) {
+  let status;
+  const isQuiet = ({ clients, parked, parkedBytes, instances }) =>
+    clients + parked + parkedBytes === 0 &&
+    instances.length <= 1 &&
+    instances.every(({ inFlight, sessions }) => inFlight + sessions === 0);
+  // It may be the question itself that fails, once.
+  await until('nothing is under way', async () => {
+    status = (await daemon.status().catch(() => undefined)) ?? status;
+    return status !== undefined && isQuiet(status);
+  }).catch((error) => {
+    const { clients, parked, instances } = status ?? {};
+    throw new Error(`${error.message}: ${JSON.stringify({ clients, parked, instances })} ${daemon.stderr}`);
+  });
+}
+
+/** Of a daemon that has ended: no process, and no file that is half written. */
+async function nothingLeft(place, dir) {
+  await until('its processes have gone', () => runningIn(place, dir).length === 0).catch(({ message }) =>
+    assert.fail(`${message}: ${runningIn(place, dir).map(commandOf)}`),
+  );
+  for (const path of entriesBelow(dir)) {
+    assert(!TEMPORARY.test(path), `left: ${path}`);
+    if (path.endsWith('.json')) JSON.parse(readFileSync(path, 'utf8'));
+    if (path.endsWith('.jsonl')) for (const line of linesOf(path)) JSON.parse(line);
+  }
+}
+
+function linesOf(file) {
+  const text = readFileSync(file, 'utf8');
+  assert(text === '' || text.endsWith('\n'), `the last line of ${file} is whole`);
+  return text.split('\n').slice(0, -1);
 }
 
 /** Two clients, one of which has the server crash. */
@@ -101,12 +150,12 @@ async function eachCall(place, { isShort, tries }) {
   return `${calls} calls of the system: ${outcomes.join(', ')}`;
 }
 
-/** A home in which another client's config defines the server. */
-function homeWithServer(place) {
-  const home = place.newPath('home');
-  mkdirSync(join(home, '.cursor'), { recursive: true });
-  writeFileSync(join(home, '.cursor/mcp.json'), JSON.stringify({ mcpServers: { fixture: place.fixture() } }));
-  return home;
+/** For a day in whose home another client's config defines the server. */
+function dirWithServer(place) {
+  const dir = place.newDir();
+  mkdirSync(join(homeIn(dir), '.cursor'), { recursive: true });
+  writeFileSync(join(homeIn(dir), '.cursor/mcp.json'), JSON.stringify({ mcpServers: { fixture: place.fixture() } }));
+  return dir;
 }
 
 async function httpServer(place) {
@@ -139,7 +188,8 @@ async function conversation(place, { n, count, args, home }) {
   assert.equal(new Set(ids).size, ids.length, `each is answered once: ${stdout}`);
   // Who can be told nothing any more sees the end.
   if (code === 0) assert.deepEqual(ids.toSorted(), [0, 1, 2], `each is answered: ${stdout} ${stderr}`);
-  else assert.match(stderr, /mcp-bridge: /);
+  else assert.match(stderr, REASON);
+  assert([0, 1, 2].includes(code), `ended with ${code}: ${stderr}`);
   if (answers.length < 3) return 'ended with a word on stderr';
   return answers.some(({ error }) => error !== undefined) ? 'told its client' : 'served';
 }
@@ -152,9 +202,10 @@ export const faults = {
     eachCall(place, {
       isShort,
       tries: (n, count) => {
-        const audit = { file: place.newPath('jsonl') };
+        const dir = dirWithServer(place);
+        const audit = { file: join(dir, 'audit.jsonl') };
         const config = place.config({ mcpServers: {}, discovery: { enabled: true }, audit });
-        return day(place, { n, count, config, home: homeWithServer(place), serves: aCall('fixture__echo') });
+        return day(place, { n, count, config, dir, serves: aCall('fixture__echo') });
       },
     }),
 
@@ -163,7 +214,7 @@ export const faults = {
       isShort,
       tries: (n, count) => {
         const config = place.config({ mcpServers: {}, discovery: { enabled: true } });
-        const found = { config, program: 'finder.cjs', home: homeWithServer(place) };
+        const found = { config, program: 'finder.cjs', dir: dirWithServer(place) };
         return day(place, { n, count, ...found, serves: aCall('fixture__echo') });
       },
     }),

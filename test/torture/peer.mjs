@@ -15,6 +15,8 @@ export class Peer {
   /** What was wrong with what came. */
   faults = [];
   notices = [];
+  /** What servers ask, if there is somebody to answer it; else that is a fault. */
+  questions;
   isClosed = false;
   bytesIn = 0;
 
@@ -73,6 +75,11 @@ export class Peer {
     const answer = this.expect(id);
     this.send(`${line}\n`);
     return answer;
+  }
+
+  /** An answer, or a notice. */
+  say(message) {
+    this.send(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   }
 
   /** The answer to what is sent in another way. */
@@ -137,8 +144,8 @@ export class Peer {
 
   #asked(message) {
     if (message.id === undefined) this.notices.push(message);
-    else if (message.method === 'ping')
-      this.send(`${JSON.stringify({ jsonrpc: '2.0', id: message.id, result: {} })}\n`);
+    else if (message.method === 'ping') this.say({ id: message.id, result: {} });
+    else if (this.questions !== undefined) this.questions.push(message);
     else this.faults.push(`asked: ${message.method}`);
   }
 }

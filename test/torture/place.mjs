@@ -16,6 +16,9 @@ const PULSE = join(ROOT, 'test/torture/pulse.mjs');
 const PATIENCE_MS = 20_000;
 const MARK = 'MCP_BRIDGE_TORTURE';
 
+/** What this machine has no means for, such as the right to mount a disk: neither passed nor failed. */
+export class NotRun extends Error {}
+
 /** Waits until something holds, and says what it was that never did. */
 export async function until(what, holds, patienceMs = PATIENCE_MS) {
   for (const deadline = performance.now() + patienceMs; ; await delay(10)) {
@@ -34,8 +37,32 @@ export function isAlive(pid) {
   }
 }
 
+export const commandOf = (pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
+
+/** All that is no directory. */
+export function entriesBelow(dir) {
+  return readdirSync(dir, { withFileTypes: true, recursive: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
 export const rssMib = (pid) => memoryKib(pid).rss / 1024;
 export const descriptorsOf = (pid) => readdirSync(`/proc/${pid}/fd`).length;
+
+/** Follows the memory of a process until told to stop; how much it was beyond where it began, at its most. */
+export function watchMemory(pid, fromMib = rssMib(pid)) {
+  let most = fromMib;
+  const look = () => {
+    const now = rssMib(pid);
+    if (now > most) most = now; // of one that has gone it is not a number
+  };
+  const timer = setInterval(look, 20);
+  return () => {
+    look();
+    clearInterval(timer);
+    return most - fromMib;
+  };
+}
 
 class Daemon {
   #place;
@@ -107,6 +134,12 @@ export class Place {
 
   newPath(suffix) {
     return this.path(`${++this.#names}.${suffix}`);
+  }
+
+  newDir() {
+    const dir = this.newPath('dir');
+    mkdirSync(dir, { mode: 0o700 });
+    return dir;
   }
 
   /** The fixture as a server of a config. */
@@ -192,9 +225,8 @@ export class Place {
     return result;
   }
 
-  /** Processes that this scenario has begun, whoever has started them. */
-  running() {
-    const mark = `${MARK}=${this.mark}`;
+  /** Processes that this scenario has begun, whoever has started them; or those with this in their environment. */
+  running(mark = `${MARK}=${this.mark}`) {
     return readdirSync('/proc')
       .map(Number)
       .filter(
@@ -210,7 +242,7 @@ export class Place {
     });
     await until('nothing is left', () => this.running().length === 0, 6000).catch(() => undefined);
     const left = this.running();
-    const names = left.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' '));
+    const names = left.map(commandOf);
     for (const pid of left) process.kill(pid, 'SIGKILL');
     rmSync(this.dir, { recursive: true, force: true });
     return names;

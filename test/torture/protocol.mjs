@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Peer, textOf } from './peer.mjs';
-import { rssMib, until } from './place.mjs';
+import { until, watchMemory } from './place.mjs';
 
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 const DEEP = 5_000_000;
@@ -33,24 +33,99 @@ function unprintableIn(text) {
   return [...text].map((character) => character.codePointAt(0)).filter(isUnprintable);
 }
 
+/** What `guess` sends for one id. */
+const GUESSES = 3;
+
+/** As if one had made that request, or been asked that. */
+function guess(foe, id) {
+  foe.say({ method: 'notifications/cancelled', params: { requestId: id } });
+  foe.say({ method: 'notifications/progress', params: { progressToken: id, progress: 1 } });
+  foe.say({ id, result: { guessed: true } });
+}
+
+/** Each guess is counted as what it is. */
+async function dropped(daemon, count) {
+  const { counters } = await daemon.status();
+  const stray = [counters.strayCancels, counters.strayProgress, counters.strayResponses];
+  assert.deepEqual(stray, [count, count, count]);
+}
+
+/** Two clients are asked by their servers, a third answers for them, and each for the other. How many ids were tried. */
+async function guessAtQuestions(place) {
+  const daemon = await place.daemon();
+  const able = { elicitation: {}, sampling: {} };
+  const ready = () => Peer.ready(daemon.path, { 'mcp-bridge/view': 'server:fixture' }, able);
+  const askers = [await ready(), await ready()];
+  const calls = [];
+  for (const asker of askers) {
+    asker.questions = [];
+    for (const method of ['elicitation/create', 'sampling/createMessage'])
+      calls.push(asker.call('ask', { method, params: { _meta: { progressToken: 'theirs' }, message: method } }));
+    await until('it is asked', () => asker.questions.length === 2);
+  }
+  const asked = askers.flatMap(({ questions }) => questions.map(({ id }) => id));
+  assert.equal(new Set(asked).size, 4);
+  // Those that there are, and all that they could have been: the bridge's, the fixture's, anybody's.
+  const forms = [(n) => n, String, (n) => `ask-${n}`, (n) => `mcp-bridge/ask-${n}`];
+  const ids = [
+    ...new Set([...asked, 'theirs', ...times(100, (n) => n - 5).flatMap((n) => forms.map((form) => form(n)))]),
+  ];
+  const foe = await ready();
+  for (const id of ids) guess(foe, id);
+  await foe.soon(foe.ask('ping'));
+  for (const [i, asker] of askers.entries()) for (const { id } of askers[1 - i].questions) guess(asker, id);
+  for (const asker of askers) await asker.soon(asker.ask('ping'));
+  await dropped(daemon, ids.length + asked.length);
+  for (const [i, asker] of askers.entries()) {
+    assert.deepEqual(
+      asker.notices.filter(({ method }) => method === 'notifications/cancelled'),
+      [],
+      'nobody takes its questions back',
+    );
+    for (const [n, { id, params }] of asker.questions.entries()) {
+      asker.say({
+        method: 'notifications/progress',
+        params: { progressToken: params._meta.progressToken, progress: 1 },
+      });
+      asker.say({ id, result: { said: `${i}/${n}` } });
+    }
+    const answers = await Promise.all(calls.slice(2 * i, 2 * i + 2).map((call) => asker.soon(call)));
+    assert.deepEqual(
+      answers.map((answer) => textOf(answer)),
+      [`{"said":"${i}/0"}`, `{"said":"${i}/1"}`],
+      'the server is told what its client has said',
+    );
+    const seen = JSON.parse(textOf(await asker.soon(asker.call('seen'))));
+    const progress = seen.methods.filter((method) => method === 'notifications/progress');
+    assert.deepEqual([progress.length, seen.cancelled.length], [2, 0], 'and nothing that others have said');
+    assert.deepEqual(asker.faults, []);
+  }
+  return ids.length + asked.length;
+}
+
 export const protocol = {
   async 'nesting to 5,000,000, both ways'(place) {
     const daemon = await place.daemon({ config: place.config({ limits: { maxMessageBytes: 32 << 20 } }) });
     const other = await daemon.peer();
     await serves(daemon, other);
-    const before = rssMib(daemon.pid);
+    const risen = watchMemory(daemon.pid);
     const peer = await daemon.peer();
     for (const [open, close] of ['[]', ['{"a":', '}']]) {
       const deep = `${open.repeat(DEEP)}1${close.repeat(DEEP)}`;
       const line = `{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"echo","arguments":{"text":${deep}}}}`;
       const answer = await peer.soon(peer.askRaw(line, 'deep'));
-      if (!answer.lost) assert.equal(answer.error?.code, -32600, 'a request that is too deep is refused');
+      assert.equal(answer.error?.code, -32600, `a request that is too deep is refused: ${JSON.stringify(answer)}`);
     }
     const asking = await daemon.peer();
     const answer = await asking.soon(asking.call('deep', { levels: DEEP }));
-    assert(answer.error !== undefined, 'an answer that is too deep is an error');
+    const { code, data } = answer.error ?? {};
+    assert.deepEqual([code, data?.code], [-32603, 'SERVER_ANSWER_REFUSED'], 'an answer that is too deep is an error');
+    assert.equal((await daemon.status()).instances[0].restarts, 0, 'and no reason to end the server');
     await serves(daemon, other);
-    return `-32600, and ${(rssMib(daemon.pid) - before).toFixed(0)} MiB more afterwards`;
+    const most = risen();
+    // The longest of the three lines has 30 MB.
+    assert(most < 128, `memory rose by ${most.toFixed(0)} MiB`);
+    return `a client is told -32600, SERVER_ANSWER_REFUSED of a server, memory rose by ${most.toFixed(0)} MiB`;
   },
 
   async 'keys that are read in two ways'(place) {
@@ -151,17 +226,8 @@ export const protocol = {
     const slow = victim.call('hold', {}, 'mine');
     await until('it is under way', async () => (await daemon.status()).instances[0]?.calls > 0);
     const foe = await daemon.peer();
-    for (let n = -5; n < 300; n++) {
-      for (const id of [n, String(n), `"mine"`]) {
-        const spelled = typeof id === 'string' ? JSON.stringify(id) : id;
-        foe.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${spelled}}}\n`);
-        foe.send(
-          `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${spelled},"progress":1}}\n`,
-        );
-        foe.send(`{"jsonrpc":"2.0","id":${spelled},"result":{"guessed":true}}\n`);
-      }
-    }
-    foe.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mine"}}\n');
+    const ids = ['mine', ...times(305, (n) => n - 5).flatMap((n) => [n, String(n), `mcp-bridge/ask-${n}`])];
+    for (const id of ids) guess(foe, id);
     await foe.soon(foe.ask('ping'));
     const { cancelled } = JSON.parse(textOf(await foe.call('seen')));
     assert.deepEqual(cancelled, [], 'nobody else cancels it');
@@ -172,7 +238,9 @@ export const protocol = {
       victim.notices.filter(({ method }) => method === 'notifications/progress'),
       [],
     );
-    return `${305 * 9} guesses, none reached another client`;
+    await dropped(daemon, ids.length);
+    const tried = await guessAtQuestions(place);
+    return `${(ids.length + tried) * GUESSES} guesses, none reached another client, or a server that has asked one`;
   },
 
   async 'unicode in every name'(place) {

@@ -292,29 +292,68 @@ describe.each(Object.entries(CORE) as [keyof Limits, Row][])('%s', (key, { most,
   });
 });
 
-const HERE = 'unit/core/limits.test.ts';
-const PROCESSES = 'integration/limits.test.ts';
-const MESSAGES = 'unit/core/agents/messages.test.ts';
-const LETTERS = 'unit/core/agents/letters.test.ts';
-const AUDIT = 'integration/audit-log.test.ts';
+/** A file, and the title of a test in it. */
+type Elsewhere = readonly [file: string, title: string];
 
-/** Where those are tried that are not in the table. */
-const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const here = (title: string): Elsewhere => ['unit/core/limits.test.ts', title];
+const processes = (title: string): Elsewhere => ['integration/limits.test.ts', title];
+const messages = (title: string): Elsewhere => ['unit/core/agents/messages.test.ts', title];
+const letters = (title: string): Elsewhere => ['unit/core/agents/letters.test.ts', title];
+const audit = (title: string): Elsewhere => ['integration/audit-log.test.ts', title];
+
+const STARTS = here('lets so many start, and counts who waits for a turn');
+const BROKEN = processes('a server is broken at maxDeathsPerMinute, and tried again after brokenMs');
+const SLOW_START = processes(
+  'a server that has not started after startTimeoutMs is ended, and killed after termGraceMs (%s)',
+);
+const SILENT = here('cut off for one more than maxMissedPings, if cutOffSilentClients says so');
+const FULL_MAILBOX = letters('a mailbox takes so many and no more, and loses nothing');
+const SHARED_LOG = audit('two daemons that write to one file, and put it aside all the time, lose no line');
+
+/** By which tests those are tried that are not in the table. */
+const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, Elsewhere>>>> = {
   limits: {
-    ...{ progressExtendsTimeout: HERE, maxLocalStarts: HERE, maxRemoteStarts: HERE, drainTimeoutMs: HERE },
-    ...{ maxDeathsPerMinute: PROCESSES, brokenMs: PROCESSES, startTimeoutMs: PROCESSES, termGraceMs: PROCESSES },
-    ...{ idleMs: PROCESSES, maxDialIns: 'unit/daemon/dial-ins.test.ts' },
+    ...{ progressExtendsTimeout: here('progressExtendsTimeout: %s'), maxLocalStarts: STARTS, maxRemoteStarts: STARTS },
+    drainTimeoutMs: here('drainTimeoutMs: after %i ms %i calls are still waited for'),
+    ...{ maxDeathsPerMinute: BROKEN, brokenMs: BROKEN, startTimeoutMs: SLOW_START, termGraceMs: SLOW_START },
+    idleMs: processes('a server without any client is stopped after idleMs, and not one that has any'),
+    maxDialIns: ['unit/daemon/dial-ins.test.ts', 'so many may be connected and no more'],
   },
-  liveness: { pingPeriodMs: HERE, maxMissedPings: HERE, cutOffSilentClients: HERE },
-  daemon: { idleExitMs: 'integration/restarting.test.ts' },
+  liveness: {
+    pingPeriodMs: here('pinged after pingPeriodMs and not before'),
+    ...{ maxMissedPings: SILENT, cutOffSilentClients: SILENT },
+  },
+  daemon: {
+    idleExitMs: [
+      'integration/restarting.test.ts',
+      'ends by itself when nobody has used it for a while, and not while somebody does or may come back',
+    ],
+  },
   agents: {
-    ...{ maxPerSecond: MESSAGES, maxMessageBytes: MESSAGES, maxInFlight: MESSAGES, maxHops: MESSAGES },
-    ...{ policy: MESSAGES, isEnabled: LETTERS, mailbox: LETTERS, maxMessages: LETTERS, maxBytes: LETTERS },
+    maxPerSecond: messages('more often than is allowed, until time has passed'),
+    maxMessageBytes: messages('over the size that is allowed'),
+    maxInFlight: messages('beyond what may be unanswered, by its sender or its receiver'),
+    maxHops: messages('that was handed on too often'),
+    policy: messages('between two whom policy keeps apart; they do not see each other either'),
+    isEnabled: letters(
+      'nobody has a mailbox who sees one server alone, who wants none, or where agents are not enabled',
+    ),
+    ...{ mailbox: FULL_MAILBOX, maxMessages: FULL_MAILBOX },
+    maxBytes: letters('a mailbox takes so many bytes and no more'),
   },
-  audit: { isKept: AUDIT, file: AUDIT, maxBytes: AUDIT, keep: AUDIT, keepsArguments: AUDIT, onFailure: AUDIT },
+  audit: {
+    isKept: audit('where it is switched off, nothing is written'),
+    ...{ file: SHARED_LOG, maxBytes: SHARED_LOG, keep: SHARED_LOG },
+    keepsArguments: audit('with audit.arguments the arguments stand in it as they came, and move no cursor'),
+    onFailure: audit('with audit.onFailure "refuse" a full disk has calls refused until there is room'),
+  },
 };
 /** What they are called in a config file. */
-const SPELLED: Readonly<Record<string, string>> = { isKept: 'enabled', keepsArguments: 'arguments' };
+const SPELLED: Readonly<Record<string, string>> = {
+  isEnabled: 'enabled',
+  isKept: 'enabled',
+  keepsArguments: 'arguments',
+};
 const SETTINGS: Readonly<Record<string, object>> = {
   ...{ limits: DEFAULT_LIMITS, liveness: DEFAULT_LIVENESS, daemon: DEFAULT_DAEMON, audit: DEFAULT_AUDIT },
   agents: { ...DEFAULT_AGENTS, ...DEFAULT_AGENTS.mailbox },
@@ -326,14 +365,24 @@ describe.each(Object.entries(SETTINGS))('of %s', (section, defaults) => {
     const tried = [...(section === 'limits' ? Object.keys(CORE) : []), ...Object.keys(elsewhere)];
     expect(tried.sort()).toEqual(Object.keys(defaults).sort());
   });
-  test.each(Object.entries(elsewhere))('%s is tried in %s', (key, file) => {
-    const said = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').replace(
-      /const ELSEWHERE[\s\S]*?\n};/,
-      '',
-    );
-    expect(said).toMatch(new RegExp(`\\b${SPELLED[key] ?? key}\\b`));
+  test.each(Object.entries(elsewhere))('%s is tried by %j', (key, [file, title]) => {
+    expect(testTitled(title, file)).toMatch(new RegExp(`\\b${SPELLED[key] ?? key}\\b`));
   });
 });
+
+/** What a test that is run says, with what is said before the tests of its group; throws if there is none of that title. */
+function testTitled(title: string, file: string): string {
+  const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+  const quoted = ["'", '"', '`'].map((mark) => `${mark}${title}${mark},`);
+  for (const group of source.split(/^(?=(?:describe|test)\b)/m)) {
+    const parts = group.split(/^(?= +(?:describe|test)\b)/m);
+    const own = parts.find(
+      (part) => /^ *test(?!\.(?:skip|todo|fails))\b/.test(part) && quoted.some((text) => part.includes(text)),
+    );
+    if (own !== undefined) return own === parts[0] ? own : `${parts[0]}${own}`;
+  }
+  throw new Error(`no test in ${file} has the title ${title}`);
+}
 
 const docs = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
 const lineOf = (name: string): string =>
