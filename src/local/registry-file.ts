@@ -119,6 +119,7 @@ export class RegistryFile {
       else await rm(temporary, { force: true });
       return isSame;
     } catch (error) {
+      await rm(temporary, { force: true }).catch(() => undefined); // else the next one who writes removes it
       if (error instanceof BridgeError) throw error;
       throw unusable(`Cannot write ${this.path}: ${systemCode(error) ?? 'unknown error'}`);
     }
