@@ -14,7 +14,7 @@ const CRASH = /Uncaught|UnhandledPromise|node:internal|\.cjs:\d+\n|^ {4}at /m;
 /** A line that says why; a daemon that listens says so in one like it. */
 const REASON = /^mcp-bridge: (?!listening on )\S/m;
 /** What is written beside a file or a socket before it has that name. */
-const TEMPORARY = /(?:\.[0-9a-f]{12}|\.new|\/\.m[0-9a-f]{6})$/;
+const TEMPORARY = /(?:\.[0-9a-f]{12}|\.tmp|\.new|\/\.m[0-9a-f]{6})$/;
 
 const homeIn = (dir) => join(dir, 'home');
 
