@@ -6,6 +6,7 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { StopReport } from '../wire/control-report.ts';
 import type { Daemon } from './daemon.ts';
 import { refresh } from './refresh.ts';
+import { logsOf } from './server-logs.ts';
 import type { ServersHere } from './servers-here.ts';
 import { accept, changesIn } from './tool-changes.ts';
 
@@ -27,6 +28,7 @@ export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<str
   withServers('bridge/refresh', (servers, params) => refresh(servers, params.servers, options));
   withServers('bridge/changes', (servers, { server }) => changesIn(servers, server));
   withServers('bridge/accept', (servers, { server, tools }) => accept(servers, server, tools));
+  withServers('bridge/logs', (servers, { server, after }) => logsOf(servers, server, after));
   methods.addMethod('bridge/stop', (params: unknown): StopReport => {
     const reason = membersOf(params).reason === 'restart' ? 'restart' : 'stop';
     setImmediate(() => daemon.requestStop(reason)); // once the answer is on its way
