@@ -124,11 +124,16 @@ export async function reload(values: ListingValues, host: CliHost): Promise<numb
   return DONE;
 }
 
-async function ask<Result>(values: WhereValues, host: CliHost, method: string): Promise<Result> {
+export async function ask<Result>(
+  values: WhereValues,
+  host: CliHost,
+  method: string,
+  params: object = {},
+): Promise<Result> {
   const client = await openAnyway(values, host);
   try {
     await tellOtherConfig(values, client.path, host);
-    return await client.call<Result>(method);
+    return await client.call<Result>(method, params);
   } finally {
     client.close();
   }

@@ -9,7 +9,7 @@ import { CLIENT_TARGETS } from '../editing/client-targets.ts';
 import { DEPTH_VARIABLE } from '../local/bridge-depth.ts';
 import { ownUid, statOf } from '../local/owned-path.ts';
 import { commandLineOf, ownerOf, type RunningProcess, runningProcesses, variableOf } from '../local/process-table.ts';
-import { stateDir } from '../local/state-dir.ts';
+import { daemonLogFile, stateDir } from '../local/state-dir.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { editingHostOf } from './editing.ts';
 import type { CliHost } from './host.ts';
@@ -64,7 +64,7 @@ function directoryFinding(check: string, dir: string): Finding[] {
 }
 
 export function logFindings({ environment, homedir }: CliHost): Finding[] {
-  const file = join(stateDir(environment, homedir), 'daemon.log');
+  const file = daemonLogFile(environment, homedir);
   const size = statOf(file)?.size;
   if (size === undefined) return [];
   const shown = `${file} has ${(size / 1024 / 1024).toFixed(1)} MB`;
@@ -139,7 +139,7 @@ export async function startFindings(names: readonly string[], client: ControlCli
       findings.push(
         error === null
           ? ok(check, `It starts, and has ${tools ?? 0} tools`)
-          : wrong(check, error.message, error.hint || 'See its log.'),
+          : wrong(check, error.message, error.hint || `See: mcp-bridge logs ${name}`),
       );
     } catch (error) {
       findings.push(wrong(check, messageOf(error), `Look closer: mcp-bridge refresh ${name}`));

@@ -189,7 +189,7 @@ async function daemonFindings(
       ...(start === true ? await startFindings(names, client, host.cwd) : []),
     ];
   } catch (error) {
-    return [wrong('daemon', messageOf(error), 'See its log, or end it by its pid.')];
+    return [wrong('daemon', messageOf(error), 'See mcp-bridge logs, or end it by its pid.')];
   } finally {
     client.close();
   }

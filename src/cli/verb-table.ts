@@ -88,6 +88,11 @@ export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
   upgrade: { options: options.RESTART, examples: ['upgrade'] },
   reload: { options: options.LISTING, examples: ['reload'] },
   doctor: { options: options.DOCTOR, examples: ['doctor', 'doctor --start', 'doctor --json'] },
+  logs: {
+    options: options.LOGS,
+    words: ['server'],
+    examples: ['logs', 'logs --follow', 'logs -n 200 --json', 'logs files'],
+  },
   completion: {
     options: options.COMPLETION,
     words: [[...SHELLS, ...NAMES], 'server'],

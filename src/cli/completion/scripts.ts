@@ -22,8 +22,12 @@ const verbsOf = (group: string): string[] =>
   Object.keys(VERB_TABLE)
     .filter((verb) => verb.startsWith(`${group} `))
     .map((verb) => verb.slice(group.length + 1));
+const spellingsOf = (name: string, { alias }: Options[string]): string[] => [
+  `--${name}`,
+  ...(alias === undefined ? [] : [`-${alias}`]),
+];
 const flagsOf = (verb: string): string[] => [
-  ...Object.keys(VERB_TABLE[verb]?.options ?? {}).map((name) => `--${name}`),
+  ...Object.entries(VERB_TABLE[verb]?.options ?? {}).flatMap(([name, option]) => spellingsOf(name, option)),
   ...ALWAYS,
 ];
 const wordsOf = (verb: string): readonly WordKind[] => VERB_TABLE[verb]?.words ?? [];
@@ -31,7 +35,7 @@ const wordsOf = (verb: string): readonly WordKind[] => VERB_TABLE[verb]?.words ?
 /** Options behind which a value stands. */
 function takingValues(): string[] {
   const names = Object.values(VERB_TABLE).flatMap(({ options }) =>
-    Object.entries(options).flatMap(([name, { type }]) => (type === 'string' ? [`--${name}`] : [])),
+    Object.entries(options).flatMap(([name, option]) => (option.type === 'string' ? spellingsOf(name, option) : [])),
   );
   return [...new Set(names)];
 }
@@ -205,12 +209,12 @@ function fishLine(condition: string, rest: string): string {
   return `complete -c mcp-bridge -n ${quoted(condition)} ${rest}`;
 }
 
-function fishOption(name: string, { type, describe, choices }: Options[string]): string {
+function fishOption(name: string, { type, describe, choices, alias }: Options[string]): string {
   const values = SERVER_OPTIONS.includes(name)
     ? "'(__mcp_bridge_names servers)'"
     : choices && quoted(choices.join(' '));
   const value = type === 'boolean' ? '' : values === undefined ? ' -r' : ` -x -a ${values}`;
-  return `-l ${name}${value} -d ${quoted(describe)}`;
+  return `-l ${name}${alias === undefined ? '' : ` -s ${alias}`}${value} -d ${quoted(describe)}`;
 }
 
 function fishWord(kind: WordKind): string {
