@@ -1,6 +1,7 @@
 // `mcp-bridge doctor`: which bridge this program would use and why, whether it is there, and what to do about what is
 // wrong. It changes nothing, and starts nothing but servers, if it is told to.
 
+import { existsSync } from 'node:fs';
 import { ControlClient, type StatusReport } from '../client/control-client.ts';
 import { compareVersions } from '../client/daemon-build.ts';
 import { type Located, locateBridge } from '../client/locate.ts';
@@ -8,17 +9,8 @@ import { configFilesOf } from '../config/load.ts';
 import { ownUid, statOf } from '../local/owned-path.ts';
 import { DEFAULT_SOCKET, inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
-import {
-  bypassFindings,
-  directoryFindings,
-  type Finding,
-  leftoverFindings,
-  logFindings,
-  note,
-  ok,
-  startFindings,
-  wrong,
-} from './doctor-findings.ts';
+import { directoryFindings, logFindings } from './directory-findings.ts';
+import { bypassFindings, type Finding, leftoverFindings, note, ok, startFindings, wrong } from './doctor-findings.ts';
 import { DONE, FAILED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
@@ -115,7 +107,7 @@ function configCandidates({ loaded }: Located, values: DoctorValues, host: CliHo
   };
   return configFilesOf(place).map((file) => ({
     source: file,
-    value: statOf(file) === undefined ? null : 'is there',
+    value: existsSync(file) ? 'is there' : null,
     counts: file === loaded.file,
   }));
 }
@@ -149,8 +141,8 @@ function obstacleAt(path: string): Finding | undefined {
     return undefined;
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
-    const owner = statOf(path)?.uid;
-    const whose = error.code === 'SOCKET_FOREIGN' && owner !== undefined ? ` (uid ${owner}; you are ${ownUid()})` : '';
+    const owner = error.code === 'SOCKET_FOREIGN' ? statOf(path)?.uid : undefined;
+    const whose = owner !== undefined ? ` (uid ${owner}; you are ${ownUid()})` : '';
     return wrong('socket', `${error.message}${whose}`, error.hint ?? null);
   }
 }

@@ -130,6 +130,9 @@ function reading<Result>(path: string, read: (fd: number, size: number) => Resul
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     if (code === undefined) throw error;
-    throw new BridgeError('FILE_UNUSABLE', `Cannot read the log ${path}: ${code}`, { cause: error });
+    throw new BridgeError('FILE_UNUSABLE', `Cannot read the log ${path}: ${code}`, {
+      hint: 'See: mcp-bridge doctor',
+      cause: error,
+    });
   }
 }
