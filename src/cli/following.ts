@@ -1,5 +1,6 @@
 // Writes what comes, again and again, until the person presses Ctrl-C, or nobody reads it any more.
 
+import { once } from 'node:events';
 import { sleep } from '../util/sleep.ts';
 import type { CliHost } from './host.ts';
 
@@ -24,10 +25,7 @@ export async function following(host: CliHost, { intervalMs, first, next }: Foll
 }
 
 /** Until whoever reads has room for more, or has gone. */
-async function written(text: string, { stdout }: CliHost, ending: AbortSignal): Promise<void> {
-  if (text === '' || stdout.write(text) || ending.aborted) return;
-  await new Promise<void>((resolve) => {
-    stdout.once('drain', resolve);
-    ending.addEventListener('abort', () => resolve(), { once: true });
-  });
+async function written(text: string, { stdout }: CliHost, signal: AbortSignal): Promise<void> {
+  if (text === '' || stdout.write(text)) return;
+  await once(stdout, 'drain', { signal }).catch(() => undefined);
 }
