@@ -74,7 +74,7 @@ export interface StatusValues extends ListingValues {
 export async function status(values: StatusValues, host: CliHost): Promise<number> {
   if (values.interval !== undefined)
     throw new BridgeError('USAGE', '--interval goes with --watch', { hint: 'See: mcp-bridge status --help' });
-  const report = await ask<StatusReport>(values, host, 'bridge/status');
+  const report = await ask<StatusReport>(values, host, 'bridge/status', { cwd: host.cwd });
   if (values.json === true) return printJson(report, host);
   host.stdout.write(statusText(report));
   return DONE;

@@ -9,12 +9,14 @@ import { configFilesOf } from '../config/load.ts';
 import { ownUid, statOf } from '../local/owned-path.ts';
 import { DEFAULT_SOCKET, inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { isWaiting } from './candidates.ts';
 import { directoryFindings, logFindings } from './directory-findings.ts';
 import { bypassFindings, type Finding, leftoverFindings, note, ok, startFindings, wrong } from './doctor-findings.ts';
 import { DONE, FAILED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { locateOptions, type WhereValues } from './locate.ts';
+import { pendingNotes } from './status-view.ts';
 import { printable, printableLines } from './table.ts';
 
 type Level = Finding['level'];
@@ -63,6 +65,7 @@ async function examine(values: DoctorValues, host: CliHost): Promise<Report> {
     ...configFindings(located),
     ...directoryFindings(host),
     ...logFindings(host),
+    ...(await pendingFindings(values, host)),
     ...(inTheWay === undefined ? socketFindings(path) : [inTheWay]),
     // Where no daemon can be, there is nothing more to say of it.
     ...(inTheWay === undefined ? await daemonFindings(located, values, host) : []),
@@ -132,6 +135,14 @@ function configFindings({ loaded, configError }: Located): Finding[] {
   if (loaded.file === undefined) return [ok('config', 'There is no config file; the defaults hold')];
   if (loaded.faults.length === 0) return [ok('config', `${loaded.file} has no faults`)];
   return loaded.faults.map((fault) => wrong('config', `${loaded.file}: ${fault}`, 'Mend the file.'));
+}
+
+/** What came with the project here, and is not used until somebody has looked at it. */
+async function pendingFindings(values: DoctorValues, host: CliHost): Promise<Finding[]> {
+  const { survey } = await import('./survey.ts');
+  const { discovery } = await survey(values, host);
+  const [waiting] = pendingNotes(discovery.servers.filter(isWaiting).length);
+  return waiting === undefined ? [] : [note('approval', waiting, 'Until then they are not used.')];
 }
 
 /** What is where the socket should be, and is none of ours; undefined if there is nothing such. */

@@ -15,7 +15,7 @@ type Params = Readonly<Record<string, unknown>>;
 /** Answers one request's bytes with a response as JSON; a notification gets none. */
 export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<string | undefined> {
   const methods = new JSONRPCServer({ errorListener: () => undefined });
-  methods.addMethod('bridge/status', () => daemon.status());
+  methods.addMethod('bridge/status', (params: unknown) => daemon.status(textOf(membersOf(params).cwd) || undefined));
   methods.addMethod('bridge/connections', () => daemon.clients());
   methods.addMethod('bridge/reload', () => daemon.reload());
   const here = (params: Params): Promise<ServersHere> => daemon.serversFor(textOf(params.cwd) || undefined);
