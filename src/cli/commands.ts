@@ -13,6 +13,7 @@ import { withEditingVerbs } from './editing-verbs.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import type { WhereValues } from './locate.ts';
+import type { LogsValues } from './logs.ts';
 import {
   APPROVE,
   ATTACH,
@@ -23,6 +24,7 @@ import {
   DISCOVER,
   DOCTOR,
   LISTING,
+  LOGS,
   POLICY,
   REJECT,
   RESTART,
@@ -213,6 +215,12 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
       'Say which bridge is used here and why, and what is wrong with it',
       (y) => y.options(DOCTOR),
       does(async (values: DoctorValues, host) => (await import('./doctor.ts')).doctor(values, host)),
+    )
+    .command(
+      'logs [server]',
+      "Show the log of the daemon in the background; or what a server's processes have written on stderr",
+      (y) => y.positional('server', { type: 'string', describe: 'The server' }).options(LOGS),
+      does(async (values: LogsValues, host) => (await import('./logs.ts')).logs(values, host)),
     )
     .command(
       'completion <what> [server]',

@@ -74,7 +74,7 @@ export interface StatusValues extends ListingValues {
 export async function status(values: StatusValues, host: CliHost): Promise<number> {
   if (values.interval !== undefined)
     throw new BridgeError('USAGE', '--interval goes with --watch', { hint: 'See: mcp-bridge status --help' });
-  const report = await ask<StatusReport>(values, host, 'bridge/status');
+  const report = await ask<StatusReport>(values, host, 'bridge/status', { cwd: host.cwd });
   if (values.json === true) return printJson(report, host);
   host.stdout.write(statusText(report));
   return DONE;
@@ -124,11 +124,16 @@ export async function reload(values: ListingValues, host: CliHost): Promise<numb
   return DONE;
 }
 
-async function ask<Result>(values: WhereValues, host: CliHost, method: string): Promise<Result> {
+export async function ask<Result>(
+  values: WhereValues,
+  host: CliHost,
+  method: string,
+  params: object = {},
+): Promise<Result> {
   const client = await openAnyway(values, host);
   try {
     await tellOtherConfig(values, client.path, host);
-    return await client.call<Result>(method);
+    return await client.call<Result>(method, params);
   } finally {
     client.close();
   }

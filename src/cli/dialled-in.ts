@@ -10,10 +10,10 @@ import { locate, type WhereValues } from './locate.ts';
 import { askIfRunning } from './running-daemon.ts';
 import { printable } from './table.ts';
 
-/** Who has connected, and the config that the daemon judges them by. */
-export type DialledIn = Pick<StatusReport, 'dialledIn' | 'configFile'>;
+/** Who has connected, the config that the daemon judges them by, and how many definitions wait here besides. */
+export type DialledIn = Pick<StatusReport, 'dialledIn' | 'configFile' | 'pendingApprovals'>;
 
-const NONE: DialledIn = { dialledIn: [], configFile: null };
+const NONE: DialledIn = { dialledIn: [], configFile: null, pendingApprovals: null };
 
 /** None if there is no daemon that says so. */
 export async function dialledIn(values: WhereValues, host: CliHost): Promise<DialledIn> {
@@ -21,7 +21,7 @@ export async function dialledIn(values: WhereValues, host: CliHost): Promise<Dia
   let client: ControlClient | undefined;
   try {
     client = await ControlClient.open(path, host.version);
-    return await client.call<StatusReport>('bridge/status');
+    return await client.call<StatusReport>('bridge/status', { cwd: host.cwd });
   } catch (error) {
     // What else there is to decide about needs no daemon.
     if (error instanceof BridgeError) return NONE;

@@ -1,15 +1,12 @@
-// What `doctor` looks at besides the socket and the daemon: the directories, the log, processes that a daemon has left behind,
-// clients that go past the bridge, and whether each server starts.
+// What `doctor` looks at besides the socket, the daemon and its directories: processes that a daemon has left behind, clients
+// that go past the bridge, and whether each server starts.
 
-import { accessSync, constants, statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ControlClient, RefreshReport } from '../client/control-client.ts';
 import { fileOf, readClientConfig } from '../editing/client-config.ts';
 import { CLIENT_TARGETS } from '../editing/client-targets.ts';
 import { DEPTH_VARIABLE } from '../local/bridge-depth.ts';
-import { ownUid, statOf } from '../local/owned-path.ts';
+import { ownUid } from '../local/owned-path.ts';
 import { commandLineOf, ownerOf, type RunningProcess, runningProcesses, variableOf } from '../local/process-table.ts';
-import { stateDir } from '../local/state-dir.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { editingHostOf } from './editing.ts';
 import type { CliHost } from './host.ts';
@@ -32,45 +29,9 @@ export const wrong = (check: string, message: string, remedy: string | null): Fi
   level: 'wrong',
 });
 
-const LARGE_LOG_BYTES = 64 * 1024 * 1024;
 const START_MS = 40_000;
 /** For all servers together; what is not looked at by then is told. */
 const STARTS_MS = 300_000;
-
-export function directoryFindings({ environment, homedir }: CliHost): Finding[] {
-  const places = [
-    ['state', stateDir(environment, homedir)],
-    ['cache', join(environment.XDG_CACHE_HOME || join(homedir, '.cache'), 'mcp-bridge')],
-    ['config', join(environment.XDG_CONFIG_HOME || join(homedir, '.config'), 'mcp-bridge')],
-  ] as const;
-  return places.flatMap(([what, dir]) => directoryFinding(`${what} directory`, dir));
-}
-
-function directoryFinding(check: string, dir: string): Finding[] {
-  const stat = statOf(dir);
-  if (stat === undefined) return [];
-  const mode = (stat.mode & 0o777).toString(8).padStart(3, '0');
-  if (!stat.isDirectory() && !stat.isSymbolicLink()) return [wrong(check, `${dir} is no directory`, 'Move it away')];
-  const { uid, mode: real } = statSync(dir, { throwIfNoEntry: false }) ?? stat;
-  if (uid !== ownUid())
-    return [wrong(check, `${dir} belongs to uid ${uid}`, 'Have it given back to you, or move it away')];
-  if ((real & 0o022) !== 0) return [wrong(check, `Others may write to ${dir} (mode ${mode})`, `chmod go-w ${dir}`)];
-  try {
-    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch {
-    return [wrong(check, `${dir} cannot be written`, `chmod u+rwx ${dir}`)];
-  }
-  return [ok(check, `${dir} is yours, with mode ${mode}`)];
-}
-
-export function logFindings({ environment, homedir }: CliHost): Finding[] {
-  const file = join(stateDir(environment, homedir), 'daemon.log');
-  const size = statOf(file)?.size;
-  if (size === undefined) return [];
-  const shown = `${file} has ${(size / 1024 / 1024).toFixed(1)} MB`;
-  if (size <= LARGE_LOG_BYTES) return [ok('log', shown)];
-  return [note('log', shown, `Read what it is full of, then empty it: truncate -s 0 ${file}`)];
-}
 
 /** Processes that some daemon has started as servers, and that no daemon is there for any more. Linux only. */
 export function leftoverFindings({ pid: self }: CliHost): Finding[] {
@@ -139,7 +100,7 @@ export async function startFindings(names: readonly string[], client: ControlCli
       findings.push(
         error === null
           ? ok(check, `It starts, and has ${tools ?? 0} tools`)
-          : wrong(check, error.message, error.hint || 'See its log.'),
+          : wrong(check, error.message, error.hint || `See: mcp-bridge logs ${name}`),
       );
     } catch (error) {
       findings.push(wrong(check, messageOf(error), `Look closer: mcp-bridge refresh ${name}`));

@@ -1,6 +1,7 @@
 // `mcp-bridge doctor`: which bridge this program would use and why, whether it is there, and what to do about what is
 // wrong. It changes nothing, and starts nothing but servers, if it is told to.
 
+import { existsSync } from 'node:fs';
 import { ControlClient, type StatusReport } from '../client/control-client.ts';
 import { compareVersions } from '../client/daemon-build.ts';
 import { type Located, locateBridge } from '../client/locate.ts';
@@ -8,21 +9,14 @@ import { configFilesOf } from '../config/load.ts';
 import { ownUid, statOf } from '../local/owned-path.ts';
 import { DEFAULT_SOCKET, inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
-import {
-  bypassFindings,
-  directoryFindings,
-  type Finding,
-  leftoverFindings,
-  logFindings,
-  note,
-  ok,
-  startFindings,
-  wrong,
-} from './doctor-findings.ts';
+import { isWaiting } from './candidates.ts';
+import { directoryFindings, logFindings } from './directory-findings.ts';
+import { bypassFindings, type Finding, leftoverFindings, note, ok, startFindings, wrong } from './doctor-findings.ts';
 import { DONE, FAILED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { locateOptions, type WhereValues } from './locate.ts';
+import { pendingNotes } from './status-view.ts';
 import { printable, printableLines } from './table.ts';
 
 type Level = Finding['level'];
@@ -71,6 +65,7 @@ async function examine(values: DoctorValues, host: CliHost): Promise<Report> {
     ...configFindings(located),
     ...directoryFindings(host),
     ...logFindings(host),
+    ...(await pendingFindings(values, host)),
     ...(inTheWay === undefined ? socketFindings(path) : [inTheWay]),
     // Where no daemon can be, there is nothing more to say of it.
     ...(inTheWay === undefined ? await daemonFindings(located, values, host) : []),
@@ -115,7 +110,7 @@ function configCandidates({ loaded }: Located, values: DoctorValues, host: CliHo
   };
   return configFilesOf(place).map((file) => ({
     source: file,
-    value: statOf(file) === undefined ? null : 'is there',
+    value: existsSync(file) ? 'is there' : null,
     counts: file === loaded.file,
   }));
 }
@@ -142,6 +137,14 @@ function configFindings({ loaded, configError }: Located): Finding[] {
   return loaded.faults.map((fault) => wrong('config', `${loaded.file}: ${fault}`, 'Mend the file.'));
 }
 
+/** What came with the project here, and is not used until somebody has looked at it. */
+async function pendingFindings(values: DoctorValues, host: CliHost): Promise<Finding[]> {
+  const { survey } = await import('./survey.ts');
+  const { discovery } = await survey(values, host);
+  const [waiting] = pendingNotes(discovery.servers.filter(isWaiting).length);
+  return waiting === undefined ? [] : [note('approval', waiting, 'Until then they are not used.')];
+}
+
 /** What is where the socket should be, and is none of ours; undefined if there is nothing such. */
 function obstacleAt(path: string): Finding | undefined {
   try {
@@ -149,8 +152,8 @@ function obstacleAt(path: string): Finding | undefined {
     return undefined;
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
-    const owner = statOf(path)?.uid;
-    const whose = error.code === 'SOCKET_FOREIGN' && owner !== undefined ? ` (uid ${owner}; you are ${ownUid()})` : '';
+    const owner = error.code === 'SOCKET_FOREIGN' ? statOf(path)?.uid : undefined;
+    const whose = owner !== undefined ? ` (uid ${owner}; you are ${ownUid()})` : '';
     return wrong('socket', `${error.message}${whose}`, error.hint ?? null);
   }
 }
@@ -189,7 +192,7 @@ async function daemonFindings(
       ...(start === true ? await startFindings(names, client, host.cwd) : []),
     ];
   } catch (error) {
-    return [wrong('daemon', messageOf(error), 'See its log, or end it by its pid.')];
+    return [wrong('daemon', messageOf(error), 'See mcp-bridge logs, or end it by its pid.')];
   } finally {
     client.close();
   }

@@ -5,7 +5,7 @@ import type { EditReport } from '../editing/edit-report.ts';
 import type { EditingHost } from '../editing/editing-host.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { printable, printableLines } from './table.ts';
+import { printableLines, printableTabbed } from './table.ts';
 import { tilde } from './terminal.ts';
 
 export function editingHostOf({ cwd, homedir, environment, node, program }: CliHost): EditingHost {
@@ -14,8 +14,6 @@ export function editingHostOf({ cwd, homedir, environment, node, program }: CliH
 
 export function tell({ lines, diff }: EditReport, host: CliHost): number {
   for (const line of lines) host.stdout.write(`${printableLines(tilde(line, host))}\n`);
-  // Tabs are the file's own indentation, and no harm to a terminal.
-  for (const line of diff.split('\n').slice(0, -1))
-    host.stdout.write(`${line.split('\t').map(printable).join('\t')}\n`);
+  for (const line of diff.split('\n').slice(0, -1)) host.stdout.write(`${printableTabbed(line)}\n`);
   return DONE;
 }

@@ -7,6 +7,8 @@ interface Option {
   readonly type: 'string' | 'boolean';
   readonly describe: string;
   readonly choices?: readonly string[];
+  /** One letter, behind one dash. */
+  readonly alias?: string;
 }
 export type Options = Readonly<Record<string, Option>>;
 
@@ -105,6 +107,12 @@ export const STATUS = {
   ...LISTING,
   watch: { type: 'boolean', describe: 'Show it again and again, until q or Ctrl-C' },
   interval: INTERVAL,
+} as const satisfies Options;
+
+export const LOGS = {
+  ...LISTING,
+  lines: { type: 'string', alias: 'n', describe: 'How many of the last lines; else 50' },
+  follow: { type: 'boolean', alias: 'f', describe: 'Go on with what comes, until Ctrl-C' },
 } as const satisfies Options;
 
 export const RESTART = { ...WHERE, 'log-level': LOGGING['log-level'] } as const satisfies Options;

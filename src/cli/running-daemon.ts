@@ -60,7 +60,7 @@ async function untilGone(path: string, pid: number): Promise<void> {
   while (isLocked(path) && notedPid(lockPathOf(path)) === pid) {
     if (performance.now() > deadline) {
       throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} (pid ${pid}) is still stopping`, {
-        hint: 'Its log says more.',
+        hint: 'See: mcp-bridge logs',
       });
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));

@@ -5,7 +5,7 @@ import { dialledIn } from './dialled-in.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
-import { waitingNotes } from './status-view.ts';
+import { pendingNotes, waitingNotes } from './status-view.ts';
 import { printableLines, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { ask, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
@@ -17,10 +17,8 @@ export interface ServersValues extends ToolVerbValues {
 export async function servers(values: ServersValues, host: CliHost): Promise<number> {
   if (values.running === true) return (await import('./running-servers.ts')).listRunning(values, host);
   const answer = await withTools(values, host, (client) => ask(client, 'list_mcp_servers'));
-  if (values.json === true) {
-    printJson(answer, host);
-    return DONE;
-  }
+  const { dialledIn: connected, pendingApprovals = null } = await dialledIn(values, host);
+  if (values.json === true) return printJson({ ...answer, pendingApprovals }, host);
   const list = recordsIn(answer.servers);
   const rows = list.map((server) => [
     textOf(server.name),
@@ -31,7 +29,7 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
   const text = table(['SERVER', 'STATUS', 'TOOLS', 'DESCRIPTION'], rows, { width: widthOf(host) });
   host.stdout.write(list.length === 0 ? NO_SERVER : text);
   if (list.some(({ status }) => status === 'failed')) host.stdout.write(WHY_FAILED);
-  for (const note of waitingNotes((await dialledIn(values, host)).dialledIn))
+  for (const note of [...waitingNotes(connected), ...pendingNotes(pendingApprovals)])
     host.stdout.write(`! ${printableLines(note)}\n`);
   return DONE;
 }

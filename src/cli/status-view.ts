@@ -45,7 +45,13 @@ function errorsText(errors: StatusReport['errors'] | undefined): string {
 
 /** Everything that is wrong. */
 export function notesOf(report: StatusReport): string[] {
-  return [...faultsOf(report), ...auditNotes(report), ...notesOn(report.instances), ...waitingNotes(report.dialledIn)];
+  return [
+    ...faultsOf(report),
+    ...auditNotes(report),
+    ...notesOn(report.instances),
+    ...waitingNotes(report.dialledIn),
+    ...pendingNotes(report.pendingApprovals),
+  ];
 }
 
 /** Whichever of its pauses it is in, and also as older daemons say it: it could not be started, or has died. */
@@ -81,6 +87,12 @@ export function waitingNotes(dialledIn: StatusReport['dialledIn']): string[] {
       ({ name, program, version }) =>
         `${name} (${`${program} ${version}`.trim()}) has connected as a server, and waits for: mcp-bridge approve ${name}`,
     );
+}
+
+/** Of definitions that came with the project here. A daemon of an earlier build does not say. */
+export function pendingNotes(count: number | null | undefined): string[] {
+  if (!count) return [];
+  return [`${count === 1 ? '1 definition waits' : `${count} definitions wait`} here for: mcp-bridge approve`];
 }
 
 /** One for each server: whoever fails says nothing either. */

@@ -1,8 +1,8 @@
 // Rows for people, in columns as wide as they need to be. What comes from a peer is escaped.
 
-import { oneLine, printable, printableLines } from '../util/printable.ts';
+import { oneLine, printable, printableLines, printableTabbed } from '../util/printable.ts';
 
-export { oneLine, printable, printableLines };
+export { oneLine, printable, printableLines, printableTabbed };
 
 export interface TableStyle {
   /** Longer lines end in an ellipsis. */

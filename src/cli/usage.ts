@@ -40,6 +40,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   upgrade: '',
   reload: '',
   doctor: '',
+  logs: '',
   completion: 'SHELL',
   serve: '',
   connect: '',

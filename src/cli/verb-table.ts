@@ -4,8 +4,11 @@
 import type { Options } from './options.ts';
 import * as options from './options.ts';
 
-/** What a word of a verb is; `file` is the shell's own business. */
-export type WordKind = 'server' | 'tool' | 'file' | readonly string[];
+/**
+ * What a word of a verb is. `pending` is what can be approved, `connected` a client that is there, `program` one whose config
+ * can be changed; `file` is the shell's own business.
+ */
+export type WordKind = 'server' | 'tool' | 'pending' | 'connected' | 'program' | 'file' | readonly string[];
 
 interface VerbTerms {
   readonly options: Options;
@@ -16,7 +19,7 @@ interface VerbTerms {
 }
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-export const NAMES = ['servers', 'tools'] as const;
+export const NAMES = ['servers', 'tools', 'pending', 'connected'] as const;
 
 export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
   discover: {
@@ -25,10 +28,10 @@ export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
   },
   approve: {
     options: options.APPROVE,
-    words: ['server'],
+    words: ['pending'],
     examples: ['approve', 'approve database', 'approve --all-from .mcp.json --yes'],
   },
-  reject: { options: options.REJECT, words: ['server'], examples: ['reject database', 'reject --all-from .mcp.json'] },
+  reject: { options: options.REJECT, words: ['pending'], examples: ['reject database', 'reject --all-from .mcp.json'] },
   'policy explain': { options: options.POLICY, words: ['server'], examples: ['policy explain github'] },
   'config check': {
     options: options.CONFIG,
@@ -62,9 +65,13 @@ export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
     examples: ['add memory -- npx -y @modelcontextprotocol/server-memory', 'add docs --url https://docs.example/mcp'],
   },
   remove: { options: options.REMOVE, words: ['server'], examples: ['remove memory'] },
-  import: { options: options.IMPORT, examples: ['import cursor', 'import --all --dry-run'] },
-  install: { options: options.INSTALL, examples: ['install', 'install cursor --replace --dry-run'] },
-  uninstall: { options: options.UNINSTALL, examples: ['uninstall cursor'] },
+  import: { options: options.IMPORT, words: ['program'], examples: ['import cursor', 'import --all --dry-run'] },
+  install: {
+    options: options.INSTALL,
+    words: ['program'],
+    examples: ['install', 'install cursor --replace --dry-run'],
+  },
+  uninstall: { options: options.UNINSTALL, words: ['program'], examples: ['uninstall cursor'] },
   demo: { options: {}, examples: ['demo'] },
   announce: { options: options.ANNOUNCE, examples: ['announce notes --url http://127.0.0.1:8080/mcp'] },
   service: {
@@ -80,6 +87,7 @@ export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
   attach: { options: options.ATTACH, examples: ['attach notes -- node notes-server.js'] },
   send: {
     options: options.SEND,
+    words: ['connected', []],
     examples: ['send reviewer review/start branch=main', "send reviewer --message 'The build is green'"],
   },
   start: { options: options.START, examples: ['start', 'start --log-level debug'] },
@@ -88,6 +96,11 @@ export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
   upgrade: { options: options.RESTART, examples: ['upgrade'] },
   reload: { options: options.LISTING, examples: ['reload'] },
   doctor: { options: options.DOCTOR, examples: ['doctor', 'doctor --start', 'doctor --json'] },
+  logs: {
+    options: options.LOGS,
+    words: ['server'],
+    examples: ['logs', 'logs --follow', 'logs -n 200 --json', 'logs files'],
+  },
   completion: {
     options: options.COMPLETION,
     words: [[...SHELLS, ...NAMES], 'server'],

@@ -16,6 +16,8 @@ export type {
   ClientReport,
   DialledInReport,
   LatencyReport,
+  LogsReport,
+  ProcessLog,
   RefreshReport,
   ReloadReport,
   ServerRefresh,
@@ -81,7 +83,7 @@ export class ControlClient {
     } catch (error) {
       throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${this.path} did not answer: ${messageOf(error)}`, {
         cause: error,
-        hint: 'Is it stopped or overloaded? Its log says more.',
+        hint: 'Is it stopped or overloaded? See: mcp-bridge logs',
       });
     }
   }

@@ -9,7 +9,7 @@ import pRetry from 'p-retry';
 import { putAsideLog } from '../local/bounded-log.ts';
 import { LockFile } from '../local/lock-file.ts';
 import { makeTree } from '../local/make-tree.ts';
-import { stateDir } from '../local/state-dir.ts';
+import { daemonLogFile } from '../local/state-dir.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
 
@@ -37,7 +37,7 @@ export async function startDaemon(
   options: StartOptions,
   patienceMs: number = PATIENCE_MS,
 ): Promise<{ socket: Socket; logFile: string }> {
-  const logFile = join(stateDir(options.environment, options.homedir), 'daemon.log');
+  const logFile = daemonLogFile(options.environment, options.homedir);
   const socket = await pRetry(() => startAlone(options, logFile, patienceMs), {
     ...START_RETRIES,
     shouldRetry: ({ error }) => error instanceof BridgeError && error.code === 'DAEMON_ALREADY_RUNNING',

@@ -6,6 +6,7 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { StopReport } from '../wire/control-report.ts';
 import type { Daemon } from './daemon.ts';
 import { refresh } from './refresh.ts';
+import { logsOf } from './server-logs.ts';
 import type { ServersHere } from './servers-here.ts';
 import { accept, changesIn } from './tool-changes.ts';
 
@@ -14,7 +15,7 @@ type Params = Readonly<Record<string, unknown>>;
 /** Answers one request's bytes with a response as JSON; a notification gets none. */
 export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<string | undefined> {
   const methods = new JSONRPCServer({ errorListener: () => undefined });
-  methods.addMethod('bridge/status', () => daemon.status());
+  methods.addMethod('bridge/status', (params: unknown) => daemon.status(textOf(membersOf(params).cwd) || undefined));
   methods.addMethod('bridge/connections', () => daemon.clients());
   methods.addMethod('bridge/reload', () => daemon.reload());
   const here = (params: Params): Promise<ServersHere> => daemon.serversFor(textOf(params.cwd) || undefined);
@@ -27,6 +28,7 @@ export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<str
   withServers('bridge/refresh', (servers, params) => refresh(servers, params.servers, options));
   withServers('bridge/changes', (servers, { server }) => changesIn(servers, server));
   withServers('bridge/accept', (servers, { server, tools }) => accept(servers, server, tools));
+  withServers('bridge/logs', (servers, { server, after }) => logsOf(servers, server, after));
   methods.addMethod('bridge/stop', (params: unknown): StopReport => {
     const reason = membersOf(params).reason === 'restart' ? 'restart' : 'stop';
     setImmediate(() => daemon.requestStop(reason)); // once the answer is on its way

@@ -215,9 +215,9 @@ export class Daemon {
   }
 
   /** Of all servers, also before the first client has come. */
-  async status(): Promise<StatusReport> {
+  async status(cwd?: string): Promise<StatusReport> {
     await this.#followed.definitions.prepare(undefined);
-    return statusReport({
+    const reported = {
       options: this.#options,
       startedMs: this.#startedMs,
       isActivated: this.#socket?.isHandedOn === true,
@@ -228,7 +228,8 @@ export class Daemon {
       counters: this.#counters,
       definitions: this.#followed.definitions,
       audit: this.#audit,
-    });
+    };
+    return statusReport(reported, cwd);
   }
 
   clients(): ClientReport[] {

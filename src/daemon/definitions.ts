@@ -6,6 +6,8 @@ import type { ReloadReport } from '../wire/control-report.ts';
 
 export interface FoundServers {
   readonly servers: ReadonlyMap<string, ServerDefinition>;
+  /** How many definitions wait for approval. */
+  readonly pending: number;
   /** What is wrong with files and entries, for people. */
   readonly faults: readonly string[];
 }
@@ -21,7 +23,7 @@ export interface DefinitionsOptions {
   readonly leave: (dir: string) => void;
 }
 
-const NOTHING: FoundServers = { servers: new Map(), faults: [] };
+const NOTHING: FoundServers = { servers: new Map(), pending: 0, faults: [] };
 /** Directories that nobody works in any more are remembered as long as there are no more. */
 const MOST_DIRECTORIES = 64;
 
@@ -49,6 +51,11 @@ export class Definitions {
   /** By their names. */
   of(cwd: string | undefined): ReadonlyMap<string, ServerDefinition> {
     return (this.#found.get(cwd ?? this.#options.home) ?? NOTHING).servers;
+  }
+
+  /** How many definitions wait for approval there; undefined if that is not known. */
+  pendingIn(cwd: string): number | undefined {
+    return this.#found.get(cwd)?.pending;
   }
 
   /** Those of all directories; a name may stand for several. */

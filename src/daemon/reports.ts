@@ -26,7 +26,8 @@ export interface Reported {
   readonly audit: AuditLog | undefined;
 }
 
-export function statusReport(of: Reported): StatusReport {
+/** `cwd` is where whoever asks works. */
+export function statusReport(of: Reported, cwd: string | undefined): StatusReport {
   const { pid, version, build, socketPath, finder, isAutostarted } = of.options;
   return {
     pid,
@@ -51,6 +52,7 @@ export function statusReport(of: Reported): StatusReport {
     configDir: of.options.configDir,
     configFaults: finder.configFaults,
     definitionFaults: of.definitions.faults,
+    pendingApprovals: cwd === undefined ? null : (of.definitions.pendingIn(cwd) ?? null),
     audit: of.audit?.report() ?? null,
   };
 }

@@ -63,7 +63,7 @@ export class ServerFinder {
   /** Looks, in this process, at what stands in the config and at nothing of others. */
   #ownFinding: Promise<Finding> | undefined;
   /** What was found in each directory the last time. */
-  readonly #last = new Map<string, FoundServers['servers']>();
+  readonly #last = new Map<string, Omit<FoundServers, 'faults'>>();
   #changed: () => void = () => undefined;
   #unwatched: string | undefined;
   /** After a death, it is looked once more; not after the next one, unless something has changed in between. */
@@ -145,25 +145,29 @@ export class ServerFinder {
       const answer = await this.#finder.find(this.#requestFor(dir, false));
       this.#processes.watch(dir, answer.processes);
       const found = this.#served(answer);
-      this.#last.set(dir, found.servers);
+      this.#last.set(dir, { servers: found.servers, pending: found.pending });
       return found;
     } catch (error) {
       const fault = `Servers could not be looked for: ${messageOf(error)}. What was found before still counts.`;
-      const servers = this.#last.get(dir);
-      return servers === undefined ? this.#foundOwn(dir, [fault]) : { servers, faults: [...this.#ownFaults(), fault] };
+      const last = this.#last.get(dir);
+      return last === undefined ? this.#foundOwn(dir, [fault]) : { ...last, faults: [...this.#ownFaults(), fault] };
     }
   }
 
   /** Those of the config, for which no other process is needed; policy holds for them all the same. */
   async #foundOwn(dir: string, faults: readonly string[]): Promise<FoundServers> {
     const { servers } = this.#config.config;
-    if (servers.length === 0) return this.#served({ servers, faults });
+    if (servers.length === 0) return this.#served({ servers, pending: 0, faults });
     try {
       const answer = await (await this.#theOwnFinding()).find(this.#requestFor(dir, true));
       return this.#served({ ...answer, faults: [...faults, ...answer.faults] });
     } catch (error) {
       this.#options.logger.error('the servers of the config could not be looked at', { dir, error: messageOf(error) });
-      return this.#served({ servers, faults: [...faults, `Policy could not be looked at: ${messageOf(error)}`] });
+      return this.#served({
+        servers,
+        pending: 0,
+        faults: [...faults, `Policy could not be looked at: ${messageOf(error)}`],
+      });
     }
   }
 
@@ -181,11 +185,11 @@ export class ServerFinder {
     return { dir, own: this.#options.process, config: plain, isOwnOnly };
   }
 
-  #served({ servers, faults }: Pick<FindAnswer, 'servers' | 'faults'>): FoundServers {
+  #served({ servers, pending, faults }: Omit<FindAnswer, 'processes'>): FoundServers {
     const byName = new Map(servers.map((definition) => [definition.name, definition]));
     const { example } = this.#options;
     if (byName.size === 0 && this.#config.file === undefined) byName.set(example.name, example);
-    return { servers: byName, faults: [...this.#ownFaults(), ...faults] };
+    return { servers: byName, pending, faults: [...this.#ownFaults(), ...faults] };
   }
 
   /** Nobody works in this directory any more. */

@@ -14,9 +14,11 @@ import type { ToolChangePolicy } from '../core/tool-gate.ts';
 import type { ServerDirectory } from '../core/view.ts';
 import { Instance, type InstanceContext } from '../downstream/instance.ts';
 import { inProject } from '../downstream/project.ts';
+import type { ServerOutput } from '../downstream/server-output.ts';
 import type { Timer } from '../util/clock.ts';
 import type { InstanceReport } from '../wire/control-report.ts';
 import { type Definitions, identityOf } from './definitions.ts';
+import { instanceReports } from './instance-reports.ts';
 import type { ToolGates } from './tool-gates.ts';
 
 export interface ServerPoolOptions {
@@ -114,7 +116,7 @@ export class ServerPool implements ServerDirectory {
   }
 
   #find(name: string, cwd: string | undefined): PooledServer | undefined {
-    const definition = this.#options.definitions.of(cwd).get(name) ?? this.#options.dialledIn().get(name);
+    const definition = this.definitionOf(name, cwd);
     if (definition === undefined) return undefined;
     const own = inProject(definition, cwd);
     const identity = identityOf(own);
@@ -241,38 +243,23 @@ export class ServerPool implements ServerDirectory {
 
   /** What runs, and a line for each server of which nothing does. */
   report(): InstanceReport[] {
-    const reports: InstanceReport[] = [];
-    const servers = new Map<string, Server[]>();
-    for (const { name } of this.#definitions()) servers.set(name, []);
-    for (const server of this.servers()) servers.set(server.name, [...(servers.get(server.name) ?? []), server]);
-    for (const [name, namesakes] of servers) {
-      const own = namesakes.flatMap((server) =>
-        [...server.backends].flatMap((backend) => this.#reportOf(server, backend)),
-      );
-      const leftOut = namesakes.some(({ isLeftOut }) => isLeftOut);
-      reports.push(...(own.length > 0 ? own : [{ ...NOTHING_RUNS, leftOut, server: name }]));
-    }
-    return reports;
+    return instanceReports(
+      [...this.#definitions()].map(({ name }) => name),
+      this.servers(),
+      (backend) => this.#instances.get(backend),
+    );
   }
 
-  #reportOf(server: Server, backend: Backend): InstanceReport[] {
-    const instance = this.#instances.get(backend);
-    if (instance === undefined) return [];
-    const { lastFailure } = instance;
-    return [
-      {
-        server: server.name,
-        pid: instance.pid ?? null,
-        state: stateOf(instance),
-        sessions: backend.sessions.size,
-        restarts: instance.restarts,
-        calls: backend.calls,
-        inFlight: backend.openSlots,
-        leftOut: server.isLeftOut,
-        lastError: lastFailure?.message ?? null,
-        errorCode: lastFailure?.code ?? null,
-      },
-    ];
+  /** What the last process of each instance has written, of all servers of this name, whichever directory they are for. */
+  outputsOf(name: string): ServerOutput[] {
+    const namesakes = [...this.servers()].filter((server) => server.name === name);
+    return namesakes.flatMap((server) =>
+      [...server.backends].flatMap((backend) => this.#instances.get(backend)?.output ?? []),
+    );
+  }
+
+  definitionOf(name: string, cwd: string | undefined): ServerDefinition | undefined {
+    return this.#options.definitions.of(cwd).get(name) ?? this.#options.dialledIn().get(name);
   }
 
   async stop(): Promise<void> {
@@ -282,20 +269,3 @@ export class ServerPool implements ServerDirectory {
     this.#options.seenTools.flush();
   }
 }
-
-/** Who could not be started, or has died, has failed until it is tried again, whichever pause it is in. */
-function stateOf({ state, lastFailure }: Instance): string {
-  return lastFailure !== undefined && (state === 'idle' || state === 'waiting') ? 'failed' : state;
-}
-
-const NOTHING_RUNS = {
-  pid: null,
-  state: 'idle',
-  sessions: 0,
-  restarts: 0,
-  calls: 0,
-  inFlight: 0,
-  leftOut: false,
-  lastError: null,
-  errorCode: null,
-};

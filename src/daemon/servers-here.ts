@@ -1,9 +1,11 @@
 // The servers that there are for those who work in one directory, as the control methods see them.
 
 import type { Server } from '../core/server.ts';
+import type { ServerDefinition } from '../core/server-definition.ts';
+import type { ServerOutput } from '../downstream/server-output.ts';
 import type { SeenToolsOf, ServerPool } from './server-pool.ts';
 
-type Pool = Pick<ServerPool, 'names' | 'find' | 'seenOf' | 'keepSeen'>;
+type Pool = Pick<ServerPool, 'names' | 'find' | 'definitionOf' | 'outputsOf' | 'seenOf' | 'keepSeen'>;
 
 export class ServersHere {
   readonly names: readonly string[];
@@ -19,6 +21,14 @@ export class ServersHere {
 
   find(name: string): Server | undefined {
     return this.#pool.find(name, this.#cwd);
+  }
+
+  definitionOf(name: string): ServerDefinition | undefined {
+    return this.#pool.definitionOf(name, this.#cwd);
+  }
+
+  outputsOf(name: string): ServerOutput[] {
+    return this.#pool.outputsOf(name);
   }
 
   seenOf(name: string): SeenToolsOf | undefined {

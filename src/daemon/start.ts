@@ -12,7 +12,7 @@ import { boundedWriter } from '../local/bounded-log.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { jsonLogger, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
-import { stateDir } from '../local/state-dir.ts';
+import { daemonLogFile, stateDir } from '../local/state-dir.ts';
 import { systemClock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
@@ -49,7 +49,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const sink = options.logFile === undefined ? undefined : openLogFile(options.logFile);
   // Whoever read the log may have gone; the daemon goes on without.
   process.stderr.on('error', () => undefined);
-  const logFile = join(stateDir(process.env), 'daemon.log');
+  const logFile = daemonLogFile(process.env);
   const toStderr = boundedWriter(logFile, process.stderr.fd, (line) => process.stderr.write(line));
   const logger = jsonLogger(options.logLevel, sink?.write ?? toStderr);
   refuseBelowBridge(process.env);

@@ -27,6 +27,8 @@ export interface FindAnswer {
   readonly servers: readonly ServerDefinition[];
   /** What is wrong with files and entries, for people. */
   readonly faults: readonly string[];
+  /** How many wait for approval. */
+  readonly pending: number;
   /** Those that servers live in which run already. */
   readonly processes: readonly ProcessIdentity[];
 }
@@ -65,6 +67,7 @@ export class Finding {
     return {
       servers: [...servedServers(found.servers, config.config).values()],
       faults: [...(fault === undefined ? [] : [fault]), ...errors],
+      pending: found.servers.filter(({ state }) => state === 'pending-approval').length,
       processes: found.processes,
     };
   }

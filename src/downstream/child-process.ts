@@ -1,4 +1,4 @@
-// One running process of a server: its group, its pipes, its last words, its end.
+// One running process of a server: its group, its pipes, its end.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
@@ -6,19 +6,16 @@ import type { Counters } from '../core/counters.ts';
 import type { StdioServer } from '../core/server-definition.ts';
 import { hasDescriptorsForChild } from '../local/descriptors.ts';
 import { systemCode } from '../util/bridge-error.ts';
-import { ByteRing } from '../util/byte-ring.ts';
 import type { Clock } from '../util/clock.ts';
-import { secretsInArguments } from '../util/given-secrets.ts';
-import { KNOWN_TOKEN } from '../util/secret-signs.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
 import { StreamLink } from '../wire/stream-link.ts';
-import { childEnvironment, type Environment, redactEach } from './child-env.ts';
+import { childEnvironment, type Environment } from './child-env.ts';
 import type { ServerConnection } from './connection.ts';
-import { lastLine, lastWords } from './last-words.ts';
 import type { OrphanGuard } from './orphan-guard.ts';
 import { signalGroup } from './process-group.ts';
+import { ServerOutput } from './server-output.ts';
 
 export interface LaunchContext {
   readonly environment: Environment;
@@ -31,8 +28,6 @@ export interface LaunchContext {
   readonly counters: Counters;
 }
 
-const STDERR_BYTES = 16 * 1024;
-const LAST_WORDS_LINES = 12;
 /** How long a process that is told to go may take after its input was closed, before SIGTERM. */
 const INPUT_GRACE_MS = 500;
 /** How long what a dead process has written is still waited for: a grandchild may hold the pipe for ever. */
@@ -52,13 +47,11 @@ export class ServerProcess implements ServerConnection {
   /** Settles with a sentence on how it ended, once its output has been read. Never rejects. */
   readonly ended: Promise<string>;
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
-  readonly #definition: StdioServer;
+  readonly output: ServerOutput;
   readonly #context: LaunchContext;
-  readonly #stderr = new ByteRing(STDERR_BYTES);
   #hasExited = false;
 
   constructor(definition: StdioServer, context: LaunchContext) {
-    this.#definition = definition;
     this.#context = context;
     if (!hasDescriptorsForChild()) throw new SpawnError('EMFILE');
     this.#child = spawn(definition.command, definition.args, {
@@ -68,12 +61,13 @@ export class ServerProcess implements ServerConnection {
       detached: true,
     });
     this.#child.on('error', () => undefined); // heard of in #watch; before that it must not be nobody's
+    this.output = new ServerOutput(definition, this.pid);
     const { stdin, stdout, stderr } = this.#child;
     // Without descriptors for its pipes, spawn gives a child that has none and says so a tick later.
     if (!stdin || !stdout || !stderr) throw new SpawnError('EMFILE');
     if (this.pid !== undefined) context.guard.add(this.pid);
     // Undrained, it would block the process at some 96 KB.
-    stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk)).on('error', () => undefined);
+    stderr.on('data', (chunk: Buffer) => this.output.push(chunk)).on('error', () => undefined);
     this.link = new StreamLink(stdout, stdin, context);
     this.ended = this.#watch(stdout);
   }
@@ -83,22 +77,15 @@ export class ServerProcess implements ServerConnection {
   }
 
   lastWords(): string {
-    return lastWords(this.#said(), LAST_WORDS_LINES);
+    return this.output.lastWords();
   }
 
   lastLine(): string {
-    return lastLine(this.#said());
+    return this.output.lastLine();
   }
 
-  /** On stderr. */
-  #said(): string {
-    return this.safe(this.#stderr.text()).replace(/[^\P{Cc}\n\t]/gu, '');
-  }
-
-  /** Without the values of the variables that it was given, and the secrets among its arguments. */
   safe(text: string): string {
-    const { env, args } = this.#definition;
-    return redactEach(text, [...Object.entries(env), ...secretsInArguments(args)]).replace(KNOWN_TOKEN, '[secret]');
+    return this.output.safe(text);
   }
 
   /** Ends the process and all of its group; resolves when it is gone. */
@@ -119,6 +106,7 @@ export class ServerProcess implements ServerConnection {
     return new Promise((resolve) => {
       let how = '';
       const finish = (): void => {
+        this.output.end();
         stdout.destroy();
         resolve(how);
       };

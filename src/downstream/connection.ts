@@ -2,11 +2,14 @@
 
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Link } from '../wire/link.ts';
+import type { ServerOutput } from './server-output.ts';
 
 export interface ServerConnection {
   readonly link: Link;
   /** Of a process of ours. */
   readonly pid: number | undefined;
+  /** What that has written besides the protocol. */
+  readonly output?: ServerOutput | undefined;
   /** Settles with a sentence on how it ended, once all that it said has been read. Never rejects. */
   readonly ended: Promise<string>;
   /** Why it could not be opened, where it can say more than how it ended. */

@@ -14,6 +14,7 @@ import { brokenServer, crash, refusedStart, shuttingDown, startFailure } from '.
 import { type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
 import { connectRemote } from './remote-server.ts';
 import { ServerHandshake } from './server-handshake.ts';
+import type { ServerOutput } from './server-output.ts';
 import type { StartGate } from './start-gate.ts';
 
 export interface InstanceContext extends LaunchContext {
@@ -36,6 +37,8 @@ export class Instance {
   readonly #context: InstanceContext;
   #life = NEWBORN;
   #child: ServerConnection | undefined;
+  /** Of the last process, also when that has ended. */
+  #output: ServerOutput | undefined;
   #starts = 0;
   #vacancy: Timer | undefined;
   #leaveGate: () => void = () => undefined;
@@ -54,6 +57,10 @@ export class Instance {
 
   get pid(): number | undefined {
     return this.#child?.pid;
+  }
+
+  get output(): ServerOutput | undefined {
+    return this.#output;
   }
 
   get restarts(): number {
@@ -138,6 +145,7 @@ export class Instance {
     const child = this.#spawn();
     if (child === undefined) return;
     this.#child = child;
+    this.#output = child.output;
     logger.info('server starting', { server: this.definition.name, pid: child.pid });
     this.#listenTo(child);
   }

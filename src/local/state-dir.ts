@@ -6,3 +6,8 @@ import { join } from 'node:path';
 export function stateDir(environment: Readonly<Record<string, string | undefined>>, home: string = homedir()): string {
   return join(environment.XDG_STATE_HOME || join(home, '.local', 'state'), 'mcp-bridge');
 }
+
+/** Where daemons in the background log, all of them. */
+export function daemonLogFile(environment: Readonly<Record<string, string | undefined>>, home?: string): string {
+  return join(stateDir(environment, home), 'daemon.log');
+}

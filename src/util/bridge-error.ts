@@ -30,6 +30,7 @@ export type BridgeErrorCode =
   | 'PROMPT_NOT_FOUND'
   | 'FILE_CHANGED'
   | 'FILE_UNUSABLE'
+  | 'LOG_NOT_FOUND'
   | 'REGISTRY_UNUSABLE'
   | 'OUTCOME_UNKNOWN'
   | 'REQUEST_REFUSED'

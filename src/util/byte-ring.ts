@@ -18,10 +18,21 @@ export class ByteRing {
     this.#written += kept.length;
   }
 
+  /** How many bytes have come in all. */
+  get written(): number {
+    return this.#written;
+  }
+
   /** The bytes still held, oldest first, as text. */
   text(): string {
-    if (this.#written <= this.#ring.length) return this.#ring.toString('utf8', 0, this.#written);
-    const at = this.#written % this.#ring.length;
-    return Buffer.concat([this.#ring.subarray(at), this.#ring.subarray(0, at)]).toString('utf8');
+    return this.since(0).toString('utf8');
+  }
+
+  /** What is still held of the bytes behind the first so many. */
+  since(position: number): Buffer {
+    const count = Math.max(0, Math.min(this.#written - position, this.#written, this.#ring.length));
+    const from = (this.#written - count) % this.#ring.length;
+    const untilEdge = Math.min(count, this.#ring.length - from);
+    return Buffer.concat([this.#ring.subarray(from, from + untilEdge), this.#ring.subarray(0, count - untilEdge)]);
   }
 }

@@ -92,6 +92,8 @@ export interface StatusReport {
   readonly configFaults: readonly string[];
   /** What is wrong with the files that servers are looked for in. */
   readonly definitionFaults: readonly string[];
+  /** How many definitions wait for approval in the directory of whoever asks; null if the daemon has not looked there. */
+  readonly pendingApprovals: number | null;
   /** Null if calls are not recorded. */
   readonly audit: AuditReport | null;
 }
@@ -177,6 +179,25 @@ export interface AcceptReport {
   readonly unknown: Failure | null;
   /** Whether it could be written down. */
   readonly isKept: boolean;
+}
+
+/** What one process of a server has written on stderr, as far as it is still kept, without secrets. */
+export interface ProcessLog {
+  readonly pid: number | null;
+  readonly running: boolean;
+  /** Where the text begins and ends in all that the process has written, in bytes. */
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+export interface LogsReport {
+  readonly server: string;
+  /** How it is reached; null if there is no such server. Only those of `stdio` have processes of the bridge's. */
+  readonly transport: 'stdio' | 'http' | 'sse' | 'ws' | 'auto' | 'dial-in' | null;
+  /** The last process of each instance. */
+  readonly processes: readonly ProcessLog[];
+  readonly unknown: Failure | null;
 }
 
 /** Of a daemon that was told to stop. */

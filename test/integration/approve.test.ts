@@ -42,6 +42,20 @@ async function dialIn(path: string, name: string): Promise<void> {
   await new Promise((resolve) => child.stdout.once('data', resolve));
 }
 
+test('what waits is seen by those who look at something else', async () => {
+  const { daemon, run } = await place();
+  const json = async (verb: string): Promise<unknown> => JSON.parse((await run(verb, '--json')).stdout);
+  const line = '1 definition waits here for: mcp-bridge approve';
+  expect(await json('status'), 'the daemon has not looked here').toMatchObject({ pendingApprovals: null });
+  for (const verb of ['servers', 'status']) expect((await run(verb)).stdout).toContain(`! ${line}\n`);
+  expect((await run('doctor')).stdout).toMatch(new RegExp(`note {2}approval: ${line}`));
+  for (const verb of ['servers', 'status']) expect(await json(verb)).toMatchObject({ pendingApprovals: 1 });
+  await run('reject', 'theirs');
+  for (const verb of ['servers', 'status', 'doctor']) expect((await run(verb)).stdout).not.toMatch(/waits? here/);
+  for (const verb of ['servers', 'status']) expect(await json(verb)).toMatchObject({ pendingApprovals: 0 });
+  await daemon.stop();
+});
+
 describe('the next command shows what was decided', () => {
   test('about a server that has connected by itself', async () => {
     const { daemon, run, tools } = await place();

@@ -90,6 +90,7 @@ test('no secret comes out of logs, errors, lists, reports or what is kept', { ti
   }
   for (const name of [...names, 'shared', 'broken', 'odd']) await run('discover', '--explain', name);
   for (const name of ['remote', 'flags']) await run('describe', name, 'x');
+  for (const json of [[], ['--json']]) for (const name of names) await run('logs', name, ...json);
   await run('approve');
   await run('policy', 'explain', 'loud');
   for (const verb of ['metrics', 'refresh']) await run(verb);
@@ -104,6 +105,7 @@ test('no secret comes out of logs, errors, lists, reports or what is kept', { ti
   daemon.kill('SIGTERM');
   await daemon.exited;
 
+  expect(said.join('\n'), 'what servers have written is there').toMatch(/^loud \(pid \d+, ended\):\n\{/m);
   const kept = textsBelow(dir, ['config.json', '.claude.json', '.mcp.json', 'mcp.json', 'helper']);
   expect(kept.join('\n'), 'calls are recorded').toContain('"tool":"slow"');
   const all = [...said, daemon.log, ...kept].join('\n');

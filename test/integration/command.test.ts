@@ -60,6 +60,7 @@ describe('start, status, clients, stop', () => {
       'configDir',
       'configFaults',
       'definitionFaults',
+      'pendingApprovals',
       'audit',
     ]);
     expect(status).toMatchObject({ socketPath: path, clients: 1 });

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../src/cli/usage.ts';
 import { VERB_TABLE } from '../../src/cli/verb-table.ts';
+import { writeFiles } from '../support/file-tree.ts';
 import { fixtureServer, PROGRAM, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 test('each verb has its options and examples in the table that shells and help use', async () => {
   expect(Object.keys(VERB_TABLE).sort()).toEqual(Object.keys(VERBS).sort());
   for (const [verb, { options, examples }] of Object.entries(VERB_TABLE)) {
     const { stdout } = await runCommand([...verb.split(' '), '--help']);
-    const shown = [...stdout.matchAll(/^ {2,6}(?:-h, )?--([\w-]+) {2}/gm)].map(([, name]) => name);
+    const shown = [...stdout.matchAll(/^ {2,6}(?:-\w, )?--([\w-]+) {2}/gm)].map(([, name]) => name);
     expect([verb, shown.filter((name) => name !== 'help' && name !== 'version').sort()]).toEqual([
       verb,
       Object.keys(options).sort(),
@@ -52,12 +53,12 @@ describe.each(Object.entries(OFFERS))('%s', (shell, [script, name, ...rest]) => 
   afterAll(() => daemon.stop());
 
   /** What Tab shows behind this line, the last word of which is being written. */
-  function offered(line: string): string[] {
+  function offered(line: string, cwd = ROOT, socket = daemon.path): string[] {
     const args = ['-c', script, ...(name === undefined ? [] : [name]), `mcp-bridge ${line}`, ...rest];
     const { stdout, stderr } = spawnSync(shell, args, {
       encoding: 'utf8',
-      cwd: ROOT,
-      env: { ...process.env, PATH: `${bin}:${process.env.PATH}`, MCP_BRIDGE_SOCKET: daemon.path },
+      cwd,
+      env: { ...process.env, PATH: `${bin}:${process.env.PATH}`, MCP_BRIDGE_SOCKET: socket },
     });
     expect(stderr).toBe('');
     return stdout.split('\n').filter(Boolean).sort();
@@ -84,6 +85,35 @@ describe.each(Object.entries(OFFERS))('%s', (shell, [script, name, ...rest]) => 
     expect(offered('describe fixture ec')).toEqual(['echo']);
     expect(offered('describe --timeout 5 fixture ec')).toEqual(['echo']);
     expect(offered('search --server n')).toEqual(['notes']);
+  });
+
+  test('what can be decided, the programs that it can be put into, and who is connected', async ({ skip }) => {
+    skip(!isInstalled(shell), `there is no ${shell} here to try it with`);
+    const project = tempDir();
+    const server = (command: string) => ({ mcpServers: { database: { command }, 'team-notes': { command } } });
+    writeFiles(project, {
+      '.git/HEAD': '',
+      '.mcp.json': server('one'),
+      '.cursor/mcp.json': { mcpServers: { drawings: { command: 'two' } } },
+    });
+    const caller = await daemon.connect();
+    const meta = { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'dialled' };
+    await caller.initialize(meta);
+    const reviewer = await daemon.client({ 'mcp-bridge/clientId': 'reviewer' });
+    const waiting = ['database', 'dialled', 'drawings', 'team-notes'];
+    expect(offered('approve ', project)).toEqual(waiting);
+    expect(offered('reject d', project)).toEqual(['database', 'dialled', 'drawings']);
+    expect(offered('approve database te', project)).toEqual(['team-notes']);
+    expect(offered('install cu')).toEqual(['cursor']);
+    expect(offered('uninstall cursor co')).toContain('codex');
+    expect(offered('send ')).toEqual(['reviewer']);
+    expect(offered('logs -n 5 f')).toEqual(['fixture']);
+    caller.destroy();
+    reviewer.destroy();
+    const nowhere = join(tempDir(), 'b.sock');
+    expect(offered('send ', project, nowhere)).toEqual([]);
+    expect(offered('approve ', project, nowhere)).toEqual(['database', 'drawings', 'team-notes']);
+    expect(existsSync(nowhere)).toBe(false);
   });
 });
 

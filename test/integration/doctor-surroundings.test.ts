@@ -1,10 +1,10 @@
 // What `mcp-bridge doctor` finds around the bridge: directories, the log, clients, leftovers, servers that do not start.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 interface Finding {
   check: string;
@@ -39,6 +39,47 @@ test('a directory that others may write to is wrong, and a log that has grown la
   expect(findings).toContainEqual(
     expect.objectContaining({ check: 'log', level: 'note', remedy: expect.stringContaining('truncate -s 0') }),
   );
+});
+
+test('a directory that cannot be made is wrong, and it is said how to have another one', async () => {
+  const home = tempDir();
+  writeFileSync(join(home, '.local'), 'no directory');
+  mkdirSync(join(home, '.cache'));
+  writeFileSync(join(home, '.cache/mcp-bridge'), 'no directory either');
+  const { code, findings } = await doctor(home, join(home, 'b.sock'));
+  expect(code).toBe(1);
+  expect(findings.filter(({ level }) => level === 'wrong')).toEqual([
+    {
+      check: 'state directory',
+      level: 'wrong',
+      message: `${home}/.local/state/mcp-bridge cannot be made: ${home}/.local is no directory`,
+      remedy: 'Set XDG_STATE_HOME to a directory of yours',
+    },
+    expect.objectContaining({ check: 'cache directory', message: `${home}/.cache/mcp-bridge is no directory` }),
+  ]);
+});
+
+const mayBecomeNobody = process.getuid?.() === 0 && spawnSync('setpriv', ['--version']).error === undefined;
+
+test.runIf(mayBecomeNobody)('a user whose home is not theirs is told of each directory', async () => {
+  const home = tempDir();
+  chmodSync(home, 0o755);
+  const socket = join(home, 'b.sock');
+  const env = { PATH: process.env.PATH, HOME: home, MCP_BRIDGE_SOCKET: socket };
+  const user = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath];
+  const asNobody = () => spawnSync('setpriv', [...user, PROGRAM, 'doctor'], { env, cwd: '/', encoding: 'utf8' });
+  const unwritable = asNobody();
+  for (const name of ['STATE', 'CACHE', 'CONFIG'])
+    expect(unwritable.stdout).toMatch(
+      new RegExp(
+        `WRONG .* cannot be made: ${home} cannot be written: EACCES. Set XDG_${name}_HOME to a directory of yours`,
+      ),
+    );
+  expect([unwritable.status, unwritable.stderr]).toEqual([1, '']);
+  chmodSync(home, 0o700);
+  const closed = asNobody();
+  expect(closed.stdout).toMatch(/WRONG state directory: .* cannot be looked at: EACCES. Set XDG_STATE_HOME/);
+  expect([closed.status, closed.stderr]).toEqual([1, '']);
 });
 
 test('with --start each server is started, and what does not start is wrong; clients that go past the bridge are named', async () => {

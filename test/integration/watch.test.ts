@@ -1,51 +1,9 @@
 // `mcp-bridge status --watch` and `top`, in a pipe and on a terminal.
 
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { fixtureServer, PROGRAM, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
-
-interface Watching {
-  readonly child: ChildProcessWithoutNullStreams;
-  said(): string;
-  /** Until it shows this, from where it was looked for last. */
-  until(pattern: RegExp): Promise<string>;
-  readonly ended: Promise<number | null>;
-}
-
-function watching(program: string, args: readonly string[]): Watching {
-  const child = spawn(program, args, { env: { ...process.env, TERM: 'xterm' } });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let said = '';
-  let from = 0;
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk.replaceAll('\u001b', '␛');
-  });
-  return {
-    child,
-    said: () => said,
-    ended: new Promise((resolve) => child.once('close', resolve)),
-    async until(pattern) {
-      for (;;) {
-        const found = pattern.exec(said.slice(from));
-        if (found !== null) {
-          from += found.index + found[0].length;
-          return found[0];
-        }
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-    },
-  };
-}
-
-const program = (...args: string[]) => watching(process.execPath, [PROGRAM, ...args]);
-const onTerminal = (rows: number, columns: number, ...args: string[]) =>
-  watching('python3', [
-    join(ROOT, 'test/fixtures/terminal.py'),
-    ...[`${rows}`, `${columns}`, process.execPath, PROGRAM],
-    ...args,
-  ]);
+import { expect, test } from 'vitest';
+import { onTerminal, program } from '../support/lasting-command.ts';
+import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 test('a pipe gets plain snapshots, with what has happened between them, across a restart of the daemon', async () => {
   const dir = tempDir();

@@ -37,7 +37,11 @@ const inMemory: OpenBridge = (file) => {
       settle: () => undefined,
       close: () => undefined,
       find: () =>
-        Promise.resolve({ servers: new Map(config.servers.map((server) => [server.name, server])), faults: [] }),
+        Promise.resolve({
+          servers: new Map(config.servers.map((server) => [server.name, server])),
+          pending: 0,
+          faults: [],
+        }),
     },
     homedir: '/',
     environment: process.env,

@@ -1,6 +1,7 @@
-// The scripts for shells. Verbs and options stand in them, so that most keys are answered at once; only for the names of
-// servers and tools the daemon is asked.
+// The scripts for shells. Verbs and options stand in them, so that most keys are answered at once; only for names that are
+// others each day (offered-names) the command is asked.
 
+import { CLIENT_TARGETS } from '../../editing/client-targets.ts';
 import type { Options } from '../options.ts';
 import { VERB_TABLE, type WordKind } from '../verb-table.ts';
 
@@ -10,6 +11,9 @@ const ALWAYS = ['--help'];
 /** Options behind which a server's name stands. */
 const SERVER_OPTIONS = ['server', 'explain'];
 const FIRST_WORDS = [...new Set(Object.keys(VERB_TABLE).map((verb) => verb.split(' ')[0] ?? ''))];
+const PROGRAMS = CLIENT_TARGETS.map(({ client }) => client);
+/** What the command is asked for. */
+const ASKED = { server: 'servers', tool: 'tools', pending: 'pending', connected: 'connected' } as const;
 const GROUPS = [
   ...new Set(
     Object.keys(VERB_TABLE)
@@ -22,8 +26,12 @@ const verbsOf = (group: string): string[] =>
   Object.keys(VERB_TABLE)
     .filter((verb) => verb.startsWith(`${group} `))
     .map((verb) => verb.slice(group.length + 1));
+const spellingsOf = (name: string, { alias }: Options[string]): string[] => [
+  `--${name}`,
+  ...(alias === undefined ? [] : [`-${alias}`]),
+];
 const flagsOf = (verb: string): string[] => [
-  ...Object.keys(VERB_TABLE[verb]?.options ?? {}).map((name) => `--${name}`),
+  ...Object.entries(VERB_TABLE[verb]?.options ?? {}).flatMap(([name, option]) => spellingsOf(name, option)),
   ...ALWAYS,
 ];
 const wordsOf = (verb: string): readonly WordKind[] => VERB_TABLE[verb]?.words ?? [];
@@ -31,7 +39,7 @@ const wordsOf = (verb: string): readonly WordKind[] => VERB_TABLE[verb]?.words ?
 /** Options behind which a value stands. */
 function takingValues(): string[] {
   const names = Object.values(VERB_TABLE).flatMap(({ options }) =>
-    Object.entries(options).flatMap(([name, { type }]) => (type === 'string' ? [`--${name}`] : [])),
+    Object.entries(options).flatMap(([name, option]) => (option.type === 'string' ? spellingsOf(name, option) : [])),
   );
   return [...new Set(names)];
 }
@@ -51,9 +59,9 @@ function wordCases(): string {
 
 function wordAction(kind: WordKind): string {
   if (typeof kind !== 'string') return `candidates="${kind.join(' ')}"`;
-  if (kind === 'server') return `candidates=$("$program" completion servers 2>/dev/null)`;
-  if (kind === 'tool') return `candidates=$("$program" completion tools "$server" 2>/dev/null)`;
-  return 'files=1';
+  if (kind === 'program') return `candidates="${PROGRAMS.join(' ')}"`;
+  if (kind === 'file') return 'files=1';
+  return `candidates=$("$program" completion ${ASKED[kind]}${kind === 'tool' ? ' "$server"' : ''} 2>/dev/null)`;
 }
 
 function flagCases(): string {
@@ -191,7 +199,7 @@ function __mcp_bridge_is -d 'Whether this is the verb, and its how-manieth word 
         test "$argv[3]" = more; and test (count $words) -gt $argv[2]
     end
 end
-function __mcp_bridge_names -d 'Servers, or the tools of the server that is named'
+function __mcp_bridge_names -d 'What the command knows: servers, or the tools of the server that is named, and more'
     set -l program (commandline -opc)[1]
     set -l words (__mcp_bridge_words)
     $program completion $argv[1] (test $argv[1] = tools; and echo $words[2]) 2>/dev/null
@@ -205,15 +213,16 @@ function fishLine(condition: string, rest: string): string {
   return `complete -c mcp-bridge -n ${quoted(condition)} ${rest}`;
 }
 
-function fishOption(name: string, { type, describe, choices }: Options[string]): string {
+function fishOption(name: string, { type, describe, choices, alias }: Options[string]): string {
   const values = SERVER_OPTIONS.includes(name)
     ? "'(__mcp_bridge_names servers)'"
     : choices && quoted(choices.join(' '));
   const value = type === 'boolean' ? '' : values === undefined ? ' -r' : ` -x -a ${values}`;
-  return `-l ${name}${value} -d ${quoted(describe)}`;
+  return `-l ${name}${alias === undefined ? '' : ` -s ${alias}`}${value} -d ${quoted(describe)}`;
 }
 
 function fishWord(kind: WordKind): string {
   if (typeof kind !== 'string') return `-a ${quoted(kind.join(' '))}`;
-  return kind === 'file' ? '-F' : `-a '(__mcp_bridge_names ${kind}s)'`;
+  if (kind === 'program') return `-a ${quoted(PROGRAMS.join(' '))}`;
+  return kind === 'file' ? '-F' : `-a '(__mcp_bridge_names ${ASKED[kind]})'`;
 }

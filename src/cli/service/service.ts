@@ -4,7 +4,7 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { ownUid } from '../../local/owned-path.ts';
-import { stateDir } from '../../local/state-dir.ts';
+import { daemonLogFile } from '../../local/state-dir.ts';
 import { BridgeError, messageOf, systemCode } from '../../util/bridge-error.ts';
 import { DONE, FAILED } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
@@ -68,7 +68,7 @@ async function serviceOf(values: ServiceValues, host: CliHost, ports: ServicePor
     socketPath,
     environment: environmentOf(host),
     homedir,
-    logFile: join(stateDir(environment, homedir), 'daemon.log'),
+    logFile: daemonLogFile(environment, homedir),
   };
   const units = manager.units.map((name) => unitAt(join(manager.dir, name), templateOf(name, host), words, manager));
   return { manager, units, socketPath, host, ports };

@@ -40,6 +40,7 @@ function shown(more: Partial<StatusReport>): string[] {
     configDir: '/',
     configFaults: [],
     definitionFaults: [],
+    pendingApprovals: null,
     audit: null,
   };
   return statusText({ ...report, ...nothing, ...more })
@@ -125,4 +126,13 @@ test('what is wrong with the audit log is told, and how much of it is missing', 
   expect(notes({ failure: 'the disk is full', refuses: true })).toEqual([
     '! calls are refused: they cannot be recorded: the disk is full',
   ]);
+});
+
+test.each([
+  [null, []],
+  [0, []],
+  [1, ['! 1 definition waits here for: mcp-bridge approve']],
+  [3, ['! 3 definitions wait here for: mcp-bridge approve']],
+])('of %j definitions that wait for approval %j is said', (pendingApprovals, notes) => {
+  expect(shown({ pendingApprovals }).filter((line) => line.startsWith('!'))).toEqual(notes);
 });

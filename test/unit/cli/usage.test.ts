@@ -17,7 +17,10 @@ async function complaint(...args: string[]): Promise<string> {
 
 describe('what is wrong with a command line is said in one line, with what was meant', () => {
   test.each([
-    ['completion bsh', 'bsh is none of bash, zsh, fish, servers, tools. Did you mean bash? See: mcp-bridge completion'],
+    [
+      'completion bsh',
+      'bsh is none of bash, zsh, fish, servers, tools, pending, connected. Did you mean bash? See: mcp-bridge completion',
+    ],
     ['service instal', 'instal is none of install, uninstall, status. Did you mean install? See: mcp-bridge service'],
     ['add a --url http://x --type foo', '--type is one of http, sse, ws, auto, and not foo. See: mcp-bridge add'],
     [

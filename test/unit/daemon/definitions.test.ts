@@ -15,7 +15,11 @@ function definition(name: string, url: string): ServerDefinition {
 }
 
 function found(servers: Readonly<Record<string, string>>, faults: readonly string[] = []): FoundServers {
-  return { servers: new Map(Object.entries(servers).map(([name, url]) => [name, definition(name, url)])), faults };
+  return {
+    servers: new Map(Object.entries(servers).map(([name, url]) => [name, definition(name, url)])),
+    pending: 0,
+    faults,
+  };
 }
 
 /** What there is in each directory, found out when the test lets it be. */

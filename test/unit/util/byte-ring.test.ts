@@ -5,15 +5,23 @@ import { ByteRing } from '../../../src/util/byte-ring.ts';
 test('a ring holds the last bytes of all that was pushed, however it came', () => {
   const chunk = fc.uint8Array({ maxLength: 40 });
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 24 }), fc.array(chunk, { maxLength: 30 }), (capacity, chunks) => {
-      const ring = new ByteRing(capacity);
-      let all = Buffer.alloc(0);
-      for (const bytes of chunks) {
-        ring.push(bytes);
-        all = Buffer.concat([all, bytes]);
-        expect(ring.text()).toBe(all.subarray(Math.max(0, all.length - capacity)).toString('utf8'));
-      }
-    }),
+    fc.property(
+      fc.integer({ min: 1, max: 24 }),
+      fc.array(chunk, { maxLength: 30 }),
+      fc.nat(900),
+      (capacity, chunks, at) => {
+        const ring = new ByteRing(capacity);
+        let all = Buffer.alloc(0);
+        for (const bytes of chunks) {
+          ring.push(bytes);
+          all = Buffer.concat([all, bytes]);
+          const oldest = Math.max(0, all.length - capacity);
+          expect(ring.text()).toBe(all.subarray(oldest).toString('utf8'));
+          expect(ring.since(at)).toEqual(all.subarray(Math.max(oldest, at)));
+          expect(ring.written).toBe(all.length);
+        }
+      },
+    ),
     { numRuns: 1000 },
   );
 });

@@ -1,0 +1,43 @@
+// One line of the daemon's log for people: when, how bad, what, and the fields. What is no line of its logger, such as a
+// trace of Node's, is shown as it is. Whatever others have said in it is escaped.
+
+import { isRecord } from '../util/json-value.ts';
+import { printableJson } from './json-output.ts';
+import { printable, printableTabbed } from './table.ts';
+
+const COLOURS: Readonly<Record<string, string>> = { error: '31', warn: '33', debug: '2' };
+/** Needs no quotes to be read as one value. */
+const PLAIN = /^[^\s"=]+$/;
+
+export function readableLine(line: string, paints: boolean): string {
+  const record = recordIn(line);
+  if (record === undefined) return printableTabbed(line.replace(/\r$/, ''));
+  const { time, level, message, ...fields } = record;
+  const levelText = printable(`${level}`);
+  const colour = paints ? COLOURS[levelText] : undefined;
+  const padded = levelText.padEnd(5);
+  const shownLevel = colour === undefined ? padded : `\u001b[${colour}m${padded}\u001b[0m`;
+  const shownFields = Object.entries(fields).map(([name, value]) => `  ${printable(name)}=${valueText(value)}`);
+  return `${printable(`${time}`)} ${shownLevel} ${printable(`${message}`)}${shownFields.join('')}`;
+}
+
+/** For scripts, which may still come by a terminal. */
+export function lineAsIs(line: string): string {
+  return recordIn(line) === undefined ? printableTabbed(line) : printableJson(line);
+}
+
+function recordIn(line: string): Readonly<Record<string, unknown>> | undefined {
+  if (!line.startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(line);
+    return isRecord(value) && ['time', 'level', 'message'].every((name) => typeof value[name] === 'string')
+      ? value
+      : undefined;
+  } catch {
+    return undefined; // somebody else's line
+  }
+}
+
+function valueText(value: unknown): string {
+  return printable(typeof value === 'string' && PLAIN.test(value) ? value : JSON.stringify(value));
+}

@@ -1,0 +1,50 @@
+// `mcp-bridge logs`: the last lines of the log of daemons in the background; or, of a server, what its processes have
+// written on stderr. Starts nothing.
+
+import { LogTail } from '../local/log-tail.ts';
+import { daemonLogFile } from '../local/state-dir.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { DONE } from './exit-code.ts';
+import { following } from './following.ts';
+import type { CliHost } from './host.ts';
+import type { WhereValues } from './locate.ts';
+import { lineAsIs, readableLine } from './log-line.ts';
+import { hasColours } from './terminal.ts';
+import { wrongUsage } from './tool-session.ts';
+
+export interface LogsValues extends WhereValues {
+  readonly server?: string | undefined;
+  readonly lines?: string | undefined;
+  readonly follow?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+const DEFAULT_LINES = 50;
+const LOOK_MS = 200;
+
+export async function logs(values: LogsValues, host: CliHost): Promise<number> {
+  const count = countIn(values.lines);
+  const { server, follow = false, json = false } = values;
+  if (server !== undefined) return (await import('./server-logs.ts')).serverLogs({ ...values, server }, count, host);
+  const path = daemonLogFile(host.environment, host.homedir);
+  const tail = new LogTail(path);
+  const last = tail.last(count);
+  if (last === undefined) throw noLog(path);
+  const paints = hasColours(host);
+  const shown = (lines: readonly string[]): string =>
+    lines.map((line) => `${json ? lineAsIs(line) : readableLine(line, paints)}\n`).join('');
+  if (follow) await following(host, { intervalMs: LOOK_MS, first: shown(last), next: () => shown(tail.more()) });
+  else host.stdout.write(shown(last));
+  return DONE;
+}
+
+function countIn(lines: unknown = `${DEFAULT_LINES}`): number {
+  if (typeof lines === 'string' && /^\d{1,9}$/.test(lines)) return Number(lines);
+  throw wrongUsage('logs', '--lines is how many lines to show');
+}
+
+function noLog(path: string): BridgeError {
+  return new BridgeError('LOG_NOT_FOUND', `There is no log at ${path}`, {
+    hint: 'A daemon in the background (mcp-bridge start) logs there, one in the foreground to its stderr, and one that systemd runs to the journal: journalctl --user -u mcp-bridge',
+  });
+}

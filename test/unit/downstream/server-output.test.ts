@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ServerOutput } from '../../../src/downstream/server-output.ts';
+
+const KEY = '-----BEGIN KEY-----\nMIIB0123\nxyzxyzxyz\n-----END KEY-----';
+const TOKEN = 's3cr3t-tok3n';
+const ENV = { KEY, TOKEN };
+
+function outputOf(...texts: string[]): ServerOutput {
+  const output = new ServerOutput({ env: ENV, args: ['--password', 'hunter22'] }, 7);
+  for (const text of texts) output.push(Buffer.from(text));
+  return output;
+}
+
+describe('what a process has written', () => {
+  test('is there without what is secret, also when the process has gone', () => {
+    const output = outputOf(`token ${TOKEN}, password hunter22\n`, `${KEY}\nready`);
+    const text = 'token [TOKEN], password [password]\n[KEY]\nready';
+    expect(output.after(0)).toEqual({ pid: 7, running: true, from: 0, to: 100, text });
+    output.end();
+    expect(output.after(0)).toMatchObject({ running: false, text });
+  });
+
+  test('ends before the rest of a secret that is not there yet', () => {
+    expect(outputOf(`the token is ${TOKEN.slice(0, 9)}`).after(0).text).toBe('the token is [TOKEN]');
+  });
+
+  test('begins with a line that is there from its beginning, and not within a secret', () => {
+    for (let shift = 0; shift < 60; shift++) {
+      const output = outputOf(`${KEY}\n`, `${'.'.repeat(16_384 - shift - 2)}\n.`);
+      const { text } = output.after(0);
+      expect(text).toMatch(/^(?:\[KEY\]\n)?(?:-{0,3}\n)?\.*\n?\.$/);
+    }
+    expect(outputOf('x'.repeat(20_000)).after(0).text).toBe('');
+  });
+
+  test('is kept up to 16 KiB, and what is not is seen by where the text begins', () => {
+    const output = outputOf(...Array.from({ length: 3000 }, (_, i) => `${i}`.padStart(15, '.').concat('\n')));
+    const { from, to, text } = output.after(16, true);
+    expect([to - from, to]).toEqual([Buffer.byteLength(text), 48_000]);
+    expect(from).toBeGreaterThan(48_000 - 16 * 1024);
+  });
+});
+
+describe('who follows it', () => {
+  test('is told the same as who reads it at once, in whatever pieces it was written', () => {
+    const piece = fc.constantFrom(TOKEN, KEY, 'hunter22', '\n', 'é', 'plain text', ' ', 'tok', '-----BEGIN');
+    const cut = fc.integer({ min: 1, max: 30 });
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), fc.array(cut, { minLength: 1 }), (pieces, cuts) => {
+        const bytes = Buffer.from(`${pieces.join('')} .\n`);
+        const output = outputOf();
+        let told = '';
+        let at = 0;
+        const look = (): void => {
+          const { from, to, text } = output.after(at, true);
+          expect(from).toBe(at);
+          told += text;
+          at = to;
+        };
+        for (let i = 0, start = 0; start < bytes.length; i++) {
+          const end = start + (cuts[i % cuts.length] ?? 1);
+          output.push(bytes.subarray(start, end));
+          start = end;
+          look();
+        }
+        output.end();
+        look();
+        expect(told).toBe(output.after(0).text);
+        expect(at).toBe(bytes.length);
+      }),
+    );
+  });
+
+  test('learns nothing of a secret by asking from the middle of it on', () => {
+    const text = `a ${TOKEN} b\n${KEY}\nc\n`;
+    for (let position = 1; position < text.length; position++) {
+      const told = outputOf(text).after(position).text;
+      for (const secret of [TOKEN.slice(3), 'MIIB', 'xyzxyz']) expect(told).not.toContain(secret);
+    }
+  });
+
+  test('of a process that has begun anew begins with it', () => {
+    expect(outputOf('new\n').after(4711, true).text).toBe('new\n');
+  });
+});
