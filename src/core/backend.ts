@@ -134,8 +134,13 @@ export class Backend implements SlotOwner {
     return !this.isBusy && !this.#opening.isAwaited;
   }
 
-  /** Requests that were sent, ever. */
+  /** Calls of tools that were sent, ever. */
   get calls(): number {
+    return this.#slots.toolCallsSent;
+  }
+
+  /** The same of all requests of clients. */
+  get requests(): number {
     return this.#slots.sentInAll;
   }
 

@@ -36,7 +36,8 @@ export class Instance {
   readonly #context: InstanceContext;
   #life = NEWBORN;
   #child: ServerConnection | undefined;
-  #starts = 0;
+  /** How often it was ready. */
+  #openings = 0;
   #vacancy: Timer | undefined;
   #leaveGate: () => void = () => undefined;
   /** Why it could not be started, or has gone, if it has not come back since. */
@@ -56,8 +57,9 @@ export class Instance {
     return this.#child?.pid;
   }
 
+  /** Of one that has run: attempts that came to nothing are none. */
   get restarts(): number {
-    return Math.max(0, this.#starts - 1);
+    return Math.max(0, this.#openings - 1);
   }
 
   /** Sees that it runs; the backend hears of it when it does, or cannot. */
@@ -133,7 +135,6 @@ export class Instance {
   #launchNow(): void {
     const { counters, logger } = this.#context;
     this.backend.begun();
-    this.#starts++;
     counters.serverStarts++;
     const child = this.#spawn();
     if (child === undefined) return;
@@ -209,6 +210,7 @@ export class Instance {
     if (hello === undefined) return;
     this.#leaveGate();
     this.lastFailure = undefined;
+    this.#openings++;
     this.#happen('opened');
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
     this.backend.opened({ link: child.link, instanceId: randomBytes(8).toString('hex'), hello });

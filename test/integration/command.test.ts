@@ -71,6 +71,7 @@ describe('start, status, clients, stop', () => {
         sessions: 1,
         restarts: 0,
         calls: 1,
+        requests: 1,
         inFlight: 0,
         leftOut: false,
         lastError: null,
