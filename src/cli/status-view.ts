@@ -11,7 +11,7 @@ export function statusText(report: StatusReport): string {
   const head = `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}${away}`;
   const rows = instances.map((i) => [
     i.server,
-    hasFailed(i) ? 'failed' : i.state,
+    shownState(i),
     `${i.pid ?? '-'}`,
     `${i.sessions}`,
     `${i.calls}`,
@@ -46,6 +46,11 @@ function errorsText(errors: StatusReport['errors'] | undefined): string {
 /** Everything that is wrong. */
 export function notesOf(report: StatusReport): string[] {
   return [...faultsOf(report), ...auditNotes(report), ...notesOn(report.instances), ...waitingNotes(report.dialledIn)];
+}
+
+/** What an instance is said to do, wherever that is shown. */
+export function shownState(instance: InstanceReport): string {
+  return hasFailed(instance) ? 'failed' : instance.state;
 }
 
 /** Whichever of its pauses it is in, and also as older daemons say it: it could not be started, or has died. */

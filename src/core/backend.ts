@@ -148,6 +148,11 @@ export class Backend implements SlotOwner {
     return this.#upstream !== undefined;
   }
 
+  /** Whether somebody waits for it to come up, and it has not failed to. */
+  get isStarting(): boolean {
+    return !this.isOpen && !this.hasFailed && this.#opening.isAwaited;
+  }
+
   get instanceId(): string | undefined {
     return this.#upstream?.instanceId;
   }

@@ -292,11 +292,7 @@ function stateOf({ state, lastFailure }: Instance): string {
 const NOTHING_RUNS = {
   pid: null,
   state: 'idle',
-  sessions: 0,
-  restarts: 0,
-  calls: 0,
-  requests: 0,
-  inFlight: 0,
+  ...{ sessions: 0, restarts: 0, calls: 0, requests: 0, inFlight: 0 },
   leftOut: false,
   lastError: null,
   errorCode: null,

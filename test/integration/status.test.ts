@@ -1,4 +1,4 @@
-// The figures of `mcp-bridge status --json`: what each of them counts.
+// What `mcp-bridge status` says of servers: what each figure counts, and the states, which are those of `servers` too.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,5 +42,28 @@ test('a restart is one of a server that has run, and no attempt to start it', as
   const { instances, counters } = await daemon.status();
   expect(instances).toMatchObject([{ state: 'ready', restarts: 1 }]);
   expect(counters.serverStarts).toBeGreaterThan(2);
+  await daemon.stop();
+});
+
+test('servers are in the same state wherever that is shown, and those that have not answered yet are told of', async () => {
+  const mcpServers = {
+    ...{ quick: fixtureServer(), other: fixtureServer(), third: fixtureServer() },
+    slow: fixtureServer({ FIXTURE_SILENT: '1' }),
+    dead: { command: 'false' },
+  };
+  const daemon = await TestDaemon.start({ mcpServers });
+  const where = ['--mcp-bridge-socket', daemon.path];
+  const { stdout, stderr } = await runCommand(['servers', ...where]);
+  expect(stdout).toMatch(/^quick +ready +19/m);
+  expect(stdout).toMatch(/^slow +starting +\?/m);
+  expect(stdout).toMatch(/^dead +failed +\?/m);
+  expect(stderr).toBe('mcp-bridge: one server has not answered yet; ask again\n');
+  const status = (await runCommand(['status', ...where])).stdout;
+  for (const [name, state] of Object.entries({ quick: 'ready', slow: 'starting', dead: 'failed' }))
+    expect(status).toMatch(new RegExp(`^${name} +${state} `, 'm'));
+  const again = await runCommand(['servers', '--json', ...where]);
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    servers: [{ status: 'connected' }, {}, {}, { status: 'starting' }, { status: 'failed' }],
+  });
   await daemon.stop();
 });
