@@ -38,7 +38,8 @@ function widthOf(text: string): number {
   return /[\ud800-\udbff]/.test(text) ? [...text].length : text.length;
 }
 
-function cut(text: string, width: number): string {
+/** What of a line is cut off is an ellipsis. */
+export function cut(text: string, width: number): string {
   return widthOf(text) <= width ? text : `${[...text].slice(0, width - 1).join('')}…`;
 }
 
