@@ -1,10 +1,11 @@
 // `mcp-bridge add`: a server into the bridge's own config.
 
-import { resolve } from 'node:path';
-import { findProgram } from '../editing/client-command.ts';
+import { isAbsolute, resolve } from 'node:path';
+import { findProgram, isExecutable } from '../editing/client-command.ts';
 import type { EditingHost } from '../editing/editing-host.ts';
 import { addServer } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { isServerName, SERVER_NAME_RULE } from '../wire/dial-in.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
 import { locate } from './locate.ts';
@@ -30,12 +31,14 @@ export interface AddValues {
 export async function add(values: AddValues, host: CliHost): Promise<number> {
   const { name, config, rest = [] } = values;
   if (name === undefined) throw wrong('Name a server, such as: mcp-bridge add memory -- npx -y some-server');
+  if (name === '') throw wrong('The name of the server is empty');
   if (rest.length > 0)
     throw wrong(`Put -- before the command: mcp-bridge add ${name} -- ${values.line === undefined ? 'COMMAND…' : '…'}`);
   const entry = values.url === undefined ? processEntry(values, host) : remoteEntry(values);
   const editing = editingHostOf(host);
   const done = await addServer(name, entry, { config }, editing);
-  return tell({ lines: [...done, ...missingLines(entry, editing), await nextLine(host)], diff: '' }, host);
+  const remarks = [...nameLines(name), ...missingLines(entry, editing)];
+  return tell({ lines: [...done, ...remarks, await nextLine(host)], diff: '' }, host);
 }
 
 const SEEN = 'Clients that are connected see it at once: mcp-bridge status';
@@ -46,12 +49,21 @@ async function nextLine(host: CliHost): Promise<string> {
   return (await askIfRunning(path, host, () => Promise.resolve(true))) === true ? SEEN : NOT_YET;
 }
 
+/** The config takes any, and other servers than those in it do not. */
+function nameLines(name: string): string[] {
+  return isServerName(name) ? [] : [`A name is better made of ${SERVER_NAME_RULE}: \`attach\` takes no other`];
+}
+
 /** It may be installed later, or the daemon have another PATH. */
-function missingLines({ command }: Entry, editing: EditingHost): string[] {
-  const isName = typeof command === 'string' && !/[\\/~$]/.test(command);
-  return isName && findProgram(command, editing) === undefined
-    ? [`There is no ${command} on the PATH of this shell`]
-    : [];
+function missingLines({ command, cwd }: Entry, editing: EditingHost): string[] {
+  if (typeof command !== 'string' || /[\\$]/.test(command)) return [];
+  if (!/[/~]/.test(command))
+    return findProgram(command, editing) === undefined ? [`There is no ${command} on the PATH of this shell`] : [];
+  const path = command.replace(/^~(?=\/)/, editing.homedir);
+  if (!isAbsolute(path) && typeof cwd !== 'string')
+    return [`${command} is looked for in the directory that each client works in: give the whole path, or a --cwd`];
+  const whole = typeof cwd === 'string' ? resolve(cwd, path) : path;
+  return isExecutable(whole) ? [] : [`There is no program ${whole}`];
 }
 
 type Entry = Readonly<Record<string, unknown>>;

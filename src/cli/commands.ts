@@ -39,7 +39,7 @@ import { withRunningVerbs } from './running-verbs.ts';
 import type { SendValues } from './send.ts';
 import { startingThere } from './start-hint.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
-import { checkVerb, usageError } from './usage.ts';
+import { checkFlags, checkVerb, usageError } from './usage.ts';
 import { examplesText, NAMES as NAMES_FOR_SHELLS, SHELLS, verbOf } from './verb-table.ts';
 import type { WatchValues } from './watch.ts';
 
@@ -65,6 +65,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
   const end = args.indexOf('--');
   const [own, line] = end < 0 ? [args, undefined] : [args.slice(0, end), args.slice(end + 1)];
   checkVerb(own);
+  checkFlags(own);
   const parser = withToolVerbs(withDiscoveringVerbs(yargs(withoutDash(own)), does), does, line);
   const all = withDaemonVerbs(withRunningVerbs(withEditingVerbs(parser, does, line), does), does, line);
   await all

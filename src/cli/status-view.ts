@@ -1,7 +1,7 @@
 // What the daemon says of itself, for people: what runs, and a line for each thing that is wrong.
 
 import type { StatusReport } from '../client/control-client.ts';
-import { duration, printable, printableLines, table } from './table.ts';
+import { counted, duration, printable, printableLines, table } from './table.ts';
 
 type InstanceReport = StatusReport['instances'][number];
 
@@ -74,7 +74,7 @@ function auditNotes({ audit }: StatusReport): string[] {
   const { file, failure, refuses, lost } = audit;
   return [
     ...(failure === null ? [] : [`calls ${refuses ? 'are refused: they ' : ''}cannot be recorded: ${failure}`]),
-    ...(lost === 0 ? [] : [`the audit log ${file} lacks ${lost} calls`]),
+    ...(lost === 0 ? [] : [`the audit log ${file} lacks ${counted(lost, 'call')}`]),
   ];
 }
 

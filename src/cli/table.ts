@@ -43,6 +43,10 @@ export function cut(text: string, width: number): string {
   return widthOf(text) <= width ? text : `${[...text].slice(0, width - 1).join('')}…`;
 }
 
+export function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+}
+
 export function duration(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 60) return `${seconds} s`;

@@ -3,7 +3,7 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import { mistyped } from '../util/nearest.ts';
 import { optionMeant } from './arguments.ts';
-import { VERB_TABLE } from './verb-table.ts';
+import { VERB_TABLE, verbOf } from './verb-table.ts';
 
 /** Each verb with what it cannot do without. */
 export const VERBS: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   call: 'SERVER TOOL',
   refresh: '',
   add: 'NAME -- COMMAND…',
-  remove: 'NAME',
+  remove: 'NAME…',
   import: '',
   install: '',
   uninstall: 'CLIENT',
@@ -81,6 +81,17 @@ function checkWords(words: string): void {
   if (Object.hasOwn(VERBS, words)) return;
   const near = verbsMeant(words);
   throw wrongUsage(`There is no verb ${words}${near.length === 0 ? '' : `. Did you mean ${near.join(' or ')}?`}`);
+}
+
+/** The parser would take any other value of a flag for no. */
+export function checkFlags(args: readonly string[]): void {
+  const verb = verbOf(args.filter((arg) => !arg.startsWith('-'))) ?? '';
+  for (const arg of args) {
+    const [, name = '', value = ''] = /^--([^=]+)=(.*)$/s.exec(arg) ?? [];
+    const option = Object.hasOwn(VERB_TABLE[verb]?.options ?? {}, name) ? VERB_TABLE[verb]?.options[name] : undefined;
+    if (option?.type !== 'boolean' || value === 'true' || value === 'false') continue;
+    throw wrongUsage(`--${name} takes no value, and not ${value === '' ? 'an empty one' : value}`, verb);
+  }
 }
 
 /** What others call it, or how it was mistyped. */

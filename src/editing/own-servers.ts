@@ -36,16 +36,22 @@ export async function addServer(name: string, entry: Tree, options: OwnOptions, 
   });
 }
 
-export function removeServer(name: string, options: OwnOptions, host: EditingHost): Promise<string> {
+/** All of them, or none if there is one that is not there. */
+export function removeServers(wanted: readonly string[], options: OwnOptions, host: EditingHost): Promise<string[]> {
   return alone(host, async () => {
     const own = await openOwnConfig(options.config, host);
     const names = [...own.document.entries.keys()];
-    if (!names.includes(name)) {
-      const hint = (await hintElsewhere(name, own, host)) ?? hintHere(name, names);
-      throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${name} in ${own.file.path}`, { hint });
+    let { document } = own;
+    const gone = new Set(wanted);
+    for (const name of gone) {
+      if (!names.includes(name)) {
+        const hint = (await hintElsewhere(name, own, host)) ?? hintHere(name, names);
+        throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${name} in ${own.file.path}`, { hint });
+      }
+      document = await document.without(name);
     }
-    write(own, { document: await own.document.without(name), entries: [] }, host);
-    return `"${name}" was removed from ${own.file.path}`;
+    write(own, { document, entries: [] }, host);
+    return [...gone].map((name) => `"${name}" was removed from ${own.file.path}`);
   });
 }
 

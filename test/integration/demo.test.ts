@@ -66,3 +66,12 @@ test('where a part does not work it says so, and fails', async () => {
   expect(await said).not.toContain('One process');
   expect(readdirSync(env.TMPDIR)).toEqual([]);
 });
+
+test('where it can make no directory it says what to do', async () => {
+  const nowhere = join(tempDir(), 'none');
+  expect(await runCommand(['demo'], { env: { ...env, TMPDIR: nowhere } })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `mcp-bridge: No directory can be made in ${nowhere}: ENOENT. Set TMPDIR to a directory that is there and that you may write to.\n`,
+  });
+});

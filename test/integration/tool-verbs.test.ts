@@ -238,6 +238,8 @@ describe('call', () => {
       await run('call', 'odd', 'exact', '--args', args),
       await run('call', 'odd', 'exact', '--args-file', 'args.json'),
       await given(args, 'call', 'odd', 'exact', '-'),
+      await given(args, 'call', 'odd', 'exact', '--args-file', '-'),
+      await given(args, 'call', 'odd', 'exact', '--args-file=-'),
       await run('call', 'odd', 'exact', 'n=12345678901234567890', 'm:=1.10'),
     ]) {
       expect(code).toBe(0);

@@ -46,6 +46,10 @@ describe('what is wrong with a command line is said in one line, with what was m
     ['config chekc', 'There is no verb config chekc. Did you mean config check?'],
     ['frobnicate', 'There is no verb frobnicate. See: mcp-bridge --help'],
     ['constructor', 'There is no verb constructor. See: mcp-bridge --help'],
+    ['status --json=maybe', '--json takes no value, and not maybe. See: mcp-bridge status --help'],
+    ['config check --json=', '--json takes no value, and not an empty one. See: mcp-bridge config check --help'],
+    ['search x --limit abc', '--limit is a whole number from 1 to 999999, and not abc. See: mcp-bridge search --help'],
+    ['remove', 'Name a server, such as: mcp-bridge remove memory'],
   ])('%s', async (line, said) => {
     const shown = await complaint(...line.split(' '));
     expect(shown).toContain(said);
