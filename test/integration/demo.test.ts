@@ -27,6 +27,7 @@ test('three clients share a server, find, call, write to each other, and outlive
   expect(stdout.match(new RegExp(`answered by process ${second}: [123]$`, 'gm'))).toHaveLength(3);
   expect(stdout).toContain('found: add of the server example');
   expect(stdout).toContain('a: 20, b: 22}: 42');
+  expect(stdout).toMatch(/No client was cut off: .*\n.*What the server had in memory, such as its count, is gone\n/);
   expect(stdout).toMatch(/reviewer reads a message from writer: /);
   expect(stdout).toMatch(/What to do next:\n {2}mcp-bridge discover/);
   expect(stdout).not.toContain('\u001b');
