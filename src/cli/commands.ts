@@ -33,6 +33,7 @@ import {
   TOP,
   WHERE,
 } from './options.ts';
+import { overview } from './overview.ts';
 import type { PolicyValues } from './policy.ts';
 import { restart, upgrade } from './restart.ts';
 import { withRunningVerbs } from './running-verbs.ts';
@@ -84,8 +85,9 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
     })
     .parseAsync(withoutDash(own), {}, (_error, _values, help) => {
       if (help === '') return;
+      const isOfAll = own.every((arg) => arg.startsWith('-')) && !own.includes('--version');
       const examples = own.includes('--version') ? '' : examplesText(verbOf(own) ?? '');
-      host.stdout.write(`${help}\n${examples === '' ? '' : `\n${examples}\n`}`);
+      host.stdout.write(`${isOfAll ? overview(help) : help}\n${examples === '' ? '' : `\n${examples}\n`}`);
     });
   return exitCode;
 }
