@@ -5,7 +5,6 @@ import { findProgram, isExecutable } from '../editing/client-command.ts';
 import type { EditingHost } from '../editing/editing-host.ts';
 import { addServer } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { isServerName, SERVER_NAME_RULE } from '../wire/dial-in.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
 import { locate } from './locate.ts';
@@ -37,8 +36,7 @@ export async function add(values: AddValues, host: CliHost): Promise<number> {
   const entry = values.url === undefined ? processEntry(values, host) : remoteEntry(values);
   const editing = editingHostOf(host);
   const done = await addServer(name, entry, { config }, editing);
-  const remarks = [...nameLines(name), ...missingLines(entry, editing)];
-  return tell({ lines: [...done, ...remarks, await nextLine(host)], diff: '' }, host);
+  return tell({ lines: [...done, ...missingLines(entry, editing), await nextLine(host)], diff: '' }, host);
 }
 
 const SEEN = 'Clients that are connected see it at once: mcp-bridge status';
@@ -47,11 +45,6 @@ const NOT_YET = 'It is started when a client connects; no daemon runs yet';
 async function nextLine(host: CliHost): Promise<string> {
   const { path } = await locate({}, host);
   return (await askIfRunning(path, host, () => Promise.resolve(true))) === true ? SEEN : NOT_YET;
-}
-
-/** The config takes any, and other servers than those in it do not. */
-function nameLines(name: string): string[] {
-  return isServerName(name) ? [] : [`A name is better made of ${SERVER_NAME_RULE}: \`attach\` takes no other`];
 }
 
 /** It may be installed later, or the daemon have another PATH. */

@@ -5,6 +5,7 @@ import { locationsOf } from '../discovery/locations.ts';
 import type { Tree } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
+import { isServerName, SERVER_NAME_RULE } from '../wire/dial-in.ts';
 import type { ConfigDocument } from './config-document.ts';
 import { diffOf, type EditReport } from './edit-report.ts';
 import { alone, type EditingHost, machineOfHost } from './editing-host.ts';
@@ -32,8 +33,13 @@ export async function addServer(name: string, entry: Tree, options: OwnOptions, 
       });
     }
     write(own, { document: await own.document.with(name, entry), entries: [entry] }, host);
-    return [`"${name}" was added to ${own.file.path}`, ...narrowing(own, [entry], 'did')];
+    return [`"${name}" was added to ${own.file.path}`, ...nameLines(name), ...narrowing(own, [entry], 'did')];
   });
+}
+
+/** The config takes any. */
+function nameLines(name: string): string[] {
+  return isServerName(name) ? [] : [`A name is better made of ${SERVER_NAME_RULE}: \`attach\` takes no other`];
 }
 
 /** All of them, or none if there is one that is not there. */
