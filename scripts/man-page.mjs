@@ -42,11 +42,20 @@ ${asIs(overview)}
 ${sections.join('\n')}
 .SH EXIT STATUS
 0 if it is done, 1 if it could not be done, 2 for wrong usage; with one line on stderr that says what to do next.
+.SH ENVIRONMENT
+.nf
+MCP_BRIDGE_SOCKET                 the socket, unless \\-\\-mcp\\-bridge\\-socket names it
+MCP_CLIENT_ID                     the id that a client is known by, unless \\-\\-mcp\\-client\\-id names it
+XDG_CONFIG_HOME, XDG_STATE_HOME   in place of ~/.config and ~/.local/state
+NO_COLOR                          no colours
+.fi
 .SH FILES
 .nf
 /tmp/mcp\\-bridge.sock                      the socket, unless another one is named
-~/.config/mcp\\-bridge/config.json          the config
+mcp\\-bridge.config.json                    the config of the directory in which the daemon is started
+~/.config/mcp\\-bridge/config.json          the config, where there is no such one
 ~/.local/state/mcp\\-bridge/daemon.log      the log of a daemon in the background
+~/.local/state/mcp\\-bridge/                what has been decided, seen and recorded
 .fi
 `;
 mkdirSync('man', { recursive: true });

@@ -25,19 +25,22 @@ function giveUp(error) {
 /** Talks to the bridge as any client would, and shows it. */
 async function introduce(path) {
   const { instances } = await ask(path, { 'mcp-bridge/role': 'control' }, 'bridge/status');
-  for (const { server } of instances) {
-    say(`\nA client asks the server ${server} for its tools:`);
-    const { tools, failed } = await ask(path, { 'mcp-bridge/view': `server:${server}` }, 'tools/list');
-    for (const tool of tools ?? []) say(`  ${tool.name.padEnd(24)} ${(tool.description ?? '').slice(0, 80)}`);
-    if (failed !== undefined) say(`  ${failed}`);
-  }
+  const [first, ...others] = new Set(instances.map(({ server }) => server));
+  if (first !== undefined) await showTools(path, first);
+  if (others.length > 0) say(`\nOthers are started when they are needed: ${others.join(', ')}`);
+  const entry = { command: 'node', args: [`${process.cwd()}/dist/mcp-bridge.cjs`, 'connect'] };
   say(`
 The bridge goes on until Ctrl-C. In another terminal, from this directory:
   node dist/mcp-bridge.cjs status
-Any MCP client can use it with one of these entries in its config:`);
-  const program = `${process.cwd()}/dist/mcp-bridge.cjs`;
-  for (const { server } of instances)
-    say(`  ${JSON.stringify({ [server]: { command: 'node', args: [program, 'connect', '--server', server] } })}`);
+Any MCP client can use all of it with this entry in its config:
+  ${JSON.stringify({ 'mcp-bridge': entry })}`);
+}
+
+async function showTools(path, server) {
+  say(`\nA client asks the server ${server} for its tools:`);
+  const { tools, failed } = await ask(path, { 'mcp-bridge/view': `server:${server}` }, 'tools/list');
+  for (const tool of tools ?? []) say(`  ${tool.name.padEnd(24)} ${(tool.description ?? '').slice(0, 80)}`);
+  if (failed !== undefined) say(`  ${failed}`);
 }
 
 /** Initializes a connection of its own, asks one thing, and resolves to the result. */

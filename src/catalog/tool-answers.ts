@@ -23,8 +23,9 @@ export function serverSummary({ leg }: JoinedLeg): object {
   };
 }
 
-function statusOf({ backend, server }: Leg): string {
-  if (backend?.isOpen === true) return 'connected';
+function statusOf({ server }: Leg): string {
+  if (server.isOpen) return 'connected';
+  if (server.isStarting) return 'starting';
   return server.isDown ? 'failed' : 'idle';
 }
 

@@ -1,7 +1,7 @@
 // `mcp-bridge add`: a server into the bridge's own config.
 
-import { resolve } from 'node:path';
-import { findProgram } from '../editing/client-command.ts';
+import { isAbsolute, resolve } from 'node:path';
+import { findProgram, isExecutable } from '../editing/client-command.ts';
 import type { EditingHost } from '../editing/editing-host.ts';
 import { addServer } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -30,6 +30,7 @@ export interface AddValues {
 export async function add(values: AddValues, host: CliHost): Promise<number> {
   const { name, config, rest = [] } = values;
   if (name === undefined) throw wrong('Name a server, such as: mcp-bridge add memory -- npx -y some-server');
+  if (name === '') throw wrong('The name of the server is empty');
   if (rest.length > 0)
     throw wrong(`Put -- before the command: mcp-bridge add ${name} -- ${values.line === undefined ? 'COMMAND…' : '…'}`);
   const entry = values.url === undefined ? processEntry(values, host) : remoteEntry(values);
@@ -47,11 +48,15 @@ async function nextLine(host: CliHost): Promise<string> {
 }
 
 /** It may be installed later, or the daemon have another PATH. */
-function missingLines({ command }: Entry, editing: EditingHost): string[] {
-  const isName = typeof command === 'string' && !/[\\/~$]/.test(command);
-  return isName && findProgram(command, editing) === undefined
-    ? [`There is no ${command} on the PATH of this shell`]
-    : [];
+function missingLines({ command, cwd }: Entry, editing: EditingHost): string[] {
+  if (typeof command !== 'string' || /[\\$]/.test(command)) return [];
+  if (!/[/~]/.test(command))
+    return findProgram(command, editing) === undefined ? [`There is no ${command} on the PATH of this shell`] : [];
+  const path = command.replace(/^~(?=\/)/, editing.homedir);
+  if (!isAbsolute(path) && typeof cwd !== 'string')
+    return [`${command} is looked for in the directory that each client works in: give the whole path, or a --cwd`];
+  const whole = typeof cwd === 'string' ? resolve(cwd, path) : path;
+  return isExecutable(whole) ? [] : [`There is no program ${whole}`];
 }
 
 type Entry = Readonly<Record<string, unknown>>;

@@ -35,13 +35,14 @@ import {
   TOP,
   WHERE,
 } from './options.ts';
+import { overview } from './overview.ts';
 import type { PolicyValues } from './policy.ts';
 import { restart, upgrade } from './restart.ts';
 import { withRunningVerbs } from './running-verbs.ts';
 import type { SendValues } from './send.ts';
 import { startingThere } from './start-hint.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
-import { checkVerb, usageError } from './usage.ts';
+import { checkFlags, checkVerb, usageError } from './usage.ts';
 import { examplesText, NAMES as NAMES_FOR_SHELLS, SHELLS, verbOf } from './verb-table.ts';
 import type { WatchValues } from './watch.ts';
 
@@ -67,6 +68,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
   const end = args.indexOf('--');
   const [own, line] = end < 0 ? [args, undefined] : [args.slice(0, end), args.slice(end + 1)];
   checkVerb(own);
+  checkFlags(own);
   const parser = withToolVerbs(withDiscoveringVerbs(yargs(withoutDash(own)), does), does, line);
   const all = withDaemonVerbs(withRunningVerbs(withEditingVerbs(parser, does, line), does), does, line);
   await all
@@ -85,8 +87,9 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
     })
     .parseAsync(withoutDash(own), {}, (_error, _values, help) => {
       if (help === '') return;
+      const isOfAll = own.every((arg) => arg.startsWith('-')) && !own.includes('--version');
       const examples = own.includes('--version') ? '' : examplesText(verbOf(own) ?? '');
-      host.stdout.write(`${help}\n${examples === '' ? '' : `\n${examples}\n`}`);
+      host.stdout.write(`${isOfAll ? overview(help) : help}\n${examples === '' ? '' : `\n${examples}\n`}`);
     });
   return exitCode;
 }

@@ -16,6 +16,10 @@ import { locateToUse } from './locate.ts';
 import { openOrStart, startSettings } from './open-bridge.ts';
 import { CONNECT } from './options.ts';
 
+/** For a person who has typed it. */
+const FOR_PROGRAMS =
+  'mcp-bridge: connect waits for an MCP client on stdin: it is for the config of one (mcp-bridge install). Ctrl-C ends it.\n';
+
 export async function connect(args: readonly string[], host: CliHost): Promise<number> {
   const values = readArguments('connect', args, CONNECT);
   if (values.server !== undefined && values.view !== undefined)
@@ -23,6 +27,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
       hint: 'See: mcp-bridge connect --help',
     });
   const { stdin, stdout, stderr } = host;
+  if ((stdin as { readonly isTTY?: boolean }).isTTY === true) stderr.write(FOR_PROGRAMS);
   let located: Located;
   let socket: Socket;
   try {

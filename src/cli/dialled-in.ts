@@ -10,10 +10,10 @@ import { locate, type WhereValues } from './locate.ts';
 import { askIfRunning } from './running-daemon.ts';
 import { printable } from './table.ts';
 
-/** Who has connected, the config that the daemon judges them by, and how many definitions wait here besides. */
-export type DialledIn = Pick<StatusReport, 'dialledIn' | 'configFile' | 'pendingApprovals'>;
+/** Who has connected, the config that the daemon judges them by, what runs, and how many definitions wait here besides. */
+export type DialledIn = Pick<StatusReport, 'dialledIn' | 'configFile' | 'instances' | 'pendingApprovals'>;
 
-const NONE: DialledIn = { dialledIn: [], configFile: null, pendingApprovals: null };
+const NONE: DialledIn = { dialledIn: [], configFile: null, instances: [], pendingApprovals: null };
 
 /** None if there is no daemon that says so. */
 export async function dialledIn(values: WhereValues, host: CliHost): Promise<DialledIn> {

@@ -1,5 +1,6 @@
 // `mcp-bridge discover`: every definition of a server that was found, where, and what became of it and why.
 
+import { dirname, join } from 'node:path';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Narrowed, ofClients } from './client-filter.ts';
@@ -93,6 +94,12 @@ function nothing(found: Survey | Narrowed, clients: readonly string[], host: Cli
   const places = found.cwd === host.homedir ? '~' : `~ and ${printable(tilde(found.cwd, host))}`;
   return (
     `No server is defined in the files of any client that is looked for in ${places}.\n` +
-    'Which files that are is told in docs/discovery.md. To define one for all clients: mcp-bridge add NAME -- COMMAND…\n'
+    `Which files that are is told in ${printable(tilde(guideIn(host), host))}.\n` +
+    'To define one for all clients: mcp-bridge add NAME -- COMMAND…\n'
   );
+}
+
+/** The package has it beside the program. */
+function guideIn({ program }: CliHost): string {
+  return join(dirname(program), '../docs/discovery.md');
 }

@@ -10,6 +10,7 @@ import { commandLineOf, ownerOf, type RunningProcess, runningProcesses, variable
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { editingHostOf } from './editing.ts';
 import type { CliHost } from './host.ts';
+import { counted } from './table.ts';
 
 export interface Finding {
   readonly check: string;
@@ -99,7 +100,7 @@ export async function startFindings(names: readonly string[], client: ControlCli
       const { tools } = report.servers[0] ?? { tools: null };
       findings.push(
         error === null
-          ? ok(check, `It starts, and has ${tools ?? 0} tools`)
+          ? ok(check, `It starts, and has ${counted(tools ?? 0, 'tool')}`)
           : wrong(check, error.message, error.hint || `See: mcp-bridge logs ${name}`),
       );
     } catch (error) {

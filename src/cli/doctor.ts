@@ -17,7 +17,7 @@ import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { locateOptions, type WhereValues } from './locate.ts';
 import { pendingNotes } from './status-view.ts';
-import { printable, printableLines } from './table.ts';
+import { counted, printable, printableLines } from './table.ts';
 
 type Level = Finding['level'];
 
@@ -200,7 +200,7 @@ async function daemonFindings(
 
 function described(status: StatusReport & { readonly build?: string }, host: CliHost): Finding[] {
   const { pid, version, build = version, clients } = status;
-  const answers = ok('daemon', `It answers: pid ${pid}, ${clients} clients, ${build}`);
+  const answers = ok('daemon', `It answers: pid ${pid}, ${counted(clients, 'client')}, ${build}`);
   const difference = compareVersions(version, host.version);
   if (build === host.build) return [answers, ok('version', `Daemon and this program are the same build, ${build}`)];
   if (difference === 0)

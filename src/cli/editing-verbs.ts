@@ -31,9 +31,9 @@ export function withEditingVerbs(parser: Argv, does: Does, line: readonly string
       does(async (values: AddValues, host) => (await import('./add.ts')).add({ ...values, line }, host)),
     )
     .command(
-      'remove [name]',
-      'Remove a server from the config',
-      (y) => y.positional('name', NAME).options(REMOVE),
+      'remove [names..]',
+      'Remove servers from the config',
+      (y) => y.positional('names', { ...NAME, array: true, describe: 'The servers' }).options(REMOVE),
       without(line, does, async (values: RemoveValues, host) => (await import('./remove.ts')).remove(values, host)),
     )
     .command(

@@ -25,7 +25,7 @@ export async function installVerb(values: InstallValues, host: CliHost): Promise
   const { client = [], config, replace = false, 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
   if (client.length === 0) return list(values, host);
   const options = { config, socket: namedSocket(values, host), replace, dryRun, clientCommand: !direct };
-  const targets = [...new Set(client)].map(targetNamed);
+  const targets = [...new Set(client.map(targetNamed))];
   for (const target of targets) tell(await install(target, options, editingHostOf(host)), host);
   return DONE;
 }

@@ -18,20 +18,29 @@ export function answersIn({ buckets }: LatencyReport): number {
   return buckets.reduce((sum, count) => sum + count, 0);
 }
 
-/** Between the bounds of a bucket its answers are taken to lie evenly; undefined where there are none. */
-export function quantile(share: number, { buckets }: LatencyReport, boundsMs: readonly number[]): number | undefined {
+/**
+ * Between the bounds of a bucket its answers are taken to lie evenly, up to the longest that there was; undefined where
+ * there are none.
+ */
+export function quantile(share: number, latency: LatencyReport, boundsMs: readonly number[]): number | undefined {
+  const { buckets } = latency;
   const wanted = share * buckets.reduce((sum, count) => sum + count, 0);
   if (wanted === 0) return undefined;
   let below = 0;
   for (const [i, count] of buckets.entries()) {
     if (below + count >= wanted && count > 0) {
       const from = boundsMs[i - 1] ?? 0;
-      const to = boundsMs[i] ?? from; // nothing is known of what is longer than all bounds
+      const to = Math.max(from, Math.min(boundsMs[i] ?? Number.POSITIVE_INFINITY, longestMs(latency, boundsMs)));
       return from + (to - from) * ((wanted - below) / count);
     }
     below += count;
   }
   return undefined;
+}
+
+/** A daemon of an earlier build does not say: nothing is known then of what is longer than all bounds. */
+function longestMs({ maxMs }: { readonly maxMs?: number }, boundsMs: readonly number[]): number {
+  return maxMs ?? boundsMs.at(-1) ?? 0;
 }
 
 /** With as many digits as it is worth. */

@@ -2,6 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 import type { CliHost } from './host.ts';
+import { cut } from './table.ts';
 
 const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';
@@ -75,7 +76,14 @@ export class LiveScreen extends EventEmitter<{ ended: [] }> {
   readonly #draw = (): void => {
     const { columns = 80, rows = 24 } = this.#out;
     // Cleared before it is written: behind a line that is full, the last character would go too.
-    const lines = this.#lines.slice(0, rows).map((line) => CLEAR_LINE + [...line].slice(0, columns).join(''));
+    const lines = fitting(this.#lines, rows).map((line) => CLEAR_LINE + cut(line, columns));
     this.#out.write(HOME + lines.join('\n') + (lines.length < rows ? `\n${CLEAR_REST}` : ''));
   };
+}
+
+/** Of lines that are too many the last one stays, and says how many are not shown. */
+function fitting(lines: readonly string[], rows: number): readonly string[] {
+  if (lines.length <= rows) return lines;
+  const hidden = lines.slice(rows - 1, -1).filter((line) => line !== '').length;
+  return [...lines.slice(0, rows - 1), `${lines.at(-1) ?? ''}; lines not shown: ${hidden}`];
 }

@@ -78,7 +78,7 @@ export const DESCRIBE = TOOL_VERB;
 export const CALL = {
   ...TOOL_VERB,
   args: { type: 'string', describe: 'The arguments, as JSON' },
-  'args-file': { type: 'string', describe: 'A file that has the arguments, as JSON' },
+  'args-file': { type: 'string', describe: 'A file that has the arguments, as JSON; - is stdin' },
   stdin: { type: 'boolean', describe: 'Read the arguments from stdin, as JSON; the same as -' },
   out: {
     type: 'string',

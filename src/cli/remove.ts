@@ -1,21 +1,21 @@
-// `mcp-bridge remove`: a server out of the bridge's own config.
+// `mcp-bridge remove`: servers out of the bridge's own config.
 
-import { removeServer } from '../editing/own-servers.ts';
+import { removeServers } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
 
 export interface RemoveValues {
-  readonly name?: string | undefined;
+  readonly names?: readonly string[] | undefined;
   readonly config?: string | undefined;
 }
 
-export async function remove({ name, config }: RemoveValues, host: CliHost): Promise<number> {
-  if (name === undefined) {
+export async function remove({ names = [], config }: RemoveValues, host: CliHost): Promise<number> {
+  if (names.length === 0) {
     throw new BridgeError('USAGE', 'Name a server, such as: mcp-bridge remove memory', {
       hint: 'See: mcp-bridge remove --help',
     });
   }
-  const done = await removeServer(name, { config }, editingHostOf(host));
-  return tell({ lines: [done], diff: '' }, host);
+  const lines = await removeServers(names, { config }, editingHostOf(host));
+  return tell({ lines, diff: '' }, host);
 }

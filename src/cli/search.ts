@@ -19,7 +19,7 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
   const query = words.join(' ');
   if (query.trim() === '') throw wrongUsage('search', 'Say in words what you want to do');
   if (limit !== undefined && !/^[1-9]\d{0,5}$/.test(limit))
-    throw wrongUsage('search', '--limit is how many tools to show');
+    throw wrongUsage('search', `--limit is a whole number from 1 to 999999, and not ${limit}`);
   const wanted = {
     query,
     ...(server !== undefined && { server }),

@@ -1,11 +1,12 @@
 // `mcp-bridge servers`: the servers that the bridge offers here, and how many tools they have.
 
+import type { StatusReport } from '../client/control-client.ts';
 import { textOf } from '../util/json-value.ts';
 import { dialledIn } from './dialled-in.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
-import { pendingNotes, waitingNotes } from './status-view.ts';
+import { pendingNotes, shownState, waitingNotes } from './status-view.ts';
 import { printableLines, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { ask, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
@@ -17,21 +18,40 @@ export interface ServersValues extends ToolVerbValues {
 export async function servers(values: ServersValues, host: CliHost): Promise<number> {
   if (values.running === true) return (await import('./running-servers.ts')).listRunning(values, host);
   const answer = await withTools(values, host, (client) => ask(client, 'list_mcp_servers'));
-  const { dialledIn: connected, pendingApprovals = null } = await dialledIn(values, host);
-  if (values.json === true) return printJson({ ...answer, pendingApprovals }, host);
   const list = recordsIn(answer.servers);
+  tellUnanswered(list, host);
+  const { dialledIn: connected, instances, pendingApprovals } = await dialledIn(values, host);
+  if (values.json === true) return printJson({ ...answer, pendingApprovals: pendingApprovals ?? null }, host);
   const rows = list.map((server) => [
     textOf(server.name),
-    textOf(server.status),
+    stateOf(server, instances),
     toolCount(server),
     textOf(server.description),
   ]);
-  const text = table(['SERVER', 'STATUS', 'TOOLS', 'DESCRIPTION'], rows, { width: widthOf(host) });
+  const text = table(['SERVER', 'STATE', 'TOOLS', 'DESCRIPTION'], rows, { width: widthOf(host) });
   host.stdout.write(list.length === 0 ? NO_SERVER : text);
-  if (list.some(({ status }) => status === 'failed')) host.stdout.write(WHY_FAILED);
-  for (const note of [...waitingNotes(connected), ...pendingNotes(pendingApprovals)])
+  if (rows.some(([, state]) => state === 'failed')) host.stdout.write(WHY_FAILED);
+  for (const note of [...waitingNotes(connected), ...pendingNotes(pendingApprovals ?? null)])
     host.stdout.write(`! ${printableLines(note)}\n`);
   return DONE;
+}
+
+type Listed = Readonly<Record<string, unknown>>;
+
+/** Of several instances, the one that says most of whether it can be used. */
+const STATES = ['ready', 'starting', 'stopping', 'waiting', 'failed'];
+
+function stateOf({ name }: Listed, instances: StatusReport['instances']): string {
+  const states = new Set(instances.filter(({ server }) => server === name).map(shownState));
+  return STATES.find((state) => states.has(state)) ?? 'idle';
+}
+
+/** They were waited for as long as is fair, and may be there in a moment. */
+function tellUnanswered(list: readonly Listed[], host: CliHost): void {
+  const count = list.filter(({ toolCount, status }) => toolCount === null && status !== 'failed').length;
+  if (count === 0) return;
+  const who = count === 1 ? 'one server has' : `${count} servers have`;
+  host.stderr.write(`mcp-bridge: ${who} not answered yet; ask again\n`);
 }
 
 const WHY_FAILED = '! Why a server has failed: mcp-bridge status\n';
@@ -39,7 +59,7 @@ const WHY_FAILED = '! Why a server has failed: mcp-bridge status\n';
 export const NO_SERVER =
   'The bridge has no server here. What was found, and why it is not used: mcp-bridge discover --all\n';
 
-function toolCount({ toolCount, enabledCount }: Readonly<Record<string, unknown>>): string {
+function toolCount({ toolCount, enabledCount }: Listed): string {
   if (typeof toolCount !== 'number') return '?';
   return toolCount === enabledCount ? `${toolCount}` : `${enabledCount} of ${toolCount}`;
 }

@@ -1,7 +1,7 @@
 // What the daemon says of itself, for people: what runs, and a line for each thing that is wrong.
 
 import type { StatusReport } from '../client/control-client.ts';
-import { duration, printable, printableLines, table } from './table.ts';
+import { counted, duration, printable, printableLines, table } from './table.ts';
 
 type InstanceReport = StatusReport['instances'][number];
 
@@ -11,7 +11,7 @@ export function statusText(report: StatusReport): string {
   const head = `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}${away}`;
   const rows = instances.map((i) => [
     i.server,
-    hasFailed(i) ? 'failed' : i.state,
+    shownState(i),
     `${i.pid ?? '-'}`,
     `${i.sessions}`,
     `${i.calls}`,
@@ -54,6 +54,11 @@ export function notesOf(report: StatusReport): string[] {
   ];
 }
 
+/** What an instance is said to do, wherever that is shown. */
+export function shownState(instance: InstanceReport): string {
+  return hasFailed(instance) ? 'failed' : instance.state;
+}
+
 /** Whichever of its pauses it is in, and also as older daemons say it: it could not be started, or has died. */
 function hasFailed({ state, lastError }: InstanceReport): boolean {
   return lastError !== null && ['failed', 'idle', 'waiting', 'broken'].includes(state);
@@ -75,7 +80,7 @@ function auditNotes({ audit }: StatusReport): string[] {
   const { file, failure, refuses, lost } = audit;
   return [
     ...(failure === null ? [] : [`calls ${refuses ? 'are refused: they ' : ''}cannot be recorded: ${failure}`]),
-    ...(lost === 0 ? [] : [`the audit log ${file} lacks ${lost} calls`]),
+    ...(lost === 0 ? [] : [`the audit log ${file} lacks ${counted(lost, 'call')}`]),
   ];
 }
 

@@ -38,8 +38,13 @@ function widthOf(text: string): number {
   return /[\ud800-\udbff]/.test(text) ? [...text].length : text.length;
 }
 
-function cut(text: string, width: number): string {
+/** What of a line is cut off is an ellipsis. */
+export function cut(text: string, width: number): string {
   return widthOf(text) <= width ? text : `${[...text].slice(0, width - 1).join('')}…`;
+}
+
+export function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
 export function duration(ms: number): string {

@@ -30,6 +30,8 @@ export function withoutDash(args: readonly string[]): string[] {
   if (args[0] !== 'call') return [...args];
   return args.flatMap((arg, i) => {
     if (arg === '--out' && args[i + 1] === '-') return ['--out=-'];
+    if (arg === '--args-file=-') return ['--stdin'];
+    if (arg === '--args-file' && args[i + 1] === '-') return [];
     if (arg !== '-') return [arg];
     return args[i - 1] === '--out' ? [] : ['--stdin'];
   });

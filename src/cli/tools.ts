@@ -67,8 +67,16 @@ async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
       host,
     );
   const failed = answers.filter(isFailed);
-  for (const { error } of failed) host.stderr.write(lineFor(error));
+  for (const each of failed) host.stderr.write(complaintOf(each));
   return failed.length > 0 && failed.length === answers.length ? FAILED : DONE;
+}
+
+/** One line, however many the server has said before it ended. */
+function complaintOf({ server, error }: Failed): string {
+  const said = lineFor(error);
+  if (!said.trimEnd().includes('\n')) return said;
+  const [first = ''] = error.message.split('\n').filter((line) => line.trim() !== '');
+  return lineFor(new BridgeError(error.code, first, { hint: `All of it: mcp-bridge tools ${server}` }));
 }
 
 function show(answers: readonly (Listed | Failed)[], values: ToolsValues, host: CliHost): void {

@@ -20,7 +20,7 @@ export async function uninstallVerb(values: UninstallValues, host: CliHost): Pro
       hint: 'Which have the bridge: mcp-bridge install',
     });
   }
-  const targets = [...new Set(client)].map(targetNamed);
+  const targets = [...new Set(client.map(targetNamed))];
   for (const target of targets)
     tell(await uninstall(target, { dryRun, clientCommand: !direct }, editingHostOf(host)), host);
   return DONE;

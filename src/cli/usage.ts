@@ -1,9 +1,9 @@
 // What is said of a command line that is none: which word of it is wrong, and what may have been meant.
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { nearest } from '../util/nearest.ts';
+import { mistyped } from '../util/nearest.ts';
 import { optionMeant } from './arguments.ts';
-import { VERB_TABLE } from './verb-table.ts';
+import { VERB_TABLE, verbOf } from './verb-table.ts';
 
 /** Each verb with what it cannot do without. */
 export const VERBS: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ export const VERBS: Readonly<Record<string, string>> = {
   call: 'SERVER TOOL',
   refresh: '',
   add: 'NAME -- COMMAND…',
-  remove: 'NAME',
+  remove: 'NAME…',
   import: '',
   install: '',
   uninstall: 'CLIENT',
@@ -56,6 +56,11 @@ const NEEDED: Readonly<Record<string, string>> = {
 
 /** Verbs that are two words. */
 const GROUPS = ['policy', 'config'];
+/** How other commands call what a verb does. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  ...{ list: 'servers', ls: 'servers', ps: 'status', info: 'status', version: '--version' },
+  ...{ run: 'call', exec: 'call', init: 'install', setup: 'install', log: 'logs' },
+};
 const GLOBAL = /^(?:--help|-h|--version)$/;
 const MOST_GUESSES = 2;
 
@@ -75,8 +80,26 @@ export function checkVerb(args: readonly string[]): void {
 
 function checkWords(words: string): void {
   if (Object.hasOwn(VERBS, words)) return;
-  const near = nearest(words, Object.keys(VERBS)).slice(0, MOST_GUESSES);
+  const near = verbsMeant(words);
   throw wrongUsage(`There is no verb ${words}${near.length === 0 ? '' : `. Did you mean ${near.join(' or ')}?`}`);
+}
+
+/** The parser would take any other value of a flag for no. */
+export function checkFlags(args: readonly string[]): void {
+  const verb = verbOf(args.filter((arg) => !arg.startsWith('-'))) ?? '';
+  for (const arg of args) {
+    const [, name = '', value = ''] = /^--([^=]+)=(.*)$/s.exec(arg) ?? [];
+    const option = Object.hasOwn(VERB_TABLE[verb]?.options ?? {}, name) ? VERB_TABLE[verb]?.options[name] : undefined;
+    if (option?.type !== 'boolean' || value === 'true' || value === 'false') continue;
+    throw wrongUsage(`--${name} takes no value, and not ${value === '' ? 'an empty one' : value}`, verb);
+  }
+}
+
+/** What others call it, or how it was mistyped. */
+function verbsMeant(words: string): readonly string[] {
+  const other = Object.hasOwn(OTHER_WORDS, words) ? OTHER_WORDS[words] : undefined;
+  if (other !== undefined && (other.startsWith('--') || Object.hasOwn(VERBS, other))) return [other];
+  return mistyped(words, Object.keys(VERBS)).slice(0, MOST_GUESSES);
 }
 
 /** What the parser says, in the words of the house. */
@@ -125,7 +148,7 @@ interface Invalid {
 
 function invalidError({ name, given, choices }: Invalid, verb: string): BridgeError {
   const isOption = Object.hasOwn(VERB_TABLE[verb]?.options ?? {}, name);
-  const [near] = nearest(given, choices);
+  const [near] = mistyped(given, choices);
   const list = choices.join(', ');
   const problem = isOption ? `--${name} is one of ${list}, and not ${given}` : `${given} is none of ${list}`;
   return wrongUsage(near === undefined ? problem : `${problem}. Did you mean ${near}?`, verb);

@@ -2,7 +2,7 @@
 
 import type { ClientReport, StatusReport } from '../client/control-client.ts';
 import { answersIn, quantile, shownMs, since } from './latency.ts';
-import { notesOf } from './status-view.ts';
+import { notesOf, shownState } from './status-view.ts';
 import { duration, oneLine, printable, table } from './table.ts';
 
 export interface Moment {
@@ -45,7 +45,7 @@ function serverLines(now: Moment, { last, first }: Earlier): string[] {
     const share = (of: number): string => (isFirst && latest ? shownMs(quantile(of, latest, latencyBoundsMs)) : '');
     return [
       instance.server,
-      instance.lastError !== null && instance.state !== 'ready' ? 'failed' : instance.state,
+      shownState(instance),
       `${instance.pid ?? '-'}`,
       `${instance.sessions}`,
       `${instance.calls}`,

@@ -2,10 +2,8 @@
 
 import type { DialInServer } from '../core/server-definition.ts';
 import { NO_FILTER } from '../core/tool-gate.ts';
+import { isServerName, SERVER_NAME_RULE } from '../wire/dial-in.ts';
 import type { Reader } from './reader.ts';
-
-/** What a server may say that it is called. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 export function dialInOf(reader: Reader, value: unknown, isDefined: (name: string) => boolean): DialInServer[] {
   const entries = Object.entries(reader.section(value, 'dialIn'));
@@ -22,7 +20,7 @@ function dialInServerOf(
   const before = reader.errors;
   const fields = reader.section(entry, place);
   reader.keys(fields, place, ['description', 'timeoutMs', 'startTimeoutMs', 'trustHints']);
-  if (!NAME.test(name)) reader.fault(place, 'needs a name of 1 to 64 of A-Z a-z 0-9 . _ -');
+  if (!isServerName(name)) reader.fault(place, `needs a name of ${SERVER_NAME_RULE}`);
   if (isDefined(name)) reader.fault(place, 'is in mcpServers too');
   const definition: DialInServer = {
     name,

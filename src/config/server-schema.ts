@@ -32,7 +32,8 @@ export function serverOf(
   const before = reader.errors;
   const fields = reader.section(entry, place);
   reader.keys(fields, place, SERVER_KEYS);
-  if (name === '' || /\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
+  if (name === '') reader.fault('mcpServers', 'has a server whose name is empty');
+  if (/\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
   const { description = '' } = fields;
   if (typeof description !== 'string') reader.mistake(`${place}.description`, 'must be a string');
   const common = {

@@ -134,13 +134,23 @@ export class Backend implements SlotOwner {
     return !this.isBusy && !this.#opening.isAwaited;
   }
 
-  /** Requests that were sent, ever. */
+  /** Calls of tools that were sent, ever. */
   get calls(): number {
+    return this.#slots.toolCallsSent;
+  }
+
+  /** The same of all requests of clients. */
+  get requests(): number {
     return this.#slots.sentInAll;
   }
 
   get isOpen(): boolean {
     return this.#upstream !== undefined;
+  }
+
+  /** Whether somebody waits for it to come up, and it has not failed to. */
+  get isStarting(): boolean {
+    return !this.isOpen && !this.hasFailed && this.#opening.isAwaited;
   }
 
   get instanceId(): string | undefined {

@@ -116,6 +116,7 @@ export class CallDesk {
   }
 
   #prepare(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): void {
+    slot.isToolCall = role === 'call';
     // Also before the server runs; then the lane is not open yet.
     if (this.#ports.backend.mayAskBack) slot.call = callOf(slot, role, frame, read);
     const { tasks } = this.#ports;

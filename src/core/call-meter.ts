@@ -18,6 +18,7 @@ export class CallMeter {
   readonly #clock: Clock;
   readonly #counts = new Float64Array(LAST + 1);
   readonly #sumTicks = new Float64Array(1);
+  #maxTicks = 0;
   #errors = 0;
   #unanswered = 0;
 
@@ -37,6 +38,7 @@ export class CallMeter {
     while (bucket < LAST && ticks > (boundsInTicks[bucket] ?? 0)) bucket++;
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
     this.#sumTicks[0] = (this.#sumTicks[0] ?? 0) + ticks;
+    if (ticks > this.#maxTicks) this.#maxTicks = ticks;
     if (!hasResult) this.#errors++;
   }
 
@@ -50,6 +52,7 @@ export class CallMeter {
       server,
       buckets: [...this.#counts],
       sumMs: (this.#sumTicks[0] ?? 0) / TICKS_PER_MS,
+      maxMs: this.#maxTicks / TICKS_PER_MS,
       errors: this.#errors,
       unanswered: this.#unanswered,
     };

@@ -180,10 +180,16 @@ export class Router {
   }
 
   #takeRequest(session: Session, method: Method, frame: Frame): void {
-    const { b, start, end } = frame;
+    const { b } = frame;
     const id = envelope.id(b, Field.id);
     if (id === undefined) return this.#refuse(session, 'null', { code: INVALID_REQUEST, message: BAD_ID });
-    this.#context.counters.requests++;
+    this.#answerRequest(session, method, id, frame);
+    // Only now: it is `initialize` that says who is no client but watches the daemon.
+    if (session.role !== 'control') this.#context.counters.requests++;
+  }
+
+  #answerRequest(session: Session, method: Method, id: RequestId, frame: Frame): void {
+    const { b, start, end } = frame;
     if (this.#refusesFields(session, method, b)) return;
     if (method.role === 'ping') return session.answer(envelope.raw(b, Field.id), '{}');
     if (isCall(method) && session.isServed && session.view !== undefined) {

@@ -82,10 +82,19 @@ export class Server {
     return this.#backendWith({ offers: {}, rootsKey, owner: undefined }, undefined);
   }
 
+  /** Whether an instance of it runs. */
+  get isOpen(): boolean {
+    return [...this.backends].some(({ isOpen }) => isOpen);
+  }
+
+  /** Whether none runs yet, and one is on its way. */
+  get isStarting(): boolean {
+    return !this.isOpen && [...this.backends].some(({ isStarting }) => isStarting);
+  }
+
   /** Whether it could not be started the last time, and does not run. */
   get isDown(): boolean {
-    const backends = [...this.backends];
-    return backends.some(({ hasFailed }) => hasFailed) && !backends.some(({ isOpen }) => isOpen);
+    return !this.isOpen && [...this.backends].some(({ hasFailed }) => hasFailed);
   }
 
   #backendWith(wanted: InstanceKey, current: Backend | undefined): Backend {

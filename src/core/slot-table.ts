@@ -45,8 +45,9 @@ export class SlotTable {
   readonly #sent = new Map<number, Slot>();
   readonly #waiting: WaitingRequests;
   readonly #contended: (session: Session) => void;
-  /** Requests that were sent, ever. */
+  /** Requests that were sent, ever, and calls of tools among them. */
   sentInAll = 0;
+  toolCallsSent = 0;
   /** Nothing is sent while a question of the server's waits for calls to end. */
   isHeld = false;
   readonly lane: Lane;
@@ -274,6 +275,7 @@ export class SlotTable {
     this.#sent.set(downId, slot);
     slot.session.sentCount++;
     this.sentInAll++;
+    if (slot.isToolCall) this.toolCallsSent++;
     this.lane.enter(slot);
     const ours = String(downId);
     splice.clear().replace(read.from(Field.id), read.to(Field.id), ours);

@@ -57,6 +57,8 @@ export class Slot {
   downId = 0;
   /** When it was sent, by its server's meter. */
   sentTicks = 0;
+  /** It calls a tool, and is counted as that. */
+  isToolCall = false;
   /** What is called, where that matters: see lane.ts. */
   call = '';
   hasLane = false;

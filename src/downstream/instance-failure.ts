@@ -2,7 +2,7 @@
 // that it is not started again for a while.
 
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -47,10 +47,13 @@ function missingIn(definition: ServerDefinition, how: string, bridgeDir: string)
   const { command, cwd = definition.dir } = definition;
   const not = how.slice(0, -'ENOENT'.length);
   if (cwd !== undefined && !existsSync(cwd)) return `${not}its directory does not exist: ${cwd}`;
-  if (!command.includes('/')) return `${not}there is no program ${command} on the PATH of the bridge`;
-  if (existsSync(resolve(cwd ?? bridgeDir, command))) return `${not}the interpreter that ${command} names is not there`;
-  return `${not}there is no program ${command}`;
+  if (!command.includes('/')) return `${not}there is no program ${command} on the PATH of the bridge; ${PATH_REMEDY}`;
+  const dir = cwd ?? bridgeDir;
+  if (existsSync(resolve(dir, command))) return `${not}the interpreter that ${command} names is not there`;
+  return `${not}there is no program ${command}${isAbsolute(command) ? '' : ` in ${dir}`}`;
 }
+
+const PATH_REMEDY = 'mcp-bridge restart gives it that of your shell';
 
 function remedyFor(definition: ServerDefinition): string {
   if (definition.transport === 'dial-in') return 'See what its program says.';

@@ -39,7 +39,8 @@ export class Instance {
   #child: ServerConnection | undefined;
   /** Of the last process, also when that has ended. */
   #output: ServerOutput | undefined;
-  #starts = 0;
+  /** How often it was ready. */
+  #openings = 0;
   #vacancy: Timer | undefined;
   #leaveGate: () => void = () => undefined;
   /** Why it could not be started, or has gone, if it has not come back since. */
@@ -63,8 +64,9 @@ export class Instance {
     return this.#output;
   }
 
+  /** Of one that has run: attempts that came to nothing are none. */
   get restarts(): number {
-    return Math.max(0, this.#starts - 1);
+    return Math.max(0, this.#openings - 1);
   }
 
   /** Sees that it runs; the backend hears of it when it does, or cannot. */
@@ -140,7 +142,6 @@ export class Instance {
   #launchNow(): void {
     const { counters, logger } = this.#context;
     this.backend.begun();
-    this.#starts++;
     counters.serverStarts++;
     const child = this.#spawn();
     if (child === undefined) return;
@@ -218,6 +219,7 @@ export class Instance {
     if (hello === undefined) return;
     this.#leaveGate();
     this.lastFailure = undefined;
+    this.#openings++;
     this.#happen('opened');
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
     this.backend.opened({ link: child.link, instanceId: randomBytes(8).toString('hex'), hello });

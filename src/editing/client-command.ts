@@ -19,7 +19,7 @@ export function findProgram(program: string, { environment }: EditingHost): stri
   return dirs.map((dir) => join(dir, program)).find(isExecutable);
 }
 
-function isExecutable(path: string): boolean {
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();

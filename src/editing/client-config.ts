@@ -6,6 +6,7 @@ import { isTree, treeAt } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
 import { kinshipOf } from './bridge-entry.ts';
+import { findProgram } from './client-command.ts';
 import { CLIENT_TARGETS, type ClientTarget, pathsOf } from './client-targets.ts';
 import { ConfigDocument } from './config-document.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
@@ -21,16 +22,25 @@ export interface ClientConfig {
   readonly stale: readonly string[];
   /** What was done to this file before. */
   readonly record: InstallRecord | undefined;
+  /** Whether anything of the client was found on this machine. */
+  readonly isHere: boolean;
 }
 
+/** By its id, or as it is shown to people. */
 export function targetNamed(client: string): ClientTarget {
-  const found = CLIENT_TARGETS.find((target) => target.client === client);
+  const wanted = spelling(client);
+  const found = CLIENT_TARGETS.find((target) => [target.client, target.title].map(spelling).includes(wanted));
   if (found !== undefined) return found;
   const names = CLIENT_TARGETS.map((target) => target.client);
   const near = nearest(client, names);
   throw new BridgeError('USAGE', `There is no client ${client} that this could be done to`, {
     hint: `${near.length > 0 ? 'Perhaps' : 'There are'}: ${(near.length > 0 ? near : names).join(', ')}`,
   });
+}
+
+/** What matters of how a name is written. */
+function spelling(name: string): string {
+  return name.toLowerCase().replace(/[\s_-]+/g, '');
 }
 
 /** The file that the client reads; where several could be it, one that we have changed before goes first. */
@@ -50,7 +60,9 @@ export function isPresent(target: ClientTarget, host: EditingHost): boolean {
 export async function openClientConfig(target: ClientTarget, host: EditingHost): Promise<ClientConfig> {
   const path = fileOf(target, host);
   const record = readRecord(target.client, path, host);
-  return { ...(await readClientConfig(target, path, host)), record };
+  const { program } = target.command ?? {};
+  const isHere = isPresent(target, host) || (program !== undefined && findProgram(program, host) !== undefined);
+  return { ...(await readClientConfig(target, path, host)), record, isHere };
 }
 
 /** The file as it is now. */
@@ -58,7 +70,7 @@ export async function readClientConfig(
   target: ClientTarget,
   path: string,
   host: EditingHost,
-): Promise<Omit<ClientConfig, 'record'>> {
+): Promise<Omit<ClientConfig, 'record' | 'isHere'>> {
   const file = readConfigFile(path);
   const place = { path, syntax: target.syntax, container: target.container };
   const outer = await ConfigDocument.parse(file.text, place);

@@ -152,12 +152,16 @@ function linesOf(plan: InstallPlan, options: InstallOptions, mood: Mood): string
     ...editsOf(plan)
       .filter(isEdit)
       .flatMap(({ file }) => linkLines(file)),
-    ...(isChanged ? [`Restart ${config.target.title} to use it.`] : []),
+    ...(isChanged && config.isHere ? [`Restart ${config.target.title} to use it.`] : []),
   ];
 }
 
 function bridgeLines({ config }: InstallPlan, { socket }: InstallOptions, mood: Mood): string[] {
-  const { target, file, ours, document } = config;
+  const { target, file, ours, document, isHere } = config;
+  if (ours.length === 0 && !isHere) {
+    const where = `"${ENTRY_NAME}" ${mood === 'did' ? 'is' : 'would be'} in ${file.path}`;
+    return [`${target.title} was not found here: ${where}, for when it comes`];
+  }
   if (ours.length === 0)
     return [`${target.title} ${mood === 'did' ? 'uses' : 'would use'} the bridge: "${ENTRY_NAME}" in ${file.path}`];
   const first = `The bridge is in ${file.path} already: "${ours.join('", "')}"`;

@@ -5,6 +5,7 @@ import { locationsOf } from '../discovery/locations.ts';
 import type { Tree } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
+import { isServerName, SERVER_NAME_RULE } from '../wire/dial-in.ts';
 import type { ConfigDocument } from './config-document.ts';
 import { diffOf, type EditReport } from './edit-report.ts';
 import { alone, type EditingHost, machineOfHost } from './editing-host.ts';
@@ -32,20 +33,31 @@ export async function addServer(name: string, entry: Tree, options: OwnOptions, 
       });
     }
     write(own, { document: await own.document.with(name, entry), entries: [entry] }, host);
-    return [`"${name}" was added to ${own.file.path}`, ...narrowing(own, [entry], 'did')];
+    return [`"${name}" was added to ${own.file.path}`, ...nameLines(name), ...narrowing(own, [entry], 'did')];
   });
 }
 
-export function removeServer(name: string, options: OwnOptions, host: EditingHost): Promise<string> {
+/** The config takes any. */
+function nameLines(name: string): string[] {
+  return isServerName(name) ? [] : [`A name is better made of ${SERVER_NAME_RULE}: \`attach\` takes no other`];
+}
+
+/** All of them, or none if there is one that is not there. */
+export function removeServers(wanted: readonly string[], options: OwnOptions, host: EditingHost): Promise<string[]> {
   return alone(host, async () => {
     const own = await openOwnConfig(options.config, host);
     const names = [...own.document.entries.keys()];
-    if (!names.includes(name)) {
-      const hint = (await hintElsewhere(name, own, host)) ?? hintHere(name, names);
-      throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${name} in ${own.file.path}`, { hint });
+    let { document } = own;
+    const gone = new Set(wanted);
+    for (const name of gone) {
+      if (!names.includes(name)) {
+        const hint = (await hintElsewhere(name, own, host)) ?? hintHere(name, names);
+        throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${name} in ${own.file.path}`, { hint });
+      }
+      document = await document.without(name);
     }
-    write(own, { document: await own.document.without(name), entries: [] }, host);
-    return `"${name}" was removed from ${own.file.path}`;
+    write(own, { document, entries: [] }, host);
+    return [...gone].map((name) => `"${name}" was removed from ${own.file.path}`);
   });
 }
 

@@ -9,7 +9,9 @@ export interface InstanceReport {
   readonly state: string;
   readonly sessions: number;
   readonly restarts: number;
+  /** Calls of tools that it was sent, and requests of clients in all: those, lists, reads and so on. */
   readonly calls: number;
+  readonly requests: number;
   /** Requests that are not answered yet. */
   readonly inFlight: number;
   /** Whether joined lists were made without it, because it has not answered. */
@@ -26,6 +28,8 @@ export interface LatencyReport {
   /** How many answers took as long as each of `latencyBoundsMs` at most, and longer than the one before; the last, longer. */
   readonly buckets: readonly number[];
   readonly sumMs: number;
+  /** The longest that one of them took. */
+  readonly maxMs: number;
   /** Answers among them that were errors. */
   readonly errors: number;
   /** Requests besides that were given up, or that the server has died over. */

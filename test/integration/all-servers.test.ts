@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Message, type RawClient, textOf } from '../support/raw-client.ts';
-import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const ALL = { 'mcp-bridge/view': 'all' };
 const CHANGED = 'notifications/tools/list_changed';
@@ -100,5 +100,17 @@ test.each([1, 2])('no more servers than %i are started at the same time', async 
     .map((line) => (line.endsWith('ready') ? --starting : ++starting));
   expect([starting, Math.max(...most)]).toEqual([0, maxLocalStarts]);
   client.destroy();
+  await daemon.stop();
+});
+
+test('one that has said many lines before it ended is told of on one by `tools`, and whole where it is named', async () => {
+  const npm = ['npm error code E404', 'npm error 404 Not Found', 'npm error A complete log is elsewhere'].join('\n');
+  const loud = { command: 'sh', args: ['-c', `echo "${npm}" >&2; exit 1`] };
+  const daemon = await TestDaemon.start({ mcpServers: { loud, fixture: fixtureServer() } });
+  const where = ['--mcp-bridge-socket', daemon.path];
+  expect((await runCommand(['tools', ...where])).stderr).toBe(
+    'mcp-bridge: Server loud exited with code 1: npm error 404 Not Found. All of it: mcp-bridge tools loud\n',
+  );
+  expect((await runCommand(['tools', 'loud', ...where])).stderr).toContain('A complete log is elsewhere');
   await daemon.stop();
 });

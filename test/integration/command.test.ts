@@ -72,6 +72,7 @@ describe('start, status, clients, stop', () => {
         sessions: 1,
         restarts: 0,
         calls: 1,
+        requests: 1,
         inFlight: 0,
         leftOut: false,
         lastError: null,
@@ -350,10 +351,13 @@ describe('usage', () => {
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  test('the help has every verb that is known, first what there is, then what runs', async () => {
+  test('the help has every verb that is known, in groups, on lines that a terminal has room for', async () => {
     const { stdout } = await run(['--help']);
     const verbs = [...stdout.matchAll(/^ {2}mcp-bridge (\S+)/gm)].map(([, verb]) => verb);
-    expect(verbs).toEqual([...new Set(Object.keys(VERBS).map((verb) => verb.split(' ')[0]))]);
+    expect(verbs.sort()).toEqual([...new Set(Object.keys(VERBS).map((verb) => verb.split(' ')[0]))].sort());
+    expect(stdout).toMatch(/^Every day:\n {2}mcp-bridge servers /m);
+    expect(stdout).not.toMatch(/^(?:Commands|More):/m);
+    expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(100);
     expect((await run(['-h'])).stdout).toBe(stdout);
   });
 

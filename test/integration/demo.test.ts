@@ -27,6 +27,7 @@ test('three clients share a server, find, call, write to each other, and outlive
   expect(stdout.match(new RegExp(`answered by process ${second}: [123]$`, 'gm'))).toHaveLength(3);
   expect(stdout).toContain('found: add of the server example');
   expect(stdout).toContain('a: 20, b: 22}: 42');
+  expect(stdout).toMatch(/No client was cut off: .*\n.*What the server had in memory, such as its count, is gone\n/);
   expect(stdout).toMatch(/reviewer reads a message from writer: /);
   expect(stdout).toMatch(/What to do next:\n {2}mcp-bridge discover/);
   expect(stdout).not.toContain('\u001b');
@@ -65,4 +66,13 @@ test('where a part does not work it says so, and fails', async () => {
   expect([code, await complaints]).toEqual([1, expect.stringMatching(/^mcp-bridge: .*Server example/)]);
   expect(await said).not.toContain('One process');
   expect(readdirSync(env.TMPDIR)).toEqual([]);
+});
+
+test('where it can make no directory it says what to do', async () => {
+  const nowhere = join(tempDir(), 'none');
+  expect(await runCommand(['demo'], { env: { ...env, TMPDIR: nowhere } })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `mcp-bridge: No directory can be made in ${nowhere}: ENOENT. Set TMPDIR to a directory that is there and that you may write to.\n`,
+  });
 });

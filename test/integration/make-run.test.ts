@@ -17,7 +17,7 @@ net.createServer((socket) => {
     for (const line of chunk.toString().trim().split('\\n')) {
       const { id, method } = JSON.parse(line);
       if (method === 'initialize') say({ id, result: {} });
-      else if (method === 'bridge/status') say({ id, result: { instances: [{ server: 'example' }] } });
+      else if (method === 'bridge/status') say({ id, result: { instances: [{ server: 'example' }, { server: 'example' }, { server: 'mine' }] } });
       else { ${answer} }
     }
   });
@@ -43,6 +43,10 @@ test('a notification that comes before the answer is not taken for it', async ()
     say({ id, result: { tools: [{ name: 'visitors', description: 'How many' }] } });`);
   expect(stderr).not.toContain('Error');
   expect(stdout).toContain('visitors                 How many');
+  expect(stdout.match(/asks the server/g)).toHaveLength(1);
+  expect(stdout).toContain('Others are started when they are needed: mine\n');
+  expect(stdout.match(/"command":"node"/g)).toHaveLength(1);
+  expect(stdout).toMatch(/\{"mcp-bridge":\{"command":"node","args":\["\/.*\/dist\/mcp-bridge\.cjs","connect"\]\}\}/);
   expect(code).toBe(0);
 });
 

@@ -113,7 +113,8 @@ test('a command that does not exist, and a server that says nothing, give a clea
   });
   const lost = await client.initialize({ 'mcp-bridge/view': 'server:lost' });
   expect(lost.error).toMatchObject({
-    message: 'Server lost could not be started: there is no program no-such-program on the PATH of the bridge',
+    message:
+      'Server lost could not be started: there is no program no-such-program on the PATH of the bridge; mcp-bridge restart gives it that of your shell',
   });
   const mute = await client.initialize({ 'mcp-bridge/view': 'server:mute' });
   expect(mute.error).toMatchObject({

@@ -64,9 +64,9 @@ describe('servers', () => {
   test('starts a daemon, and shows what it offers', async () => {
     const { code, stdout, stderr } = await run('servers');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^SERVER +STATUS +TOOLS +DESCRIPTION\n/);
-    expect(stdout).toMatch(/^everything +connected +\d+ +All there is$/m);
-    expect(stdout).toMatch(/^fixture +connected +18 of 19 +Fixture\.$/m);
+    expect(stdout).toMatch(/^SERVER +STATE +TOOLS +DESCRIPTION\n/);
+    expect(stdout).toMatch(/^everything +ready +\d+ +All there is$/m);
+    expect(stdout).toMatch(/^fixture +ready +18 of 19 +Fixture\.$/m);
     expect((await run('status')).code).toBe(0);
     const { servers } = await json('servers');
     expect(servers).toContainEqual(expect.objectContaining({ name: 'fixture', toolCount: 19, enabledCount: 18 }));
@@ -238,6 +238,8 @@ describe('call', () => {
       await run('call', 'odd', 'exact', '--args', args),
       await run('call', 'odd', 'exact', '--args-file', 'args.json'),
       await given(args, 'call', 'odd', 'exact', '-'),
+      await given(args, 'call', 'odd', 'exact', '--args-file', '-'),
+      await given(args, 'call', 'odd', 'exact', '--args-file=-'),
       await run('call', 'odd', 'exact', 'n=12345678901234567890', 'm:=1.10'),
     ]) {
       expect(code).toBe(0);

@@ -54,6 +54,7 @@ test.each([
   shown.child.stdin.write('resize 3 30\n');
   const small = await shown.until(/␛\[H(?:␛\[K[^\n␛]{0,30}\r\n){2}␛\[K[^\n␛]{0,30}(?=␛\[H)/);
   expect(widest(small)).toBe(30);
+  expect(small).toMatch(/…\r\n.*…?\r\n␛\[Kq ends; lines not shown: 2$/);
   shown.child.stdin.write(`type ${key}\n`);
   await shown.until(/␛\[\?25h␛\[\?1049l/);
   let told = '';

@@ -63,7 +63,8 @@ async function perform(stage: Stage, show: Show): Promise<void> {
   await stage.untilGone(server);
   const next = await shareServer(clients, stage, show);
   demand(next !== server, 'another process takes the place of the one that was killed');
-  show.say(`No client has noticed: process ${next} has taken the place of ${server}`);
+  show.say(`No client was cut off: process ${next} has taken the place of ${server}`);
+  show.say('What the server had in memory, such as its count, is gone');
 
   show.say('');
   show.say(NEXT, '');

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ControlClient, type StatusReport } from '../../client/control-client.ts';
 import { startDaemon } from '../../client/start-daemon.ts';
+import { BridgeError, systemCode } from '../../util/bridge-error.ts';
 import type { CliHost } from '../host.ts';
 import { endDaemon } from '../running-daemon.ts';
 import { DemoClient } from './demo-client.ts';
@@ -26,7 +27,7 @@ export class Stage {
   #started: Promise<unknown> | undefined;
 
   constructor(host: CliHost) {
-    const dir = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-bridge-demo-')));
+    const dir = freshDir();
     this.#dir = dir;
     this.#host = host;
     this.socketPath = join(dir, 'bridge.sock');
@@ -90,6 +91,17 @@ export class Stage {
     if (hasStarted === true)
       await endDaemon(this.socketPath, { ...this.#host, environment: this.#environment }, 'stop');
     rmSync(this.#dir, { recursive: true, force: true });
+  }
+}
+
+function freshDir(): string {
+  try {
+    return realpathSync(mkdtempSync(join(tmpdir(), 'mcp-bridge-demo-')));
+  } catch (error) {
+    throw new BridgeError('FILE_UNUSABLE', `No directory can be made in ${tmpdir()}: ${systemCode(error)}`, {
+      hint: 'Set TMPDIR to a directory that is there and that you may write to.',
+      cause: error,
+    });
   }
 }
 

@@ -93,7 +93,8 @@ describe('on a terminal', () => {
 test('where there is nothing, it says so, and what to do', async () => {
   expect(await discovered()).toBe(
     'No server is defined in the files of any client that is looked for in ~ and ~/p.\n' +
-      'Which files that are is told in docs/discovery.md. To define one for all clients: mcp-bridge add NAME -- COMMAND…\n',
+      'Which files that are is told in /docs/discovery.md.\n' +
+      'To define one for all clients: mcp-bridge add NAME -- COMMAND…\n',
   );
 });
 

@@ -9,12 +9,13 @@ const RUNS = {
   sessions: 1,
   restarts: 0,
   calls: 2,
+  requests: 3,
   inFlight: 0,
   leftOut: false,
   lastError: null,
   errorCode: null,
 };
-const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0 };
+const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0, requests: 0 };
 
 function shown(more: Partial<StatusReport>): string[] {
   const program = { version: '1.2.3', build: '1.2.3+1', autostarted: false, activated: false };

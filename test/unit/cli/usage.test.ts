@@ -21,6 +21,10 @@ describe('what is wrong with a command line is said in one line, with what was m
       'completion bsh',
       'bsh is none of bash, zsh, fish, servers, tools, pending, connected. Did you mean bash? See: mcp-bridge completion',
     ],
+    [
+      'completion csh',
+      'csh is none of bash, zsh, fish, servers, tools, pending, connected. See: mcp-bridge completion --help',
+    ],
     ['service instal', 'instal is none of install, uninstall, status. Did you mean install? See: mcp-bridge service'],
     ['add a --url http://x --type foo', '--type is one of http, sse, ws, auto, and not foo. See: mcp-bridge add'],
     [
@@ -35,6 +39,23 @@ describe('what is wrong with a command line is said in one line, with what was m
     ],
     ['attach notes node x.js', 'Too many words: node x.js. If it belongs to the command, put -- before the command:'],
     ['describe one', 'Name a server and one of its tools: mcp-bridge describe SERVER TOOL.'],
+    ['list', 'There is no verb list. Did you mean servers? See: mcp-bridge --help'],
+    ['ls', 'There is no verb ls. Did you mean servers?'],
+    ['ps', 'There is no verb ps. Did you mean status?'],
+    ['info', 'There is no verb info. Did you mean status?'],
+    ['version', 'There is no verb version. Did you mean --version?'],
+    ['run', 'There is no verb run. Did you mean call?'],
+    ['init', 'There is no verb init. Did you mean install?'],
+    ['setup', 'There is no verb setup. Did you mean install?'],
+    ['statsu', 'There is no verb statsu. Did you mean status?'],
+    ['serv', 'There is no verb serv. Did you mean serve or servers?'],
+    ['config chekc', 'There is no verb config chekc. Did you mean config check?'],
+    ['frobnicate', 'There is no verb frobnicate. See: mcp-bridge --help'],
+    ['constructor', 'There is no verb constructor. See: mcp-bridge --help'],
+    ['status --json=maybe', '--json takes no value, and not maybe. See: mcp-bridge status --help'],
+    ['config check --json=', '--json takes no value, and not an empty one. See: mcp-bridge config check --help'],
+    ['search x --limit abc', '--limit is a whole number from 1 to 999999, and not abc. See: mcp-bridge search --help'],
+    ['remove', 'Name a server, such as: mcp-bridge remove memory'],
   ])('%s', async (line, said) => {
     const shown = await complaint(...line.split(' '));
     expect(shown).toContain(said);

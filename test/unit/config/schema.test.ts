@@ -162,7 +162,7 @@ describe('a config file', () => {
     [{ mcpServers: [] }, 'mcpServers must'],
     [{ mcpServers: { s: 'x' } }, 'mcpServers.s must'],
     [{ mcpServers: { s: {} } }, 'mcpServers.s needs a command'],
-    [{ mcpServers: { '': { command: 'x' } } }, 'mcpServers. needs a name'],
+    [{ mcpServers: { '': { command: 'x' } } }, 'mcpServers has a server whose name is empty'],
     [{ mcpServers: { 'a\nb': { command: 'x' } } }, 'mcpServers.a\nb needs a name'],
     [server({ url: 'https://x' }), 'mcpServers.s has both'],
     [server({ command: '' }), 'mcpServers.s.command must'],

@@ -14,11 +14,12 @@ test('each answer is in the one bucket that its time belongs to, as a slow count
         clock.advance(ms);
         meter.answered(sent, ms % 2 === 0);
       }
-      const { buckets, sumMs, errors } = meter.report('a');
+      const { buckets, sumMs, maxMs, errors } = meter.report('a');
       const bounds = [...LATENCY_BOUNDS_MS, Number.POSITIVE_INFINITY];
       const expected = bounds.map((to, i) => times.filter((ms) => ms <= to && ms > (bounds[i - 1] ?? -1)).length);
       expect(buckets).toEqual(expected);
       expect(sumMs).toBeCloseTo(times.reduce((sum, ms) => sum + ms, 0));
+      expect(maxMs).toBe(Math.max(0, ...times));
       expect(errors).toBe(times.filter((ms) => ms % 2 === 1).length);
     }),
   );

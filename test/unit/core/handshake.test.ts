@@ -164,4 +164,16 @@ describe('a handshake', () => {
     expect(client.link.lines[1]).toBe('{"asked":{"jsonrpc":"2.0","id":1,"method":"status"}}');
     expect(core.manager.clients()).toEqual([]);
   });
+
+  test('of the role control begins requests that are not counted as those of clients are', async () => {
+    const core = new CoreInMemory();
+    const [control, client] = [core.connect(), core.connect()];
+    control.initialize('init', { _meta: { 'mcp-bridge/role': 'control' } });
+    control.say({ jsonrpc: '2.0', id: 1, method: 'bridge/status' });
+    client.initialize();
+    await core.settle();
+    client.say({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    await core.settle();
+    expect(core.counters.requests).toBe(2);
+  });
 });

@@ -38,7 +38,12 @@ describe('a server that could not be started', () => {
   test.each([
     ['the directory', program('/bin/true', '/no/such/dir'), 'its directory does not exist: /no/such/dir'],
     ['the program', program('/no/such/program'), 'there is no program /no/such/program'],
-    ['the program on the PATH', program('no-such'), 'there is no program no-such on the PATH of the bridge'],
+    ['the program below a directory', program('./no-such', '/usr'), 'there is no program ./no-such in /usr'],
+    [
+      'the program on the PATH',
+      program('no-such'),
+      'there is no program no-such on the PATH of the bridge; mcp-bridge restart gives it that of your shell',
+    ],
   ])('names %s that is not there', (_, definition, missing) => {
     const error = startFailure(definition, having(''), ended(ENOENT));
     expect(messageAndHint(error)).toEqual([`Server s could not be started: ${missing}`, undefined]);

@@ -1,5 +1,6 @@
 import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { targetNamed } from '../../../src/editing/client-config.ts';
 import { addServer } from '../../../src/editing/own-servers.ts';
 import { DIRECTLY, Home, REPLACING, UNDOING } from '../../support/editing-host.ts';
 
@@ -21,6 +22,21 @@ describe('install', () => {
     const again = await home.install('cursor');
     expect(again.lines.slice(0, 1)).toEqual([`The bridge is in ${home.path(CURSOR)} already: "mcp-bridge"`]);
     expect(home.read(CURSOR)).toBe(after);
+  });
+
+  test('says of a client that is not here that it was not found, and to restart only one that is', async () => {
+    const home = new Home();
+    const { lines } = await home.install('kiro');
+    const file = home.path('.kiro/settings/mcp.json');
+    expect(lines).toEqual([`Kiro was not found here: "mcp-bridge" is in ${file}, for when it comes`]);
+    home.write(CURSOR, text(SERVERS));
+    expect((await home.install('cursor')).lines).toContain('Restart Cursor to use it.');
+  });
+
+  test('knows a client by the name that is shown of it, too', () => {
+    for (const name of ['vscode', 'VS Code', 'VS CODE', 'vs-code']) expect(targetNamed(name).client).toBe('vscode');
+    expect(targetNamed('Cursor').client).toBe('cursor');
+    expect(() => targetNamed('claude')).toThrow('There is no client claude'); // it may be either
   });
 
   test('knows the bridge by what it starts, whatever it is called', async () => {

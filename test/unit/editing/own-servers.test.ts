@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ApprovalFile } from '../../../src/discovery/own-discovery.ts';
 import { foundServers } from '../../../src/editing/found-servers.ts';
 import { openOwnConfig } from '../../../src/editing/own-config.ts';
-import { addServer, importServers, removeServer } from '../../../src/editing/own-servers.ts';
+import { addServer, importServers, removeServers } from '../../../src/editing/own-servers.ts';
 import { Home } from '../../support/editing-host.ts';
 
 const OWN = '.config/mcp-bridge/config.json';
@@ -23,7 +23,7 @@ describe('the config of the bridge', () => {
     home.write(OWN, TEXT);
     expect(await addServer('x', { command: 'x' }, HERE, home.host)).toEqual([`"x" was added to ${home.ownConfig}`]);
     expect(home.read(OWN)).toContain('"a": { "command": "a" }, // a\n    "x": {\n      "command": "x"\n    },\n  },');
-    expect(await removeServer('x', HERE, home.host)).toBe(`"x" was removed from ${home.ownConfig}`);
+    expect(await removeServers(['x'], HERE, home.host)).toEqual([`"x" was removed from ${home.ownConfig}`]);
     expect(home.read(OWN)).toBe(TEXT);
   });
 
@@ -55,12 +55,12 @@ describe('the config of the bridge', () => {
       code: 'SERVER_EXISTS',
       hint: 'Remove it first: mcp-bridge remove a',
     });
-    await expect(removeServer('b', HERE, home.host)).rejects.toMatchObject({
+    await expect(removeServers(['b'], HERE, home.host)).rejects.toMatchObject({
       code: 'SERVER_NOT_FOUND',
       hint: 'There are: a',
     });
     home.write('.cursor/mcp.json', JSON.stringify({ mcpServers: { b: { command: 'b' } } }));
-    await expect(removeServer('b', HERE, home.host)).rejects.toMatchObject({
+    await expect(removeServers(['b'], HERE, home.host)).rejects.toMatchObject({
       hint: 'It is defined in ~/.cursor/mcp.json (cursor): remove it there.',
     });
     expect(home.read(OWN)).toBe(TEXT);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nearest } from '../../../src/util/nearest.ts';
+import { mistyped, nearest } from '../../../src/util/nearest.ts';
 
 const NAMES = ['weather__get_forecast', 'weather__get_alerts', 'github__create_issue', 'github__list_issues', 'x'];
 
@@ -40,5 +40,24 @@ describe('the names that are most like another', () => {
 
   test('of a name without end are found all the same', () => {
     expect(nearest('weather__get_forecast'.repeat(100_000), NAMES).length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('the words that somebody may have mistyped', () => {
+  const WORDS = ['start', 'status', 'stop', 'tools', 'servers', 'zsh', 'bash', 'uninstall'];
+
+  test.each([
+    ['statsu', ['status']],
+    ['Stop', ['stop']],
+    ['sotp', ['stop']],
+    ['bsh', ['bash']],
+    ['uninst', ['uninstall']],
+    ['tool', ['tools']],
+  ])('%s, of which less than a third is wrong, or which is a beginning', (wanted, meant) => {
+    expect(mistyped(wanted, WORDS)).toEqual(meant);
+  });
+
+  test.each(['list', 'ls', 'version', 'csh', 'st', '', 'zzzzzz', 'x'.repeat(100_000)])('are none for %j', (wanted) => {
+    expect(mistyped(wanted, WORDS)).toEqual([]);
   });
 });

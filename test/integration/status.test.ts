@@ -1,0 +1,69 @@
+// What `mcp-bridge status` says of servers: what each figure counts, and the states, which are those of `servers` too.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+
+test('calls are those of tools, requests all that clients have asked the server', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+  const client = await daemon.client();
+  await client.callTool(1, 'echo', { text: 'a' });
+  await client.request(2, 'nothing/like/this', {});
+  const finder = await daemon.client({ 'mcp-bridge/view': 'discover' });
+  await finder.callTool(1, 'execute_tool', { server: 'fixture', tool: 'echo', arguments: { text: 'b' } });
+  expect((await daemon.status()).instances).toMatchObject([{ calls: 2, requests: 3 }]);
+  await daemon.stop();
+});
+
+test('those who watch the daemon do not count among its requests', async () => {
+  const daemon = await TestDaemon.start();
+  await runCommand(['status', '--mcp-bridge-socket', daemon.path]);
+  await runCommand(['clients', '--mcp-bridge-socket', daemon.path]);
+  expect((await daemon.status()).counters).toMatchObject({ requests: 0 });
+  await daemon.stop();
+});
+
+test('a restart is one of a server that has run, and no attempt to start it', async () => {
+  const gate = join(tempDir(), 'gate');
+  const { command, args } = fixtureServer() as { command: string; args: string[] };
+  const late = { command: 'sh', args: ['-c', `test -e "${gate}" && exec "$@"`, 'sh', command, ...args] };
+  const daemon = await TestDaemon.start({ mcpServers: { late } });
+  const call = ['call', 'late', 'echo', 'text=x', '--mcp-bridge-socket', daemon.path];
+  expect((await runCommand(call)).code).toBe(1);
+  expect((await daemon.status()).instances).toMatchObject([{ state: 'failed', restarts: 0 }]);
+  writeFileSync(gate, '');
+  expect(await runCommand(call)).toMatchObject({ code: 0 });
+  const [running] = (await daemon.status()).instances;
+  expect(running).toMatchObject({ pid: expect.any(Number), state: 'ready', restarts: 0 });
+  process.kill(running?.pid as number, 'SIGKILL');
+  await daemon.until(({ instances }) => instances[0]?.pid === null);
+  await runCommand(call);
+  const { instances, counters } = await daemon.status();
+  expect(instances).toMatchObject([{ state: 'ready', restarts: 1 }]);
+  expect(counters.serverStarts).toBeGreaterThan(2);
+  await daemon.stop();
+});
+
+test('servers are in the same state wherever that is shown, and those that have not answered yet are told of', async () => {
+  const mcpServers = {
+    ...{ quick: fixtureServer(), other: fixtureServer(), third: fixtureServer() },
+    slow: fixtureServer({ FIXTURE_SILENT: '1' }),
+    dead: { command: 'false' },
+  };
+  const daemon = await TestDaemon.start({ mcpServers });
+  const where = ['--mcp-bridge-socket', daemon.path];
+  const { stdout, stderr } = await runCommand(['servers', ...where]);
+  expect(stdout).toMatch(/^quick +ready +19/m);
+  expect(stdout).toMatch(/^slow +starting +\?/m);
+  expect(stdout).toMatch(/^dead +failed +\?/m);
+  expect(stderr).toBe('mcp-bridge: one server has not answered yet; ask again\n');
+  const status = (await runCommand(['status', ...where])).stdout;
+  for (const [name, state] of Object.entries({ quick: 'ready', slow: 'starting', dead: 'failed' }))
+    expect(status).toMatch(new RegExp(`^${name} +${state} `, 'm'));
+  const again = await runCommand(['servers', '--json', ...where]);
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    servers: [{ status: 'connected' }, {}, {}, { status: 'starting' }, { status: 'failed' }],
+  });
+  await daemon.stop();
+});
