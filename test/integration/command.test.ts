@@ -116,6 +116,26 @@ describe('start, status, clients, stop', () => {
     );
   });
 
+  test.each(['stop', 'restart', 'connect', 'serve'])(
+    '%s takes no daemon where the socket has no name',
+    async (verb) => {
+      const { pid } = JSON.parse((await run(['start', '--json'])).stdout) as { pid: number };
+      for (const socket of [['--mcp-bridge-socket', ''], ['--mcp-bridge-socket='], ['--mcp-bridge-socket']])
+        expect(await run([verb, ...socket])).toEqual({
+          code: 2,
+          stdout: '',
+          stderr: `mcp-bridge: --mcp-bridge-socket needs a value. Give it one, or leave it out. See: mcp-bridge ${verb} --help\n`,
+        });
+      expect(JSON.parse((await run(['status', '--json'])).stdout)).toMatchObject({ pid });
+    },
+  );
+
+  test('of a socket that is named twice, the last counts', async () => {
+    const { pid } = JSON.parse((await run(['start', '--json'])).stdout) as { pid: number };
+    const status = await run(['status', '--json', '--mcp-bridge-socket', '/nowhere', '--mcp-bridge-socket', path]);
+    expect(JSON.parse(status.stdout)).toMatchObject({ pid });
+  });
+
   test('where there is nothing to list, that is said, with what to do', async () => {
     const config = join(dir, 'empty.json');
     writeFileSync(config, JSON.stringify({ discovery: { enabled: false } }));
