@@ -7,6 +7,7 @@ import type { ControlClient, RefreshReport } from '../client/control-client.ts';
 import { fileOf, readClientConfig } from '../editing/client-config.ts';
 import { CLIENT_TARGETS } from '../editing/client-targets.ts';
 import { DEPTH_VARIABLE } from '../local/bridge-depth.ts';
+import { xdgCacheDir, xdgConfigDir } from '../local/home-dir.ts';
 import { ownUid, statOf } from '../local/owned-path.ts';
 import { commandLineOf, ownerOf, type RunningProcess, runningProcesses, variableOf } from '../local/process-table.ts';
 import { stateDir } from '../local/state-dir.ts';
@@ -40,8 +41,8 @@ const STARTS_MS = 300_000;
 export function directoryFindings({ environment, homedir }: CliHost): Finding[] {
   const places = [
     ['state', stateDir(environment, homedir)],
-    ['cache', join(environment.XDG_CACHE_HOME || join(homedir, '.cache'), 'mcp-bridge')],
-    ['config', join(environment.XDG_CONFIG_HOME || join(homedir, '.config'), 'mcp-bridge')],
+    ['cache', join(xdgCacheDir(environment.XDG_CACHE_HOME, homedir), 'mcp-bridge')],
+    ['config', join(xdgConfigDir(environment.XDG_CONFIG_HOME, homedir), 'mcp-bridge')],
   ] as const;
   return places.flatMap(([what, dir]) => directoryFinding(`${what} directory`, dir));
 }

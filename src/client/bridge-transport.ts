@@ -2,7 +2,7 @@
 // socket and daemon (resuming-connection.ts), and says so by events.
 
 import { EventEmitter } from 'node:events';
-import { homedir } from 'node:os';
+import { homeDir } from '../local/home-dir.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
@@ -103,7 +103,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     const { signal, view, accepts } = this.#options;
     signal?.throwIfAborted();
     const [{ locateBridge }, { librarySettings }, { openOrStart }, { ResumingConnection }] = await loadCore();
-    const place = { environment: process.env, homedir: homedir() };
+    const place = { environment: process.env, homedir: homeDir(process.env) };
     const located = await locateBridge({
       socketFlag: this.#options.socketPath,
       clientIdFlag: this.#options.clientId,

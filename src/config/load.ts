@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
+import { xdgConfigDir } from '../local/home-dir.ts';
 import { readRegularSync } from '../local/regular-file.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
@@ -58,7 +59,7 @@ export function directoryFiles({ cwd, runsPrograms = false }: ConfigPlace): stri
 }
 
 export function userFiles({ homedir, xdgConfigHome }: ConfigPlace): string[] {
-  const dir = join(xdgConfigHome || join(homedir, '.config'), 'mcp-bridge');
+  const dir = join(xdgConfigDir(xdgConfigHome, homedir), 'mcp-bridge');
   return [...DATA, ...PROGRAMS].map((ending) => join(dir, `config.${ending}`));
 }
 
