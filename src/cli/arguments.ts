@@ -29,7 +29,7 @@ export function readArguments<O extends Options>(verb: string, args: readonly st
 
 /**
  * What was given, where each option that takes a text has one: the empty variable of a script must not come to what holds
- * without the option. Of an option that is given again, the last counts.
+ * without the option.
  */
 export function givenTexts(
   verb: string,
@@ -40,7 +40,9 @@ export function givenTexts(
   for (const [name, { type, repeats }] of Object.entries(options)) {
     const texts = [given[name] ?? []].flat();
     if (type === 'string' && texts.includes('')) throw noValue(verb, name);
-    if (repeats !== true && texts.length > 1) given[name] = texts.at(-1);
+    if (repeats === true || texts.length < 2) continue;
+    if (type === 'string') throw wrongUsage(verb, `--${name} has several values. Give it one`);
+    given[name] = texts.at(-1);
   }
   return given;
 }

@@ -7,7 +7,7 @@ interface Option {
   readonly type: 'string' | 'boolean';
   readonly describe: string;
   readonly choices?: readonly string[];
-  /** Whether all of several count, and not the last. */
+  /** Whether it may be given several times, and each of them counts. */
   readonly repeats?: boolean;
 }
 export type Options = Readonly<Record<string, Option>>;

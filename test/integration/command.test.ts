@@ -130,10 +130,13 @@ describe('start, status, clients, stop', () => {
     },
   );
 
-  test('of a socket that is named twice, the last counts', async () => {
-    const { pid } = JSON.parse((await run(['start', '--json'])).stdout) as { pid: number };
-    const status = await run(['status', '--json', '--mcp-bridge-socket', '/nowhere', '--mcp-bridge-socket', path]);
-    expect(JSON.parse(status.stdout)).toMatchObject({ pid });
+  test('of two sockets it is not guessed which one is meant, and a flag that is given twice is given', async () => {
+    const two = ['--mcp-bridge-socket', '/nowhere', '--mcp-bridge-socket', path];
+    expect(await run(['stop', ...two])).toMatchObject({
+      code: 2,
+      stderr: 'mcp-bridge: --mcp-bridge-socket has several values. Give it one. See: mcp-bridge stop --help\n',
+    });
+    expect(JSON.parse((await run(['stop', '--json', '--json'])).stdout)).toMatchObject({ stopped: false });
   });
 
   test('where there is nothing to list, that is said, with what to do', async () => {
