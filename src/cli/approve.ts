@@ -10,16 +10,9 @@ import { differencesIn } from '../discovery/launch-difference.ts';
 import { replacedBy } from '../discovery/precedence.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { candidatesFor, isWaiting } from './candidates.ts';
+import { haveDaemonLook } from './daemon-look.ts';
 import { definitionLines, differenceLines, rendered, warningsOf } from './definition-view.ts';
-import {
-  checkDecidable,
-  decideDialIns,
-  dialledIn,
-  haveDaemonLook,
-  settledAmong,
-  undecided,
-  viewOf,
-} from './dialled-in.ts';
+import { checkDecidable, decideDialIns, dialledIn, settledAmong, undecided, viewOf } from './dialled-in.ts';
 import { serverReport } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';

@@ -2,6 +2,7 @@
 
 import { importServers } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { haveDaemonLook } from './daemon-look.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
 
@@ -19,5 +20,7 @@ export async function importVerb(values: ImportValues, host: CliHost): Promise<n
       hint: 'See: mcp-bridge import --help',
     });
   }
-  return tell(await importServers(all ? 'all' : client, { config, dryRun }, editingHostOf(host)), host);
+  const report = await importServers(all ? 'all' : client, { config, dryRun }, editingHostOf(host));
+  if (!dryRun) await haveDaemonLook({}, host);
+  return tell(report, host);
 }

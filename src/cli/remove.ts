@@ -2,6 +2,7 @@
 
 import { removeServer } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { haveDaemonLook } from './daemon-look.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
 
@@ -17,5 +18,6 @@ export async function remove({ name, config }: RemoveValues, host: CliHost): Pro
     });
   }
   const done = await removeServer(name, { config }, editingHostOf(host));
+  await haveDaemonLook({}, host);
   return tell({ lines: [done], diff: '' }, host);
 }
