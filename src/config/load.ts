@@ -133,6 +133,6 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
   const { line, column } = placeIn(text, first.offset);
   const code = printParseErrorCode(first.error);
   throw new BridgeError('CONFIG_INVALID', `${file}:${line}:${column}: ${sentenceOf(code) ?? code}`, {
-    hint: 'Mend the file: nothing of it is used.',
+    hint: 'Mend the file.',
   });
 }

@@ -54,7 +54,7 @@ test('what can be used comes first, then what waits, each with where it is from 
       'github is the name of different servers: claude-code:github, cursor:github, codex:github',
       '',
       '! ~/.codex/config.toml: "github" names the variable GH, which is not set.',
-      '! ~/.gemini/settings.json:2:8: a value is expected here. Mend the file. Nothing of it is used.',
+      '! ~/.gemini/settings.json:2:8: a value is expected here. Mend the file. Nothing of it is used, but for what a daemon that runs has read of it before.',
       '! ~/p/.mcp.json: "bad" cannot be used: it has neither a command nor a URL.',
       '',
       'Not shown: 1 disabled, 1 duplicate. See: mcp-bridge discover --all',
