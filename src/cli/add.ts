@@ -8,6 +8,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { haveDaemonLook } from './daemon-look.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
+import { withLostNames } from './lost-names.ts';
 
 type Repeated = string | readonly string[] | undefined;
 
@@ -33,11 +34,10 @@ export async function add(values: AddValues, host: CliHost): Promise<number> {
     throw wrong(`Put -- before the command: mcp-bridge add ${name} -- ${values.line === undefined ? 'COMMAND…' : '…'}`);
   const entry = values.url === undefined ? processEntry(values, host) : remoteEntry(values);
   const editing = editingHostOf(host);
-  const done = await addServer(name, entry, { config }, editing);
-  return tell(
-    { lines: [...done, ...missingLines(entry, editing), ...NEXT[await haveDaemonLook({}, host)]], diff: '' },
-    host,
-  );
+  const change = () => addServer(name, entry, { config }, editing);
+  const { done, lost } = await withLostNames(change, { config }, host);
+  const next = NEXT[await haveDaemonLook({}, host)];
+  return tell({ lines: [...done, ...lost, ...missingLines(entry, editing), ...next], diff: '' }, host);
 }
 
 const NEXT = {

@@ -17,6 +17,7 @@ import { serverReport } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
+import { lostNames } from './lost-names.ts';
 import { handleOf } from './selection.ts';
 import { waitingNotes } from './status-view.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
@@ -65,6 +66,8 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   await decideDialIns(callers, decision, host);
   await haveDaemonLook(values, host);
   host.stdout.write(outcome(decision, handles, servers, found, host));
+  const lost = servers.length === 0 ? [] : lostNames(found, await survey(values, host));
+  for (const line of lost) host.stdout.write(`${printable(line)}\n`);
   return DONE;
 }
 

@@ -5,6 +5,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { haveDaemonLook } from './daemon-look.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
+import { withLostNames } from './lost-names.ts';
 
 export interface ImportValues {
   readonly client?: readonly string[] | undefined;
@@ -20,7 +21,9 @@ export async function importVerb(values: ImportValues, host: CliHost): Promise<n
       hint: 'See: mcp-bridge import --help',
     });
   }
-  const report = await importServers(all ? 'all' : client, { config, dryRun }, editingHostOf(host));
-  if (!dryRun) await haveDaemonLook({}, host);
-  return tell(report, host);
+  const task = () => importServers(all ? 'all' : client, { config, dryRun }, editingHostOf(host));
+  if (dryRun) return tell(await task(), host);
+  const { done, lost } = await withLostNames(task, { config }, host);
+  await haveDaemonLook({}, host);
+  return tell({ ...done, lines: [...done.lines, ...lost] }, host);
 }

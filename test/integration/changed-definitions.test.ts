@@ -63,3 +63,25 @@ test('where no daemon runs, the verbs are done all the same, and say nothing of 
   expect(await run('remove', 'one')).toMatchObject({ code: 0, stderr: '' });
   expect(await run('import', 'cursor')).toMatchObject({ code: 0, stderr: '' });
 });
+
+test('a server that is the same as one of another name takes its place, and that is said', async () => {
+  const same = [process.execPath, FIXTURE];
+  const taken = (name: string) => `"theirs" is the same server as "${name}", which is the name that counts now\n`;
+  expect((await run('add', 'ours', '--env', 'OF=cursor', '--', ...same)).stdout).toContain(taken('ours'));
+  expect(await served()).toEqual(['ours']);
+  await run('remove', 'ours');
+  expect((await run('add', 'theirs', '--env', 'OF=cursor', '--', ...same)).stdout).not.toContain('the same');
+  await run('remove', 'theirs');
+  writeFiles(home, { '.gemini/settings.json': { mcpServers: { copy: fixtureServer({ OF: 'cursor' }) } } });
+  const planned = await run('import', 'gemini-cli', '--dry-run');
+  expect(planned).toMatchObject({ code: 0, stdout: expect.not.stringContaining('the same server') as string });
+  expect((await run('import', 'gemini-cli')).stdout).toContain(taken('copy'));
+  expect(await served()).toEqual(['copy']);
+});
+
+test('where a project has the same as its user under another name, who approves it hears which name counts', async () => {
+  writeFiles(home, { 'p/.cursor/mcp.json': { mcpServers: { of_project: fixtureServer({ OF: 'cursor' }) } } });
+  const { stdout } = await run('approve', 'of_project', '--yes');
+  expect(stdout).toMatch(/\n"theirs" is the same server as "of_project", which is the name that counts now\n$/);
+  expect(await served()).toEqual(['of_project']);
+});
