@@ -19,7 +19,7 @@ export function toolError(error: BridgeError, { server, tool }: Wanted): string 
 
 export function noSuchServer(name: string, names: readonly string[]): BridgeError {
   return new BridgeError('SERVER_NOT_FOUND', `There is no server ${quoted(name)}`, {
-    hint: likeness(name, names) ?? 'list_mcp_servers has all that there are.',
+    hint: likeness(name, names) ?? thoseThereAre(names),
   });
 }
 
@@ -42,6 +42,15 @@ export function needsTask({ server, tool }: Wanted): BridgeError {
     hint: 'A client that can do that puts `task` into the params of its call of execute_tool. Otherwise use another tool.',
   });
 }
+
+/** By the very names that one was looked for among: what is asked a moment later may be answered otherwise. */
+function thoseThereAre(names: readonly string[]): string {
+  if (names.length === 0) return 'There is none.';
+  const some = `There are: ${names.slice(0, MOST_NAMES).join(', ')}`;
+  return names.length > MOST_NAMES ? `${some}, … list_mcp_servers has all that there are.` : `${some}.`;
+}
+
+const MOST_NAMES = 10;
 
 function likeness(name: string, names: readonly string[]): string | undefined {
   const similar = nearest(name, names);

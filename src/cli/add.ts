@@ -5,10 +5,10 @@ import { findProgram, isExecutable } from '../editing/client-command.ts';
 import type { EditingHost } from '../editing/editing-host.ts';
 import { addServer } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { haveDaemonLook } from './daemon-look.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
-import { locate } from './locate.ts';
-import { askIfRunning } from './running-daemon.ts';
+import { withLostNames } from './lost-names.ts';
 
 type Repeated = string | readonly string[] | undefined;
 
@@ -35,17 +35,17 @@ export async function add(values: AddValues, host: CliHost): Promise<number> {
     throw wrong(`Put -- before the command: mcp-bridge add ${name} -- ${values.line === undefined ? 'COMMAND…' : '…'}`);
   const entry = values.url === undefined ? processEntry(values, host) : remoteEntry(values);
   const editing = editingHostOf(host);
-  const done = await addServer(name, entry, { config }, editing);
-  return tell({ lines: [...done, ...missingLines(entry, editing), await nextLine(host)], diff: '' }, host);
+  const change = () => addServer(name, entry, { config }, editing);
+  const { done, lost } = await withLostNames(change, { config }, host);
+  const next = NEXT[await haveDaemonLook({}, host)];
+  return tell({ lines: [...done, ...lost, ...missingLines(entry, editing), ...next], diff: '' }, host);
 }
 
-const SEEN = 'Clients that are connected see it at once: mcp-bridge status';
-const NOT_YET = 'It is started when a client connects; no daemon runs yet';
-
-async function nextLine(host: CliHost): Promise<string> {
-  const { path } = await locate({}, host);
-  return (await askIfRunning(path, host, () => Promise.resolve(true))) === true ? SEEN : NOT_YET;
-}
+const NEXT = {
+  'has looked': ['Clients that are connected see it at once: mcp-bridge status'],
+  'does not run': ['It is started when a client connects; no daemon runs yet'],
+  'has not looked': [],
+} as const;
 
 /** It may be installed later, or the daemon have another PATH. */
 function missingLines({ command, cwd }: Entry, editing: EditingHost): string[] {

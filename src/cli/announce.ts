@@ -9,6 +9,7 @@ import { type Outcome, register } from '../registry/registration.ts';
 import { projectRegistry, userRegistry } from '../registry/registry-places.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
+import { haveDaemonLook } from './daemon-look.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printable, printableLines } from './table.ts';
@@ -31,7 +32,11 @@ export async function announce(values: AnnounceValues, host: CliHost): Promise<n
   const info = { name, url, pid: values.pid === undefined ? pid : livingPid(values.pid), startedAt: new Date() };
   const outcome = await register(info, { file, own: { pid, cwd }, isStrict: true });
   tell(outcome, host);
-  const looking = Promise.all([tellIfNobodyListens(url, host), tellIfUnused(name, file, host)]);
+  const looking = Promise.all([
+    tellIfNobodyListens(url, host),
+    tellIfUnused(name, file, host),
+    haveDaemonLook({}, host),
+  ]);
   if (values.pid !== undefined) {
     host.stdout.write(`${printable(outcome.id)} is in ${printable(file)} until process ${info.pid} ends\n`);
     await looking;

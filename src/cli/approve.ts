@@ -10,20 +10,14 @@ import { differencesIn } from '../discovery/launch-difference.ts';
 import { replacedBy } from '../discovery/precedence.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { candidatesFor, isWaiting } from './candidates.ts';
+import { haveDaemonLook } from './daemon-look.ts';
 import { definitionLines, differenceLines, rendered, warningsOf } from './definition-view.ts';
-import {
-  checkDecidable,
-  decideDialIns,
-  dialledIn,
-  haveDaemonLook,
-  settledAmong,
-  undecided,
-  viewOf,
-} from './dialled-in.ts';
+import { checkDecidable, decideDialIns, dialledIn, settledAmong, undecided, viewOf } from './dialled-in.ts';
 import { serverReport } from './discovery-report.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
+import { lostNames } from './lost-names.ts';
 import { handleOf } from './selection.ts';
 import { waitingNotes } from './status-view.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
@@ -72,6 +66,8 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   await decideDialIns(callers, decision, host);
   await haveDaemonLook(values, host);
   host.stdout.write(outcome(decision, handles, servers, found, host));
+  const lost = servers.length === 0 ? [] : lostNames(found, await survey(values, host));
+  for (const line of lost) host.stdout.write(`${printable(line)}\n`);
   return DONE;
 }
 

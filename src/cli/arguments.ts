@@ -14,6 +14,8 @@ export function readArguments<O extends Options>(verb: string, args: readonly st
     values = parseArgs({ args: [...args], options: shapes, allowPositionals: false }).values;
   } catch (error) {
     const problem = messageOf(error).split(/\.\s|\n/)[0] ?? '';
+    const empty = /^Option '(?:-\w, )?--([\w-]+).*' argument (?:missing|is ambiguous)/.exec(problem)?.[1];
+    if (empty !== undefined) throw noValue(verb, empty);
     const unknown = /^Unknown option '(-[^']*)'/.exec(problem)?.[1];
     throw wrongUsage(verb, problem + (unknown === undefined ? '' : optionMeant(unknown, options)));
   }
@@ -22,7 +24,31 @@ export function readArguments<O extends Options>(verb: string, args: readonly st
     if (choices !== undefined && typeof value === 'string' && !choices.includes(value))
       throw wrongUsage(verb, `--${name} is one of ${choices.join(', ')}`);
   }
-  return values as Values<O>;
+  return givenTexts(verb, values, options) as Values<O>;
+}
+
+/**
+ * What was given, where each option that takes a text has one: the empty variable of a script must not come to what holds
+ * without the option.
+ */
+export function givenTexts(
+  verb: string,
+  values: Readonly<Record<string, unknown>>,
+  options: Options,
+): Record<string, unknown> {
+  const given = { ...values };
+  for (const [name, { type, repeats }] of Object.entries(options)) {
+    const texts = [given[name] ?? []].flat();
+    if (type === 'string' && texts.includes('')) throw noValue(verb, name);
+    if (repeats === true || texts.length < 2) continue;
+    if (type === 'string') throw wrongUsage(verb, `--${name} has several values. Give it one`);
+    given[name] = texts.at(-1);
+  }
+  return given;
+}
+
+export function noValue(verb: string, name: string): BridgeError {
+  return wrongUsage(verb, `--${name} needs a value. Give it one, or leave it out`);
 }
 
 /** Which option may have been meant by one that there is not, as the end of a sentence. */

@@ -72,7 +72,10 @@ function settledAs(server: DiscoveredServer, decision: Approval, found: Survey):
 }
 
 /** The one that is used in the place of one that is the same. */
-function standsFor({ file, client, name }: DiscoveredServer, { discovery }: Survey): DiscoveredServer | undefined {
+export function standsFor(
+  { file, client, name }: DiscoveredServer,
+  { discovery }: Survey,
+): DiscoveredServer | undefined {
   return discovery.servers.find(
     ({ state, sources }) =>
       state !== 'duplicate' &&

@@ -72,7 +72,7 @@ async function changesOf(
   const { servers, unknown } = await client.call<ChangesReport>('bridge/changes', params);
   if (unknown !== null) {
     const error = new BridgeError('SERVER_NOT_FOUND', unknown.message, { hint: unknown.hint });
-    throw await absent(server ?? '', { error, values, host, names: () => Promise.resolve([]) });
+    throw await absent(server ?? '', { error, values, host });
   }
   return servers;
 }

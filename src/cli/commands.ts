@@ -2,6 +2,7 @@
 
 import yargs, { type Argv } from 'yargs';
 import type { DecideValues } from './approve.ts';
+import { givenTexts } from './arguments.ts';
 import type { AttachValues } from './attach.ts';
 import type { AuthValues } from './auth.ts';
 import type { CompletionValues } from './completion/completion.ts';
@@ -43,7 +44,7 @@ import type { SendValues } from './send.ts';
 import { startingThere } from './start-hint.ts';
 import { withoutDash, withToolVerbs } from './tool-verbs.ts';
 import { checkFlags, checkVerb, usageError } from './usage.ts';
-import { examplesText, NAMES as NAMES_FOR_SHELLS, SHELLS, verbOf } from './verb-table.ts';
+import { examplesText, NAMES as NAMES_FOR_SHELLS, SHELLS, VERB_TABLE, verbOf } from './verb-table.ts';
 import type { WatchValues } from './watch.ts';
 
 const SERVER_NAME = 'A name, an id, an alias, or CLIENT:NAME';
@@ -59,7 +60,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
   let exitCode = DONE;
   const does: Does = (verb) => async (values) => {
     try {
-      exitCode = await verb(values as Parameters<typeof verb>[0], host);
+      exitCode = await verb(checkedValues(values) as Parameters<typeof verb>[0], host);
     } catch (error) {
       throw startingThere(error, values);
     }
@@ -92,6 +93,13 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
       host.stdout.write(`${isOfAll ? overview(help) : help}\n${examples === '' ? '' : `\n${examples}\n`}`);
     });
   return exitCode;
+}
+
+/** The parser has an empty text for an option that nothing follows. */
+function checkedValues(values: unknown): unknown {
+  const given = values as Readonly<Record<string, unknown>> & { readonly _: readonly string[] };
+  const verb = verbOf(given._) ?? '';
+  return givenTexts(verb, given, VERB_TABLE[verb]?.options ?? {});
 }
 
 /** What there is, and what may be used of it. */

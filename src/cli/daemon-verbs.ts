@@ -7,7 +7,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
-import { doubtOf, locate, placeOf, type WhereValues } from './locate.ts';
+import { doubtOf, goingOn, locate, placeOf, type WhereValues } from './locate.ts';
 import { otherConfig, tellOtherConfig } from './other-config.ts';
 import { askIfRunning, daemonPid, endDaemon } from './running-daemon.ts';
 import { statusText } from './status-view.ts';
@@ -26,7 +26,7 @@ export async function start(values: StartValues, host: CliHost): Promise<number>
   if (running !== undefined) {
     const other = otherConfig(values, running, host);
     if (other !== undefined) throw other;
-    if (configError !== undefined) host.stderr.write(lineFor(configError));
+    if (configError !== undefined) host.stderr.write(lineFor(goingOn(configError)));
     const { pid } = running;
     if (values.json === true) return printJson({ socketPath: path, pid, logFile: null, ranAlready: true }, host);
     host.stdout.write(`mcp-bridge runs already at ${path} (pid ${pid})\n`);

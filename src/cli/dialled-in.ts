@@ -4,10 +4,8 @@
 import { ControlClient, type DialledInReport, type StatusReport } from '../client/control-client.ts';
 import { type DialInDecision, DialInDecisions } from '../local/dial-in-decisions.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locate, type WhereValues } from './locate.ts';
-import { askIfRunning } from './running-daemon.ts';
 import { printable } from './table.ts';
 
 /** Who has connected, the config that the daemon judges them by, what runs, and how many definitions wait here besides. */
@@ -81,19 +79,6 @@ export async function decideDialIns(
   if (servers.length === 0) return;
   const names = servers.map(({ name }) => name);
   await new DialInDecisions(environment, homedir).decide(names, decision);
-}
-
-/** What was decided holds from here on, and not only once the daemon has noticed by itself. It is kept in any case. */
-export async function haveDaemonLook(values: WhereValues, host: CliHost): Promise<void> {
-  const { path } = await locate(values, host);
-  try {
-    await askIfRunning(path, host, (client) => client.call('bridge/reload'));
-  } catch (error) {
-    if (!(error instanceof BridgeError)) throw error;
-    const { code, message, hint } = error;
-    const told = `It is decided, but the daemon has not looked yet: ${message}`;
-    host.stderr.write(lineFor(new BridgeError(code, told, hint === undefined ? {} : { hint })));
-  }
 }
 
 export function viewOf({ name, program, version, since }: DialledInReport): string {

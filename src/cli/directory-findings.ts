@@ -3,6 +3,7 @@
 
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { xdgCacheDir, xdgConfigDir } from '../local/home-dir.ts';
 import { ownUid } from '../local/owned-path.ts';
 import { daemonLogFile, stateDir } from '../local/state-dir.ts';
 import { systemCode } from '../util/bridge-error.ts';
@@ -24,12 +25,12 @@ export function directoryFindings({ environment, homedir }: CliHost): Finding[] 
     { check: 'state directory', dir: stateDir(environment, homedir), variable: 'XDG_STATE_HOME' },
     {
       check: 'cache directory',
-      dir: join(caches || join(homedir, '.cache'), 'mcp-bridge'),
+      dir: join(xdgCacheDir(caches, homedir), 'mcp-bridge'),
       variable: 'XDG_CACHE_HOME',
     },
     {
       check: 'config directory',
-      dir: join(configs || join(homedir, '.config'), 'mcp-bridge'),
+      dir: join(xdgConfigDir(configs, homedir), 'mcp-bridge'),
       variable: 'XDG_CONFIG_HOME',
     },
   ];

@@ -2,6 +2,7 @@
 
 import { dirname, join } from 'node:path';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { alikeAmong, apart } from '../discovery/duplicates.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Narrowed, ofClients } from './client-filter.ts';
 import { reportOf } from './discovery-report.ts';
@@ -60,12 +61,14 @@ function listing(found: Survey, values: DiscoverValues, host: CliHost): string {
 }
 
 function remarks(found: Survey, values: DiscoverValues, host: CliHost): string {
-  const { servers, diagnostics, conflicts } = found.discovery;
+  const { servers, diagnostics, conflicts, groups } = found.discovery;
   const hidden = values.all === true ? [] : servers.filter((server) => !isUsual(server));
   const told = diagnostics.filter(({ level }) => values.all === true || level !== 'info');
   const waiting = servers.filter(({ state }) => state === 'pending-approval');
   const blocks = [
-    conflicts.map(({ name, members }) => `${name} is the name of different servers: ${members.join(', ')}`),
+    conflicts.map(
+      ({ name, members }) => `${name} is the name of different servers: ${apart(alikeAmong(members, groups))}`,
+    ),
     [...found.failures, ...told.map(({ message }) => message)].map((text) => `! ${text}`),
     [
       ...(hidden.length === 0 ? [] : [`Not shown: ${countsOf(hidden)}. See: mcp-bridge discover --all`]),

@@ -35,8 +35,12 @@ export function byUse(a: DiscoveredServer, b: DiscoveredServer): number {
 export function countsOf(servers: readonly DiscoveredServer[]): string {
   return ORDER.map((state) => [state, servers.filter((server) => server.state === state).length] as const)
     .filter(([, count]) => count > 0)
-    .map(([state, count]) => `${count} ${state}`)
+    .map(([state, count]) => (state === 'self' ? ownEntries(count) : `${count} ${state}`))
     .join(', ');
+}
+
+function ownEntries(count: number): string {
+  return count === 1 ? '1 entry of the bridge itself' : `${count} entries of the bridge itself`;
 }
 
 export function discoveryTable(servers: readonly DiscoveredServer[], found: Survey, host: CliHost): string {

@@ -15,7 +15,7 @@ import { bypassFindings, type Finding, leftoverFindings, note, ok, startFindings
 import { DONE, FAILED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
-import { locateOptions, type WhereValues } from './locate.ts';
+import { goingOn, locateOptions, type WhereValues } from './locate.ts';
 import { pendingNotes } from './status-view.ts';
 import { counted, printable, printableLines } from './table.ts';
 
@@ -131,7 +131,7 @@ function idCandidates({ clientId, loaded }: Located, values: DoctorValues, { env
 // --- what is wrong ---
 
 function configFindings({ loaded, configError }: Located): Finding[] {
-  if (configError !== undefined) return [wrong('config', configError.message, configError.hint ?? 'Mend the file.')];
+  if (configError !== undefined) return [wrong('config', configError.message, goingOn(configError).hint ?? null)];
   if (loaded.file === undefined) return [ok('config', 'There is no config file; the defaults hold')];
   if (loaded.faults.length === 0) return [ok('config', `${loaded.file} has no faults`)];
   return loaded.faults.map((fault) => wrong('config', `${loaded.file}: ${fault}`, 'Mend the file.'));

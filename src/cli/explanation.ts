@@ -3,6 +3,7 @@
 import { definitionHash } from '../discovery/approval.ts';
 import type { Diagnostic } from '../discovery/diagnostic.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { alikeAmong, apart } from '../discovery/duplicates.ts';
 import { differencesIn } from '../discovery/launch-difference.ts';
 import { explainPolicy } from '../discovery/policy-sources.ts';
 import { replacedBy } from '../discovery/precedence.ts';
@@ -90,6 +91,6 @@ function summaryOf(name: string, servers: readonly DiscoveredServer[], { discove
       .map(({ members }) => `The same: ${members.join(', ')}.`),
     ...discovery.conflicts
       .filter((conflict) => isAmong(conflict.members))
-      .map(({ members }) => `Different servers of one name: ${members.join(', ')}.`),
+      .map(({ members }) => `Different servers of one name: ${apart(alikeAmong(members, discovery.groups))}.`),
   ];
 }

@@ -2,8 +2,10 @@
 
 import { importServers } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { haveDaemonLook } from './daemon-look.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
+import { withLostNames } from './lost-names.ts';
 
 export interface ImportValues {
   readonly client?: readonly string[] | undefined;
@@ -19,5 +21,9 @@ export async function importVerb(values: ImportValues, host: CliHost): Promise<n
       hint: 'See: mcp-bridge import --help',
     });
   }
-  return tell(await importServers(all ? 'all' : client, { config, dryRun }, editingHostOf(host)), host);
+  const task = () => importServers(all ? 'all' : client, { config, dryRun }, editingHostOf(host));
+  if (dryRun) return tell(await task(), host);
+  const { done, lost } = await withLostNames(task, { config }, host);
+  await haveDaemonLook({}, host);
+  return tell({ ...done, lines: [...done.lines, ...lost] }, host);
 }

@@ -4,6 +4,7 @@ import { targetNamed } from '../editing/client-config.ts';
 import { listClients } from '../editing/client-list.ts';
 import { install } from '../editing/install.ts';
 import { socketPath } from '../local/socket-path.ts';
+import { haveDaemonLook } from './daemon-look.ts';
 import { editingHostOf, tell } from './editing.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -27,6 +28,7 @@ export async function installVerb(values: InstallValues, host: CliHost): Promise
   const options = { config, socket: namedSocket(values, host), replace, dryRun, clientCommand: !direct };
   const targets = [...new Set(client.map(targetNamed))];
   for (const target of targets) tell(await install(target, options, editingHostOf(host)), host);
+  if (replace && !dryRun) await haveDaemonLook({}, host);
   return DONE;
 }
 

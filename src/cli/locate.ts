@@ -47,10 +47,16 @@ export function doubtOf({ path, source, configError }: Located): BridgeError | u
   });
 }
 
+/** What is to be said of a config that cannot be read by who goes on without it. */
+export function goingOn({ code, message, hint, cause }: BridgeError): BridgeError {
+  const told = `${hint ?? 'Mend the file.'} A daemon that runs goes on with what it has read of it before; a new one would not start.`;
+  return new BridgeError(code, message, { hint: told, cause });
+}
+
 /** For a verb that goes on without a config that cannot be read, which is told; no bridge is used below another one. */
 export async function locateToUse(values: WhereValues, host: CliHost): Promise<Located> {
   refuseBelowBridge(host.environment);
   const located = await locate(values, host);
-  if (located.configError !== undefined) host.stderr.write(lineFor(located.configError));
+  if (located.configError !== undefined) host.stderr.write(lineFor(goingOn(located.configError)));
   return located;
 }

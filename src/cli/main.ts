@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // The command. `connect` and `serve` start many times or must start fast, so they go past the parser of the others.
 
-import { homedir } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
+import { homeDir, settleHome } from '../local/home-dir.ts';
 import { systemCode } from '../util/bridge-error.ts';
 import { connect } from './connect.ts';
 import { exitCodeOf, FAILED, lineFor } from './exit-code.ts';
@@ -44,7 +44,7 @@ const host: CliHost = {
     return process.cwd();
   },
   get homedir() {
-    return homedir();
+    return homeDir(process.env);
   },
   node: process.execPath,
   program: import.meta.filename,
@@ -66,6 +66,8 @@ process.stdout.on('error', (error) => {
 });
 process.stderr.on('error', () => undefined); // there is nowhere to say it
 
+// All that is started from here, and a config that is a program, take the same home for it.
+settleHome(process.env);
 void run(process.argv.slice(2), host)
   .catch((error: unknown) => {
     process.stderr.write(lineFor(error));

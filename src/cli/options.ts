@@ -9,6 +9,8 @@ interface Option {
   readonly choices?: readonly string[];
   /** One letter, behind one dash. */
   readonly alias?: string;
+  /** Whether it may be given several times, and each of them counts. */
+  readonly repeats?: boolean;
 }
 export type Options = Readonly<Record<string, Option>>;
 
@@ -145,7 +147,7 @@ const PROJECT = {
 export const DISCOVER = {
   ...PROJECT,
   all: { type: 'boolean', describe: 'Show what is not used too, and every remark' },
-  client: { type: 'string', describe: 'Only what this client has; may be given several times' },
+  client: { type: 'string', repeats: true, describe: 'Only what this client has; may be given several times' },
   explain: { type: 'string', describe: 'Everything about the definitions of this name' },
 } as const satisfies Options;
 
@@ -173,11 +175,11 @@ const NO_CLIENT_CLI = {
 
 export const ADD = {
   config: OWN_CONFIG,
-  env: { type: 'string', describe: 'A variable for it, KEY=VALUE; may be given several times' },
+  env: { type: 'string', repeats: true, describe: 'A variable for it, KEY=VALUE; may be given several times' },
   cwd: { type: 'string', describe: 'The directory that it runs in' },
   url: { type: 'string', describe: 'Where it is, instead of a command' },
   type: { type: 'string', describe: 'How it is reached at the URL', choices: ['http', 'sse', 'ws', 'auto'] },
-  header: { type: 'string', describe: "A header for it, 'Name: value'; may be given several times" },
+  header: { type: 'string', repeats: true, describe: "A header for it, 'Name: value'; may be given several times" },
   description: { type: 'string', describe: 'What it is, for people' },
 } as const satisfies Options;
 

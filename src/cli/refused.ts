@@ -11,17 +11,15 @@ import type { SurveyValues } from './survey.ts';
 
 /** The verbs by which people do what agents do with these tools. */
 const VERBS = { search_tools: 'mcp-bridge search', get_tool_details: 'mcp-bridge describe' };
-const MOST_NAMES = 10;
 
 /** The stable code of an error that the daemon has answered with; '' for others. */
 export function daemonCodeOf(error: unknown): string {
   return textOf(membersOf(membersOf(membersOf(error).cause).data).code);
 }
 
-/** `names` are those of the servers that there are. */
 export async function forPeople(
   error: unknown,
-  { values, host, names }: { values: SurveyValues; host: CliHost; names: () => Promise<readonly string[]> },
+  { values, host }: { values: SurveyValues; host: CliHost },
 ): Promise<unknown> {
   if (!(error instanceof BridgeError) || error.hint === undefined) return error;
   const { code, message, hint, cause } = error;
@@ -29,7 +27,7 @@ export async function forPeople(
   const told = (words: string): BridgeError => new BridgeError(code, message, { hint: words, cause });
   const refusal = daemonCodeOf(error);
   if (refusal === 'TOOL_CHANGED') return told(differenceOf(textOf(membersOf(membersOf(cause).data).server)));
-  if (refusal === 'SERVER_NOT_FOUND') return absent(textOf(server), { error, values, host, names });
+  if (refusal === 'SERVER_NOT_FOUND') return absent(textOf(server), { error, values, host });
   const isLost = hint.startsWith('search_tools ');
   if (refusal === 'TOOL_NOT_FOUND' && isLost) return told(`See: mcp-bridge tools ${textOf(server)}`);
   const [tool, verb] = Object.entries(VERBS).find(([one]) => hint.startsWith(`${one} `)) ?? [];
@@ -46,11 +44,10 @@ interface Absence {
   readonly error: BridgeError;
   readonly values: SurveyValues;
   readonly host: CliHost;
-  readonly names: () => Promise<readonly string[]>;
 }
 
 /** Of a server that the daemon does not know: why it may not be used, or which there are. */
-export async function absent(name: string, { error, values, host, names }: Absence): Promise<BridgeError> {
+export async function absent(name: string, { error, values, host }: Absence): Promise<BridgeError> {
   const { code, message, cause } = error;
   const { survey } = await import('./survey.ts');
   const { discovery } = await survey(values, host);
@@ -58,12 +55,11 @@ export async function absent(name: string, { error, values, host, names }: Absen
   if (unused !== undefined) return refusalOf(name, unused, cause);
   const connected = await connectedAs(name, { values, host, cause });
   if (connected !== undefined) return connected;
-  if (error.hint?.startsWith('Did you mean ') === true) return error;
-  const known = await names();
-  const some = known.slice(0, MOST_NAMES).join(', ');
-  if (known.length === 0) return new BridgeError(code, message, { hint: 'See: mcp-bridge discover --all', cause });
-  const hint = `There are: ${some}`;
-  return new BridgeError(code, message, { hint: known.length > MOST_NAMES ? `${hint}, …` : `${hint}.`, cause });
+  const { hint = '' } = error;
+  if (hint.startsWith('Did you mean ')) return error;
+  const isListed = hint.startsWith('There are: ');
+  const known = isListed ? hint.replace(/ list_mcp_servers has .*$/, '') : 'See: mcp-bridge discover --all';
+  return new BridgeError(code, message, { hint: known, cause });
 }
 
 /** Why a server that has connected under this name is not offered; undefined if none has. */

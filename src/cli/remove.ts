@@ -2,6 +2,7 @@
 
 import { removeServers } from '../editing/own-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { haveDaemonLook } from './daemon-look.ts';
 import { editingHostOf, tell } from './editing.ts';
 import type { CliHost } from './host.ts';
 
@@ -17,5 +18,6 @@ export async function remove({ names = [], config }: RemoveValues, host: CliHost
     });
   }
   const lines = await removeServers(names, { config }, editingHostOf(host));
+  await haveDaemonLook({}, host);
   return tell({ lines, diff: '' }, host);
 }

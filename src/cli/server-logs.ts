@@ -39,7 +39,7 @@ async function checkReport(report: LogsReport, values: ServerLogsValues, host: C
   const { server, transport, unknown } = report;
   if (unknown !== null) {
     const error = new BridgeError('SERVER_NOT_FOUND', unknown.message, { hint: unknown.hint });
-    throw await absent(server, { error, values, host, names: () => Promise.resolve([]) });
+    throw await absent(server, { error, values, host });
   }
   if (transport === 'stdio' || report.processes.length > 0) return;
   const why =

@@ -6,12 +6,14 @@ import { platform } from 'node:os';
 import { resolve } from 'node:path';
 import { type LoadedConfig, NO_CONFIG } from '../config/load.ts';
 import { ApprovalFile } from '../discovery/approval-file.ts';
+import type { Diagnostic } from '../discovery/diagnostic.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import { discoverHere, type OwnProcess, ownConfigOf } from '../discovery/own-discovery.ts';
+import { LOST } from '../discovery/source-text.ts';
 import { StoredApprovals } from '../discovery/stored-approvals.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { CliHost } from './host.ts';
-import { locate, type WhereValues } from './locate.ts';
+import { goingOn, locate, type WhereValues } from './locate.ts';
 
 export interface SurveyValues extends WhereValues {
   readonly cwd?: string | undefined;
@@ -35,7 +37,7 @@ export async function survey(values: SurveyValues, host: CliHost): Promise<Surve
   const { environment, homedir, program } = host;
   const located = await locate(values, host);
   const own = { platform: platform(), environment, homedir, program, socketPath: located.path };
-  if (located.configError !== undefined) failures.push(wordsOf(located.configError));
+  if (located.configError !== undefined) failures.push(wordsOf(goingOn(located.configError)));
   const config = await unlessBroken(() => ownConfigOf(located.loaded, own), NO_CONFIG, failures);
   failures.push(...config.faults.map((fault) => `${config.file}: ${fault}`));
   const approvalFile = new ApprovalFile(environment, homedir);
@@ -48,7 +50,13 @@ export async function survey(values: SurveyValues, host: CliHost): Promise<Surve
 function toldOnce(discovery: Discovery, { file, faults }: LoadedConfig): Discovery {
   const isTold = ({ code, path, server }: Discovery['diagnostics'][number]): boolean =>
     code === 'invalid-entry' && path === file && faults.some((fault) => fault.startsWith(`mcpServers.${server} `));
-  return { ...discovery, diagnostics: discovery.diagnostics.filter((found) => !isTold(found)) };
+  return { ...discovery, diagnostics: discovery.diagnostics.filter((found) => !isTold(found)).map(asOfNow) };
+}
+
+/** This look at the files knows nothing of what a daemon has read of one before it broke. */
+function asOfNow(found: Diagnostic): Diagnostic {
+  if (found.code === 'bad-container' || !found.message.endsWith(LOST)) return found;
+  return { ...found, message: `${found.message.slice(0, -1)}, but for what a daemon that runs has read of it before.` };
 }
 
 function directoryOf(named: string | undefined, { cwd }: CliHost): string {

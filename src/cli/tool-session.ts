@@ -27,23 +27,11 @@ export async function withTools<Result>(
   try {
     return await use(client);
   } catch (error) {
-    throw await forPeople(error, { values, host, names: () => serverNames(client) });
+    throw await forPeople(error, { values, host });
   } finally {
     await client.close();
   }
 }
-
-/** Of all servers here, or none if one of them keeps the others waiting. */
-async function serverNames(client: ToolClient): Promise<readonly string[]> {
-  try {
-    const answer = await client.callTool('list_mcp_servers', '{}', { signal: AbortSignal.timeout(NAMES_MS) });
-    return recordsIn(found(answer).servers).map(({ name }) => textOf(name));
-  } catch {
-    return []; // they would only have been a help
-  }
-}
-
-const NAMES_MS = 3_000;
 
 /** What one of the tools that find others answers. */
 export async function ask(

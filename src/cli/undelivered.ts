@@ -60,5 +60,6 @@ function hintFor(refusal: string, { message, hint = '' }: BridgeError): string |
 function notAccepted(message: string, hint: string): string {
   if (!message.endsWith('has no mailbox')) return WHAT;
   // The daemon says what has to be in its config.
-  return hint.includes('agents.enabled') ? `${hint} Then: mcp-bridge restart` : `${hint} ${WHAT}`;
+  if (!hint.includes('agents.enabled')) return `${hint} ${WHAT}`;
+  return hint.includes('is set') ? `${hint} mcp-bridge restart` : `${hint} Then: mcp-bridge restart`;
 }

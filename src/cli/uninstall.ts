@@ -3,6 +3,7 @@
 import { targetNamed } from '../editing/client-config.ts';
 import { uninstall } from '../editing/uninstall.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { haveDaemonLook } from './daemon-look.ts';
 import { editingHostOf, tell } from './editing.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -23,5 +24,6 @@ export async function uninstallVerb(values: UninstallValues, host: CliHost): Pro
   const targets = [...new Set(client.map(targetNamed))];
   for (const target of targets)
     tell(await uninstall(target, { dryRun, clientCommand: !direct }, editingHostOf(host)), host);
+  if (!dryRun) await haveDaemonLook({}, host);
   return DONE;
 }

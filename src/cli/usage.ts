@@ -2,7 +2,7 @@
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { mistyped } from '../util/nearest.ts';
-import { optionMeant } from './arguments.ts';
+import { noValue, optionMeant } from './arguments.ts';
 import { VERB_TABLE, verbOf } from './verb-table.ts';
 
 /** Each verb with what it cannot do without. */
@@ -115,13 +115,17 @@ export function usageError(message: string, args: readonly string[]): BridgeErro
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ') ?? [];
   if (unknown.length > 0) return unknownError(unknown, args, known);
   const [, name = '', given = '', choices = ''] = INVALID.exec(message) ?? [];
-  if (choices !== '') return invalidError({ name, given, choices: JSON.parse(`[${choices}]`) as string[] }, known);
+  if (choices !== '') return invalidError({ name, given: listed(given), choices: listed(choices) }, known);
   const [, empty] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
-  return wrongUsage(empty === undefined ? message : `--${empty} needs a value`, known);
+  return empty === undefined ? wrongUsage(message, known) : noValue(known, empty);
 }
 
 /** The parser's words for what is none of some choices. */
-const INVALID = /^Invalid values:\s+Argument: (\S+), Given: "([^"]*)", Choices: (.*)$/m;
+const INVALID = /^Invalid values:\s+Argument: (\S+), Given: (.*), Choices: (.*)$/m;
+
+function listed(texts: string): string[] {
+  return [...texts.matchAll(/"([^"]*)"/g)].map(([, text = '']) => text);
+}
 
 function unknownError(unknown: readonly string[], args: readonly string[], verb: string): BridgeError {
   const options = args.map((arg) => arg.split('=')[0] ?? '').filter((arg) => /^--?[^-]/.test(arg));
@@ -142,12 +146,14 @@ function commandHint(verb: string): string | undefined {
 
 interface Invalid {
   readonly name: string;
-  readonly given: string;
+  readonly given: readonly string[];
   readonly choices: readonly string[];
 }
 
-function invalidError({ name, given, choices }: Invalid, verb: string): BridgeError {
+function invalidError({ name, given: texts, choices }: Invalid, verb: string): BridgeError {
   const isOption = Object.hasOwn(VERB_TABLE[verb]?.options ?? {}, name);
+  if (isOption && texts.includes('')) return noValue(verb, name);
+  const given = texts.find((text) => !choices.includes(text)) ?? '';
   const [near] = mistyped(given, choices);
   const list = choices.join(', ');
   const problem = isOption ? `--${name} is one of ${list}, and not ${given}` : `${given} is none of ${list}`;

@@ -2,7 +2,6 @@
 // socket and daemon (resuming-connection.ts), and says so by events.
 
 import { EventEmitter } from 'node:events';
-import { homedir } from 'node:os';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
@@ -102,8 +101,8 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     this.#hasStarted = true;
     const { signal, view, accepts } = this.#options;
     signal?.throwIfAborted();
-    const [{ locateBridge }, { librarySettings }, { openOrStart }, { ResumingConnection }] = await loadCore();
-    const place = { environment: process.env, homedir: homedir() };
+    const [{ locateBridge }, { librarySettings, ownPlace }, { openOrStart }, { ResumingConnection }] = await loadCore();
+    const place = ownPlace(process.env);
     const located = await locateBridge({
       socketFlag: this.#options.socketPath,
       clientIdFlag: this.#options.clientId,

@@ -1,12 +1,17 @@
 // How a program that uses the library starts a daemon where none runs: by the `mcp-bridge` that lies beside the library.
 
 import { fileURLToPath } from 'node:url';
+import { homeDir } from '../local/home-dir.ts';
 import { type Located, serveArgsOf } from './locate.ts';
 import type { StartSettings } from './open-or-start.ts';
 
 interface OwnPlace {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly homedir: string;
+}
+
+export function ownPlace(environment: OwnPlace['environment']): OwnPlace {
+  return { environment, homedir: homeDir(environment) };
 }
 
 /** Undefined if none may be started: by the program's own wish, else by the config file. */

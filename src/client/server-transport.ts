@@ -2,7 +2,6 @@
 // of either line. It connects, and connects again when the daemon has been started again; what was asked over one
 // connection is never answered over another.
 
-import { homedir } from 'node:os';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import type { DialInState } from '../wire/dial-in.ts';
@@ -91,8 +90,8 @@ export class BridgeServerTransport {
 
   async #makeDialIn(): Promise<DialIn> {
     const { name, version = '', socketPath, configFile, autostart, reconnect, onState } = this.#options;
-    const [{ locateBridge }, { librarySettings }, { DialIn }] = await loadCore();
-    const place = { environment: process.env, homedir: homedir() };
+    const [{ locateBridge }, { librarySettings, ownPlace }, { DialIn }] = await loadCore();
+    const place = ownPlace(process.env);
     const located = await locateBridge({ socketFlag: socketPath, configFile, cwd: process.cwd(), ...place });
     return new DialIn({
       hello: { name, version, program: name, renaming: RENAMING },

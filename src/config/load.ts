@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
+import { xdgConfigDir } from '../local/home-dir.ts';
 import { readRegularSync } from '../local/regular-file.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
@@ -58,7 +59,7 @@ export function directoryFiles({ cwd, runsPrograms = false }: ConfigPlace): stri
 }
 
 export function userFiles({ homedir, xdgConfigHome }: ConfigPlace): string[] {
-  const dir = join(xdgConfigHome || join(homedir, '.config'), 'mcp-bridge');
+  const dir = join(xdgConfigDir(xdgConfigHome, homedir), 'mcp-bridge');
   return [...DATA, ...PROGRAMS].map((ending) => join(dir, `config.${ending}`));
 }
 
@@ -132,6 +133,6 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
   const { line, column } = placeIn(text, first.offset);
   const code = printParseErrorCode(first.error);
   throw new BridgeError('CONFIG_INVALID', `${file}:${line}:${column}: ${sentenceOf(code) ?? code}`, {
-    hint: 'Mend the file: nothing of it is used.',
+    hint: 'Mend the file.',
   });
 }

@@ -97,6 +97,7 @@ export class Daemon {
       logger,
       clock: systemClock,
       date: () => new Date(),
+      willBeEnabled: () => options.finder.config.config.agents.isEnabled,
     });
     this.#agents = agents;
     this.#connections = new ConnectionManager({

@@ -2,7 +2,6 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { type ConfigPlace, configFilesOf, loadConfig } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
@@ -10,6 +9,7 @@ import { NO_FILTER } from '../core/tool-gate.ts';
 import { takeActivatedFd } from '../local/activated-socket.ts';
 import { boundedWriter } from '../local/bounded-log.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
+import { homeDir, xdgCacheDir } from '../local/home-dir.ts';
 import { jsonLogger, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
 import { daemonLogFile, stateDir } from '../local/state-dir.ts';
@@ -49,14 +49,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   const sink = options.logFile === undefined ? undefined : openLogFile(options.logFile);
   // Whoever read the log may have gone; the daemon goes on without.
   process.stderr.on('error', () => undefined);
-  const logFile = daemonLogFile(process.env);
+  const home = homeDir(process.env);
+  const logFile = daemonLogFile(process.env, home);
   const toStderr = boundedWriter(logFile, process.stderr.fd, (line) => process.stderr.write(line));
   const logger = jsonLogger(options.logLevel, sink?.write ?? toStderr);
   refuseBelowBridge(process.env);
   const place: ConfigPlace = {
     named: options.configFile,
     cwd: options.configDir ?? process.cwd(),
-    homedir: homedir(),
+    homedir: home,
     xdgConfigHome: process.env.XDG_CONFIG_HOME,
     runsPrograms: true,
   };
@@ -74,7 +75,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     process: {
       platform: process.platform,
       environment: process.env,
-      homedir: homedir(),
+      homedir: home,
       program: options.program,
       socketPath: path,
     },
@@ -94,13 +95,15 @@ export async function serve(options: ServeOptions): Promise<void> {
     configDir: place.cwd,
     limits: withinDescriptors(loaded.config.limits, logger),
     finder,
-    homedir: homedir(),
+    homedir: home,
     environment: process.env,
     cwd: process.cwd(),
-    catalogDir: loaded.config.cache.isKept ? catalogDir(process.env.XDG_CACHE_HOME) : undefined,
-    seenToolsDir: join(stateDir(process.env), 'seen-tools'),
-    lettersFile: lettersFileOf(stateDir(process.env), path),
-    auditFile: join(stateDir(process.env), 'audit.jsonl'),
+    catalogDir: loaded.config.cache.isKept
+      ? join(xdgCacheDir(process.env.XDG_CACHE_HOME, home), 'mcp-bridge', 'catalog')
+      : undefined,
+    seenToolsDir: join(stateDir(process.env, home), 'seen-tools'),
+    lettersFile: lettersFileOf(stateDir(process.env, home), path),
+    auditFile: join(stateDir(process.env, home), 'audit.jsonl'),
     logger,
     version: options.version,
     build: options.build,
@@ -119,7 +122,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   process.stderr.write(`mcp-bridge: listening on ${path}\n`);
   logger.info('listening', { path, pid: process.pid, config: loaded.file });
   const registration = new SelfRegistration({
-    ...{ socketPath: path, version: options.version, pid: process.pid, cwd: process.cwd(), homedir: homedir() },
+    ...{ socketPath: path, version: options.version, pid: process.pid, cwd: process.cwd(), homedir: home },
     ...{ environment: process.env, clock: systemClock, logger },
   });
   const end = await Promise.race([stopRequested.promise, signalled]);
@@ -135,10 +138,6 @@ export async function serve(options: ServeOptions): Promise<void> {
 function lettersFileOf(dir: string, path: string): string {
   const name = createHash('sha256').update(path).digest('hex').slice(0, 16);
   return join(dir, `letters-${name}.json`);
-}
-
-function catalogDir(xdgCacheHome: string | undefined): string {
-  return join(xdgCacheHome || join(homedir(), '.cache'), 'mcp-bridge', 'catalog');
 }
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -93,17 +93,35 @@ function conflictsOf(signatures: Signatures): Conflict[] {
 
 function tellProbable(signatures: Signatures, report: Report): void {
   for (const [kin, family] of familiesOf(signatures, (signature) => signature.kin)) {
-    const keys = new Set(family.map((draft) => signatures.get(draft)?.key));
-    const members = [...new Set(family.map(memberName))];
-    if (keys.size < 2 || members.length < 2) continue;
-    report(
-      diagnostic(
-        'probable-duplicate',
-        `${members.join(', ')} all run ${kin}, with different arguments, environments or headers.`,
-        {
-          name: kin,
-        },
-      ),
-    );
+    const ofFamily = new Map(family.flatMap((draft) => pairsOf(draft, signatures)));
+    const alike = [...familiesOf(ofFamily, ({ key }) => key).values()].map((same) => same.map(memberName));
+    if (alike.length < 2 || new Set(alike.flat()).size < 2) continue;
+    const message = `${apart(alike)} all run ${kin}, with different arguments, environments or headers.`;
+    report(diagnostic('probable-duplicate', message, { name: kin }));
   }
+}
+
+function pairsOf(draft: Draft, signatures: Signatures): [Draft, Signature][] {
+  const signature = signatures.get(draft);
+  return signature === undefined ? [] : [[draft, signature]];
+}
+
+/** For people: each that differs from the others, with those that are the same as it. */
+export function apart(families: readonly (readonly string[])[]): string {
+  const words = families.map((family) => {
+    const [first = '', ...same] = new Set(family);
+    return same.length === 0 ? first : `${first} (also ${same.join(', ')})`;
+  });
+  return words.join(', ');
+}
+
+/** Members of a conflict, each beside those among them that are the same as it. */
+export function alikeAmong(members: readonly string[], groups: readonly Group[]): string[][] {
+  const groupOf = (member: string): Group | undefined => groups.find((group) => group.members.includes(member));
+  const families = new Map<unknown, string[]>();
+  for (const member of members) {
+    const key = groupOf(member) ?? member;
+    families.set(key, [...(families.get(key) ?? []), member]);
+  }
+  return [...families.values()];
 }

@@ -2,6 +2,7 @@
 // is its author's to change.
 
 import { extname, join, resolve } from 'node:path';
+import { xdgConfigDir } from '../local/home-dir.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { ConfigDocument } from './config-document.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
@@ -30,7 +31,7 @@ function ownPlace(path: string) {
 
 /** In the order in which the daemon looks for it. */
 function usersConfig({ environment, homedir }: EditingHost): ConfigFile {
-  const dir = join(environment.XDG_CONFIG_HOME || join(homedir, '.config'), 'mcp-bridge');
+  const dir = join(xdgConfigDir(environment.XDG_CONFIG_HOME, homedir), 'mcp-bridge');
   const files = ['json', 'jsonc', 'js', 'mjs', 'ts'].map((ending) => join(dir, `config.${ending}`));
   const found = files.map(readConfigFile);
   return found.find(({ bytes }) => bytes !== undefined) ?? (found[0] as ConfigFile);

@@ -1,10 +1,13 @@
 // Where this user's programs keep what is neither a setting nor a cache.
 
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { homeDir, xdgDir } from './home-dir.ts';
 
-export function stateDir(environment: Readonly<Record<string, string | undefined>>, home: string = homedir()): string {
-  return join(environment.XDG_STATE_HOME || join(home, '.local', 'state'), 'mcp-bridge');
+export function stateDir(
+  environment: Readonly<Record<string, string | undefined>>,
+  home: string = homeDir(environment),
+): string {
+  return join(xdgDir(environment.XDG_STATE_HOME, join(home, '.local', 'state')), 'mcp-bridge');
 }
 
 /** Where daemons in the background log, all of them. */

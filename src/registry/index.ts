@@ -1,7 +1,7 @@
 // What `mcp-bridge/registry` offers: programs that run an MCP server say so in a file, and see which others run.
 
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import { homeDir } from '../local/home-dir.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { type ChangeOptions, type Outcome, register, unregister } from './registration.ts';
 import type { ServerInfo } from './registry-entry.ts';
@@ -68,7 +68,7 @@ async function withPlace(
 }
 
 function surroundings(cwd: string | undefined) {
-  return { cwd: resolve(cwd ?? process.cwd()), homedir: homedir(), environment: process.env };
+  return { cwd: resolve(cwd ?? process.cwd()), homedir: homeDir(process.env), environment: process.env };
 }
 
 function changeOptions({ scope = 'project', cwd, file, strict = false }: RegistryOptions): ChangeOptions {

@@ -20,6 +20,7 @@ export type BridgeErrorCode =
   | 'DAEMON_UNRESPONSIVE'
   | 'DEMO_FAILED'
   | 'PROCESS_NOT_FOUND'
+  | 'HOME_UNKNOWN'
   | 'MAILBOX_FULL'
   | 'MESSAGE_INVALID'
   | 'MESSAGE_LOOP'

@@ -95,7 +95,7 @@ test('what is decided is kept where no daemon runs, and where one does not answe
   writeFileSync(elsewhere, 'no socket');
   const { code, stdout, stderr } = await decide('reject');
   expect({ code, stdout: stdout.split('\n').at(-2) }).toEqual({ code: 0, stdout: 'Rejected: cursor:theirs' });
-  expect(stderr).toMatch(/^mcp-bridge: It is decided, but the daemon has not looked yet: .*none\.sock/);
+  expect(stderr).toMatch(/^mcp-bridge: It is done, but the daemon has not looked yet: .*none\.sock/);
   await run('reload');
   expect(await tools()).toEqual(['own']);
   await daemon.stop();

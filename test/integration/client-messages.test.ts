@@ -1,5 +1,7 @@
 // Clients that speak to each other through a real daemon: the SDK's, bare sockets, and the command.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { EmptyResultSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -176,6 +178,23 @@ describe('mcp-bridge send', () => {
 
     const clients = await runCommand(['clients', '--mcp-bridge-socket', daemon.path]);
     expect(clients.stdout).toMatch(/worker +raw 1 +discover +ready .* work\/\*, messages/);
+    client.destroy();
+    await daemon.stop();
+  });
+
+  test('says that letters need a setting, and that one which was set since waits for a restart', async () => {
+    const daemon = await TestDaemon.start(CONFIG);
+    const client = await daemon.client({ 'mcp-bridge/clientId': 'worker' });
+    const run = (...args: string[]) => runCommand([...args, '--mcp-bridge-socket', daemon.path]);
+    const refused = 'mcp-bridge: The client worker has no mailbox. ';
+    expect((await run('send', 'worker', '--message', 'x')).stderr).toBe(
+      `${refused}Mailboxes need agents.enabled in the config file. Then: mcp-bridge restart\n`,
+    );
+    writeFileSync(join(daemon.dir, 'config.json'), JSON.stringify({ ...CONFIG, agents: { enabled: true } }));
+    await run('reload');
+    expect((await run('send', 'worker', '--message', 'x')).stderr).toBe(
+      `${refused}agents.enabled is set, but the daemon runs without it until it is restarted. mcp-bridge restart\n`,
+    );
     client.destroy();
     await daemon.stop();
   });

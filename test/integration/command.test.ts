@@ -118,6 +118,29 @@ describe('start, status, clients, stop', () => {
     );
   });
 
+  test.each(['stop', 'restart', 'connect', 'serve'])(
+    '%s takes no daemon where the socket has no name',
+    async (verb) => {
+      const { pid } = JSON.parse((await run(['start', '--json'])).stdout) as { pid: number };
+      for (const socket of [['--mcp-bridge-socket', ''], ['--mcp-bridge-socket='], ['--mcp-bridge-socket']])
+        expect(await run([verb, ...socket])).toEqual({
+          code: 2,
+          stdout: '',
+          stderr: `mcp-bridge: --mcp-bridge-socket needs a value. Give it one, or leave it out. See: mcp-bridge ${verb} --help\n`,
+        });
+      expect(JSON.parse((await run(['status', '--json'])).stdout)).toMatchObject({ pid });
+    },
+  );
+
+  test('of two sockets it is not guessed which one is meant, and a flag that is given twice is given', async () => {
+    const two = ['--mcp-bridge-socket', '/nowhere', '--mcp-bridge-socket', path];
+    expect(await run(['stop', ...two])).toMatchObject({
+      code: 2,
+      stderr: 'mcp-bridge: --mcp-bridge-socket has several values. Give it one. See: mcp-bridge stop --help\n',
+    });
+    expect(JSON.parse((await run(['stop', '--json', '--json'])).stdout)).toMatchObject({ stopped: false });
+  });
+
   test('where there is nothing to list, that is said, with what to do', async () => {
     const config = join(dir, 'empty.json');
     writeFileSync(config, JSON.stringify({ discovery: { enabled: false } }));

@@ -3,6 +3,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { writeFiles } from '../support/file-tree.ts';
 import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -122,4 +123,36 @@ test('where a config that cannot be read may name another socket, nothing is sto
   }
   const elsewhere = await at('stop', '--mcp-bridge-socket', join(dir, 'c.sock'));
   expect(elsewhere).toEqual({ code: 0, stdout: `No mcp-bridge runs at ${join(dir, 'c.sock')}\n`, stderr: '' });
+});
+
+test('of files that break while a daemon runs it is said that it goes on, and that no other would start', async () => {
+  const home = tempDir();
+  const broken = '{ "mcpServers": {';
+  const own = join(home, '.config/mcp-bridge/config.json');
+  const ofCursor = join(home, '.cursor/mcp.json');
+  for (const [file, mcpServers] of [
+    [own, { mine: fixtureServer() }],
+    [ofCursor, { theirs: fixtureServer({ OF: 'cursor' }) }],
+  ] as const)
+    writeFiles('/', { [file]: { mcpServers } });
+  const env = { HOME: home, MCP_BRIDGE_SOCKET: join(home, 'b.sock') };
+  const at = (...args: string[]) => runCommand(args, { cwd: home, env });
+  ends.push(() => at('stop'));
+  await at('start');
+  expect((await at('call', 'theirs', 'cwd')).code).toBe(0);
+  for (const file of [own, ofCursor]) writeFileSync(file, broken);
+
+  const fault = (file: string) => `${file}:1:18: a closing brace is expected here. Mend the file.`;
+  const goesOn = 'A daemon that runs goes on with what it has read of it before; a new one would not start.';
+  const stillCounts = 'What was read of it before still counts.';
+  expect((await at('reload')).stdout).toBe(`! ${fault(own)} ${stillCounts}\n! ${fault(ofCursor)} ${stillCounts}\n`);
+  const call = await at('call', 'mine', 'cwd');
+  expect(call).toMatchObject({ code: 0, stderr: `mcp-bridge: ${fault(own)} ${goesOn}\n` });
+  const { stdout } = await at('discover');
+  expect(stdout.replaceAll('~', home)).toContain(`\n! ${fault(own)} ${goesOn}\n`);
+  expect(stdout.replaceAll('~', home)).toContain(
+    `\n! ${fault(ofCursor)} Nothing of it is used, but for what a daemon that runs has read of it before.\n`,
+  );
+  await at('stop');
+  expect(await at('serve')).toEqual({ code: 1, stdout: '', stderr: `mcp-bridge: ${fault(own)}\n` });
 });

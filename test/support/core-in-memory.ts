@@ -509,6 +509,7 @@ export class CoreInMemory {
       logger: silent,
       clock,
       date: () => new Date(clock.now()),
+      willBeEnabled: () => false,
     });
     this.agents = agents;
     this.manager = new ConnectionManager({

@@ -3,6 +3,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { xdgConfigDir } from '../../local/home-dir.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import type { UnitFormat } from './unit-texts.ts';
 
@@ -41,7 +42,7 @@ function systemd({ homedir, environment }: ServiceMachine): ServiceManager {
   return {
     format: 'systemd',
     program: 'systemctl',
-    dir: join(environment.XDG_CONFIG_HOME || join(homedir, '.config'), 'systemd', 'user'),
+    dir: join(xdgConfigDir(environment.XDG_CONFIG_HOME, homedir), 'systemd', 'user'),
     units: ['mcp-bridge.socket', 'mcp-bridge.service'],
     enable: [user('daemon-reload'), user('enable', '--now', 'mcp-bridge.socket')],
     disable: [user('disable', '--now', 'mcp-bridge.socket'), user('stop', 'mcp-bridge.service')],

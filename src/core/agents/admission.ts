@@ -17,6 +17,8 @@ export interface AdmissionPorts {
   readonly settings: AgentSettings;
   readonly limits: Limits;
   readonly clock: Clock;
+  /** Whether the config has been changed since, so that the next daemon has mailboxes. */
+  readonly willBeEnabled: () => boolean;
 }
 
 /** The part of what is kept for a client that is away which others may fill. */
@@ -56,13 +58,18 @@ export class Admission {
     const { mailbox } = this.#receiverFor(sender, to);
     if (mailbox === undefined)
       throw new BridgeError('MESSAGE_NOT_ACCEPTED', `The client ${to} has no mailbox`, {
-        hint: this.#ports.settings.isEnabled
-          ? 'Clients in the views all and discover have one.'
-          : 'Mailboxes need agents.enabled in the config file.',
+        hint: this.#mailboxHint(),
       });
     const hops = sender.mailbox?.hopsAfter(inReplyTo) ?? 0;
     this.#checkHops(hops);
     return { mailbox, hops };
+  }
+
+  #mailboxHint(): string {
+    const { settings, willBeEnabled } = this.#ports;
+    if (settings.isEnabled) return 'Clients in the views all and discover have one.';
+    if (willBeEnabled()) return 'agents.enabled is set, but the daemon runs without it until it is restarted.';
+    return 'Mailboxes need agents.enabled in the config file.';
   }
 
   /** Of what wants an answer. */

@@ -32,6 +32,8 @@ export interface AgentsOptions {
   readonly clock: Clock;
   /** For people. */
   readonly date: () => Date;
+  /** Whether the config has been changed since, so that the next daemon has mailboxes. */
+  readonly willBeEnabled: () => boolean;
 }
 
 export class Agents {

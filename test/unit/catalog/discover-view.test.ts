@@ -167,6 +167,8 @@ describe('a client that looks for tools', () => {
         },
       },
     });
+    const strange = (await asked(all, 'execute_tool', { server: 'zzzzzz', tool: 'x', arguments: {} })).error;
+    expect(strange).toMatchObject({ data: { hint: expect.stringMatching(/^There are: .*\bgithub\b.*\.$/) as string } });
     const tool = (await asked(all, 'get_tool_details', { server: 'github', tool: 'creat_issue' })).error;
     expect(tool).toMatchObject({ code: -32601, data: { hint: 'Did you mean create_issue?', success: false } });
   });

@@ -48,6 +48,13 @@ describe('arguments', () => {
   });
 
   test('in which an option stands where a value should are wrong usage in one line', () => {
-    expect(refusal(['--config', '--json']).message).toMatch(/^[^\n]+$/);
+    expect(refusal(['--config', '--json']).message).toBe('--config needs a value. Give it one, or leave it out');
   });
+
+  test.each([[['--config', '']], [['--config=']], [['--config']], [['--config', 'a', '--config', '']]])(
+    '%j leave an option without its value, and are not the same as none',
+    (args) => {
+      expect(refusal(args).message).toBe('--config needs a value. Give it one, or leave it out');
+    },
+  );
 });

@@ -51,10 +51,10 @@ test('what can be used comes first, then what waits, each with where it is from 
       'db            pending-approval  stdio      claude-code ~/p/.mcp.json   came with the project, not approved yet',
       'bad           invalid           -          claude-code ~/p/.mcp.json   it has neither a command nor a URL',
       '',
-      'github is the name of different servers: claude-code:github, cursor:github, codex:github',
+      'github is the name of different servers: claude-code:github (also cursor:github), codex:github',
       '',
       '! ~/.codex/config.toml: "github" names the variable GH, which is not set.',
-      '! ~/.gemini/settings.json:2:8: a value is expected here. Mend the file. Nothing of it is used.',
+      '! ~/.gemini/settings.json:2:8: a value is expected here. Mend the file. Nothing of it is used, but for what a daemon that runs has read of it before.',
       '! ~/p/.mcp.json: "bad" cannot be used: it has neither a command nor a URL.',
       '',
       'Not shown: 1 disabled, 1 duplicate. See: mcp-bridge discover --all',
@@ -62,6 +62,29 @@ test('what can be used comes first, then what waits, each with where it is from 
       '',
     ].join('\n'),
   );
+});
+
+test('what is the same stands together where servers are told apart', async () => {
+  const memory = (...args: string[]) => ({ mcpServers: { memory: { command: 'npx', args: ['-y', 'mem', ...args] } } });
+  writeFiles(home, {
+    '.claude.json': memory(),
+    '.cursor/mcp.json': memory(),
+    '.gemini/settings.json': memory('--other'),
+    '.codeium/windsurf/mcp_config.json': memory(),
+  });
+  const text = await discovered({ all: true });
+  const members = 'claude-code:memory (also cursor:memory, windsurf:memory), gemini-cli:memory';
+  expect(text).toContain(`memory is the name of different servers: ${members}\n`);
+  expect(text).toContain(`! ${members} all run npm:mem, with different arguments, environments or headers.\n`);
+  expect(await discovered({ explain: 'memory' })).toContain(`Different servers of one name: ${members}.\n`);
+});
+
+test('entries that lead back to the bridge are called that', async () => {
+  const bridge = { command: 'mcp-bridge', args: ['connect'] };
+  writeFiles(home, { '.cursor/mcp.json': { mcpServers: { 'mcp-bridge': bridge } } });
+  expect(await discovered()).toContain('\nNot shown: 1 entry of the bridge itself. See: mcp-bridge discover --all\n');
+  writeFiles(home, { '.gemini/settings.json': { mcpServers: { 'mcp-bridge': bridge } } });
+  expect(await discovered()).toContain('\nNot shown: 2 entries of the bridge itself.');
 });
 
 test('all of it is shown where that is asked for', async () => {

@@ -72,11 +72,35 @@ describe('what is wrong with a command line is said in one line, with what was m
       }
     }
   });
+
+  test.each([[['', 'next']], [['']], [[]]])(
+    'an option of any verb that takes a text is given one, and not %j',
+    async (value) => {
+      for (const [verb, { options }] of Object.entries(VERB_TABLE)) {
+        if (verb === 'serve' || verb === 'connect') continue; // they have a parser of their own
+        for (const [name] of Object.entries(options).filter(([, { type }]) => type === 'string')) {
+          const again = value.length > 1 ? [`--${name}`, 'next'] : [];
+          const shown = await complaint(
+            ...verb.split(' '),
+            ...wordsFor(verb),
+            `--${name}`,
+            ...value.slice(0, 1),
+            ...again,
+          );
+          expect(shown).toBe(`--${name} needs a value. Give it one, or leave it out. See: mcp-bridge ${verb} --help\n`);
+        }
+      }
+    },
+  );
+
+  test('an option before its verb, too', async () => {
+    expect(await complaint('--config', '', 'policy', 'explain', 'x')).toMatch(/^--config needs a value/);
+  });
 });
 
 /** What it cannot do without, of which one hears first. */
 function wordsFor(verb: string): readonly string[] {
   if (verb === 'completion') return ['bash'];
   if (verb === 'service') return ['status'];
-  return (VERBS[verb] ?? '').split(' ').filter((word) => /^[A-Z]+$/.test(word));
+  return (VERBS[verb]?.split(' --')[0] ?? '').split(' ').filter((word) => /^[A-Z]+$/.test(word));
 }
