@@ -1,6 +1,7 @@
 // One process that looks for servers, from its start to its end.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { checkDescriptors } from '../local/descriptors.ts';
 import { systemCode } from '../util/bridge-error.ts';
 import { type FromFinder, receive, send, type ToFinder } from './finder-messages.ts';
 
@@ -53,6 +54,7 @@ export class FinderLife {
     const isUnstartable = (error: unknown): void =>
       this.#end(`cannot be started: ${systemCode(error) ?? 'unknown error'}`);
     try {
+      checkDescriptors();
       // In a session of its own: what a terminal sends to the daemon's group is for the daemon.
       const child = spawn(process.execPath, args, {
         env: { ...environment },

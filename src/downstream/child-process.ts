@@ -4,7 +4,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Counters } from '../core/counters.ts';
 import type { StdioServer } from '../core/server-definition.ts';
-import { hasDescriptorsForChild } from '../local/descriptors.ts';
+import { checkDescriptors } from '../local/descriptors.ts';
 import { systemCode } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -53,7 +53,7 @@ export class ServerProcess implements ServerConnection {
 
   constructor(definition: StdioServer, context: LaunchContext) {
     this.#context = context;
-    if (!hasDescriptorsForChild()) throw new SpawnError('EMFILE');
+    checkDescriptors();
     this.#child = spawn(definition.command, definition.args, {
       cwd: definition.cwd ?? definition.dir ?? context.cwd,
       env: childEnvironment(context.environment, definition.env),

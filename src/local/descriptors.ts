@@ -2,19 +2,15 @@
 // had it says so and never closes those that it has got: so one looks before.
 
 import { closeSync, openSync } from 'node:fs';
-import { systemCode } from '../util/bridge-error.ts';
 
-/** Three pipes, each with two ends, and the one by which a child says that it runs. */
-const OF_A_CHILD = 8;
+/** Three pipes, each with two ends, the one by which a child says that it runs, and those of the guard that is told of it. */
+const OF_A_CHILD = 12;
 
-export function hasDescriptorsForChild(): boolean {
+/** Throws as the system does. */
+export function checkDescriptors(): void {
   const taken: number[] = [];
   try {
     while (taken.length < OF_A_CHILD) taken.push(openSync('/dev/null', 'r'));
-    return true;
-  } catch (error) {
-    if (systemCode(error) === undefined) throw error;
-    return false;
   } finally {
     for (const fd of taken) closeSync(fd);
   }
