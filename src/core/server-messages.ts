@@ -24,6 +24,9 @@ export interface ServerMessagesPorts extends ServerNoticesPorts {
 
 const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
 
+/** Lines of one instance that are no messages. */
+const MOST_NOISE_LOGGED = 100;
+
 /** Shared by all servers: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope();
 const splice = new Splice();
@@ -34,6 +37,7 @@ export class ServerMessages implements FrameSink {
   readonly #slots: SlotTable;
   readonly #ports: ServerMessagesPorts;
   readonly #notices: ServerNotices;
+  #noiseLogged = 0;
 
   constructor(server: string, context: BackendContext, ports: ServerMessagesPorts) {
     this.#server = server;
@@ -51,7 +55,7 @@ export class ServerMessages implements FrameSink {
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
       if (envelope.fault === 'batch') return this.#onBatch(b, start, end);
       counters.serverNoise++;
-      this.#context.logger.debug('a line that is no JSON-RPC', { server: this.#server, fault: envelope.fault });
+      this.#logNoise();
       return this.#failRefused(b, start, end);
     }
     switch (envelope.kind) {
@@ -62,6 +66,14 @@ export class ServerMessages implements FrameSink {
       case 'request':
         return this.#onRequest({ b, start, end });
     }
+  }
+
+  /** Some servers print what they think all the time; all of it is counted. */
+  #logNoise(): void {
+    if (this.#noiseLogged >= MOST_NOISE_LOGGED) return;
+    const isLast = ++this.#noiseLogged === MOST_NOISE_LOGGED;
+    const fields = { server: this.#server, fault: envelope.fault };
+    this.#context.logger.debug('a line that is no JSON-RPC', isLast ? { ...fields, isLastLogged: true } : fields);
   }
 
   /** Servers of the revision 2025-03-26 may send several messages in one array. */

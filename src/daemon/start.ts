@@ -10,7 +10,7 @@ import { takeActivatedFd } from '../local/activated-socket.ts';
 import { boundedWriter } from '../local/bounded-log.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { homeDir, xdgCacheDir } from '../local/home-dir.ts';
-import { jsonLogger, openLogFile } from '../local/log-sink.ts';
+import { jsonLogger, lossyWriter, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
 import { daemonLogFile, stateDir } from '../local/state-dir.ts';
 import { systemClock } from '../util/clock.ts';
@@ -51,7 +51,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   process.stderr.on('error', () => undefined);
   const home = homeDir(process.env);
   const logFile = daemonLogFile(process.env, home);
-  const toStderr = boundedWriter(logFile, process.stderr.fd, (line) => process.stderr.write(line));
+  const toStderr = boundedWriter(logFile, process.stderr.fd, lossyWriter(process.stderr));
   const logger = jsonLogger(options.logLevel, sink?.write ?? toStderr);
   refuseBelowBridge(process.env);
   const place: ConfigPlace = {

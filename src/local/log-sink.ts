@@ -1,6 +1,7 @@
 // Log lines as JSON, to stderr or appended to a file. Never to stdout: in `connect` that belongs to the protocol.
 
 import { closeSync, openSync, writeSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../util/logger.ts';
 
@@ -13,6 +14,23 @@ export function jsonLogger(level: LogLevel, write: (line: string) => void): Logg
       write(`${JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields })}\n`);
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** What nobody reads of a log. */
+const MOST_UNREAD_BYTES = 1024 * 1024;
+
+/** For a pipe that may be read slowly, or not at all: beyond a bound lines are lost, and counted where the log goes on. */
+export function lossyWriter(stream: Pick<Writable, 'write' | 'writableLength'>): (line: string) => void {
+  let lost = 0;
+  return (line) => {
+    if (stream.writableLength > MOST_UNREAD_BYTES) return void lost++;
+    if (lost > 0) {
+      const message = 'lines were lost, because nobody has read the log';
+      stream.write(`${JSON.stringify({ time: new Date().toISOString(), level: 'warn', message, lost })}\n`);
+      lost = 0;
+    }
+    stream.write(line);
+  };
 }
 
 /** O_APPEND keeps the lines of several writers whole; a line that cannot be written is lost, and nothing else. */

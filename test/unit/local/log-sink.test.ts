@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { jsonLogger, openLogFile } from '../../../src/local/log-sink.ts';
+import { jsonLogger, lossyWriter, openLogFile } from '../../../src/local/log-sink.ts';
 import { LOG_LEVELS } from '../../../src/util/logger.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
@@ -35,6 +36,26 @@ describe('a log line', () => {
       expect(levels).toEqual(names.slice(i));
     }
   });
+});
+
+test('a log that nobody reads takes no more than a bound, and says what it has lost once somebody does', () => {
+  let read: () => void = () => undefined;
+  const lines: string[] = [];
+  const stream = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      lines.push(chunk.toString());
+      read = done;
+    },
+  });
+  const write = lossyWriter(stream);
+  const line = `${'x'.repeat(999)}\n`;
+  for (let i = 0; i < 5000; i++) write(line);
+  expect(stream.writableLength).toBeLessThan(1024 * 1024 + 2 * line.length);
+  while (stream.writableLength > 0) read();
+  write('more\n');
+  while (stream.writableLength > 0) read();
+  const lost = JSON.parse(lines.at(-2) ?? '') as { lost: number };
+  expect([lines.length - 2 + lost.lost, lines.at(-1)]).toEqual([5000, 'more\n']);
 });
 
 describe('a log file', () => {
