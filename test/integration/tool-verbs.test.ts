@@ -66,10 +66,10 @@ describe('servers', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^SERVER +STATE +TOOLS +DESCRIPTION\n/);
     expect(stdout).toMatch(/^everything +ready +\d+ +All there is$/m);
-    expect(stdout).toMatch(/^fixture +ready +18 of 19 +Fixture\.$/m);
+    expect(stdout).toMatch(/^fixture +ready +19 of 20 +Fixture\.$/m);
     expect((await run('status')).code).toBe(0);
     const { servers } = await json('servers');
-    expect(servers).toContainEqual(expect.objectContaining({ name: 'fixture', toolCount: 19, enabledCount: 18 }));
+    expect(servers).toContainEqual(expect.objectContaining({ name: 'fixture', toolCount: 20, enabledCount: 19 }));
   });
 });
 
