@@ -1,10 +1,11 @@
 // What comes from the client on its way to a daemon. Each frame is looked at, so that it is known what is unanswered;
 // while there is no daemon, they wait.
 
+import { batchOf, cutBatch, messageIn } from '../wire/batch.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
-import { DEEPEST, skipSpace } from '../wire/json-grammar.ts';
-import { findItems } from '../wire/json-items.ts';
-import { NEWLINE, replaced, startsWith } from './bytes.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { DEEPEST } from '../wire/json-grammar.ts';
+import { replaced, startsWith } from './bytes.ts';
 import type { Conversation, WaitingFrame } from './conversation.ts';
 import { FrameRun } from './frame-run.ts';
 import { Introduction } from './introduction.ts';
@@ -22,7 +23,6 @@ export interface ClientFramesOptions {
   readonly tell: (line: Buffer) => void;
 }
 
-const OPEN_ARRAY = 0x5b;
 const INITIALIZED: Buffer = Buffer.from('"notifications/initialized"');
 const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
 /** What this side says to a daemon of its own, which another daemon is not told. */
@@ -174,19 +174,20 @@ export class ClientFrames {
     return isRead && startsWith(b, this.#envelope.from(Field.method), INITIALIZED);
   }
 
-  /** A batch is taken apart; what is no message at all passes, and the daemon says what it thinks of it. */
+  /** A batch is taken apart; what the daemon refuses as one stays one, and the daemon says what it thinks of it. */
   #unreadable(b: Buffer, start: number, end: number): void {
-    const isBatch = this.#envelope.fault === 'batch' && this.#conversation.mayBatch;
-    const items = isBatch ? (findItems(b, skipSpace(b, start)) ?? []) : [];
-    if (items.length === 0 && this.#isTooLarge(start, end)) return this.#say('null', start, end);
-    if (items.length === 0) return this.#pass({ b, start, end, request: undefined });
-    for (const { from, to } of items) {
-      // A batch within a batch stays one, and the daemon says that it is none.
-      const isNested = b[from] === OPEN_ARRAY;
-      const [open, close] = isNested ? ['[', ']'] : ['', ''];
-      const item = Buffer.concat([Buffer.from(open), b.subarray(from, to), Buffer.from(close), NEWLINE]);
-      if (isNested) this.#pass({ b: item, start: 0, end: item.length - 1, request: undefined });
-      else this.frame(item, 0, item.length - 1);
+    const batch = this.#envelope.fault === 'batch' && this.#conversation.mayBatch ? cutBatch(b, start) : undefined;
+    if (batch === undefined || batch.isTooLong || batch.messages.length === 0)
+      return this.#passUnread({ b, start, end });
+    for (const place of batch.messages) {
+      const message = messageIn(b, place);
+      this.frame(message.b, message.start, message.end);
     }
+    if (batch.others.length > 0) this.#passUnread(batchOf(b, batch.others));
+  }
+
+  #passUnread(frame: Frame): void {
+    if (this.#isTooLarge(frame.start, frame.end)) this.#say('null', frame.start, frame.end);
+    else this.#pass({ ...frame, request: undefined });
   }
 }

@@ -37,8 +37,10 @@ export class Conversation {
   readonly #ownIds = new Set<unknown>();
   #ownCount = 0;
 
+  /** A daemon that knows a version answers in it, so what is sent before its answer has come is taken apart too. */
   get mayBatch(): boolean {
-    return this.welcome?.protocolVersion === BATCHING_VERSION;
+    const { protocolVersion } = this.welcome ?? this.introduction ?? {};
+    return protocolVersion === BATCHING_VERSION;
   }
 
   /** What a daemon has answered to `initialize` holds until the next one does. */

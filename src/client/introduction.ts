@@ -55,6 +55,11 @@ export class Introduction {
     return new Introduction(message, { ...meta, ...membersOf(message.params._meta) });
   }
 
+  /** The version that is asked for; '' without one. */
+  get protocolVersion(): string {
+    return textOf(this.#params.protocolVersion);
+  }
+
   /** As one line, for the first time. */
   line(): Buffer {
     return this.#line({}, { 'mcp-bridge/resume': true });

@@ -9,6 +9,7 @@ import { CallBacks } from './call-backs.ts';
 import { CallDesk } from './call-desk.ts';
 import { CrowdedClients } from './crowded-clients.ts';
 import type { ListKind } from './era/era-2025.ts';
+import { settlesOnBatches } from './era/hello.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { InstanceLists } from './instance-lists.ts';
 import { InstanceUsers } from './instance-users.ts';
@@ -52,6 +53,7 @@ export class Backend implements SlotOwner {
   readonly #known: KnownServer;
   #upstream: Upstream | undefined;
   #face: Face | undefined;
+  #mayBatch = false;
   readonly #slots: SlotTable;
   readonly callBacks: CallBacks;
   readonly tasks: Tasks;
@@ -105,6 +107,7 @@ export class Backend implements SlotOwner {
     this.#unanswered = new UnansweredCalls({ ...more, timeoutMs: definition.timeoutMs });
     this.fromServer = new ServerMessages(server, context, {
       ...more,
+      mayBatch: () => this.#mayBatch,
       shared: this.wishes.state,
       listsChanged: (kinds) => this.lists.read(kinds),
     });
@@ -261,6 +264,7 @@ export class Backend implements SlotOwner {
   opened(upstream: Upstream): void {
     this.#upstream = upstream;
     this.#face = this.#known.opened(this.key.offers, upstream.hello);
+    this.#mayBatch = settlesOnBatches(upstream.hello);
     this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.mayAskBack;
     this.#slots.opened(upstream.link.outbox, this.wishes.state.wishes());

@@ -1,12 +1,18 @@
 // What a client is told about a frame that the router does not act on.
 
+import { type Batch, MOST_IN_BATCH } from '../wire/batch.ts';
 import { type Envelope, Field, type FrameFault } from '../wire/envelope.ts';
 import { INVALID_REQUEST, PARSE_ERROR, rpcError } from './rpc-error.ts';
 
 export const BAD_ID = 'Invalid request: an id is a string of at most 256 bytes or a safe integer';
 export const BAD_TOKEN = 'Invalid request: a progress token is a string of at most 256 bytes or a safe integer';
 
-export function refusalOf(fault: FrameFault, maxDepth: number): { code: number; message: string } {
+export interface FrameRefusal {
+  readonly code: number;
+  readonly message: string;
+}
+
+export function refusalOf(fault: FrameFault, maxDepth: number): FrameRefusal {
   switch (fault) {
     case 'not-json':
       return { code: PARSE_ERROR, message: 'Parse error: not JSON' };
@@ -28,6 +34,14 @@ export function refusalOf(fault: FrameFault, maxDepth: number): { code: number; 
     case 'no-method':
       return { code: INVALID_REQUEST, message: 'Invalid request: neither a method nor an answer' };
   }
+}
+
+/** What a client that may send batches is told of one as a whole: once, whatever there is in it. */
+export function batchRefusal({ messages, others, isTooLong }: Batch): FrameRefusal | undefined {
+  const refusal = (why: string): FrameRefusal => ({ code: INVALID_REQUEST, message: `Invalid request: ${why}` });
+  if (isTooLong) return refusal(`a batch has at most ${MOST_IN_BATCH} messages`);
+  if (others.length > 0) return refusal(`a message is an object, and ${others.length} in this batch are none`);
+  return messages.length === 0 ? refusal('a batch has at least one message') : undefined;
 }
 
 const ONE_EACH = 'A connection is that of one server: open another one for each further server.';

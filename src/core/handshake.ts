@@ -3,6 +3,7 @@
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import { messagesOf } from '../wire/batch.ts';
 import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -228,6 +229,7 @@ export class Handshake {
     session.view?.leave();
     session.view = undefined;
     session.state = 'connecting';
+    session.mayBatch = false;
     if (error instanceof BridgeError) return session.answerError(idText, rpcErrorOf(error));
     this.#context.logger.error('initialize failed', { error: messageOf(error) });
     session.answerError(idText, rpcError(INTERNAL_ERROR, 'The bridge failed to initialize this connection'));
@@ -256,9 +258,8 @@ export class Handshake {
 
   #refuseHeld(session: Session, error: string, toInitialize = error): void {
     const envelope = new Envelope();
-    for (const { b, start, end } of session.takeHeld()) {
-      envelope.scan(b, start, end, this.#context.limits.maxDepth);
-      if (envelope.kind !== 'request') continue;
+    for (const { b, start, end } of session.takeHeld().flatMap((frame) => [...messagesOf(frame)])) {
+      if (!envelope.scan(b, start, end, this.#context.limits.maxDepth) || envelope.kind !== 'request') continue;
       const isInitialize = methodOf(b, envelope).role === 'initialize';
       session.answerError(certainId(envelope, b), isInitialize ? toInitialize : error);
     }

@@ -1,14 +1,14 @@
 // What a frame of a client means, and where it goes. One function a kind of frame; all state is in Session and Backend.
 
 import { membersOf } from '../util/json-value.ts';
+import { cutBatch, messageIn } from '../wire/batch.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { OPEN_ARRAY } from '../wire/json-grammar.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import { type AuditTrail, CallRecord } from './audit-trail.ts';
 import type { ConnectionManager } from './connection-manager.ts';
-import { isCall, type Method, methodOf, unbatch, wantsAnswer } from './era/era-2025.ts';
-import { BAD_ID, BAD_TOKEN, certainId, refusalOf } from './frame-refusal.ts';
+import { isCall, type Method, methodOf, wantsAnswer } from './era/era-2025.ts';
+import { BAD_ID, BAD_TOKEN, batchRefusal, certainId, type FrameRefusal, refusalOf } from './frame-refusal.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
 import type { Resumption } from './resumption.ts';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
@@ -53,8 +53,8 @@ export class Router {
     session.hasSpoken = true;
     if (!session.isOpen) return;
     const isSound = envelope.scan(bytes, start, end, this.#context.limits.maxDepth);
-    if (session.isLeaving && !(isSound && envelope.kind === 'response')) return;
-    if (!isSound) return this.#onUnsound(session, bytes, start, end);
+    if (!isSound) return this.#onUnsound(session, { b: bytes, start, end });
+    if (session.isLeaving && envelope.kind !== 'response') return;
     switch (envelope.kind) {
       case 'response':
         return this.#onResponse(session, bytes, start, end);
@@ -79,13 +79,24 @@ export class Router {
     this.#connections.cutOff(session, 'it sent a message over the limit');
   }
 
-  #onUnsound(session: Session, bytes: Buffer, start: number, end: number): void {
-    const frames = envelope.fault === 'batch' && session.mayBatch ? unbatch(bytes, start, end) : [];
-    if (frames.length === 0) return this.#refuseFrame(session, bytes);
-    for (const frame of frames) {
-      // A batch within a batch is none, and must not become a way to nest without end.
-      if (frame.b[0] === OPEN_ARRAY) this.#refuse(session, 'null', refusalOf('batch', 0));
-      else this.frame(session, frame.b, frame.start, frame.end);
+  #onUnsound(session: Session, frame: Frame): void {
+    if (envelope.fault === 'batch') {
+      // Whether its client may send one is known when that is.
+      if (session.held !== undefined) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
+      if (session.mayBatch) return this.#onBatch(session, frame);
+    }
+    if (!session.isLeaving) this.#refuseFrame(session, frame.b);
+  }
+
+  /** Its messages are those of one chunk: who is paused over one of them is not read behind the last. */
+  #onBatch(session: Session, { b, start }: Frame): void {
+    const batch = cutBatch(b, start);
+    const refusal = batchRefusal(batch);
+    if (refusal !== undefined && !session.isLeaving) this.#refuse(session, 'null', refusal);
+    if (batch.isTooLong) return;
+    for (const place of batch.messages) {
+      const message = messageIn(b, place);
+      this.frame(session, message.b, message.start, message.end);
     }
   }
 
@@ -94,7 +105,7 @@ export class Router {
     this.#refuse(session, refusal.code === PARSE_ERROR ? 'null' : certainId(envelope, bytes), refusal);
   }
 
-  #refuse(session: Session, idText: string, { code, message }: { code: number; message: string }): void {
+  #refuse(session: Session, idText: string, { code, message }: FrameRefusal): void {
     this.#context.counters.badFrames++;
     session.answerError(idText, rpcError(code, message));
   }

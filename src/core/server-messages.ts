@@ -2,14 +2,14 @@
 // belongs to (call-backs.ts), a notification to those whom it concerns (server-notices.ts).
 
 import { BridgeError } from '../util/bridge-error.ts';
+import { cutBatch, MOST_IN_BATCH, messageIn } from '../wire/batch.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { answeredId, endsOf, type FrameEnds } from '../wire/frame-ends.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
-import { OPEN_ARRAY } from '../wire/json-grammar.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { BackendContext } from './backend-context.ts';
-import { methodOf, unbatch } from './era/era-2025.ts';
+import { BATCH_VERSION, methodOf } from './era/era-2025.ts';
 import { REGISTERED_ALREADY } from './frame-refusal.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import { ServerNotices, type ServerNoticesPorts } from './server-notices.ts';
@@ -20,12 +20,17 @@ import type { SlotTable } from './slot-table.ts';
 /** The parts of a backend that messages are about. */
 export interface ServerMessagesPorts extends ServerNoticesPorts {
   readonly outbox: () => Outbox | undefined;
+  /** Whether the server may send several messages in one array. */
+  readonly mayBatch: () => boolean;
 }
 
 const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
 
 /** Lines of one instance that are no messages. */
 const MOST_NOISE_LOGGED = 100;
+/** Why an answer in a batch is not passed on. */
+const NO_BATCHES = `it is in a batch, which only servers that have settled on ${BATCH_VERSION} may send`;
+const TOO_LONG_A_BATCH = `it is in a batch of more than ${MOST_IN_BATCH} messages`;
 
 /** Shared by all servers: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope();
@@ -53,10 +58,10 @@ export class ServerMessages implements FrameSink {
     const isSound = envelope.scan(b, start, end, limits.maxDepth);
     // A server that leaves out "jsonrpc" can still be understood; its clients may be as tolerant.
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
-      if (envelope.fault === 'batch') return this.#onBatch(b, start, end);
+      if (envelope.fault === 'batch') return this.#onBatch(b, start);
       counters.serverNoise++;
       this.#logNoise();
-      return this.#failRefused(b, start, end);
+      return this.#failRefused(b, start, end, envelope.fault ?? 'not-json');
     }
     switch (envelope.kind) {
       case 'response':
@@ -76,20 +81,30 @@ export class ServerMessages implements FrameSink {
     this.#context.logger.debug('a line that is no JSON-RPC', isLast ? { ...fields, isLastLogged: true } : fields);
   }
 
-  /** Servers of the revision 2025-03-26 may send several messages in one array. */
-  #onBatch(b: Buffer, start: number, end: number): void {
-    const frames = unbatch(b, start, end);
-    if (frames.length === 0) this.#context.counters.serverNoise++;
-    // A batch within a batch is none.
-    for (const frame of frames) if (frame.b[0] !== OPEN_ARRAY) this.frame(frame.b, frame.start, frame.end);
+  /** Of one that is refused nothing is passed on; but who waits for an answer in it need not wait for its time to be up. */
+  #onBatch(b: Buffer, start: number): void {
+    const { messages, others, isTooLong } = cutBatch(b, start);
+    const tooLong = isTooLong ? TOO_LONG_A_BATCH : undefined;
+    const refusal = this.#ports.mayBatch() ? tooLong : NO_BATCHES;
+    if (refusal !== undefined || others.length > 0 || messages.length === 0) this.#context.counters.serverNoise++;
+    for (const place of messages) {
+      const message = messageIn(b, place);
+      if (refusal === undefined) this.frame(message.b, message.start, message.end);
+      else this.#refuse(message, refusal);
+    }
+  }
+
+  #refuse({ b, start, end }: Frame, why: string): void {
+    envelope.scan(b, start, end, this.#context.limits.maxDepth);
+    this.#failRefused(b, start, end, why);
   }
 
   /** An answer that cannot be passed on is the error of the one who waits for it, if it is certain who that is. */
-  #failRefused(b: Buffer, start: number, end: number): void {
+  #failRefused(b: Buffer, start: number, end: number, why: string): void {
     if (envelope.fault === 'not-json' || envelope.has(Field.method)) return;
     // Decoding what is nested too deeply would take thirty times its size.
     const id = envelope.fault === 'too-deep' ? answeredId(endsOf(b, start, end)) : certainId(b);
-    if (id !== undefined) this.#failAnswer(id, envelope.fault ?? 'not-json');
+    if (id !== undefined) this.#failAnswer(id, why);
   }
 
   #failAnswer(id: number, why: string): void {

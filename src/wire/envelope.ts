@@ -9,6 +9,7 @@ import {
   byteAt,
   CLOSE_OBJECT,
   COMMA,
+  DEEPEST,
   NOT_JSON,
   OPEN_ARRAY,
   OPEN_OBJECT,
@@ -145,7 +146,8 @@ export class Envelope {
   #walk(b: Buffer, start: number, end: number, maxDepth: number): FrameFault | undefined {
     const first = skipSpace(b, start);
     const opensObject = byteAt(b, first) === OPEN_OBJECT;
-    const p = opensObject ? this.#object(b, first, TOP, 1, maxDepth) : skipValue(b, first, 0, maxDepth);
+    // A batch is no message: how deep each of those in it may be is asked when it is scanned by itself.
+    const p = opensObject ? this.#object(b, first, TOP, 1, maxDepth) : skipValue(b, first, 0, DEEPEST + 1);
     if (p === TOO_DEEP) return 'too-deep';
     if (p < 0 || skipSpace(b, p) < end) return 'not-json';
     if (opensObject) return undefined;

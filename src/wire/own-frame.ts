@@ -5,9 +5,12 @@ import type { Frame } from './frame-splitter.ts';
 
 /** A frame with bytes of its own, unless it has most of those in which it stands. */
 export function ownFrame(frame: Frame): Frame {
-  const { b, start, end } = frame;
+  return 2 * (frame.end - frame.start) >= frame.b.length ? frame : copyOf(frame);
+}
+
+/** The same bytes in a buffer that has nothing else but the newline behind them. */
+export function copyOf({ b, start, end }: Frame): Frame {
   const length = end - start;
-  if (2 * length >= b.length) return frame;
   const own = Buffer.allocUnsafeSlow(length + 1);
   b.copy(own, 0, start, end);
   own[length] = 0x0a;

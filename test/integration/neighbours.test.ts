@@ -121,11 +121,15 @@ describe('a server', () => {
     await daemon.stop();
   });
 
-  test('that answers in an array is understood', async () => {
-    const daemon = await TestDaemon.start(ONE);
-    const client = await daemon.client();
-    expect(textOf(await client.callTool(1, 'batch'))).toBe('in a batch');
-    client.destroy();
+  test('that answers in an array is understood if it has settled on the revision of batches, and refused if not', async () => {
+    const daemon = await TestDaemon.start({
+      mcpServers: { fixture: fixtureServer(), old: fixtureServer({ FIXTURE_VERSION: '2025-03-26' }) },
+    });
+    const client = await daemon.client({ 'mcp-bridge/view': 'server:fixture' });
+    const ofOld = await daemon.client({ 'mcp-bridge/view': 'server:old' });
+    expect(textOf(await ofOld.callTool(1, 'batch'))).toBe('in a batch');
+    expect((await client.callTool(1, 'batch')).error?.data).toMatchObject({ code: 'SERVER_ANSWER_REFUSED' });
+    for (const one of [client, ofOld]) one.destroy();
     await daemon.stop();
   });
 

@@ -189,7 +189,10 @@ export class ScriptedDaemon {
       connection.session = resumed;
       const { token: resumeToken, received, clientId } = resumed;
       say({
-        result: welcome({ resumed: true, resumeToken, received, clientId, maxMessageBytes: this.maxMessageBytes }),
+        result: welcome(params, {
+          ...{ resumed: true, resumeToken, received, clientId },
+          maxMessageBytes: this.maxMessageBytes,
+        }),
       });
       connection.outgoing = Buffer.concat([connection.outgoing, resumed.sent.subarray(wish.received)]);
       return;
@@ -210,7 +213,7 @@ export class ScriptedDaemon {
     this.#sessions.set(session.token, session);
     const { token, clientId } = session;
     const resumption = { resumed: false, resumeToken: token, maxMessageBytes: this.maxMessageBytes };
-    say({ result: welcome({ clientId, ...(this.canResume ? resumption : {}) }) });
+    say({ result: welcome(params, { clientId, ...(this.canResume ? resumption : {}) }) });
   }
 
   #call(session: ParkedSession, message: Message): void {
@@ -240,9 +243,9 @@ export class ScriptedDaemon {
   }
 }
 
-function welcome(meta: Readonly<Record<string, unknown>>): object {
+function welcome(asked: Message['params'], meta: Readonly<Record<string, unknown>>): object {
   return {
-    protocolVersion: '2025-11-25',
+    protocolVersion: asked?.protocolVersion ?? '2025-11-25',
     capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
     serverInfo: { name: 'scripted', version: '1' },
     _meta: Object.fromEntries(Object.entries(meta).map(([name, value]) => [`mcp-bridge/${name}`, value])),

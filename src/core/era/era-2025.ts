@@ -4,7 +4,6 @@
 import { membersOf } from '../../util/json-value.ts';
 import { ByteTable } from '../../wire/byte-table.ts';
 import { bitsOf, type Envelope, Field } from '../../wire/envelope.ts';
-import type { Frame } from '../../wire/frame-splitter.ts';
 import { BACKSLASH, byteAt } from '../../wire/json-grammar.ts';
 
 /** Newest first. */
@@ -182,14 +181,6 @@ export function cancelNotice(idText: string, reason: string): string {
 
 export const ROOTS_CHANGED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}';
 export const INITIALIZED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
-
-/** The messages of a batch, each as a frame. */
-export function unbatch(b: Buffer, start: number, end: number): Frame[] {
-  return (JSON.parse(b.toString('utf8', start, end)) as unknown[]).map((message) => {
-    const frame = Buffer.from(`${JSON.stringify(message)}\n`);
-    return { b: frame, start: 0, end: frame.length - 1 };
-  });
-}
 
 /** Whether it goes to a server; the others are the bridge's own business. */
 export function isCall(method: Method): method is Call {

@@ -10,7 +10,7 @@ import { findMembers } from '../../wire/json-members.ts';
 import type { Outbox } from '../../wire/outbox.ts';
 import type { Splice } from '../../wire/splice.ts';
 import { type Accepted, readAccepted } from '../agents/acceptance.ts';
-import { type CallBackRole, LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
+import { BATCH_VERSION, type CallBackRole, LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
 
 export type ClientRole = 'client' | 'server' | 'control';
 
@@ -115,6 +115,12 @@ export function bridgeHello({ protocolVersion, version, capabilities, instructio
     instructions,
     _meta: meta,
   });
+}
+
+/** Whether a server's answer (an object, with a newline behind it) settles on the revision that has batches. */
+export function settlesOnBatches(result: Buffer): boolean {
+  const version = findMembers(result, skipSpace(result, 0), ['protocolVersion'])?.spans.get('protocolVersion');
+  return version !== undefined && JSON.parse(result.toString('utf8', version.from, version.to)) === BATCH_VERSION;
 }
 
 /** The answer to who goes on where it was: it knows the rest. */

@@ -124,6 +124,19 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
     },
   },
   {
+    title: 'a client of the version 2025-03-26 may send one behind an initialize that is not answered',
+    shows: ['batch'],
+    async run(peer) {
+      const client = await peer.connect();
+      const call = { jsonrpc: '2.0', id: 'a', method: 'tools/call', params: client.paramsOf('echo', { text: 'soon' }) };
+      const initialized = client.initialize({}, '2025-03-26');
+      client.raw.send([call, { jsonrpc: '2.0', id: 'b', method: 'ping' }]);
+      await initialized;
+      expect(textOf(await client.answerTo('a'))).toBe('soon');
+      expect((await client.answerTo('b')).result).toEqual({});
+    },
+  },
+  {
     title: 'a batch of another version is refused',
     shows: ['batch'],
     async run(peer) {
@@ -137,6 +150,7 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
     title: 'the batch of a server reaches a client that knows none message by message',
     shows: ['batch'],
     needs: ['sharing'],
+    setup: { env: { FULL_VERSIONS: '2025-03-26' } },
     async run(peer) {
       const client = await ready(peer);
       expect(await client.text('batch')).toBe('in a batch');

@@ -64,7 +64,11 @@ class World {
   }
 
   say(message: object): void {
-    const line = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    this.sayLine(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  }
+
+  sayLine(text: string): void {
+    const line = Buffer.from(`${text}\n`);
     this.connection.frame(line, 0, line.length - 1);
     this.connection.flush();
   }
@@ -572,6 +576,74 @@ describe('when nobody can be reached', () => {
     world.daemon.leave('stop');
     await world.settle();
     expect(world.closed?.error?.message).toContain('was lost (stop), and');
+  });
+});
+
+describe('a batch', () => {
+  const params = { protocolVersion: '2025-03-26', capabilities: {} };
+  const batch = (...messages: object[]): string => {
+    const texts = messages.map((message) => JSON.stringify({ jsonrpc: '2.0', ...message }));
+    return `[${texts.join(' , ')}]`;
+  };
+  /** The lines that were sent and that no daemon has taken yet, once `say` has said something. */
+  const linesOf = async (world: World, say: () => void): Promise<string[]> => {
+    await world.exchange();
+    say();
+    await world.settle();
+    const [connection] = world.daemon.connections;
+    return connection?.incoming.toString().split('\n').slice(0, -1) ?? [];
+  };
+
+  test('is taken apart, also behind an initialize that is not answered: each request gets its one answer', async () => {
+    const world = new World();
+    world.say({ id: 'hello', method: 'initialize', params });
+    world.sayLine(batch(call('a'), call('b', 'safe')));
+    await world.exchange(2);
+    world.sayLine(batch(call('c', 'safe')));
+    world.daemon.take(ALL);
+    world.daemon.kill();
+    await world.settle();
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    for (let round = 0; round < 3; round++) {
+      world.daemon.answer();
+      await world.exchange();
+    }
+    expect(['a', 'b', 'c'].map((id) => world.answersTo(id).length)).toEqual([1, 1, 1]);
+    expect(world.answersTo('a')).toMatchObject([{ error: { data: { code: 'OUTCOME_UNKNOWN' } } }]);
+    expect([...world.daemon.runs]).toEqual([['a', 1]]);
+  });
+
+  test('is sent on message by message, in the bytes that stand there, and what are no messages as one', async () => {
+    const world = new World();
+    world.say({ id: 'hello', method: 'initialize', params });
+    const [one, other] = ['{"jsonrpc":"2.0","method":"x","params":{"n":1e400,"2":1,"1":1.0}}', '{"a":1,"a":2}'];
+    const lines = await linesOf(world, () => world.sayLine(`[0,${one}, [1.0] ,${other}\t,"x"]`));
+    expect(lines).toEqual([one, other, '[0,[1.0],"x"]']);
+  });
+
+  test('that the daemon refuses as one is left to it: one that is empty, too long, or of another revision', async () => {
+    const long = `[{}${',{}'.repeat(300)},${Array(1000).fill(0).join()}]`;
+    const world = new World();
+    world.daemon.maxMessageBytes = 10_000;
+    world.say({ id: 'hello', method: 'initialize', params });
+    const refused = ['[]', '[7]', long];
+    expect(await linesOf(world, () => void refused.map((line) => world.sayLine(line)))).toEqual(refused);
+    const current = await ready();
+    const one = batch(call(1));
+    expect(await linesOf(current, () => current.sayLine(one))).toEqual([one]);
+  });
+
+  test('of what are no messages that the daemon does not take is refused here', async () => {
+    const world = new World();
+    world.say({ id: 'hello', method: 'initialize', params });
+    await world.exchange();
+    world.sayLine(`["${'x'.repeat(1000)}",${batch(call(1)).slice(1)}`);
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    expect(world.answersTo(null)).toMatchObject([{ error: { data: { code: 'MESSAGE_TOO_LARGE' } } }]);
+    expect(world.answersTo(1)).toHaveLength(1);
   });
 });
 

@@ -385,6 +385,14 @@ describe('the depth of a frame', () => {
     }
   });
 
+  test('is no matter of the array that a message of a batch stands in', () => {
+    for (const levels of [4, DEEPEST, DEEPEST + 1]) {
+      const { b, end } = frameAt(`[{"jsonrpc":"2.0","method":"m"},${arrays(levels)}]`);
+      expect(shared.scan(b, 0, end, 4)).toBe(false);
+      expect(shared.fault).toBe(levels > DEEPEST ? 'too-deep' : 'batch');
+    }
+  });
+
   test('is counted in objects that are read as in those that are not', () => {
     const text = '{"jsonrpc":"2.0","method":"m","params":{"_meta":{}}}';
     const { b, end } = frameAt(text);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { DEEPEST } from '../../../src/wire/json-grammar.ts';
 import { findItems } from '../../../src/wire/json-items.ts';
 import { frameAt, jsonText, mutate, mutations, parsed, place } from '../../support/json-text.ts';
 
@@ -19,6 +20,19 @@ describe('the items of an array', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test('are looked for no further than asked', () => {
+    const b = Buffer.from('[1, [2], 3, no JSON\n');
+    expect(findItems(b, 0, 3)).toHaveLength(3);
+    expect(findItems(b, 0, 4)).toBeUndefined();
+    expect(findItems(Buffer.from('[]\n'), 0, 1)).toEqual([]);
+  });
+
+  test('may each be nested as deeply as a message', () => {
+    const nested = (levels: number): Buffer => Buffer.from(`[0,${'['.repeat(levels)}${']'.repeat(levels)}]\n`);
+    expect(findItems(nested(DEEPEST), 0)).toHaveLength(2);
+    expect(findItems(nested(DEEPEST + 1), 0)).toBeUndefined();
   });
 
   test('are not found in what is no array', () => {
