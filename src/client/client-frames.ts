@@ -114,7 +114,7 @@ export class ClientFrames {
   /** What has waited for a daemon that turns out not to take it. */
   #giveBack({ start, end, request }: WaitingFrame): void {
     if (request === undefined) return this.#say('null', start, end);
-    this.#conversation.requests.cancelled(request.id);
+    this.#conversation.requests.close(request);
     const isUnknown = request.isMaybeDone && request.kind === MethodKind.other;
     if (isUnknown) this.#tell(errorAnswer(request.idText, OUTCOME_UNKNOWN));
     else this.#say(request.idText, start, end);

@@ -51,10 +51,13 @@ export class UnreadFrames {
       request.position = undefined;
       request.sendings--;
     }
-    const again =
-      pieces === undefined
-        ? unseen.map((request) => ({ b: request.b, start: request.start, end: request.end, request }))
-        : this.#fromClient.repeatable(pieces);
-    waiting.unshift(...again);
+    const again = pieces === undefined ? [] : this.#fromClient.repeatable(pieces);
+    const found = new Set(again.map(({ request }) => request));
+    // All, if so much is not kept; else only those that share their id with another one.
+    const missed = unseen.filter((request) => !found.has(request));
+    waiting.unshift(
+      ...again,
+      ...missed.map((request) => ({ b: request.b, start: request.start, end: request.end, request })),
+    );
   }
 }
