@@ -89,7 +89,7 @@ export class Greeting {
     }
     if (welcome === undefined) {
       stream.begin();
-      link.write(introduction.line());
+      link.write(introduction.line);
       return;
     }
     const { token, receivedBytes } = stream;
