@@ -28,6 +28,8 @@ export interface Welcome {
   readonly clientId: string;
   /** The daemon takes no longer message. */
   readonly maxMessageBytes: number;
+  /** The config file that was named for the daemon. */
+  readonly namedConfig: string | undefined;
 }
 
 export interface Refusal {
@@ -37,7 +39,7 @@ export interface Refusal {
 
 const LISTS = ['tools', 'prompts', 'resources'];
 /** What a welcome says to this side alone. */
-const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes'].map(
+const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes', 'config'].map(
   (name) => `mcp-bridge/${name}`,
 );
 
@@ -118,6 +120,7 @@ export function readWelcome(b: Buffer, start: number, end: number): Welcome | Re
     hasSubscriptions: membersOf(capabilities.resources).subscribe === true,
     clientId: textOf(meta['mcp-bridge/clientId']),
     maxMessageBytes: typeof most === 'number' ? most : Number.POSITIVE_INFINITY,
+    namedConfig: textOf(meta['mcp-bridge/config']) || undefined,
   };
 }
 

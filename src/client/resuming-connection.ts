@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream';
 import { BridgeError } from '../util/bridge-error.ts';
 import { ClientFlow } from './client-flow.ts';
 import { ClientFrames } from './client-frames.ts';
-import { Comeback, type ComebackOptions } from './comeback.ts';
+import { Comeback } from './comeback.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 import { Conversation } from './conversation.ts';
 import { DaemonFrames } from './daemon-frames.ts';
 import { DaemonLink } from './daemon-link.ts';
@@ -14,16 +15,7 @@ import { Greeting, type NewSession } from './greeting.ts';
 import type { Refusal, Welcome } from './introduction.ts';
 import { errorAnswer, notification } from './own-messages.ts';
 import { failAll, renew, sendWaiting } from './renewal.ts';
-import type { ServedClient } from './served-client.ts';
 import { UnreadFrames } from './unread-frames.ts';
-
-export interface ConnectionOptions extends ComebackOptions {
-  readonly client: ServedClient;
-  /** Opens a connection to the daemon, which is started if there is none and `mayStart`. */
-  readonly dial: (mayStart: boolean) => Promise<Duplex>;
-  /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
-  readonly meta: Readonly<Record<string, unknown>>;
-}
 
 const ENDED = { code: 'REQUEST_REFUSED', message: 'The client has ended its side, and answers nothing more' };
 
@@ -212,7 +204,7 @@ export class ResumingConnection {
 
   async #attempt(mayStart: boolean): Promise<void> {
     const { dial, clock } = this.#options;
-    const stream = await dial(mayStart);
+    const stream = await dial(mayStart, this.#conversation.namedConfig);
     if (this.#isClosed()) return void stream.destroy();
     this.#greeting = new Greeting({
       link: this.#attach(stream),
