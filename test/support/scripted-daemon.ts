@@ -23,6 +23,8 @@ interface ScriptedConnection {
   session: ParkedSession | undefined;
   incoming: Buffer;
   outgoing: Buffer;
+  /** The client sends nothing more. */
+  hasEnded: boolean;
 }
 
 export class ScriptedDaemon {
@@ -49,9 +51,13 @@ export class ScriptedDaemon {
       session: undefined,
       incoming: Buffer.alloc(0),
       outgoing: Buffer.alloc(0),
+      hasEnded: false,
     };
     theirs.on('data', (chunk: Buffer) => {
       connection.incoming = Buffer.concat([connection.incoming, chunk]);
+    });
+    theirs.on('end', () => {
+      connection.hasEnded = true;
     });
     theirs.on('error', () => undefined);
     ours.on('close', () => {
@@ -87,7 +93,14 @@ export class ScriptedDaemon {
       const piece = connection.outgoing.subarray(0, bytes);
       connection.outgoing = connection.outgoing.subarray(piece.length);
       if (piece.length > 0) connection.stream.write(piece);
+      this.#endIfDone(connection);
     }
+  }
+
+  /** Who sends nothing more is left when all is answered. */
+  #endIfDone({ hasEnded, incoming, outgoing, session, stream }: ScriptedConnection): void {
+    const isAnswered = session === undefined || session.pending.length === 0;
+    if (hasEnded && isAnswered && incoming.length === 0 && outgoing.length === 0) stream.end();
   }
 
   /** Runs and answers the oldest call of each session. */
@@ -142,6 +155,7 @@ export class ScriptedDaemon {
   }
 
   #frame(connection: ScriptedConnection, line: string): void {
+    if (!line.startsWith('{')) return this.#say(connection, { id: null, error: { code: -32700, message: 'not JSON' } });
     const message = JSON.parse(line) as Message;
     if (message.method === 'initialize') return this.#hello(connection, message);
     const { session } = connection;
@@ -175,10 +189,7 @@ export class ScriptedDaemon {
   #hello(connection: ScriptedConnection, { id, params }: Message): void {
     const meta = (params?._meta ?? {}) as Record<string, unknown>;
     const wish = meta['mcp-bridge/resume'] as true | { token: string; received: number } | undefined;
-    const say = (answer: object): void => {
-      const line = `${JSON.stringify({ jsonrpc: '2.0', id, ...answer })}\n`;
-      connection.outgoing = Buffer.concat([connection.outgoing, Buffer.from(line)]);
-    };
+    const say = (answer: object): void => this.#say(connection, { id, ...answer });
     if (typeof wish === 'object') {
       const session = this.#sessions.get(wish.token);
       if (session === undefined)
@@ -213,7 +224,16 @@ export class ScriptedDaemon {
     say({ result: welcome({ clientId, ...(this.canResume ? resumption : {}) }) });
   }
 
+  #say(connection: ScriptedConnection, message: object): void {
+    const line = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    connection.outgoing = Buffer.concat([connection.outgoing, line]);
+  }
+
   #call(session: ParkedSession, message: Message): void {
+    if (session.pending.some(({ id }) => id === message.id)) {
+      const error = { code: -32600, message: 'in use', data: { code: 'REQUEST_REFUSED' } };
+      return this.#send(session, { jsonrpc: '2.0', id: message.id, error });
+    }
     const isSafe = message.params?.name === 'safe';
     if (session.announced.has(message.id) && !isSafe) {
       const error = { code: -32603, message: 'not known', data: { code: 'OUTCOME_UNKNOWN' } };
