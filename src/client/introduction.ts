@@ -35,6 +35,7 @@ export interface Welcome {
 export interface Refusal {
   readonly code: string;
   readonly message: string;
+  readonly hint: string | undefined;
 }
 
 const LISTS = ['tools', 'prompts', 'resources'];
@@ -105,7 +106,8 @@ export function readWelcome(b: Buffer, start: number, end: number): Welcome | Re
   const { result, error } = membersOf(JSON.parse(b.toString('utf8', start, end)));
   if (!isRecord(result)) {
     const { message, data } = membersOf(error);
-    return { code: textOf(membersOf(data).code), message: textOf(message) };
+    const { code, hint } = membersOf(data);
+    return { code: textOf(code), message: textOf(message), hint: textOf(hint) || undefined };
   }
   const meta = membersOf(result._meta);
   const capabilities = membersOf(result.capabilities);

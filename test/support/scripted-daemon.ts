@@ -36,6 +36,10 @@ export class ScriptedDaemon {
   /** Whether clients are given tokens. */
   canResume = true;
   isRunning = true;
+  /** Why new sessions are refused. */
+  refusal: object | undefined;
+  /** The config file that was named for it. */
+  namedConfig: string | undefined;
   maxMessageBytes = 1000;
   /** Ids that nobody is given. */
   readonly takenIds = new Set<string>();
@@ -205,6 +209,7 @@ export class ScriptedDaemon {
       connection.outgoing = Buffer.concat([connection.outgoing, resumed.sent.subarray(wish.received)]);
       return;
     }
+    if (this.refusal !== undefined) return say({ error: this.refusal });
     const session: ParkedSession = {
       token: this.#token(),
       clientId: this.#name(meta['mcp-bridge/clientId']),
@@ -220,7 +225,8 @@ export class ScriptedDaemon {
     connection.session = session;
     this.#sessions.set(session.token, session);
     const { token, clientId } = session;
-    const resumption = { resumed: false, resumeToken: token, maxMessageBytes: this.maxMessageBytes };
+    const { maxMessageBytes, namedConfig: config } = this;
+    const resumption = { resumed: false, resumeToken: token, maxMessageBytes, config };
     say({ result: welcome({ clientId, ...(this.canResume ? resumption : {}) }) });
   }
 
