@@ -6,10 +6,11 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
 import { checkClientId } from './client-id.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 import { callListener, handMessage } from './listener-call.ts';
 import { checkOptions, type OptionKinds } from './option-kinds.ts';
 import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
-import type { ConnectionOptions, ResumingConnection } from './resuming-connection.ts';
+import type { ResumingConnection } from './resuming-connection.ts';
 import type { ConnectionEvent, ServedClient } from './served-client.ts';
 
 export interface BridgeOptions {
@@ -120,7 +121,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     const { clientId, where } = located;
     const cwd = this.#options.cwd ?? process.cwd();
     const options: ConnectionOptions = {
-      dial: (mayStart) => openOrStart(where(), mayStart ? start : undefined),
+      dial: (mayStart, namedConfig) => openOrStart(where(), mayStart ? start : undefined, namedConfig),
       path: where,
       reconnect: reconnectSettings(this.#options.reconnect, located.reconnect),
       meta: {

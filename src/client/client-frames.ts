@@ -8,7 +8,7 @@ import { DEEPEST } from '../wire/json-grammar.ts';
 import { replaced, startsWith } from './bytes.ts';
 import type { Conversation, WaitingFrame } from './conversation.ts';
 import { FrameRun } from './frame-run.ts';
-import { Introduction } from './introduction.ts';
+import { Introduction, introductionLine } from './introduction.ts';
 import { eachFrame } from './kept-frames.ts';
 import { MethodKind, methodKind } from './method-kind.ts';
 import type { OpenRequest } from './open-requests.ts';
@@ -114,7 +114,7 @@ export class ClientFrames {
   /** What has waited for a daemon that turns out not to take it. */
   #giveBack({ start, end, request }: WaitingFrame): void {
     if (request === undefined) return this.#say('null', start, end);
-    this.#conversation.requests.cancelled(request.id);
+    this.#conversation.requests.close(request);
     const isUnknown = request.isMaybeDone && request.kind === MethodKind.other;
     if (isUnknown) this.#tell(errorAnswer(request.idText, OUTCOME_UNKNOWN));
     else this.#say(request.idText, start, end);
@@ -138,15 +138,13 @@ export class ClientFrames {
 
   #introduce(b: Buffer, start: number, end: number): void {
     const conversation = this.#conversation;
-    const introduction = Introduction.read(b, { start, end, meta: this.#meta });
-    if (introduction === undefined) {
-      return this.#pass({ b, start, end, request: conversation.requests.add(this.#envelope, b, start, end) });
-    }
-    const line = introduction.line();
+    const { requests } = conversation;
+    const line = introductionLine(b, { start, end }, { read: this.#envelope, meta: this.#meta });
+    if (line === undefined) return this.#pass({ b, start, end, request: requests.add(this.#envelope, b, start, end) });
     const frame = { b: line, start: 0, end: line.length - 1 };
     this.#envelope.scan(line, 0, frame.end, DEEPEST);
-    const request: OpenRequest | undefined = conversation.requests.add(this.#envelope, line, 0, frame.end);
-    conversation.introduction = introduction;
+    const request: OpenRequest | undefined = requests.add(this.#envelope, line, 0, frame.end);
+    conversation.introduction = request === undefined ? undefined : new Introduction(line);
     conversation.hello = request;
     this.#pass({ ...frame, request });
   }

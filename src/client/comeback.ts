@@ -33,6 +33,10 @@ export interface Farewell {
   readonly reason: string;
 }
 
+/** What a daemon refuses a client for, and will tomorrow. */
+export const LASTING_REFUSALS = ['SERVER_NOT_FOUND', 'SERVER_AUTH_REQUIRED', 'VIEW_UNKNOWN'] as const;
+/** A daemon that has just started is without the servers that dial in; they come back to it within so many attempts. */
+const MOST_REFUSALS = 5;
 /** A daemon that restarts brings the next one itself; only if that takes longer than this is one started. */
 const RESTART_MS = 5000;
 
@@ -45,6 +49,8 @@ export class Comeback {
   #pause: AbortController | undefined;
   /** `asked`: it is to be tried at once. `heard`: it has been tried for a client that needs it. */
   #need: 'none' | 'asked' | 'heard' = 'none';
+  /** How often in a row it was refused for what lasts. */
+  #refusals = 0;
   #farewell: Farewell | undefined;
   #reason = '';
 
@@ -81,11 +87,12 @@ export class Comeback {
     this.#over ??= new AbortController();
     const { signal } = this.#over;
     this.#need = 'none';
+    this.#refusals = 0;
     const round = (): Promise<void> =>
       reconnect({
-        attempt: (number, elapsedMs) => this.#ports.attempt(this.#mayStart(number, elapsedMs)),
+        attempt: (number, elapsedMs) => this.#attempt(this.#mayStart(number, elapsedMs)),
         waits: this.#ports.waits,
-        isFinal: (error) => this.#isAsked() || this.#ports.isFinal?.(error) === true,
+        isFinal: (error) => this.#isAsked() || this.#isRefused() || this.#ports.isFinal?.(error) === true,
         now: () => clock.now(),
         sleep: (ms, over) => this.#wait(ms, over),
         pace: this.#pace,
@@ -123,8 +130,23 @@ export class Comeback {
     await this.#options.sleep(ms, this.#pause.signal);
   }
 
+  async #attempt(mayStart: boolean): Promise<void> {
+    try {
+      await this.#ports.attempt(mayStart);
+    } catch (error) {
+      const isLasting = error instanceof BridgeError && LASTING_REFUSALS.some((code) => code === error.code);
+      this.#refusals = isLasting ? this.#refusals + 1 : 0;
+      throw error;
+    }
+  }
+
   #isAsked(): boolean {
     return this.#need === 'asked';
+  }
+
+  /** Who waits for an answer gets that; who does not loses nothing by further attempts. */
+  #isRefused(): boolean {
+    return this.#refusals >= MOST_REFUSALS && this.#ports.isNeeded();
   }
 
   #mayStart(number: number, elapsedMs: number): boolean {

@@ -84,10 +84,9 @@ export class DaemonFrames {
   #welcomed(b: Buffer, start: number, end: number): void {
     const conversation = this.#conversation;
     const answer = readWelcome(b, start, end);
-    const isWelcome = 'token' in answer;
-    if (conversation.hello !== undefined) conversation.requests.answered(conversation.hello.id, isWelcome);
+    if (conversation.hello !== undefined) conversation.requests.close(conversation.hello);
     conversation.hello = undefined;
-    if (isWelcome) {
+    if ('token' in answer) {
       conversation.welcome = answer;
       conversation.stream.agree(answer.token);
       const shown = this.#withoutResumption(b, start, end);

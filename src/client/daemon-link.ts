@@ -17,10 +17,13 @@ export interface DaemonLinkHandler {
 const MOST_FRAME_BYTES = 1 << 30;
 /** For what is still to be sent when it is left. */
 const LEAVE_MS = 2000;
+/** Who was told that nothing more comes says what is left, and ends; one that was stopped (Ctrl-Z) does neither. */
+const LAST_WORDS_MS = 30_000;
 
 export class DaemonLink {
   readonly #stream: Duplex;
   #writtenBytes = 0;
+  #silence: NodeJS.Timeout | undefined;
 
   constructor(stream: Duplex, handler: DaemonLinkHandler) {
     this.#stream = stream;
@@ -31,6 +34,7 @@ export class DaemonLink {
       badFrame: () => this.destroy(), // no bridge sends such
     });
     stream.on('data', (chunk: Buffer) => {
+      this.#silence?.refresh();
       splitter.push(chunk);
       handler.chunkEnded(this);
     });
@@ -40,7 +44,10 @@ export class DaemonLink {
       stream.destroy();
     });
     stream.on('end', () => stream.end());
-    stream.once('close', () => handler.closed(this, failure));
+    stream.once('close', () => {
+      clearTimeout(this.#silence);
+      handler.closed(this, failure);
+    });
   }
 
   /** Of what was written last, so much never left: nobody has it. */
@@ -60,6 +67,15 @@ export class DaemonLink {
 
   resume(): void {
     this.#stream.resume();
+  }
+
+  /** What was written is all. What comes is still read, to its end. */
+  endWriting(): void {
+    this.#stream.end();
+    this.#silence = setTimeout(() => {
+      if (this.#stream.isPaused()) this.#silence?.refresh();
+      else this.destroy();
+    }, LAST_WORDS_MS).unref();
   }
 
   /** Closes as soon as what was written is on its way. */

@@ -4,6 +4,7 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { type Deferred, deferred } from '../util/deferred.ts';
+import { LASTING_REFUSALS } from './comeback.ts';
 import type { Conversation } from './conversation.ts';
 import type { DaemonFrames } from './daemon-frames.ts';
 import type { DaemonLink } from './daemon-link.ts';
@@ -69,7 +70,8 @@ export class Greeting {
 
   dropped(error: Error | undefined): void {
     const { lastWord } = this.#options.fromDaemon;
-    this.#fail('DAEMON_NOT_RUNNING', lastWord || error?.message || 'the daemon closed the connection at once');
+    const why = lastWord || error?.message || 'the daemon closed the connection at once';
+    this.#fail(new BridgeError('DAEMON_NOT_RUNNING', why));
   }
 
   /** Nobody waits for what becomes of it any more. */
@@ -89,7 +91,7 @@ export class Greeting {
     }
     if (welcome === undefined) {
       stream.begin();
-      link.write(introduction.line());
+      link.write(introduction.line);
       return;
     }
     const { token, receivedBytes } = stream;
@@ -111,19 +113,21 @@ export class Greeting {
     link.leave();
   }
 
-  #refused({ message }: Refusal): void {
+  #refused({ code, message, hint }: Refusal): void {
     if (this.#wish === 'resume') {
       this.#options.conversation.stream.token = undefined;
       return this.#greet();
     }
     // The client was told.
     if (this.#wish === 'first') return this.#options.renewed({ isGreeted: false, canRepeat: false });
-    this.#fail('REQUEST_REFUSED', `the daemon refused the client: ${message}`);
+    const lasting = LASTING_REFUSALS.find((one) => one === code);
+    const said = `The daemon refused the client: ${message}`;
+    this.#fail(new BridgeError(lasting ?? 'REQUEST_REFUSED', said, hint === undefined ? {} : { hint }));
   }
 
-  #fail(code: 'DAEMON_NOT_RUNNING' | 'REQUEST_REFUSED', message: string): void {
+  #fail(error: BridgeError): void {
     this.#timer.cancel();
     this.#options.link.destroy();
-    this.#end.reject(new BridgeError(code, message));
+    this.#end.reject(error);
   }
 }

@@ -1,8 +1,12 @@
-// The client's `initialize`, and what the bridge answers to it. Both are read once and kept small: the first to be said
-// again to the next daemon, the second for what has been agreed about resuming, which is none of the client's business.
+// The client's `initialize`, and what the bridge answers to it. The first is handed on in the client's own bytes, with
+// what is added to them, and kept to be said again to the next daemon; the second is read for what has been agreed about
+// resuming, which is none of the client's business.
 
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { isClientId } from '../wire/client-id.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import { findMembers, type Members, type Span } from '../wire/json-members.ts';
+import { replaced } from './bytes.ts';
 
 /** What is to be resumed, and how many of the daemon's bytes have come. */
 export interface ResumeWish {
@@ -24,57 +28,81 @@ export interface Welcome {
   readonly clientId: string;
   /** The daemon takes no longer message. */
   readonly maxMessageBytes: number;
+  /** The config file that was named for the daemon. */
+  readonly namedConfig: string | undefined;
 }
 
 export interface Refusal {
   readonly code: string;
   readonly message: string;
+  readonly hint: string | undefined;
 }
 
 const LISTS = ['tools', 'prompts', 'resources'];
 /** What a welcome says to this side alone. */
-const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes'].map(
+const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes', 'config'].map(
   (name) => `mcp-bridge/${name}`,
 );
 
+const RESUME = 'mcp-bridge/resume';
+
+/**
+ * The client's `initialize` in b[start, end) as a line, with that it can resume, and with `meta` where the client has not
+ * said it. Undefined for what no daemon takes for one.
+ */
+export function introductionLine(
+  b: Buffer,
+  frame: { start: number; end: number },
+  { read, meta }: { read: Envelope; meta: object },
+): Buffer | undefined {
+  const params = read.has(Field.params) ? findMembers(b, read.from(Field.params), ['_meta']) : undefined;
+  if (params === undefined || params.isRepeated || read.id(b, Field.id) === undefined) return undefined;
+  const span = params.spans.get('_meta');
+  if (span === undefined) return extended(b, frame, params, { _meta: { ...meta, [RESUME]: true } });
+  const theirs = findMembers(b, span.from, Object.keys(meta));
+  if (theirs === undefined) return replaced(b, frame, { ...span, text: jsonOf({ ...meta, [RESUME]: true }) });
+  const unsaid = Object.entries(meta).filter(([name]) => !theirs.spans.has(name));
+  // Of a name that is there twice the last one counts: whether it can resume is not for the client to say.
+  return extended(b, frame, theirs, { ...Object.fromEntries(unsaid), [RESUME]: true });
+}
+
+/** With more members at the end of an object. */
+function extended(
+  b: Buffer,
+  frame: { start: number; end: number },
+  { close, isEmpty }: Members,
+  members: object,
+): Buffer {
+  const text = `${isEmpty ? '' : ','}${jsonOf(members).slice(1, -1)}`;
+  return replaced(b, frame, { from: close, to: close, text });
+}
+
+/** Of which each character is one byte. */
+function jsonOf(value: object | string): string {
+  return Buffer.from(JSON.stringify(value)).toString('latin1');
+}
+
 export class Introduction {
-  readonly #message: Readonly<Record<string, unknown>>;
-  readonly #params: Readonly<Record<string, unknown>>;
-  readonly #meta: Readonly<Record<string, unknown>>;
+  /** As it was said for the first time. */
+  readonly line: Buffer;
 
-  private constructor(message: Readonly<Record<string, unknown>>, meta: Readonly<Record<string, unknown>>) {
-    this.#message = message;
-    this.#params = membersOf(message.params);
-    this.#meta = meta;
-  }
-
-  /** `meta` is said where the client itself has not. Undefined for what no daemon takes for an `initialize`. */
-  static read(b: Buffer, { start, end, meta }: { start: number; end: number; meta: object }): Introduction | undefined {
-    const message: unknown = JSON.parse(b.toString('utf8', start, end));
-    if (!isRecord(message) || !isRecord(message.params)) return undefined;
-    return new Introduction(message, { ...meta, ...membersOf(message.params._meta) });
+  constructor(line: Buffer) {
+    this.line = line;
   }
 
   /** The version that is asked for; '' without one. */
   get protocolVersion(): string {
-    return textOf(this.#params.protocolVersion);
-  }
-
-  /** As one line, for the first time. */
-  line(): Buffer {
-    return this.#line({}, { 'mcp-bridge/resume': true });
+    return textOf(membersOf(membersOf(JSON.parse(this.line.toString())).params).protocolVersion);
   }
 
   /** Said again, under an id of its own, for the client that others know by `clientId`. */
   again(id: string, clientId: string, resume: ResumeWish | true): Buffer {
+    const message = membersOf(JSON.parse(this.line.toString()));
+    const params = membersOf(message.params);
     // What a daemon has made up, or appended, may be longer than what it takes.
     const named = isClientId(clientId) ? { 'mcp-bridge/clientId': clientId } : {};
-    return this.#line({ id }, { ...named, 'mcp-bridge/resume': resume });
-  }
-
-  #line(also: object, meta: object): Buffer {
-    const params = { ...this.#params, _meta: { ...this.#meta, ...meta } };
-    return Buffer.from(`${JSON.stringify({ ...this.#message, ...also, params })}\n`);
+    const _meta = { ...membersOf(params._meta), ...named, [RESUME]: resume };
+    return Buffer.from(`${JSON.stringify({ ...message, id, params: { ...params, _meta } })}\n`);
   }
 }
 
@@ -83,7 +111,8 @@ export function readWelcome(b: Buffer, start: number, end: number): Welcome | Re
   const { result, error } = membersOf(JSON.parse(b.toString('utf8', start, end)));
   if (!isRecord(result)) {
     const { message, data } = membersOf(error);
-    return { code: textOf(membersOf(data).code), message: textOf(message) };
+    const { code, hint } = membersOf(data);
+    return { code: textOf(code), message: textOf(message), hint: textOf(hint) || undefined };
   }
   const meta = membersOf(result._meta);
   const capabilities = membersOf(result.capabilities);
@@ -98,6 +127,7 @@ export function readWelcome(b: Buffer, start: number, end: number): Welcome | Re
     hasSubscriptions: membersOf(capabilities.resources).subscribe === true,
     clientId: textOf(meta['mcp-bridge/clientId']),
     maxMessageBytes: typeof most === 'number' ? most : Number.POSITIVE_INFINITY,
+    namedConfig: textOf(meta['mcp-bridge/config']) || undefined,
   };
 }
 
@@ -107,12 +137,8 @@ export function withoutResumption(
   frame: { start: number; end: number },
   meta: { from: number; to: number },
 ): Buffer {
-  const members = Object.entries(membersOf(JSON.parse(b.toString('utf8', meta.from, meta.to))));
-  const theirs = Object.fromEntries(members.filter(([name]) => !OURS.includes(name)));
-  return Buffer.concat([
-    b.subarray(frame.start, meta.from),
-    Buffer.from(JSON.stringify(theirs)),
-    b.subarray(meta.to, frame.end),
-    Buffer.from('\n'),
-  ]);
+  const names = findMembers(b, meta.from, OURS)?.others ?? [];
+  const spans = findMembers(b, meta.from, names)?.spans ?? new Map<string, Span>();
+  const theirs = [...spans].map(([name, { from, to }]) => `${jsonOf(name)}:${b.latin1Slice(from, to)}`);
+  return replaced(b, frame, { ...meta, text: `{${theirs.join(',')}}` });
 }

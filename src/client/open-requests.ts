@@ -28,25 +28,32 @@ export interface OpenRequest {
 
 export class OpenRequests {
   readonly #requests = new Map<RequestId, OpenRequest>();
+  /** Asked under ids of which another one is open: the daemon refuses each, unless that one is answered by then. */
+  #doubles: OpenRequest[] = [];
   /** By URI, the `params` that asked for it. */
   readonly #subscriptions = new Map<string, string>();
   #logLevel: string | undefined;
 
   get size(): number {
-    return this.#requests.size;
+    return this.#requests.size + this.#doubles.length;
   }
 
   has(id: RequestId): boolean {
     return this.#requests.has(id);
   }
 
+  /** Of several with this id, the one that was asked first. */
   get(id: RequestId | undefined): OpenRequest | undefined {
     return id === undefined ? undefined : this.#requests.get(id);
   }
 
-  /** In the order in which they were asked. */
+  isOpen(request: OpenRequest): boolean {
+    return this.#requests.get(request.id) === request || this.#doubles.includes(request);
+  }
+
+  /** In the order in which they were asked, the doubles behind the others. */
   all(): readonly OpenRequest[] {
-    return [...this.#requests.values()];
+    return [...this.#requests.values(), ...this.#doubles];
   }
 
   /** `read` has scanned b[start, end), a request. Undefined if its id is none: the daemon refuses it. */
@@ -68,27 +75,43 @@ export class OpenRequests {
       isMaybeDone: false,
       sendings: 0,
     };
-    this.#requests.set(id, request);
+    if (this.#requests.has(id)) this.#doubles.push(request);
+    else this.#requests.set(id, request);
     return request;
   }
 
-  /** It was answered. */
-  answered(id: RequestId, isResult: boolean): OpenRequest | undefined {
-    const request = this.#requests.get(id);
-    if (request === undefined) return undefined;
-    this.#requests.delete(id);
+  /** Of several with this id, an error is the answer to the last one: that its id is in use. */
+  answered(id: RequestId, isResult: boolean): void {
+    const double = isResult ? undefined : this.#doubles.findLast((one) => one.id === id);
+    const request = double ?? this.#requests.get(id);
+    if (request === undefined) return;
+    this.close(request);
     if (isResult) this.#remember(request);
-    return request;
   }
 
   /** Nobody waits for its answer any more. */
   cancelled(id: RequestId): void {
-    this.#requests.delete(id);
+    const request = this.#requests.get(id);
+    if (request !== undefined) this.close(request);
+  }
+
+  /** This very one is over. */
+  close(request: OpenRequest): void {
+    if (this.#requests.get(request.id) !== request) {
+      this.#doubles = this.#doubles.filter((one) => one !== request);
+      return;
+    }
+    this.#requests.delete(request.id);
+    const next = this.#doubles.find(({ id }) => id === request.id);
+    if (next === undefined) return;
+    this.#doubles = this.#doubles.filter((one) => one !== next);
+    this.#requests.set(next.id, next);
   }
 
   takeAll(): readonly OpenRequest[] {
     const all = this.all();
     this.#requests.clear();
+    this.#doubles = [];
     return all;
   }
 

@@ -39,10 +39,12 @@ export function renew(
   const begun = requests.all().filter((one) => one.isMaybeDone);
   const repeated: OpenRequest[] = [];
   for (const one of begun) {
-    const mayRepeat = one.sendings < MOST_SENDINGS && (canRepeat || one.kind !== MethodKind.other);
+    // Of several with one id only one can be announced.
+    const isFirst = requests.get(one.id) === one;
+    const mayRepeat = isFirst && one.sendings < MOST_SENDINGS && (canRepeat || one.kind !== MethodKind.other);
     if (mayRepeat) repeated.push(one);
     else {
-      requests.cancelled(one.id);
+      requests.close(one);
       tell(errorAnswer(one.idText, OUTCOME_UNKNOWN));
     }
   }
@@ -58,7 +60,7 @@ export function sendWaiting(conversation: Conversation, frames: ClientFrames): v
   for (const frame of conversation.waiting.splice(0)) {
     const { request } = frame;
     // One that was cancelled meanwhile is nobody's; one that an earlier daemon had was sent already.
-    const isWanted = request === undefined || conversation.requests.get(request.id) === request;
+    const isWanted = request === undefined || conversation.requests.isOpen(request);
     if (isWanted && request?.position === undefined) frames.send(frame);
   }
 }

@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream';
 import { BridgeError } from '../util/bridge-error.ts';
 import { ClientFlow } from './client-flow.ts';
 import { ClientFrames } from './client-frames.ts';
-import { Comeback, type ComebackOptions } from './comeback.ts';
+import { Comeback } from './comeback.ts';
+import type { ConnectionOptions } from './connection-options.ts';
 import { Conversation } from './conversation.ts';
 import { DaemonFrames } from './daemon-frames.ts';
 import { DaemonLink } from './daemon-link.ts';
@@ -14,16 +15,7 @@ import { Greeting, type NewSession } from './greeting.ts';
 import type { Refusal, Welcome } from './introduction.ts';
 import { errorAnswer, notification } from './own-messages.ts';
 import { failAll, renew, sendWaiting } from './renewal.ts';
-import type { ServedClient } from './served-client.ts';
 import { UnreadFrames } from './unread-frames.ts';
-
-export interface ConnectionOptions extends ComebackOptions {
-  readonly client: ServedClient;
-  /** Opens a connection to the daemon, which is started if there is none and `mayStart`. */
-  readonly dial: (mayStart: boolean) => Promise<Duplex>;
-  /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
-  readonly meta: Readonly<Record<string, unknown>>;
-}
 
 const ENDED = { code: 'REQUEST_REFUSED', message: 'The client has ended its side, and answers nothing more' };
 
@@ -35,8 +27,8 @@ export class ResumingConnection {
   readonly #unread: UnreadFrames;
   readonly #comeback: Comeback;
   readonly #flow: ClientFlow;
-  /** `asleep`: there is no daemon, and nobody needs one. */
-  #state: 'live' | 'away' | 'asleep' | 'closed' = 'asleep';
+  /** `asleep`: there is no daemon, and nobody needs one. `leaving`: the daemon was told that nothing more comes. */
+  #state: 'live' | 'away' | 'asleep' | 'leaving' | 'closed' = 'asleep';
   #link: DaemonLink | undefined;
   #greeting: Greeting | undefined;
   #hasEnded = false;
@@ -100,22 +92,19 @@ export class ResumingConnection {
     this.#link?.resume();
   }
 
-  /** The client sends nothing more: it is left once everything is answered. */
+  /** The client sends nothing more: it is left once everything is answered, and the daemon has nothing more to say. */
   end(): void {
     if (this.#hasEnded || this.#state === 'closed') return;
     this.#hasEnded = true;
-    for (const idText of this.#conversation.questions.takeAll()) this.#say(errorAnswer(idText, ENDED));
+    this.#refuseQuestions();
     this.flush();
-    this.#closeIfDone();
+    this.#leaveIfDone();
   }
 
   /** The client goes, whatever is unanswered. */
   close(): void {
     if (this.#state === 'closed') return;
-    if (this.#state === 'live' && this.#conversation.stream.token !== undefined) {
-      this.#say(notification('bridge/leave'));
-      this.#fromClient.flush();
-    }
+    this.#takeLeave();
     this.#finish(undefined);
   }
 
@@ -148,13 +137,16 @@ export class ResumingConnection {
     const received = this.#state === 'live' ? this.#conversation.stream.toSay() : undefined;
     if (received !== undefined) this.#say(notification('bridge/received', `{"bytes":${received}}`));
     this.#fromClient.flush();
-    this.#closeIfDone();
+    this.#leaveIfDone();
   }
 
   #deliver(b: Buffer, start: number, end: number): void {
     this.#options.client.frame(b, start, end);
-    if (!this.#hasEnded) return;
-    // A question that has come since: nobody is there to answer it.
+    if (this.#hasEnded) this.#refuseQuestions();
+  }
+
+  /** Nobody is there to answer them. */
+  #refuseQuestions(): void {
     for (const idText of this.#conversation.questions.takeAll()) this.#say(errorAnswer(idText, ENDED));
   }
 
@@ -177,14 +169,12 @@ export class ResumingConnection {
   #dropped(link: DaemonLink, error: Error | undefined): void {
     this.#link = undefined;
     if (this.#greeting !== undefined) return this.#greeting.dropped(error);
+    if (this.#state === 'leaving') return this.#finish(undefined);
     if (this.#state !== 'live') return;
     this.#state = 'away';
     this.#fromClient.isLive = false;
-    const { farewell } = this.#comeback;
-    if (farewell === undefined) this.#unread.dropped(link);
-    else this.#unread.left(farewell.received);
+    this.#unread.dropped(link, this.#comeback.farewell);
     const reason = this.#comeback.lost(error);
-    if (this.#isDone()) return this.#finish(undefined);
     if (this.#conversation.introduction === undefined && !this.#isNeeded()) {
       this.#state = 'asleep'; // it has asked nothing yet
       return;
@@ -212,7 +202,7 @@ export class ResumingConnection {
 
   async #attempt(mayStart: boolean): Promise<void> {
     const { dial, clock } = this.#options;
-    const stream = await dial(mayStart);
+    const stream = await dial(mayStart, this.#conversation.namedConfig);
     if (this.#isClosed()) return void stream.destroy();
     this.#greeting = new Greeting({
       link: this.#attach(stream),
@@ -259,6 +249,7 @@ export class ResumingConnection {
     this.flush();
     this.#options.client.flush();
     this.#options.client.event({ kind: 'resumed', session });
+    this.#leaveIfDone();
   }
 
   #goLive(): void {
@@ -273,12 +264,20 @@ export class ResumingConnection {
     return this.#state === 'closed';
   }
 
-  #isDone(): boolean {
-    return this.#hasEnded && !this.#isNeeded();
+  /** Nothing is open that is known of. What else there is to say, such as what was no message, the daemon knows. */
+  #leaveIfDone(): void {
+    if (!this.#hasEnded || this.#isNeeded() || this.#state === 'leaving' || this.#isClosed()) return;
+    if (this.#state !== 'live') return this.#finish(undefined);
+    this.#takeLeave();
+    this.#state = 'leaving';
+    this.#link?.endWriting();
   }
 
-  #closeIfDone(): void {
-    if (this.#isDone()) this.close();
+  /** Or the end of the connection would not be that of the session. */
+  #takeLeave(): void {
+    if (this.#state === 'live' && this.#conversation.stream.token !== undefined)
+      this.#say(notification('bridge/leave'));
+    this.#fromClient.flush();
   }
 
   #finish(error: BridgeError | undefined): void {

@@ -2,6 +2,7 @@
 // at, and what the kernel did not take. It waits for the next daemon, as if it had never been sent.
 
 import type { ClientFrames } from './client-frames.ts';
+import type { Farewell } from './comeback.ts';
 import type { Conversation } from './conversation.ts';
 import type { DaemonLink } from './daemon-link.ts';
 
@@ -22,8 +23,9 @@ export class UnreadFrames {
     this.#fromClient = fromClient;
   }
 
-  /** A connection has dropped, whose daemon has said nothing. */
-  dropped({ refusedBytes }: DaemonLink): void {
+  /** A connection has dropped, whose daemon may have said farewell. */
+  dropped({ refusedBytes }: Pick<DaemonLink, 'refusedBytes'>, farewell: Farewell | undefined): void {
+    if (farewell !== undefined) return this.#left(farewell.received);
     const { stream } = this.#conversation;
     this.#neverLeft = undefined;
     if (stream.token === undefined || refusedBytes === 0) return;
@@ -32,7 +34,7 @@ export class UnreadFrames {
   }
 
   /** A daemon has gone in order, and has looked at so many bytes: the session has ended. */
-  left(receivedBytes: number): void {
+  #left(receivedBytes: number): void {
     const { stream } = this.#conversation;
     this.#takeBack({ from: receivedBytes, pieces: stream.sentFrom(receivedBytes) });
     stream.token = undefined;
@@ -51,10 +53,13 @@ export class UnreadFrames {
       request.position = undefined;
       request.sendings--;
     }
-    const again =
-      pieces === undefined
-        ? unseen.map((request) => ({ b: request.b, start: request.start, end: request.end, request }))
-        : this.#fromClient.repeatable(pieces);
-    waiting.unshift(...again);
+    const again = pieces === undefined ? [] : this.#fromClient.repeatable(pieces);
+    const found = new Set(again.map(({ request }) => request));
+    // All, if so much is not kept; else only those that share their id with another one.
+    const missed = unseen.filter((request) => !found.has(request));
+    waiting.unshift(
+      ...again,
+      ...missed.map((request) => ({ b: request.b, start: request.start, end: request.end, request })),
+    );
   }
 }

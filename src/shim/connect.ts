@@ -2,8 +2,9 @@
 // once for each client, so it loads nothing that it can do without.
 
 import type { Readable, Writable } from 'node:stream';
+import type { ConnectionOptions } from '../client/connection-options.ts';
 import { FrameRun } from '../client/frame-run.ts';
-import { type ConnectionOptions, ResumingConnection } from '../client/resuming-connection.ts';
+import { ResumingConnection } from '../client/resuming-connection.ts';
 import type { ServedClient } from '../client/served-client.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';

@@ -5,7 +5,7 @@ import { type Bridge, untilStatus } from '../support/bridges.ts';
 import { type Message, type RawClient, textOf } from '../support/raw-client.ts';
 import { fixtureServer } from '../support/test-daemon.ts';
 
-interface Scenario {
+export interface Scenario {
   readonly title: string;
   readonly config?: object;
   run(bridge: Bridge): Promise<void>;

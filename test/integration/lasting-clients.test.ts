@@ -89,6 +89,50 @@ test('connect: starts a daemon again when the one that was started is killed', a
   await runCommand(['stop'], { env });
 });
 
+test('connect: the config that was named for a daemon that is killed is named for the next one', async () => {
+  const dir = tempDir();
+  const daemon = await TestDaemon.start(CONFIG);
+  const env = { XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, HOME: dir, MCP_BRIDGE_SOCKET: daemon.path };
+  const { client, exited } = startShim(['--view', 'server:fixture'], env, dir);
+  await client.initialize();
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  expect(textOf(await client.callTool(1, 'echo', { text: 'as before' }))).toBe('as before');
+  const { stdout } = await runCommand(['status', '--json'], { env });
+  expect(JSON.parse(stdout)).toMatchObject({ configFile: join(daemon.dir, 'config.json'), configNamed: true });
+  client.end();
+  expect(await exited).toBe(0);
+  await runCommand(['stop'], { env });
+});
+
+test('connect: a daemon that does not know its server ends the wait for what is open, not that of who asks nothing', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const args = ['--no-autostart', '--mcp-bridge-socket', daemon.path, '--view', 'server:fixture'];
+  const [asking, idle] = [startShim(args), startShim(args)];
+  await Promise.all([asking.client.initialize(), idle.client.initialize()]);
+  asking.client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+  await asking.client.request(2, 'ping');
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  const strange = await TestDaemon.start({ mcpServers: { other: fixtureServer() } }, { dir: daemon.dir });
+  asking.client.send({ jsonrpc: '2.0', id: 3, method: 'tools/list' });
+  expect((await asking.client.answerTo(1)).error?.data?.code).toBe('OUTCOME_UNKNOWN');
+  expect((await asking.client.answerTo(3)).error?.data).toEqual({
+    code: 'SERVER_NOT_FOUND',
+    hint: expect.stringContaining('Known servers: other') as string,
+  });
+  expect(await asking.exited).toBe(1);
+  expect(asking.said).toContain('The daemon refused the client: There is no server "fixture"');
+  expect(idle.child.exitCode).toBeNull();
+  strange.kill('SIGKILL');
+  await strange.exited;
+  const next = await TestDaemon.start(CONFIG, { dir: daemon.dir });
+  expect(textOf(await idle.client.callTool(1, 'echo', { text: 'back' }))).toBe('back');
+  idle.client.end();
+  expect(await idle.exited).toBe(0);
+  await next.stop();
+});
+
 test('connect: what is asked after a stop starts a daemon at once, however long it is waited between attempts', async () => {
   const dir = tempDir();
   const env = { XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, HOME: dir, MCP_BRIDGE_SOCKET: join(dir, 'b.sock') };

@@ -23,6 +23,8 @@ interface ScriptedConnection {
   session: ParkedSession | undefined;
   incoming: Buffer;
   outgoing: Buffer;
+  /** The client sends nothing more. */
+  hasEnded: boolean;
 }
 
 export class ScriptedDaemon {
@@ -34,6 +36,10 @@ export class ScriptedDaemon {
   /** Whether clients are given tokens. */
   canResume = true;
   isRunning = true;
+  /** Why new sessions are refused. */
+  refusal: object | undefined;
+  /** The config file that was named for it. */
+  namedConfig: string | undefined;
   maxMessageBytes = 1000;
   /** Ids that nobody is given. */
   readonly takenIds = new Set<string>();
@@ -49,9 +55,13 @@ export class ScriptedDaemon {
       session: undefined,
       incoming: Buffer.alloc(0),
       outgoing: Buffer.alloc(0),
+      hasEnded: false,
     };
     theirs.on('data', (chunk: Buffer) => {
       connection.incoming = Buffer.concat([connection.incoming, chunk]);
+    });
+    theirs.on('end', () => {
+      connection.hasEnded = true;
     });
     theirs.on('error', () => undefined);
     ours.on('close', () => {
@@ -87,7 +97,14 @@ export class ScriptedDaemon {
       const piece = connection.outgoing.subarray(0, bytes);
       connection.outgoing = connection.outgoing.subarray(piece.length);
       if (piece.length > 0) connection.stream.write(piece);
+      this.#endIfDone(connection);
     }
+  }
+
+  /** Who sends nothing more is left when all is answered. */
+  #endIfDone({ hasEnded, incoming, outgoing, session, stream }: ScriptedConnection): void {
+    const isAnswered = session === undefined || session.pending.length === 0;
+    if (hasEnded && isAnswered && incoming.length === 0 && outgoing.length === 0) stream.end();
   }
 
   /** Runs and answers the oldest call of each session. */
@@ -142,6 +159,7 @@ export class ScriptedDaemon {
   }
 
   #frame(connection: ScriptedConnection, line: string): void {
+    if (!line.startsWith('{')) return this.#say(connection, { id: null, error: { code: -32700, message: 'not JSON' } });
     const message = JSON.parse(line) as Message;
     if (message.method === 'initialize') return this.#hello(connection, message);
     const { session } = connection;
@@ -175,10 +193,7 @@ export class ScriptedDaemon {
   #hello(connection: ScriptedConnection, { id, params }: Message): void {
     const meta = (params?._meta ?? {}) as Record<string, unknown>;
     const wish = meta['mcp-bridge/resume'] as true | { token: string; received: number } | undefined;
-    const say = (answer: object): void => {
-      const line = `${JSON.stringify({ jsonrpc: '2.0', id, ...answer })}\n`;
-      connection.outgoing = Buffer.concat([connection.outgoing, Buffer.from(line)]);
-    };
+    const say = (answer: object): void => this.#say(connection, { id, ...answer });
     if (typeof wish === 'object') {
       const session = this.#sessions.get(wish.token);
       if (session === undefined)
@@ -197,6 +212,7 @@ export class ScriptedDaemon {
       connection.outgoing = Buffer.concat([connection.outgoing, resumed.sent.subarray(wish.received)]);
       return;
     }
+    if (this.refusal !== undefined) return say({ error: this.refusal });
     const session: ParkedSession = {
       token: this.#token(),
       clientId: this.#name(meta['mcp-bridge/clientId']),
@@ -212,11 +228,21 @@ export class ScriptedDaemon {
     connection.session = session;
     this.#sessions.set(session.token, session);
     const { token, clientId } = session;
-    const resumption = { resumed: false, resumeToken: token, maxMessageBytes: this.maxMessageBytes };
+    const { maxMessageBytes, namedConfig: config } = this;
+    const resumption = { resumed: false, resumeToken: token, maxMessageBytes, config };
     say({ result: welcome(params, { clientId, ...(this.canResume ? resumption : {}) }) });
   }
 
+  #say(connection: ScriptedConnection, message: object): void {
+    const line = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    connection.outgoing = Buffer.concat([connection.outgoing, line]);
+  }
+
   #call(session: ParkedSession, message: Message): void {
+    if (session.pending.some(({ id }) => id === message.id)) {
+      const error = { code: -32600, message: 'in use', data: { code: 'REQUEST_REFUSED' } };
+      return this.#send(session, { jsonrpc: '2.0', id: message.id, error });
+    }
     const isSafe = message.params?.name === 'safe';
     if (session.announced.has(message.id) && !isSafe) {
       const error = { code: -32603, message: 'not known', data: { code: 'OUTCOME_UNKNOWN' } };

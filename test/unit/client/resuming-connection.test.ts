@@ -3,129 +3,7 @@
 import fc from 'fast-check';
 import 'p-retry'; // loaded with the first failure: not in the middle of a test
 import { describe, expect, test } from 'vitest';
-import { ResumingConnection } from '../../../src/client/resuming-connection.ts';
-import type { ConnectionEvent } from '../../../src/client/served-client.ts';
-import type { BridgeError } from '../../../src/util/bridge-error.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
-import type { Message } from '../../support/raw-client.ts';
-import { ScriptedDaemon } from '../../support/scripted-daemon.ts';
-
-const ALL = Number.POSITIVE_INFINITY;
-
-interface WorldOptions {
-  readonly random?: () => number;
-  readonly maxAttempts?: number;
-  readonly isEnabled?: boolean;
-  readonly meta?: object;
-}
-
-class World {
-  readonly clock = new FakeClock();
-  readonly daemon = new ScriptedDaemon();
-  readonly heard: Message[] = [];
-  readonly events: ConnectionEvent[] = [];
-  readonly attemptsMs: number[] = [];
-  readonly starts: boolean[] = [];
-  closed: { error: BridgeError | undefined } | undefined;
-  readonly connection: ResumingConnection;
-
-  constructor({ random = () => 0.5, maxAttempts = 10_000, isEnabled = true, meta = {} }: WorldOptions = {}) {
-    this.connection = new ResumingConnection({
-      client: {
-        frame: (b, start, end) => void this.heard.push(JSON.parse(b.toString('utf8', start, end)) as Message),
-        flush: () => true,
-        full: () => undefined,
-        event: (event) => void this.events.push(event),
-        closed: (error) => {
-          this.closed = { error };
-        },
-      },
-      dial: (mayStart) => {
-        this.attemptsMs.push(this.clock.now());
-        this.starts.push(mayStart);
-        return new Promise((resolve) => resolve(this.daemon.dial()));
-      },
-      path: () => '/the/socket',
-      reconnect: { isEnabled, maxAttempts, initialDelayMs: 100, maxDelayMs: 5000 },
-      meta: { 'mcp-bridge/cwd': '/', ...meta },
-      clock: this.clock,
-      sleep: (ms, signal) =>
-        new Promise((resolve, reject) => {
-          const aborted = (): void => reject(signal.reason as Error);
-          this.clock.after(ms, () => {
-            signal.removeEventListener('abort', aborted);
-            resolve();
-          });
-          signal.addEventListener('abort', aborted);
-        }),
-      random,
-    });
-    this.connection.open(this.daemon.dial());
-  }
-
-  say(message: object): void {
-    this.sayLine(JSON.stringify({ jsonrpc: '2.0', ...message }));
-  }
-
-  sayLine(text: string): void {
-    const line = Buffer.from(`${text}\n`);
-    this.connection.frame(line, 0, line.length - 1);
-    this.connection.flush();
-  }
-
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < 12; turn++) await new Promise(setImmediate);
-  }
-
-  /** Moves all bytes there are. */
-  async exchange(rounds = 6): Promise<void> {
-    for (let round = 0; round < rounds; round++) {
-      this.daemon.take(ALL);
-      this.daemon.give(ALL);
-      await this.settle();
-    }
-  }
-
-  async introduce(): Promise<void> {
-    this.say({ id: 'hello', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {} } });
-    await this.settle();
-    await this.exchange(2);
-    this.say({ method: 'notifications/initialized' });
-    await this.settle();
-    await this.exchange(2);
-  }
-
-  /** Lets time pass until the connection is there again. */
-  async untilBack(): Promise<void> {
-    for (let round = 0; round < 60; round++) {
-      await this.exchange(2);
-      if (this.events.at(-1)?.kind === 'resumed') return;
-      this.clock.advance(1000);
-      await this.settle();
-    }
-    throw new Error(`it did not come back: ${JSON.stringify(this.events.at(-1))}`);
-  }
-
-  answersTo(id: unknown): Message[] {
-    return this.heard.filter((message) => message.method === undefined && message.id === id);
-  }
-
-  told(method: string): Message[] {
-    return this.heard.filter((message) => message.method === method);
-  }
-}
-
-const call = (id: unknown, name = 'unsafe') => ({
-  id,
-  method: 'tools/call',
-  params: { name, arguments: { text: String(id) } },
-});
-
-async function ready(options?: WorldOptions): Promise<World> {
-  const world = new World(options);
-  await world.introduce();
-  return world;
-}
+import { ALL, call, ready, World } from '../../support/connection-world.ts';
 
 describe('a connection that drops', () => {
   test('goes on where it was: what waits comes once, in order', async () => {
@@ -597,9 +475,9 @@ describe('a batch', () => {
   test('is taken apart, also behind an initialize that is not answered: each request gets its one answer', async () => {
     const world = new World();
     world.say({ id: 'hello', method: 'initialize', params });
-    world.sayLine(batch(call('a'), call('b', 'safe')));
+    world.write(batch(call('a'), call('b', 'safe')));
     await world.exchange(2);
-    world.sayLine(batch(call('c', 'safe')));
+    world.write(batch(call('c', 'safe')));
     world.daemon.take(ALL);
     world.daemon.kill();
     await world.settle();
@@ -618,7 +496,7 @@ describe('a batch', () => {
     const world = new World();
     world.say({ id: 'hello', method: 'initialize', params });
     const [one, other] = ['{"jsonrpc":"2.0","method":"x","params":{"n":1e400,"2":1,"1":1.0}}', '{"a":1,"a":2}'];
-    const lines = await linesOf(world, () => world.sayLine(`[0,${one}, [1.0] ,${other}\t,"x"]`));
+    const lines = await linesOf(world, () => world.write(`[0,${one}, [1.0] ,${other}\t,"x"]`));
     expect(lines).toEqual([one, other, '[0,[1.0],"x"]']);
   });
 
@@ -628,52 +506,22 @@ describe('a batch', () => {
     world.daemon.maxMessageBytes = 10_000;
     world.say({ id: 'hello', method: 'initialize', params });
     const refused = ['[]', '[7]', long];
-    expect(await linesOf(world, () => void refused.map((line) => world.sayLine(line)))).toEqual(refused);
+    expect(await linesOf(world, () => void refused.map((line) => world.write(line)))).toEqual(refused);
     const current = await ready();
     const one = batch(call(1));
-    expect(await linesOf(current, () => current.sayLine(one))).toEqual([one]);
+    expect(await linesOf(current, () => current.write(one))).toEqual([one]);
   });
 
   test('of what are no messages that the daemon does not take is refused here', async () => {
     const world = new World();
     world.say({ id: 'hello', method: 'initialize', params });
     await world.exchange();
-    world.sayLine(`["${'x'.repeat(1000)}",${batch(call(1)).slice(1)}`);
+    world.write(`["${'x'.repeat(1000)}",${batch(call(1)).slice(1)}`);
     await world.exchange();
     world.daemon.answer();
     await world.exchange();
     expect(world.answersTo(null)).toMatchObject([{ error: { data: { code: 'MESSAGE_TOO_LARGE' } } }]);
     expect(world.answersTo(1)).toHaveLength(1);
-  });
-});
-
-describe('a client that ends its side', () => {
-  test('is left when everything is answered, and says so', async () => {
-    const world = await ready();
-    world.say(call(1));
-    await world.exchange();
-    world.connection.end();
-    await world.settle();
-    expect(world.closed).toBeUndefined();
-    world.daemon.answer();
-    await world.exchange();
-    expect(world.closed).toEqual({ error: undefined });
-    expect(world.answersTo(1)).toHaveLength(1);
-    expect(world.daemon.sessions).toEqual([]);
-  });
-
-  test('answers no questions any more', async () => {
-    const world = await ready();
-    world.daemon.ask(1);
-    await world.exchange();
-    world.say(call(5));
-    world.connection.end();
-    await world.exchange();
-    world.daemon.ask(2);
-    await world.exchange();
-    world.daemon.answer();
-    await world.exchange();
-    expect(world.closed).toEqual({ error: undefined });
   });
 });
 

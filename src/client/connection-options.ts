@@ -1,0 +1,16 @@
+// What a connection that outlives sockets and daemons is given: whom it serves, and how it gets to a daemon.
+
+import type { Duplex } from 'node:stream';
+import type { ComebackOptions } from './comeback.ts';
+import type { ServedClient } from './served-client.ts';
+
+export interface ConnectionOptions extends ComebackOptions {
+  readonly client: ServedClient;
+  /**
+   * Opens a connection to the daemon, which is started if there is none and `mayStart`: with `namedConfig`, if one was
+   * named for the last daemon.
+   */
+  readonly dial: (mayStart: boolean, namedConfig: string | undefined) => Promise<Duplex>;
+  /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
+  readonly meta: Readonly<Record<string, unknown>>;
+}
