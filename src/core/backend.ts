@@ -105,7 +105,7 @@ export class Backend implements SlotOwner {
     this.#unanswered = new UnansweredCalls({ ...more, timeoutMs: definition.timeoutMs });
     this.fromServer = new ServerMessages(server, context, {
       ...more,
-      shared: this.wishes.state,
+      wishes: this.wishes,
       listsChanged: (kinds) => this.lists.read(kinds),
     });
   }
@@ -263,7 +263,7 @@ export class Backend implements SlotOwner {
     this.#face = this.#known.opened(this.key.offers, upstream.hello);
     this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.mayAskBack;
-    this.#slots.opened(upstream.link.outbox, this.wishes.state.wishes());
+    this.#slots.opened(upstream.link.outbox, this.wishes.opened());
     this.lists.opened(this.#face);
   }
 

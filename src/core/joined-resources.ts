@@ -103,7 +103,7 @@ function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place
  * has never heard of it.
  */
 function subscribedOf(places: readonly Place[]): readonly Place[] {
-  const found = places.filter(({ leg, uri }) => leg.backend?.wishes.state.hasSubscribed(leg.session, uri) === true);
+  const found = places.filter(({ leg, uri }) => leg.backend?.wishes.subscriptions.has(leg.session, uri) === true);
   return found.length === 0 ? places : found;
 }
 
