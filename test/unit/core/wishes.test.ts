@@ -93,3 +93,20 @@ test('a level that is asked for while a more verbose one is under way does not t
   await core.settle();
   expect([chatty, terse].map((client) => client.notifications('notifications/message').length)).toEqual([1, 0]);
 });
+
+test('nothing is kept of subscriptions in the view of all servers that are refused', async () => {
+  const core = new CoreInMemory({ limits: { maxSubscribedBytesPerClient: 300 } });
+  core.server().has({ resources: [] });
+  const client = await core.ready({ _meta: { 'mcp-bridge/view': 'all' } });
+  const uri = (n: number): string => `mcp-bridge://memory/x:${n}/${'u'.repeat(100)}`;
+  for (let n = 0; n < 10; n++) subscribe(client, `too long ${n}`, uri(n));
+  subscribe(client, 'refused', 'mcp-bridge://memory/x:1');
+  await core.settle();
+  const sent = core.server().requests.filter(({ method }) => method === 'resources/subscribe');
+  expect(sent).toHaveLength(1);
+  const [{ id } = {}] = sent;
+  core.server().say({ jsonrpc: '2.0', id, error: { code: -32002, message: 'no such resource' } });
+  await core.settle();
+  expect(client.received.map(({ error }) => error?.code)).toEqual([...Array(10).fill(-32600), -32002]);
+  expect(core.server().backend.wishes.size).toBe(0);
+});
