@@ -197,12 +197,6 @@ export class SlotTable {
     });
   }
 
-  /** The slot's one answer is that it is so, as the bridge knows without asking. */
-  succeed(slot: Slot): void {
-    slot.session.answer(slot.idText, '{}');
-    slot.session.close(slot);
-  }
-
   /** The slot's one answer is an error. The session closes it last, because it may leave with its last answer. */
   fail(slot: Slot, error: BridgeError): void {
     slot.onEnd?.('lost');
