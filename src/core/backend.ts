@@ -108,7 +108,7 @@ export class Backend implements SlotOwner {
     this.fromServer = new ServerMessages(server, context, {
       ...more,
       mayBatch: () => this.#mayBatch,
-      shared: this.wishes.state,
+      wishes: this.wishes,
       listsChanged: (kinds) => this.lists.read(kinds),
     });
   }
@@ -267,7 +267,7 @@ export class Backend implements SlotOwner {
     this.#mayBatch = settlesOnBatches(upstream.hello);
     this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.mayAskBack;
-    this.#slots.opened(upstream.link.outbox, this.wishes.state.wishes());
+    this.#slots.opened(upstream.link.outbox, this.wishes.opened());
     this.lists.opened(this.#face);
   }
 

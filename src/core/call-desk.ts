@@ -47,10 +47,8 @@ export class CallDesk {
     this.wishes = new Wishes({
       server: backend.server,
       slots,
-      sessions: backend.sessions,
       limits,
       counters,
-      submit: (slot, role, frame, read) => this.#submit(slot, role, frame, read),
     });
   }
 
@@ -65,12 +63,6 @@ export class CallDesk {
         return this.#submit(slot, role, frame, read);
       case 'other':
         return slot.mayBeDone ? this.#leaveUnknown(slot) : this.#submit(slot, role, frame, read);
-      case 'subscribe':
-        return this.wishes.subscribe(slot, frame, read);
-      case 'unsubscribe':
-        return this.wishes.unsubscribe(slot, frame, read);
-      case 'set-level':
-        return this.wishes.askForLevel(slot, frame, read);
       default:
         return this.#submit(slot, role, frame, read);
     }
@@ -122,8 +114,7 @@ export class CallDesk {
     const { tasks } = this.#ports;
     if (role === 'list-tasks') slot.onAnswer = (answer, said) => tasks.filterList(slot.session, answer, said);
     if (hasName(role) && read.has(Field.task)) slot.onAnswer = (answer, said) => tasks.learn(slot, answer, said);
-    if (role === 'subscribe') this.wishes.watchSubscription(slot, frame, read);
-    if (role === 'set-level') this.wishes.watchLevel(slot, frame, read);
+    this.wishes.prepare(slot, role);
   }
 }
 

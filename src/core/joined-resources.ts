@@ -19,8 +19,6 @@ export interface Place {
 export class JoinedResources {
   readonly #lists: JoinedLists;
   readonly #pending: PendingRequests;
-  /** Resources that were subscribed to by a URI that names their server. */
-  readonly #subscribed = new Set<string>();
 
   constructor(lists: JoinedLists, pending: PendingRequests) {
     this.#lists = lists;
@@ -33,7 +31,7 @@ export class JoinedResources {
     if (slot === undefined) return;
     const uri = read.decode(request.frame.b, Field.uri);
     if (typeof uri !== 'string') return this.#pending.refuse(slot, rpcError(INVALID_PARAMS, 'params.uri is missing'));
-    this.#noteSubscription(uri, request);
+    slot.hasNamedUri = this.#lists.inward(uri) !== undefined;
     const { isCertain } = candidatesFor(uri, this.#lists);
     const learning = isCertain ? undefined : this.learn();
     if (learning === undefined) return this.#tryEach(slot, request, this.#placesFor(uri, request));
@@ -46,20 +44,14 @@ export class JoinedResources {
     return this.#lists.whenListed('resources').then(() => this.#lists.whenListed('templates'));
   }
 
-  /** Updates come under the URI that was subscribed to. */
-  #noteSubscription(uri: string, { role }: ClientRequest): void {
-    const named = this.#lists.inward(uri);
-    if (named === undefined) return;
-    const key = keyOf(named.joined, named.uri);
-    if (role === 'subscribe') this.#subscribed.add(key);
-    if (role === 'unsubscribe') this.#subscribed.delete(key);
-  }
-
-  /** The URI by which the client knows a server's resource; '' for the server's own. */
+  /** The URI by which the client knows a server's resource, or has subscribed to it; '' for the server's own. */
   outwardUri(joined: JoinedLeg, uri: string): string {
+    const { backend, session } = joined.leg;
     const owner = this.#lists.ownerOf('resources', uri);
     const isOwn = owner === undefined || owner === joined;
-    return isOwn && !this.#subscribed.has(keyOf(joined, uri)) ? '' : this.#lists.outward(joined, uri);
+    return isOwn && backend?.wishes.subscriptions.isNamed(session, uri) !== true
+      ? ''
+      : this.#lists.outward(joined, uri);
   }
 
   /** The likeliest place. */
@@ -84,8 +76,6 @@ export class JoinedResources {
   }
 }
 
-const keyOf = ({ alias }: JoinedLeg, uri: string): string => `${alias} ${uri}`;
-
 /** Where it may be, most likely first; certain where one server says that it has it. */
 function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place[]; isCertain: boolean } {
   const named = lists.inward(uri);
@@ -103,7 +93,7 @@ function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place
  * has never heard of it.
  */
 function subscribedOf(places: readonly Place[]): readonly Place[] {
-  const found = places.filter(({ leg, uri }) => leg.backend?.wishes.state.hasSubscribed(leg.session, uri) === true);
+  const found = places.filter(({ leg, uri }) => leg.backend?.wishes.subscriptions.has(leg.session, uri) === true);
   return found.length === 0 ? places : found;
 }
 

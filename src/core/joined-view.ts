@@ -15,11 +15,11 @@ import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
 import { JoinedResources } from './joined-resources.ts';
 import { Leg } from './leg.ts';
+import { isLevel } from './log-levels.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf, withHint } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
-import { isLevel } from './shared-state.ts';
 import type { ClientRequest, Slot } from './slot.ts';
 import { cursorIn, type Greeting, openSlot, paramsOf, type ServerDirectory, serversFor, type View } from './view.ts';
 

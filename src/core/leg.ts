@@ -150,7 +150,7 @@ export class Leg {
 
   #tellLevel(): void {
     if (this.#level !== undefined && this.face?.declares('logging') !== false)
-      this.backend?.wishes.setLevel(this.session, this.#level);
+      this.backend?.wishes.levels.set(this.session, this.#level);
   }
 
   listChanged(kind: ListKind): void {

@@ -135,7 +135,7 @@ export class ServerMessages implements FrameSink {
       return this.#slots.givenUp.release(id);
     }
     const hasResult = envelope.has(Field.result);
-    slot.onEnd?.(hasResult);
+    slot.onEnd?.(hasResult ? 'result' : 'error');
     if (!hasResult) this.#noteElicitations(slot, b);
     if (hasResult || slot.onRefusal === undefined) this.#answer(slot, b, start, end);
     else this.#slots.askElsewhere(slot, slot.onRefusal);

@@ -14,15 +14,15 @@ import type { CrowdedClients } from './crowded-clients.ts';
 import { extend } from './deadline.ts';
 import { type ListKind, type MethodRole, methodOf, relatedTask, wantsAnswer } from './era/era-2025.ts';
 import type { Session } from './session.ts';
-import type { SharedState } from './shared-state.ts';
 import { downIdAt } from './slot.ts';
 import type { SlotTable } from './slot-table.ts';
 import type { Tasks } from './tasks.ts';
+import type { Wishes } from './wishes.ts';
 
 export interface ServerNoticesPorts {
   readonly slots: SlotTable;
   readonly sessions: ReadonlySet<Session>;
-  readonly shared: SharedState;
+  readonly wishes: Wishes;
   readonly callBacks: CallBacks;
   readonly tasks: Tasks;
   readonly crowded: CrowdedClients;
@@ -138,7 +138,7 @@ export class ServerNotices {
     if (!read.has(Field.uri)) return;
     const uri = textOf(read.decode(frame.b, Field.uri));
     const at = read.span(Field.uri);
-    const subscribers = this.#ports.shared.subscribersOf(uri);
+    const subscribers = this.#ports.wishes.subscriptions.subscribersOf(uri);
     if (subscribers.size === 0) this.#context.counters.notificationsDropped++;
     for (const session of subscribers) this.#tellUpdated(session, uri, frame, at);
   }
@@ -151,11 +151,12 @@ export class ServerNotices {
   }
 
   #onLog(frame: Frame, read: Envelope): void {
-    const { shared, sessions } = this.#ports;
-    if (!shared.hasLevels || !read.has(Field.params)) return this.#broadcast(sessions, frame, true);
+    const { sessions } = this.#ports;
+    const { levels } = this.#ports.wishes;
+    if (!levels.areSet || !read.has(Field.params)) return this.#broadcast(sessions, frame, true);
     const params = read.decode(frame.b, Field.params);
     const level = textOf(membersOf(params).level);
-    const readers = [...sessions].filter((session) => shared.admitsLog(session, level));
+    const readers = [...sessions].filter((session) => levels.admits(session, level));
     this.#broadcast(readers, frame, true);
   }
 

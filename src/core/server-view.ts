@@ -67,7 +67,8 @@ export class ServerView implements View {
     const slot = openSlot(this.#session, request, read, backend);
     if (slot === undefined) return;
     const [kind] = methodOf(request.frame.b, read).lists;
-    if (role === 'list' && kind !== undefined) slot.onEnd = (hasResult) => void (hasResult && this.#given.add(kind));
+    if (role === 'list' && kind !== undefined)
+      slot.onEnd = (ending) => void (ending === 'result' && this.#given.add(kind));
     if (role === 'list' && kind === 'tools') slot.onAnswer = (answer, said) => this.#permitted(answer, said);
     backend.submit(slot, request, read);
   }

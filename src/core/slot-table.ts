@@ -166,6 +166,7 @@ export class SlotTable {
   /** Takes the slot off both its owners: nobody waits for its answer any more. */
   remove(slot: Slot): void {
     this.#forget(slot);
+    slot.onEnd?.('lost');
     slot.session.close(slot);
     this.#counters.cancelled++;
     this.#fence(slot);
@@ -196,15 +197,9 @@ export class SlotTable {
     });
   }
 
-  /** The slot's one answer is that it is so, as the bridge knows without asking. */
-  succeed(slot: Slot): void {
-    slot.session.answer(slot.idText, '{}');
-    slot.session.close(slot);
-  }
-
   /** The slot's one answer is an error. The session closes it last, because it may leave with its last answer. */
   fail(slot: Slot, error: BridgeError): void {
-    slot.onEnd?.(false);
+    slot.onEnd?.('lost');
     slot.record?.failed(error);
     slot.session.answerError(slot.idText, slot.errorOf?.(error) ?? rpcErrorOf(error));
     slot.session.close(slot);
@@ -268,7 +263,9 @@ export class SlotTable {
     else if (!this.#hasRoom(this.#outbox)) this.#counters.waitedForServer++;
   }
 
-  #send(outbox: Outbox, slot: Slot, { b, start, end }: Frame, read: Envelope): void {
+  #send(outbox: Outbox, slot: Slot, frame: Frame, read: Envelope): void {
+    if (slot.onTurn?.(frame, read) === false) return;
+    const { b, start, end } = frame;
     const downId = this.#nextId++;
     slot.downId = downId;
     slot.sentTicks = this.#meter.now();

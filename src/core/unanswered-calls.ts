@@ -42,7 +42,6 @@ export class UnansweredCalls implements SlotOwner {
   cancel(slot: Slot, notice: Frame, read: Envelope): void {
     const { slots } = this.#ports;
     if (slot.downId !== 0) this.#passCancel(slot, notice, read);
-    slot.onEnd?.(false);
     slots.remove(slot);
     this.#ended(slot);
   }
