@@ -26,8 +26,6 @@ export interface ServerMessagesPorts extends ServerNoticesPorts {
 
 const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
 
-/** Lines of one instance that are no messages. */
-const MOST_NOISE_LOGGED = 100;
 /** Why an answer in a batch is not passed on. */
 const NO_BATCHES = `it is in a batch, which only servers that have settled on ${BATCH_VERSION} may send`;
 const TOO_LONG_A_BATCH = `it is in a batch of more than ${MOST_IN_BATCH} messages`;
@@ -42,7 +40,6 @@ export class ServerMessages implements FrameSink {
   readonly #slots: SlotTable;
   readonly #ports: ServerMessagesPorts;
   readonly #notices: ServerNotices;
-  #noiseLogged = 0;
 
   constructor(server: string, context: BackendContext, ports: ServerMessagesPorts) {
     this.#server = server;
@@ -60,7 +57,7 @@ export class ServerMessages implements FrameSink {
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
       if (envelope.fault === 'batch') return this.#onBatch(b, start);
       counters.serverNoise++;
-      this.#logNoise();
+      this.#context.logger.debug('a line that is no JSON-RPC', { server: this.#server, fault: envelope.fault });
       return this.#failRefused(b, start, end, envelope.fault ?? 'not-json');
     }
     switch (envelope.kind) {
@@ -71,14 +68,6 @@ export class ServerMessages implements FrameSink {
       case 'request':
         return this.#onRequest({ b, start, end });
     }
-  }
-
-  /** Some servers print what they think all the time; all of it is counted. */
-  #logNoise(): void {
-    if (this.#noiseLogged >= MOST_NOISE_LOGGED) return;
-    const isLast = ++this.#noiseLogged === MOST_NOISE_LOGGED;
-    const fields = { server: this.#server, fault: envelope.fault };
-    this.#context.logger.debug('a line that is no JSON-RPC', isLast ? { ...fields, isLastLogged: true } : fields);
   }
 
   /** Of one that is refused nothing is passed on; but who waits for an answer in it need not wait for its time to be up. */

@@ -42,13 +42,18 @@ afterAll(async () => {
   expect((await run('stop')).stdout).toMatch(/has stopped/);
 });
 
-async function recorded(): Promise<readonly unknown[][]> {
+/** Once there is a line of this tool, which is written behind the answer. */
+async function recordedUntil(last: string): Promise<readonly unknown[][]> {
   const file = join(home, '.local/state/mcp-bridge/audit.jsonl');
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-  return lines.map((line) => {
-    const { server, tool, outcome, code } = JSON.parse(line) as Record<string, unknown>;
-    return [server, tool, outcome, code];
-  });
+  for (;;) {
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    const all = lines.map((line) => {
+      const { server, tool, outcome, code } = JSON.parse(line) as Record<string, unknown>;
+      return [server, tool, outcome, code];
+    });
+    if (all.some(([server, tool]) => `${server}:${tool}` === last)) return all;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 test('a call that is refused is recorded, however its arguments are given', async () => {
@@ -59,7 +64,7 @@ test('a call that is refused is recorded, however its arguments are given', asyn
   ] as const;
   for (const [server, tool] of calls)
     expect(await run('call', server, tool, 'text=a', 'n=1', 'n=2')).toMatchObject({ code: 1, stdout: '' });
-  const all = await recorded();
+  const all = await recordedUntil('nobody:echo');
   for (const [server, tool, code] of calls)
     expect(all.filter(([s, t]) => s === server && t === tool)).toEqual([[server, tool, 'refused', code]]);
 });

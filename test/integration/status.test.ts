@@ -54,7 +54,7 @@ test('servers are in the same state wherever that is shown, and those that have 
   const daemon = await TestDaemon.start({ mcpServers });
   const where = ['--mcp-bridge-socket', daemon.path];
   const { stdout, stderr } = await runCommand(['servers', ...where]);
-  expect(stdout).toMatch(/^quick +ready +19/m);
+  expect(stdout).toMatch(/^quick +ready +20/m);
   expect(stdout).toMatch(/^slow +starting +\?/m);
   expect(stdout).toMatch(/^dead +failed +\?/m);
   expect(stderr).toBe('mcp-bridge: one server has not answered yet; ask again\n');

@@ -188,7 +188,8 @@ class World {
   crash(instance: TestInstance | undefined): void {
     if (instance?.link === undefined || instance.state !== 'ready') return;
     this.#answersOf(instance.link);
-    if (this.#blocked.has(instance.link)) this.#hasLost = true;
+    // What this turn has sent is lost too: it would have left at its end.
+    if (this.#blocked.has(instance.link) || instance.link.outbox.queuedBytes > 0) this.#hasLost = true;
     instance.crash();
   }
 
