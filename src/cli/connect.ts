@@ -50,7 +50,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     socket,
     meta: introduction(values, located, host),
     onEnd: (leave) => host.onEnd(leave),
-    dial: (mayStart, namedConfig) => openAgain(where(), mayStart ? start : undefined, namedConfig),
+    dial: (mayStart) => openAgain(where(), mayStart ? start : undefined),
     path: where,
     reconnect,
     clock: systemClock,

@@ -1,12 +1,11 @@
 // `mcp-bridge servers`: the servers that the bridge offers here, and how many tools they have.
 
-import type { StatusReport } from '../client/control-client.ts';
 import { textOf } from '../util/json-value.ts';
 import { dialledIn } from './dialled-in.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
-import { pendingNotes, shownState, waitingNotes } from './status-view.ts';
+import { pendingNotes, waitingNotes } from './status-view.ts';
 import { printableLines, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { ask, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
@@ -20,11 +19,11 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
   const answer = await withTools(values, host, (client) => ask(client, 'list_mcp_servers'));
   const list = recordsIn(answer.servers);
   tellUnanswered(list, host);
-  const { dialledIn: connected, instances, pendingApprovals } = await dialledIn(values, host);
+  const { dialledIn: connected, pendingApprovals } = await dialledIn(values, host);
   if (values.json === true) return printJson({ ...answer, pendingApprovals: pendingApprovals ?? null }, host);
   const rows = list.map((server) => [
     textOf(server.name),
-    stateOf(server, instances),
+    stateOf(server),
     toolCount(server),
     textOf(server.description),
   ]);
@@ -38,12 +37,9 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
 
 type Listed = Readonly<Record<string, unknown>>;
 
-/** Of several instances, the one that says most of whether it can be used. */
-const STATES = ['ready', 'starting', 'stopping', 'waiting', 'failed'];
-
-function stateOf({ name }: Listed, instances: StatusReport['instances']): string {
-  const states = new Set(instances.filter(({ server }) => server === name).map(shownState));
-  return STATES.find((state) => states.has(state)) ?? 'idle';
+/** In the words of `mcp-bridge status`; agents are told whether they are connected. */
+function stateOf({ status }: Listed): string {
+  return status === 'connected' ? 'ready' : textOf(status);
 }
 
 /** They were waited for as long as is fair, and may be there in a moment. */

@@ -121,7 +121,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     const { clientId, where } = located;
     const cwd = this.#options.cwd ?? process.cwd();
     const options: ConnectionOptions = {
-      dial: (mayStart, namedConfig) => openOrStart(where(), mayStart ? start : undefined, namedConfig),
+      dial: (mayStart) => openOrStart(where(), mayStart ? start : undefined),
       path: where,
       reconnect: reconnectSettings(this.#options.reconnect, located.reconnect),
       meta: {

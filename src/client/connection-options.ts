@@ -6,11 +6,8 @@ import type { ServedClient } from './served-client.ts';
 
 export interface ConnectionOptions extends ComebackOptions {
   readonly client: ServedClient;
-  /**
-   * Opens a connection to the daemon, which is started if there is none and `mayStart`: with `namedConfig`, if one was
-   * named for the last daemon.
-   */
-  readonly dial: (mayStart: boolean, namedConfig: string | undefined) => Promise<Duplex>;
+  /** Opens a connection to the daemon, which is started if there is none and `mayStart`. */
+  readonly dial: (mayStart: boolean) => Promise<Duplex>;
   /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
   readonly meta: Readonly<Record<string, unknown>>;
 }

@@ -30,8 +30,6 @@ export class Conversation {
   clientId = '';
   /** What the last daemon takes. */
   maxMessageBytes = Number.POSITIVE_INFINITY;
-  /** The config file that was named for the last daemon; undefined if it has found its own. */
-  namedConfig: string | undefined;
   /** What waits for a daemon, in the order in which it came. */
   waiting: WaitingFrame[] = [];
   /** Whether a daemon has heard from the client that it is. */
@@ -46,9 +44,8 @@ export class Conversation {
   }
 
   /** What a daemon has answered to `initialize` holds until the next one does. */
-  agree({ clientId, maxMessageBytes, namedConfig }: Welcome): void {
+  agree({ clientId, maxMessageBytes }: Welcome): void {
     this.clientId = clientId;
-    this.namedConfig = namedConfig;
     this.maxMessageBytes = maxMessageBytes;
   }
 

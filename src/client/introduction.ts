@@ -28,8 +28,6 @@ export interface Welcome {
   readonly clientId: string;
   /** The daemon takes no longer message. */
   readonly maxMessageBytes: number;
-  /** The config file that was named for the daemon. */
-  readonly namedConfig: string | undefined;
 }
 
 export interface Refusal {
@@ -40,7 +38,7 @@ export interface Refusal {
 
 const LISTS = ['tools', 'prompts', 'resources'];
 /** What a welcome says to this side alone. */
-const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes', 'config'].map(
+const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes'].map(
   (name) => `mcp-bridge/${name}`,
 );
 
@@ -127,7 +125,6 @@ export function readWelcome(b: Buffer, start: number, end: number): Welcome | Re
     hasSubscriptions: membersOf(capabilities.resources).subscribe === true,
     clientId: textOf(meta['mcp-bridge/clientId']),
     maxMessageBytes: typeof most === 'number' ? most : Number.POSITIVE_INFINITY,
-    namedConfig: textOf(meta['mcp-bridge/config']) || undefined,
   };
 }
 

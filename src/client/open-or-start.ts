@@ -8,19 +8,14 @@ import type { StartOptions } from './start-daemon.ts';
 /** How a daemon is started, wherever its socket is. */
 export type StartSettings = Omit<StartOptions, 'path'>;
 
-/** Without `start` there must be one. A config that was named for the daemon before stays the one. */
-export async function openOrStart(
-  path: string,
-  start: StartSettings | undefined,
-  namedConfig?: string,
-): Promise<Socket> {
+/** Without `start` there must be one. */
+export async function openOrStart(path: string, start: StartSettings | undefined): Promise<Socket> {
   try {
     return await openBridgeSocket(path);
   } catch (error) {
     const isAbsent = error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING';
     if (!isAbsent || start === undefined) throw error;
     const { startDaemon } = await import('./start-daemon.ts');
-    const config = namedConfig === undefined ? start.serveArgs : ['--config', namedConfig];
-    return (await startDaemon({ ...start, path, serveArgs: ['--autostarted', ...config] })).socket;
+    return (await startDaemon({ ...start, path, serveArgs: ['--autostarted', ...start.serveArgs] })).socket;
   }
 }

@@ -202,7 +202,7 @@ export class ResumingConnection {
 
   async #attempt(mayStart: boolean): Promise<void> {
     const { dial, clock } = this.#options;
-    const stream = await dial(mayStart, this.#conversation.namedConfig);
+    const stream = await dial(mayStart);
     if (this.#isClosed()) return void stream.destroy();
     this.#greeting = new Greeting({
       link: this.#attach(stream),

@@ -46,6 +46,15 @@ export class Attribution {
     this.#slots.noteContention();
   }
 
+  /** One of theirs has asked, which nobody hears of: it is known of all of them, and they go on side by side. */
+  noteAskedBack(askers: ReadonlySet<Session>): void {
+    for (const slot of this.#slots.sent()) {
+      if (!askers.has(slot.session)) continue;
+      slot.wasAskedBack = true;
+      this.#slots.lane.learn(slot);
+    }
+  }
+
   /** The same of calls that were given up. */
   markGivenUpAskedBack(): void {
     for (const slot of this.#slots.givenUp.slots()) {

@@ -132,6 +132,7 @@ export class CallBacks {
       const [refusal] = refusals;
       if (refusals.size > 1 || refusal === undefined) return true;
       answerServer(this.#ports.outbox(), question.idText, `"error":${refusal}`);
+      this.#attribution.noteAskedBack(askers);
       return false;
     });
   }

@@ -46,6 +46,7 @@ export class ConnectionManager {
       mayPark: () => !this.#isDraining,
       parked: (session) => {
         this.#openCount--;
+        session.untaken.beginAnew();
         options.agents.participants.away(session);
       },
       unparked: () => void this.#openCount++,

@@ -39,8 +39,6 @@ export interface HandshakeContext {
   readonly version: string;
   readonly build: string;
   readonly daemonId: string;
-  /** The config file that was named for this run: who starts the next one names it too. */
-  readonly namedConfig?: string | undefined;
 }
 
 /** A client's `initialize`, which is being handed on. */
@@ -134,13 +132,12 @@ export class Handshake {
   }
 
   get #ownMeta(): object {
-    const { daemonId, build, limits, namedConfig } = this.#context;
+    const { daemonId, build, limits } = this.#context;
     const { maxMessageBytes } = limits;
     return {
       'mcp-bridge/daemon': daemonId,
       'mcp-bridge/build': build,
       'mcp-bridge/maxMessageBytes': maxMessageBytes,
-      ...(namedConfig === undefined ? {} : { 'mcp-bridge/config': namedConfig }),
     };
   }
 

@@ -224,6 +224,10 @@ export class SlotTable {
   #unsend(slot: Slot, frame: Frame): void {
     slot.again = undefined;
     slot.isSecondTry = true;
+    if (slot.onTurn !== undefined) {
+      slot.onEnd?.('lost'); // what follows from it is decided anew when its turn comes
+      slot.onEnd = undefined;
+    }
     slot.downId = 0;
     slot.session.sentCount--;
     this.#wait(slot, frame);

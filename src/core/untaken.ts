@@ -1,5 +1,5 @@
-// What is queued for one client and not taken yet, and what follows from it for that client: the one place that compares
-// it with `limits.maxQueuedBytesPerClient`. Whom it holds up is not its business.
+// What is queued for one client and not taken yet, and what follows from it for that client: the place that compares it with
+// `limits.maxQueuedBytesPerClient`, but for messages of other clients (agents/admission.ts). Whom it holds up is not its business.
 
 import type { Outbox } from '../wire/outbox.ts';
 
@@ -21,7 +21,7 @@ export class Untaken {
   readonly #taker: Taker;
   readonly #most: number;
   /** Called back once it has taken something, or need not be waited for any more. */
-  readonly #waiting = new Set<() => void>();
+  #waiting: Set<() => void> | undefined;
   /** Once its queue is over the limit: how large that may get before it must have taken something; else 0. */
   #allowedBytes = 0;
   #takenWhenAllowed = 0;
@@ -82,11 +82,12 @@ export class Untaken {
 
   /** Calls back once, unless it is told to forget that before. */
   wait(goOn: () => void): void {
+    this.#waiting ??= new Set();
     this.#waiting.add(goOn);
   }
 
   forget(goOn: () => void): void {
-    this.#waiting.delete(goOn);
+    this.#waiting?.delete(goOn);
   }
 
   /** Whether it has taken something, or has no connection to take it from; then whoever waits for it goes on. */
@@ -99,13 +100,19 @@ export class Untaken {
 
   /** Nobody need wait for it any more. */
   release(): void {
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
+    const waiting = [...(this.#waiting ?? [])];
+    this.#waiting = undefined;
     for (const goOn of waiting) goOn();
+  }
+
+  /** Its connection has dropped: what it had taken of that says nothing of the next one. */
+  beginAnew(): void {
+    this.#allowedBytes = 0;
+    this.release();
   }
 
   /** The client has taken something. */
   drained(): void {
-    if (this.#waiting.size > 0) this.hasMovedOn();
+    if (this.#waiting !== undefined) this.hasMovedOn();
   }
 }

@@ -114,7 +114,6 @@ export class Daemon {
       version,
       build,
       daemonId: randomBytes(8).toString('hex'),
-      namedConfig: options.finder.config.origin === 'named' ? options.finder.config.file : undefined,
       clock: systemClock,
       liveness: config.liveness,
     });

@@ -23,7 +23,7 @@ export class ServerOutput {
   #isOver = false;
 
   constructor({ env, args }: Pick<StdioServer, 'env' | 'args'>, pid: number | undefined) {
-    this.#secrets = [...Object.entries(env), ...secretsInArguments(args)];
+    this.#secrets = withLines([...Object.entries(env), ...secretsInArguments(args)]);
     this.pid = pid;
   }
 
@@ -63,7 +63,7 @@ export class ServerOutput {
     const isOpen = isFollowed && !this.#isOver;
     const tail = Math.max(head, isOpen ? bytes.lastIndexOf(NEWLINE) + 1 : bytes.length);
     const text = bytes.toString('utf8', head, tail);
-    const torn = secretAtEnd(text, this.#secrets);
+    const torn = secretAtEnd(text, this.#secrets, isOpen ? 1 : undefined);
     const told = this.#masked(text.slice(0, torn?.at), oldest + head > 0);
     const common = { pid: this.pid ?? null, running: !this.#isOver, from: oldest + head };
     if (torn === undefined || !isOpen)
@@ -78,7 +78,7 @@ export class ServerOutput {
 
   /** Up to the line that a secret begins in which is not all there; that line may begin in another one. */
   #untorn(text: string): string {
-    const torn = secretAtEnd(text, this.#secrets);
+    const torn = secretAtEnd(text, this.#secrets, 1);
     return torn === undefined ? text : this.#untorn(text.slice(0, text.slice(0, torn.at).lastIndexOf('\n') + 1));
   }
 
@@ -86,6 +86,20 @@ export class ServerOutput {
     const torn = isCut ? secretAtStart(text, this.#secrets) : undefined;
     return torn === undefined ? this.safe(text) : `[${torn.name}]${this.safe(text.slice(torn.at))}`;
   }
+}
+
+/** A shorter line of a secret tells nobody anything. */
+const SHORTEST_LINE = 8;
+
+/** Of a secret of several lines each is one: what is kept may have only some of them. */
+function withLines(secrets: readonly NamedSecret[]): NamedSecret[] {
+  return secrets.flatMap(([name, value]): NamedSecret[] => {
+    const lines = value.split(/[\r\n]+/).map((line) => line.trim());
+    return [
+      [name, value],
+      ...lines.flatMap((line): NamedSecret[] => (line.length < SHORTEST_LINE || line === value ? [] : [[name, line]])),
+    ];
+  });
 }
 
 /** Where the first whole line begins. */

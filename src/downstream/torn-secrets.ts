@@ -22,11 +22,15 @@ export function secretAtStart(text: string, secrets: readonly NamedSecret[]): To
 }
 
 /** The beginnings of secrets that the text ends with, one behind the other. */
-export function secretAtEnd(text: string, secrets: readonly NamedSecret[]): TornSecret | undefined {
-  const part = longestPart(secrets, text.length, (value, length) => text.endsWith(value.slice(0, length)));
+export function secretAtEnd(
+  text: string,
+  secrets: readonly NamedSecret[],
+  least = SHORTEST_PART,
+): TornSecret | undefined {
+  const part = longestPart(secrets, text.length, (value, length) => text.endsWith(value.slice(0, length)), least);
   if (part === undefined) return undefined;
   const at = text.length - part.length;
-  return secretAtEnd(text.slice(0, at), secrets) ?? { name: part.name, at };
+  return secretAtEnd(text.slice(0, at), secrets, least) ?? { name: part.name, at };
 }
 
 /** All of one is a part too: another one may seem to begin in the middle of it. */
@@ -34,10 +38,11 @@ function longestPart(
   secrets: readonly NamedSecret[],
   most: number,
   isThere: (value: string, length: number) => boolean,
+  least = SHORTEST_PART,
 ): { readonly name: string; readonly length: number } | undefined {
   let found: { readonly name: string; readonly length: number } | undefined;
   for (const [name, value] of secrets)
-    for (let length = Math.min(value.length, most); length >= SHORTEST_PART && length > (found?.length ?? 0); length--)
+    for (let length = Math.min(value.length, most); length >= least && length > (found?.length ?? 0); length--)
       if (isThere(value, length)) found = { name, length };
   return found;
 }

@@ -89,22 +89,6 @@ test('connect: starts a daemon again when the one that was started is killed', a
   await runCommand(['stop'], { env });
 });
 
-test('connect: the config that was named for a daemon that is killed is named for the next one', async () => {
-  const dir = tempDir();
-  const daemon = await TestDaemon.start(CONFIG);
-  const env = { XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, HOME: dir, MCP_BRIDGE_SOCKET: daemon.path };
-  const { client, exited } = startShim(['--view', 'server:fixture'], env, dir);
-  await client.initialize();
-  daemon.kill('SIGKILL');
-  await daemon.exited;
-  expect(textOf(await client.callTool(1, 'echo', { text: 'as before' }))).toBe('as before');
-  const { stdout } = await runCommand(['status', '--json'], { env });
-  expect(JSON.parse(stdout)).toMatchObject({ configFile: join(daemon.dir, 'config.json'), configNamed: true });
-  client.end();
-  expect(await exited).toBe(0);
-  await runCommand(['stop'], { env });
-});
-
 test('connect: a daemon that does not know its server ends the wait for what is open, not that of who asks nothing', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const args = ['--no-autostart', '--mcp-bridge-socket', daemon.path, '--view', 'server:fixture'];

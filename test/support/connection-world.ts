@@ -23,7 +23,6 @@ export class World {
   readonly events: ConnectionEvent[] = [];
   readonly attemptsMs: number[] = [];
   readonly starts: boolean[] = [];
-  readonly namedConfigs: (string | undefined)[] = [];
   closed: { error: BridgeError | undefined } | undefined;
   readonly connection: ResumingConnection;
 
@@ -38,8 +37,7 @@ export class World {
           this.closed = { error };
         },
       },
-      dial: (mayStart, namedConfig) => {
-        this.namedConfigs.push(namedConfig);
+      dial: (mayStart) => {
         this.attemptsMs.push(this.clock.now());
         this.starts.push(mayStart);
         return new Promise((resolve) => resolve(this.daemon.dial()));

@@ -38,8 +38,6 @@ export class ScriptedDaemon {
   isRunning = true;
   /** Why new sessions are refused. */
   refusal: object | undefined;
-  /** The config file that was named for it. */
-  namedConfig: string | undefined;
   maxMessageBytes = 1000;
   /** Ids that nobody is given. */
   readonly takenIds = new Set<string>();
@@ -228,8 +226,7 @@ export class ScriptedDaemon {
     connection.session = session;
     this.#sessions.set(session.token, session);
     const { token, clientId } = session;
-    const { maxMessageBytes, namedConfig: config } = this;
-    const resumption = { resumed: false, resumeToken: token, maxMessageBytes, config };
+    const resumption = { resumed: false, resumeToken: token, maxMessageBytes: this.maxMessageBytes };
     say({ result: welcome(params, { clientId, ...(this.canResume ? resumption : {}) }) });
   }
 

@@ -220,18 +220,3 @@ describe('a client that the next daemon refuses', () => {
     }
   });
 });
-
-test('the next daemon is started with the config that was named for the last one', async () => {
-  const world = new World();
-  world.daemon.namedConfig = '/a/config.json';
-  await world.introduce();
-  expect(JSON.stringify(world.heard)).not.toContain('/a/config.json');
-  world.daemon.namedConfig = undefined;
-  for (const named of ['/a/config.json', undefined]) {
-    world.daemon.kill();
-    await world.settle();
-    world.daemon.isRunning = true;
-    await world.untilBack();
-    expect(world.namedConfigs.at(-1)).toBe(named);
-  }
-});

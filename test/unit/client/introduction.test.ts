@@ -90,7 +90,7 @@ describe('a client’s initialize', () => {
 });
 
 test('of the answer only what is between the bridge and this side is taken out', () => {
-  const ours = '"mcp-bridge/resumeToken":"t","mcp-bridge/resumed":false,"mcp-bridge/config":"/c"';
+  const ours = '"mcp-bridge/resumeToken":"t","mcp-bridge/resumed":false';
   const answer = (meta: string): string => `{"id":1.0,"jsonrpc":"2.0","result":{"_meta":{${meta}}, "é":1.0}}`;
   const text = answer(`"a" : 1.0, "\\u0062":"\\u0062é",${ours},"mcp-bridge/clientId":"me"`);
   const b = Buffer.from(`${text}\n`);

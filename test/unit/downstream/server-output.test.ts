@@ -84,3 +84,25 @@ describe('who follows it', () => {
     expect(outputOf('new\n').after(4711, true).text).toBe('new\n');
   });
 });
+
+test('whoever looks whenever learns no line of a secret of several lines, however short its first one is', () => {
+  const CREDS = JSON.stringify({ type: 'service_account', key_id: 'abcdef0123456789', key: 'MIIEvQIBADANBg' }, null, 2);
+  const written = `${CREDS}\nready\n${'x'.repeat(90)}\n${CREDS}\nand on\n`;
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 40 }), fc.boolean(), (cuts, isFollowed) => {
+      const output = new ServerOutput({ env: { CREDS }, args: [] }, 1);
+      let told = '';
+      let at = 0;
+      for (let i = 0, start = 0; start < written.length; i++) {
+        const end = start + 1 + (cuts[i % cuts.length] ?? 0);
+        output.push(Buffer.from(written.slice(start, end)));
+        start = end;
+        const { text, to } = output.after(isFollowed ? at : 0, isFollowed);
+        told += text;
+        at = to;
+      }
+      for (const part of ['service_account', 'abcdef0123456789', 'MIIEvQIBADANBg']) expect(told).not.toContain(part);
+      expect(told).toContain('ready');
+    }),
+  );
+});
