@@ -108,14 +108,18 @@ export class ToolRunner {
     const joined = servers.for(slot, execution);
     if (joined === undefined) return;
     const known = Promise.all([lists.learn(joined, 'tools'), check.ready]);
+    const isTask = read.has(Field.task);
+    let isWhereItWas = false;
+    const wishIn = (frame: Frame): Wish =>
+      isWhereItWas ? { execution, b: frame.b, isTask } : this.#wishIn(frame, isTask);
     // While it waits; if nobody waits for it any more, it is not asked for.
-    const find = (): Target | undefined => slot.unsent && this.#targetOf(this.#wishIn(slot.unsent), joined);
+    const find = (): Target | undefined => slot.unsent && this.#targetOf(wishIn(slot.unsent), joined);
     pending.later(
       slot,
       request,
       known.then(() => servers.askedOnce(joined, find)),
       (kept) => {
-        const wish = this.#wishIn(kept.frame);
+        const wish = wishIn(kept.frame);
         const target = this.#targetOf(wish, joined);
         if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
         this.#targets.set(wish.execution.key, target);
@@ -123,14 +127,14 @@ export class ToolRunner {
         pending.give(slot, kept, joined.leg.use(), target.tool.nameText);
       },
     );
+    isWhereItWas = slot.unsent?.b === request.frame.b; // as a long one is, which takes long to be read again
   }
 
-  /** What a frame says that was read when it came. */
-  #wishIn(frame: Frame): Wish {
-    const read = this.#context.all.pending.read(frame);
-    const execution = this.#executions.read(frame, read);
+  /** What a frame says that was read when it came, and kept in another place. */
+  #wishIn(frame: Frame, isTask: boolean): Wish {
+    const execution = this.#executions.read(frame, this.#context.all.pending.read(frame));
     invariant(!('faults' in execution), 'what was sound when it came is sound');
-    return { execution, b: frame.b, isTask: read.has(Field.task) };
+    return { execution, b: frame.b, isTask };
   }
 
   /** Throws why it may not be run. Whether it may be called comes before its arguments. */

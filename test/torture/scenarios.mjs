@@ -1,5 +1,6 @@
 // All scenarios by their themes: a name that says what happens, and what makes it happen. A scenario is given a place of
 // its own; it resolves to its figure, or throws.
+import { costly } from './costly.mjs';
 import { faults } from './faults.mjs';
 import { files } from './files.mjs';
 import { flow } from './flow.mjs';
@@ -9,4 +10,13 @@ import { resuming } from './resuming.mjs';
 import { soak } from './soak.mjs';
 import { startAndStop } from './start-and-stop.mjs';
 
-export const themes = { 'start and stop': startAndStop, files, flow, processes, protocol, resuming, faults, soak };
+export const themes = {
+  'start and stop': startAndStop,
+  files,
+  flow: { ...flow, ...costly },
+  processes,
+  protocol,
+  resuming,
+  faults,
+  soak,
+};
