@@ -18,7 +18,7 @@ export interface SelfRegistrationOptions {
 }
 
 /** How long the daemon's end is put off for it, at most: an entry that stays says nothing once its process has gone. */
-const LEAVE_TIMEOUT_MS = 1_000;
+const LEAVE_TIMEOUT_MS = 5_000;
 
 export class SelfRegistration {
   readonly #options: SelfRegistrationOptions;
