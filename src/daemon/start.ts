@@ -128,8 +128,11 @@ export async function serve(options: ServeOptions): Promise<void> {
   const end = await Promise.race([stopRequested.promise, signalled]);
   logger.info('stopping', { reason: end });
   const unregistered = registration.end();
-  await daemon.stop(end === 'idle' || end === 'restart' ? end : 'stop');
-  await unregistered;
+  try {
+    await daemon.stop(end === 'idle' || end === 'restart' ? end : 'stop');
+  } finally {
+    await unregistered; // or it could end in the middle of a file
+  }
   logger.info('stopped');
   sink?.close();
 }
