@@ -45,7 +45,7 @@ bench-search: node_modules ## Measure: the search over tools, what it finds and 
 bench-peers: build ## Measure: the bridge beside other gateways, which are fetched first
 	node bench/peers.mjs
 
-torture: build ## Kill, stop, flood and starve the bridge, with real processes: some eight minutes
+torture: build ## Kill, stop, flood and starve the bridge, with real processes: some ten minutes
 	node test/torture/run.mjs
 
 run: build ## Start the bridge on the default socket, with an example server if none is configured
