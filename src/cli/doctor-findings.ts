@@ -1,7 +1,7 @@
 // What `doctor` looks at besides the socket, the daemon and its directories: processes that a daemon has left behind, clients
 // that go past the bridge, and whether each server starts.
 
-import type { ControlClient, RefreshReport } from '../client/control-client.ts';
+import type { ControlClient, RefreshReport, StatusReport } from '../client/control-client.ts';
 import { fileOf, readClientConfig } from '../editing/client-config.ts';
 import { CLIENT_TARGETS } from '../editing/client-targets.ts';
 import { DEPTH_VARIABLE } from '../local/bridge-depth.ts';
@@ -10,6 +10,7 @@ import { commandLineOf, ownerOf, type RunningProcess, runningProcesses, variable
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { editingHostOf } from './editing.ts';
 import type { CliHost } from './host.ts';
+import { shownState } from './status-view.ts';
 import { counted } from './table.ts';
 
 export interface Finding {
@@ -82,6 +83,18 @@ export async function bypassFindings(offered: ReadonlySet<string>, host: CliHost
   );
   const flat = findings.flat();
   return flat.length === 0 ? [ok('clients', 'No client starts servers that the bridge offers')] : flat;
+}
+
+/** Of servers that the daemon has had to do with; whether the others start nobody knows before they are. */
+export function failedFindings(instances: StatusReport['instances']): Finding[] {
+  const failed = new Map(instances.filter((one) => shownState(one) === 'failed').map((one) => [one.server, one]));
+  return [...failed].map(([name, { lastError }]) =>
+    wrong(
+      `server ${name}`,
+      lastError ?? 'It has failed',
+      `See: mcp-bridge logs ${name}. Whether it starts: mcp-bridge doctor --start`,
+    ),
+  );
 }
 
 /** Each is had started and asked for what it has, one after the other. */

@@ -11,7 +11,16 @@ import { DEFAULT_SOCKET, inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { isWaiting } from './candidates.ts';
 import { directoryFindings, logFindings } from './directory-findings.ts';
-import { bypassFindings, type Finding, leftoverFindings, note, ok, startFindings, wrong } from './doctor-findings.ts';
+import {
+  bypassFindings,
+  type Finding,
+  failedFindings,
+  leftoverFindings,
+  note,
+  ok,
+  startFindings,
+  wrong,
+} from './doctor-findings.ts';
 import { DONE, FAILED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
@@ -189,7 +198,7 @@ async function daemonFindings(
     return [
       ...described(status, host),
       ...(await bypassFindings(new Set(names), host)),
-      ...(start === true ? await startFindings(names, client, host.cwd) : []),
+      ...(start === true ? await startFindings(names, client, host.cwd) : failedFindings(status.instances)),
     ];
   } catch (error) {
     return [wrong('daemon', messageOf(error), 'See mcp-bridge logs, or end it by its pid.')];

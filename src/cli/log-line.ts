@@ -21,9 +21,9 @@ export function readableLine(line: string, paints: boolean): string {
   return `${printable(`${time}`)} ${shownLevel} ${printable(`${message}`)}${shownFields.join('')}`;
 }
 
-/** For scripts, which may still come by a terminal. */
-export function lineAsIs(line: string): string {
-  return recordIn(line) === undefined ? printableTabbed(line) : printableJson(line);
+/** For scripts, which may still come by a terminal: what is no line of the logger is one object too, with nothing but it. */
+export function jsonLine(line: string): string {
+  return printableJson(recordIn(line) === undefined ? JSON.stringify({ message: line }) : line);
 }
 
 function recordIn(line: string): Readonly<Record<string, unknown>> | undefined {

@@ -8,7 +8,7 @@ import { DONE } from './exit-code.ts';
 import { following } from './following.ts';
 import type { CliHost } from './host.ts';
 import type { WhereValues } from './locate.ts';
-import { lineAsIs, readableLine } from './log-line.ts';
+import { jsonLine, readableLine } from './log-line.ts';
 import { hasColours } from './terminal.ts';
 import { wrongUsage } from './tool-session.ts';
 
@@ -32,7 +32,7 @@ export async function logs(values: LogsValues, host: CliHost): Promise<number> {
   if (last === undefined) throw noLog(path);
   const paints = hasColours(host);
   const shown = (lines: readonly string[]): string =>
-    lines.map((line) => `${json ? lineAsIs(line) : readableLine(line, paints)}\n`).join('');
+    lines.map((line) => `${json ? jsonLine(line) : readableLine(line, paints)}\n`).join('');
   if (follow) await following(host, { intervalMs: LOOK_MS, first: shown(last), next: () => shown(tail.more()) });
   else host.stdout.write(shown(last));
   return DONE;

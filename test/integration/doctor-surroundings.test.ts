@@ -99,6 +99,11 @@ test('with --start each server is started, and what does not start is wrong; cli
   const past = findings.filter(({ check }) => check === 'clients');
   expect(past).toMatchObject([{ level: 'note', remedy: expect.stringContaining('install cursor --replace') }]);
   expect(past[0]?.message).toMatch(/: fixture$/);
+  // What has failed is known from now on.
+  const later = await doctor(home, daemon.path);
+  expect(later.findings.filter(({ level }) => level === 'wrong')).toMatchObject([
+    { check: 'server broken', message: expect.stringContaining('3'), remedy: expect.stringContaining('logs broken') },
+  ]);
   await daemon.stop();
 });
 

@@ -35,9 +35,11 @@ describe('the log of a daemon in the background', () => {
     await run('stop');
   });
 
-  test('is shown from behind, for people, and to scripts as it is', async () => {
+  test('is shown from behind, for people, and to scripts one object a line', async () => {
     const lines = readFileSync(logFile, 'utf8').split('\n').slice(0, -1);
-    expect((await run('logs', '--json')).stdout).toBe(lines.map((line) => `${line}\n`).join(''));
+    const objects = lines.map((line) => (line.startsWith('{') ? line : JSON.stringify({ message: line })));
+    expect(objects).not.toEqual(lines);
+    expect((await run('logs', '--json')).stdout).toBe(objects.map((line) => `${line}\n`).join(''));
     const last = (await run('logs', '-n', '1')).stdout;
     expect(last).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z info {2}listening {2}path=\S+b\.sock {2}pid=\d+\n$/);
     appendFileSync(logFile, '{"time":"t","level":"error","message":"m","said":"\\u001b[2J"}\n');

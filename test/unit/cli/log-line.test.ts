@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lineAsIs, readableLine } from '../../../src/cli/log-line.ts';
+import { jsonLine, readableLine } from '../../../src/cli/log-line.ts';
 
 const time = '2026-01-02T03:04:05.678Z';
 const line = (fields: object): string => JSON.stringify({ time, level: 'warn', message: 'server gone', ...fields });
@@ -28,7 +28,7 @@ test('what is no line of the logger is shown as it is', () => {
 });
 
 test('for scripts a line is what it was, and has the same value where it had to be escaped', () => {
-  expect(lineAsIs(line({ a: 1 }))).toBe(line({ a: 1 }));
+  expect(jsonLine(line({ a: 1 }))).toBe(line({ a: 1 }));
   const odd = line({ a: '\u202e' });
-  expect([lineAsIs(odd), JSON.parse(lineAsIs(odd))]).toEqual([expect.stringContaining('\\u202e'), JSON.parse(odd)]);
+  expect([jsonLine(odd), JSON.parse(jsonLine(odd))]).toEqual([expect.stringContaining('\\u202e'), JSON.parse(odd)]);
 });
