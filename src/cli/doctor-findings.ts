@@ -89,7 +89,7 @@ export async function bypassFindings(offered: ReadonlySet<string>, host: CliHost
 export function failedFindings(instances: StatusReport['instances']): Finding[] {
   const failed = new Map(instances.filter((one) => shownState(one) === 'failed').map((one) => [one.server, one]));
   return [...failed].map(([name, { lastError }]) =>
-    wrong(
+    note(
       `server ${name}`,
       lastError ?? 'It has failed',
       `See: mcp-bridge logs ${name}. Whether it starts: mcp-bridge doctor --start`,

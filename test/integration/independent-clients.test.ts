@@ -42,13 +42,15 @@ describe.each(V1)('the client of @modelcontextprotocol/sdk, %s', (_, transport) 
       content: [{ text: 'v1' }],
     });
     const progress: number[] = [];
+    let released: Promise<unknown> | undefined;
     // This client loses a note that comes in one chunk with the answer, so the answer waits for the last note.
     await client.callTool({ name: 'hold', arguments: { steps: 3 } }, undefined, {
       onprogress: (p) => {
-        if (progress.push(p.progress) === 3) void client.callTool({ name: 'release' });
+        if (progress.push(p.progress) === 3) released = client.callTool({ name: 'release' });
       },
     });
     expect(progress).toEqual([1, 2, 3]);
+    await released;
     const giveUp = new AbortController();
     const held = client.callTool({ name: 'hold' }, undefined, { signal: giveUp.signal });
     giveUp.abort('enough');
@@ -76,12 +78,13 @@ describe.each(['legacy', 'auto'] as const)(
       });
       // It forgets whom to tell once it has the answer, so that comes when both notes have.
       const progress: number[] = [];
-      const release = (): void => void client.callTool({ name: 'release', arguments: {} });
+      let released: Promise<unknown> | undefined;
       const onprogress = (note: { progress: number }): void => {
-        if (progress.push(note.progress) === 2) release();
+        if (progress.push(note.progress) === 2) released = client.callTool({ name: 'release', arguments: {} });
       };
       await client.callTool({ name: 'hold', arguments: { steps: 2 } }, { onprogress });
       expect(progress).toEqual([1, 2]);
+      await released;
       await client.close();
     });
   },
