@@ -14,7 +14,7 @@ export type Line = readonly [label: string, text: string];
 
 /** Where it stands and what it is. */
 export function definitionLines(server: DiscoveredServer, host: CliHost): Line[] {
-  const { file, client, scope, inputs } = server;
+  const { file, client, scope, inputs, tools } = server;
   const { command, url, cwd, env, headers, headersHelper, transport } = shownLaunch(server);
   const isProcess = transport === 'stdio';
   const lines: [string, string | undefined][] = [
@@ -26,6 +26,8 @@ export function definitionLines(server: DiscoveredServer, host: CliHost): Line[]
     ['headers', namesIn(headers)],
     ['headers from', headersHelper],
     ['variables', namesIn(env)],
+    ['tools', tools.allow === undefined ? undefined : `only ${namesIn(tools.allow) ?? 'none'}`],
+    ['without', namesIn(tools.deny)],
     ['needs', namesIn(inputs.map(suppliedBy))],
   ];
   return lines.flatMap(([label, text]): Line[] => (text ? [[label, printable(text)]] : []));
@@ -72,6 +74,8 @@ const WORDS: Readonly<Record<PartKind, string>> = {
   url: 'URL',
   headersHelper: 'command for headers',
   oauth: 'sign-in',
+  allowedTools: 'only the tools',
+  deniedTools: 'without the tools',
   variable: 'variable',
   header: 'header',
 };

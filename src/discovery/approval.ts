@@ -16,16 +16,22 @@ export interface Approvals {
 /**
  * Over the client and the name, which decide whose place it takes, and over what is started, with variables filled in;
  * but variables and headers count as they are written, so that a token that is renewed in the environment asks nobody
- * again. What a file adds is written by whoever wrote that, and counts.
+ * again. What a file adds is written by whoever wrote that, and counts. So does the filter over its tools, if it has one.
  */
 export function definitionHash(server: Omit<DiscoveredServer, 'id' | 'alias'>): string {
-  const { client, name, transport, command, args, cwd, url, headersHelper, oauth, env, headers, raw } = server;
+  const { client, name, transport, command, args, cwd, url, headersHelper, oauth, env, headers, raw, tools } = server;
   const added = Object.fromEntries(Object.entries(env).filter(([variable]) => !Object.hasOwn(raw.env, variable)));
   const launch = [transport, command, args, cwd, url, headersHelper];
   const parts = [...launch, sorted(asWritten(raw.env, env)), sorted(asWritten(raw.headers, headers)), sorted(added)];
+  const all = [client, name, ...parts, oauth, ...filterOf(tools)];
   return createHash('sha256')
-    .update(JSON.stringify([client, name, ...parts, oauth].map((part) => part ?? null)))
+    .update(JSON.stringify(all.map((part) => part ?? null)))
     .digest('hex');
+}
+
+/** Nothing without a filter, so that approvals of such definitions stay what they were. */
+function filterOf({ allow, deny }: DiscoveredServer['tools']): DiscoveredServer['tools'][] {
+  return allow === undefined && deny.length === 0 ? [] : [{ allow, deny }];
 }
 
 function sorted(map: Readonly<Record<string, string>>): [string, string][] {

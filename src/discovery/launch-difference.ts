@@ -27,7 +27,10 @@ export function differencesIn(server: Launched, before: RememberedLaunch): Diffe
   return found.length > 0 ? found : inSingle('filled', of(before, 'filled')[0], of(now, 'filled')[0]);
 }
 
-const SINGLE: readonly PartKind[] = ['transport', 'command', 'cwd', 'url', 'headersHelper', 'oauth'];
+const SINGLE: readonly PartKind[] = [
+  ...(['transport', 'command', 'cwd', 'url', 'headersHelper', 'oauth'] as const),
+  ...(['allowedTools', 'deniedTools'] as const),
+];
 const NAMED: readonly PartKind[] = ['variable', 'header'];
 
 type Part = RememberedPart | undefined;

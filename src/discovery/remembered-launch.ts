@@ -2,6 +2,7 @@
 // as it was shown, and a digest of what it really was. The digest is too short to find a secret by.
 
 import { createHmac, randomBytes } from 'node:crypto';
+import type { DiscoveredServer } from './discovered-server.ts';
 import { type Shown, shownLaunch } from './shown-launch.ts';
 import { namesFile } from './text-variables.ts';
 
@@ -14,6 +15,8 @@ export type PartKind =
   | 'url'
   | 'headersHelper'
   | 'oauth'
+  | 'allowedTools'
+  | 'deniedTools'
   | 'variable'
   | 'header';
 
@@ -29,7 +32,7 @@ export interface RememberedLaunch {
   readonly parts: readonly RememberedPart[];
 }
 
-export type Launched = Shown & { readonly oauth: unknown };
+export type Launched = Shown & Pick<DiscoveredServer, 'tools'> & { readonly oauth: unknown };
 
 const DIGITS = 8;
 /** Of what nobody would read to its end a beginning is kept; the digest of all of it is `filled`. */
@@ -38,11 +41,12 @@ const LONGEST = 2000;
 
 export function rememberedLaunch(server: Launched, salt = randomBytes(16).toString('hex')): RememberedLaunch {
   const shown = shownLaunch(server);
-  const { raw } = server;
+  const { raw, tools } = server;
   const part = (what: PartKind, text: string | undefined, value: unknown): RememberedPart[] =>
     text === undefined ? [] : [{ what, shown: text.slice(0, LONGEST), digest: digestOf(salt, value) }];
   const named = (what: PartKind, names: readonly string[], values: Texts): RememberedPart[] =>
     names.slice(0, MOST_NAMED).flatMap((name) => part(what, name, values[name]));
+  const isDenying = tools.deny.length > 0;
   const filled = [
     server.command,
     server.args,
@@ -59,6 +63,8 @@ export function rememberedLaunch(server: Launched, salt = randomBytes(16).toStri
       ...part('url', shown.url, raw.url),
       ...part('headersHelper', shown.headersHelper, raw.headersHelper),
       ...part('oauth', server.oauth === undefined ? undefined : '', server.oauth),
+      ...part('allowedTools', tools.allow?.slice(0, MOST_NAMED).join(', '), tools.allow),
+      ...part('deniedTools', isDenying ? tools.deny.slice(0, MOST_NAMED).join(', ') : undefined, tools.deny),
       ...named('variable', shown.env, { ...server.env, ...raw.env }),
       ...named('header', shown.headers, { ...server.headers, ...raw.headers }),
       ...part('filled', '', filled),

@@ -122,6 +122,16 @@ test('a change asks again, and is shown', async () => {
   expect(text).not.toMatch(/hunter2|another1/);
 });
 
+test('a filter over the tools is shown, and so is its change', async () => {
+  define({ command: 'run', disabledTools: ['write_*', 'drop'] });
+  expect(await said(approve, { names: ['db'], yes: true })).toMatch(/without +write_\*, drop\n/);
+  define({ command: 'run', enabledTools: ['read_*'] });
+  const text = await said(approve, { names: ['db'], yes: true });
+  expect(text).toMatch(/tools +only read_\*\n/);
+  expect(text).toContain('+ only the tools read_*\n');
+  expect(text).toContain('- without the tools write_*, drop\n');
+});
+
 test('of several of one name a person is asked which one', async () => {
   define({ command: 'other' }, 'p/.vscode/mcp.json');
   define({ command: 'own' }, 'p/.mcp.json');

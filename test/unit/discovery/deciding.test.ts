@@ -96,6 +96,22 @@ test('what a file of variables adds asks again when it changes, and so does how 
   expect(new Set(hashes).size).toBe(4);
 });
 
+test('a filter over the tools is part of what is approved: another one asks again', async () => {
+  const withFilter = (filter: object) => ({
+    '/home/u/p/.cursor/mcp.json': { mcpServers: { s: { command: 'run', ...filter } } },
+  });
+  const filters = [{}, { disabledTools: ['write_*'] }, { disabledTools: ['read_*'] }, { enabledTools: ['read_*'] }];
+  const hashes = await Promise.all(filters.map((filter) => waitingHash(withFilter(filter))));
+  expect(new Set(hashes).size).toBe(filters.length);
+});
+
+test('a definition without a filter keeps the approval that an older bridge has stored', async () => {
+  const { servers } = await discover({ '/home/u/p/.cursor/mcp.json': { mcpServers: { s: { command: 'run' } } } });
+  const [server] = servers;
+  if (server === undefined) throw new Error('no server was found');
+  expect(definitionHash(server)).toBe('633f48a2deeac60051a5916f76a5c758b702ec6fbe7f1d7e0129c4f329e8cdef');
+});
+
 test('another name, or the file of another client, asks again', async () => {
   const s = { command: 'run' };
   const [cursor, roo] = ['/home/u/p/.cursor/mcp.json', '/home/u/p/.roo/mcp.json'];

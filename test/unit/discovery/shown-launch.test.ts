@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 import { maskedText, maskedUrl, maskedValue } from '../../../src/discovery/masked-text.ts';
 import { rememberedLaunch } from '../../../src/discovery/remembered-launch.ts';
 import { commandLine, maskedArgs, type Shown, shownLaunch } from '../../../src/discovery/shown-launch.ts';
@@ -166,7 +167,9 @@ test('no secret is in what is shown or kept, wherever it stands', () => {
     fc.property(fc.uniqueArray(word, { minLength: 22, maxLength: 22 }), (secrets) => {
       const server = planted(secrets);
       const said = JSON.stringify([shownLaunch(server), commandLine(shownLaunch(server))]);
-      const kept = JSON.stringify(rememberedLaunch({ ...server, oauth: { clientSecret: secrets[0] } }));
+      const kept = JSON.stringify(
+        rememberedLaunch({ ...server, tools: NO_FILTER, oauth: { clientSecret: secrets[0] } }),
+      );
       for (const secret of secrets) {
         expect(said).not.toContain(secret);
         expect(kept).not.toContain(secret);
@@ -202,6 +205,6 @@ test('a definition as long as a file may be takes no more than a moment, and lit
   const env = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`V${i}`, 'x']));
   const server = launch({ command: 'run', args, env, url: `https://h.example/${long[0]}` });
   expect(shownLaunch(server).args).toHaveLength(args.length);
-  const kept = rememberedLaunch({ ...server, oauth: undefined });
+  const kept = rememberedLaunch({ ...server, tools: NO_FILTER, oauth: undefined });
   expect(JSON.stringify(kept).length).toBeLessThan(200_000);
 });
