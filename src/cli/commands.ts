@@ -1,6 +1,7 @@
 // All verbs as yargs knows them: help, suggestions, and the dispatch of those that need not start in a hurry.
 
 import yargs, { type Argv } from 'yargs';
+import { invariant } from '../util/invariant.ts';
 import type { DecideValues } from './approve.ts';
 import { givenTexts } from './arguments.ts';
 import type { AttachValues } from './attach.ts';
@@ -154,7 +155,8 @@ function withDiscoveringVerbs(parser: Argv, does: Does): Argv {
 
 /** `line` is what followed `--`. */
 function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = []): Argv {
-  const elsewhere = (): void => undefined;
+  // `main.ts` runs these two. Here they have only their help.
+  const elsewhere = (): void => invariant(false, 'serve and connect run without this parser');
   return parser
     .command(
       'auth <name>',

@@ -13,8 +13,11 @@ declare const MCP_BRIDGE_VERSION: string;
 declare const MCP_BRIDGE_BUILD: string;
 
 async function run(args: readonly string[], host: CliHost): Promise<number> {
-  const [verb, ...rest] = asOptions(args);
-  const wantsHelp = rest.some((arg) => arg === '--help' || arg === '-h' || arg === '--version');
+  const given = asOptions(args);
+  const [verb, ...rest] = given[0]?.startsWith('-') ? (await import('./verb-first.ts')).verbFirst(given) : given;
+  const end = rest.indexOf('--');
+  const own = end < 0 ? rest : rest.slice(0, end);
+  const wantsHelp = own.some((arg) => arg === '--help' || arg === '-h' || arg === '--version');
   if (verb === 'connect' && !wantsHelp) return connect(rest, host);
   if (verb === 'serve' && !wantsHelp) return serve(rest, host);
   const { runCommand } = await import('./commands.ts');

@@ -61,7 +61,6 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   ...{ list: 'servers', ls: 'servers', ps: 'status', info: 'status', version: '--version' },
   ...{ run: 'call', exec: 'call', init: 'install', setup: 'install', log: 'logs' },
 };
-const GLOBAL = /^(?:--help|-h|--version)$/;
 const MOST_GUESSES = 2;
 
 /** Throws unless `args` begin with a verb, or ask for help. */
@@ -69,11 +68,9 @@ export function checkVerb(args: readonly string[]): void {
   const [first, second = ''] = args;
   const isVerb = (word: string): boolean => Object.hasOwn(VERBS, word) || GROUPS.includes(word);
   if (first === undefined) throw wrongUsage('Name a verb');
-  if (first.startsWith('-')) {
-    // Options may stand before the verb.
-    if (args.some((arg) => isVerb(arg) || GLOBAL.test(arg))) return;
-    throw wrongUsage(`Unknown option ${first.split('=')[0]}`);
-  }
+  // Options of a verb stand behind it here (verb-first.ts); what is left asks for help.
+  if (first.startsWith('-')) return;
+  if (first === '') throw wrongUsage('The verb is empty. Name one');
   if (GROUPS.includes(first) && second !== '' && !second.startsWith('-')) return checkWords(`${first} ${second}`);
   if (!isVerb(first)) checkWords(first);
 }

@@ -350,6 +350,51 @@ describe('connect', () => {
   });
 });
 
+describe('options before the verb', () => {
+  test('connect takes them in either place', async () => {
+    const at = join(dir, 'elsewhere.sock');
+    for (const args of [
+      [`--mcp-bridge-socket=${at}`, 'connect'],
+      ['--mcp-bridge-socket', at, '--server', 'example', 'connect'],
+    ]) {
+      const { code, stdout } = await run(args, INITIALIZE);
+      expect([code, stdout]).toEqual([0, expect.stringContaining('"serverInfo"')]);
+    }
+    expect((await run(['--mcp-bridge-socket', at, 'stop'])).stdout).toContain(`mcp-bridge at ${at} has stopped`);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test('and so does every other verb', async () => {
+    for (const [before, after] of [
+      [
+        ['--json', 'status'],
+        ['status', '--json'],
+      ],
+      [
+        ['-n', '3', '--json', 'logs'],
+        ['logs', '-n', '3', '--json'],
+      ],
+      [
+        ['--json', 'config', 'path'],
+        ['config', 'path', '--json'],
+      ],
+      [
+        ['--log-level', 'loud', 'serve'],
+        ['serve', '--log-level', 'loud'],
+      ],
+      [
+        ['--help', 'call'],
+        ['call', '--help'],
+      ],
+      [
+        ['--version', 'connect'],
+        ['connect', '--version'],
+      ],
+    ] as const)
+      expect(await run([...before]), before.join(' ')).toEqual(await run([...after]));
+  });
+});
+
 describe('usage', () => {
   test.each([
     [['stauts'], /There is no verb stauts. Did you mean status/],
@@ -367,6 +412,20 @@ describe('usage', () => {
     [['--foo'], /: Unknown option --foo\. See: mcp-bridge --help/],
     [['--foo=1'], /: Unknown option --foo\./],
     [['discover', '--foo'], /: Unknown option --foo\. See: mcp-bridge discover --help/],
+    [['--foo', 'status'], /: Unknown option --foo\. See: mcp-bridge status --help/],
+    [['--foo', 'bar', 'status'], /: Unknown option --foo\. See: mcp-bridge --help/],
+    [['--jsn', 'status'], /: Unknown option --jsn\. Did you mean --json\?/],
+    [['-x', 'connect'], /: Unknown option '-x'.*mcp-bridge connect --help/],
+    [['--mcp-bridge-socket', 'status'], /: Name a verb\. See: mcp-bridge --help/],
+    [['--mcp-bridge-socket=/nowhere'], /: Name a verb\. See: mcp-bridge --help/],
+    [['--json', 'serve'], /Unknown option '--json'.*mcp-bridge serve --help/],
+    [['--help=false'], /: Name a verb\. See: mcp-bridge --help/],
+    [[''], /: The verb is empty\. Name one\. See: mcp-bridge --help/],
+    [['--'], /: Name a verb/],
+    [['--', 'status'], /: Name a verb/],
+    [['-'], /: Unknown option -\./],
+    [['connect', '--', '--help'], /mcp-bridge connect --help/],
+    [['serve', '--', '-h'], /mcp-bridge serve --help/],
   ])('%j is wrong usage: one line, and 2', async (args, said) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([2, '']);
