@@ -139,6 +139,10 @@ export class AgentView implements View, SlotOwner {
     this.abandon(slot);
   }
 
+  withdraw(slot: Slot): void {
+    this.#stopWaiting(slot);
+  }
+
   abandon(slot: Slot): void {
     this.#stopWaiting(slot);
     this.#session.close(slot);

@@ -192,6 +192,10 @@ export class Backend implements SlotOwner {
     this.#unanswered.cancel(slot, notice, read);
   }
 
+  withdraw(slot: Slot): void {
+    this.#unanswered.withdraw(slot);
+  }
+
   abandon(slot: Slot): void {
     this.#unanswered.abandon(slot);
   }

@@ -155,7 +155,9 @@ export class CallBacks {
 
   checkTime(nowMs: number): void {
     const { questionHeldMs } = this.#ports.limits;
-    for (const question of [...this.#held]) if (isLate(question, nowMs, questionHeldMs)) this.#giveUp(question);
+    // What is late may have been passed on by the end of another one.
+    for (const question of [...this.#held])
+      if (this.#held.includes(question) && isLate(question, nowMs, questionHeldMs)) this.#giveUp(question);
     this.#pending.checkTime(nowMs);
   }
 

@@ -198,8 +198,9 @@ export class ConnectionManager {
     if (!this.#resumption.forget(session)) this.#openCount--;
     session.held = undefined;
     session.untaken.release();
-    // What waits goes first, or it would be sent in the place of what is given up.
-    const slots = [...session.slots.values()].sort((a, b) => Number(a.downId !== 0) - Number(b.downId !== 0));
+    const slots = [...session.slots.values()];
+    // All of them first: the end of one lets others be sent, or answered by the bridge itself.
+    for (const slot of slots) slot.owner.withdraw(slot);
     for (const slot of slots) {
       slot.record?.settle('client-gone');
       slot.owner.abandon(slot);

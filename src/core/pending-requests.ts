@@ -102,6 +102,10 @@ export class PendingRequests implements SlotOwner {
     this.#session.close(slot);
   }
 
+  withdraw(slot: Slot): void {
+    this.#drop(slot);
+  }
+
   abandon(slot: Slot): void {
     this.cancel(slot);
   }

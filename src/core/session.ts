@@ -184,6 +184,7 @@ export class Session {
     slot.record?.end();
     const mayHaveWaited = this.sentCount >= this.#mostInFlight || slot.downId === 0;
     if (slot.downId !== 0) this.sentCount--;
+    if (!this.isOpen) return; // nothing more is sent for it
     if (mayHaveWaited && this.waitingBytes > 0) this.#pumpOthers(slot.owner);
     if (this.hasEnded) this.endWhenAnswered();
   }

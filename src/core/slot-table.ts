@@ -163,6 +163,11 @@ export class SlotTable {
     }
   }
 
+  /** It waits no more, and is not sent either: its end follows. */
+  withdraw(slot: Slot): void {
+    if (slot.downId === 0) this.#waiting.remove(slot);
+  }
+
   /** Takes the slot off both its owners: nobody waits for its answer any more. */
   remove(slot: Slot): void {
     this.#forget(slot);
@@ -210,9 +215,9 @@ export class SlotTable {
     this.#outbox = undefined;
     this.own.closed();
     this.givenUp.clear();
-    const lost = [...this.#sent.values()];
-    this.#sent.clear();
-    for (const slot of lost) {
+    // One by one: whoever gets its last answer here may go, and takes what else it had here along.
+    for (const slot of [...this.#sent.values()]) {
+      if (!this.#sent.delete(slot.downId)) continue;
       this.lane.leave(slot);
       this.#meter.unanswered();
       if (slot.again === undefined) this.fail(slot, error);
@@ -249,9 +254,9 @@ export class SlotTable {
     return this.#hasRoom(outbox) && this.#mayAsk(session) && this.lane.admits(session, call);
   }
 
-  /** Who has enough under way, or does not take the answers it has got, waits with further questions. */
+  /** Who has enough under way, or does not take the answers it has got, waits with further questions; who goes has none. */
   #mayAsk(session: Session): boolean {
-    return session.sentCount < this.#limits.maxInFlightPerClient && !session.untaken.isFull;
+    return session.isOpen && session.sentCount < this.#limits.maxInFlightPerClient && !session.untaken.isFull;
   }
 
   #hasRoom(outbox: Outbox): boolean {

@@ -21,6 +21,8 @@ export interface ClientRequest {
 export interface SlotOwner {
   /** The client does not want this answer any more: it gets none, as from the server itself. */
   cancel(slot: Slot, notice: Frame, read: Envelope): void;
+  /** The client is going: from here on nothing of it is sent, and nothing but `abandon` ends it. */
+  withdraw(slot: Slot): void;
   /** The client has gone. */
   abandon(slot: Slot): void;
   checkTime(slot: Slot, nowMs: number): void;

@@ -56,6 +56,10 @@ export class UnansweredCalls implements SlotOwner {
     splice.send(server, b, start, end);
   }
 
+  withdraw(slot: Slot): void {
+    this.#ports.slots.withdraw(slot);
+  }
+
   abandon(slot: Slot): void {
     this.#ports.slots.giveUp(slot, 'The client has gone');
     this.#ended(slot);

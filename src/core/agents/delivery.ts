@@ -82,6 +82,10 @@ export class Delivery implements ClientQuestion, SlotOwner {
 
   // --- what the sender does ---
 
+  withdraw(): void {
+    // The receiver has it already.
+  }
+
   cancel(_slot: Slot, { b, start, end }: Frame, read: Envelope): void {
     const { session } = this.#to;
     splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), JSON.stringify(this.id));

@@ -110,7 +110,7 @@ class World {
   }
 
   check(): void {
-    expect(this.core.openSlots).toBe(0);
+    expect([this.core.openSlots, this.core.counters.internalErrors]).toEqual([0, 0]);
     for (const session of this.core.manager.clients())
       expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, held: undefined });
     for (const model of this.clients) this.#checkClient(model);

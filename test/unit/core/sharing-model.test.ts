@@ -209,6 +209,7 @@ class World {
   }
 
   check(): void {
+    expect(this.core.counters.internalErrors).toBe(0);
     for (const session of this.core.manager.clients())
       expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, held: undefined, pauses: { isEmpty: true } });
     for (const one of this.#asked) {
@@ -225,6 +226,7 @@ class World {
     for (const { client } of this.clients) client.link.destroy();
     await this.core.settle();
     expect([this.core.openSlots, this.core.manager.clients().length]).toEqual([0, 0]);
+    expect(this.core.counters.internalErrors).toBe(0);
     for (const name of SERVERS) {
       const { server } = this.core.server(name);
       expect(server.legs.size).toBe(0);
