@@ -10,6 +10,8 @@ export interface ClientRules {
   readonly leastTimeoutMs: number;
   /** What a `url` without a type is. */
   readonly untypedUrl: 'auto' | 'sse' | 'http';
+  /** Its own documents write a URL without a type, so there is nothing to advise. */
+  readonly isUrlBare: boolean;
   /** What an entry with both a command and a URL is. */
   readonly both: 'command' | 'url' | 'invalid';
   /** Files are merged field by field. */
@@ -28,6 +30,7 @@ const DEFAULT: ClientRules = {
   timeoutUnit: 'ms',
   leastTimeoutMs: 0,
   untypedUrl: 'auto',
+  isUrlBare: false,
   both: 'command',
   isLayered: false,
   isListedPerFile: false,
@@ -53,22 +56,28 @@ const RULES: Readonly<Record<string, Partial<ClientRules>>> = {
   vscode: CODE,
   'vscode-insiders': CODE,
   vscodium: CODE,
-  'visual-studio': { dialect: 'vscode' },
+  'visual-studio': { dialect: 'vscode', isUrlBare: true },
   'copilot-jetbrains': { dialect: 'vscode', isStrict: true },
-  cursor: { dialect: 'cursor' },
-  windsurf: { dialect: 'env-colon' },
+  cursor: { dialect: 'cursor', isUrlBare: true },
+  windsurf: { dialect: 'windsurf', isUrlBare: true },
   cline: { dialect: 'env-colon', timeoutUnit: 's', untypedUrl: 'sse' },
   'roo-code': { dialect: 'env-colon', timeoutUnit: 's' },
-  zed: { timeoutUnit: 's' },
+  zed: { timeoutUnit: 's', isUrlBare: true },
   opencode: LAYERED,
   kilo: LAYERED,
   codex: { ...LAYERED, untypedUrl: 'http', both: 'invalid', names: /^[a-zA-Z0-9_-]+$/ },
   'gemini-cli': { dialect: 'gemini', both: 'url' },
   qwen: { dialect: 'gemini', both: 'url', untypedUrl: 'sse' },
-  goose: { timeoutUnit: 's' },
+  goose: { dialect: 'goose', timeoutUnit: 's' },
   continue: { dialect: 'continue' },
   'copilot-cli': { dialect: 'copilot' },
+  'amazon-q': { dialect: 'amazon-q' },
   kiro: { dialect: 'braces' },
+  warp: { dialect: 'warp', isUrlBare: true },
+  factory: { dialect: 'braces' },
+  amp: { dialect: 'plain-braces', isUrlBare: true },
+  antigravity: { isUrlBare: true },
+  'lm-studio': { isUrlBare: true },
   crush: { dialect: 'crush', timeoutUnit: 's' },
   librechat: { untypedUrl: 'sse' },
   'agent-plugin': { dialect: 'agent-plugin' },

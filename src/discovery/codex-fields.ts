@@ -4,7 +4,7 @@ import { type EntryNotes, textMap, type Value } from './entry-fields.ts';
 import { isTree, member, type Tree, textAt } from './tree.ts';
 
 const OF_A_PROCESS = ['command', 'args', 'env', 'env_vars'];
-const OF_A_URL = ['url', 'bearer_token_env_var', 'http_headers', 'env_http_headers'];
+const OF_A_URL = ['url', 'bearer_token_env_var', 'http_headers', 'env_http_headers', 'http_headers_helper'];
 
 export function checkCodexFields(fields: Tree, notes: EntryNotes): void {
   if (member(fields, 'bearer_token') !== undefined)

@@ -10,6 +10,7 @@ import type { Value, Values } from './entry-fields.ts';
 import type { Entry } from './formats/format.ts';
 import type { Location } from './locations.ts';
 import type { Machine } from './machine.ts';
+import { maskedArgs } from './shown-launch.ts';
 import { Variables } from './variables.ts';
 import { type Verdict, type Written, writtenEntry } from './written-definition.ts';
 
@@ -53,6 +54,7 @@ export function define(entry: PlacedEntry, definer: Definer): Defined {
   const launch = launchOf(entry, written, variables, { needed, tell, machine: definer.machine });
   tellProblems(variables, badValues, tell);
   if (verdict.kind === 'usable') remarkOn(verdict, written, tell);
+  if (verdict.kind === 'usable' && definer.machine.platform === 'win32') adviseOnWindows(written, tell);
   const inputs = [...new Set([...variables.inputs, ...needed, ...missingIn(launch, variables)])];
   const { state, reason } = stateOf({ entry, written, verdict, launch, inputs });
   if (state === 'invalid' && verdict.kind !== 'invalid') tell('invalid-entry', `cannot be used: ${reason}.`);
@@ -209,6 +211,8 @@ function remarkOn(verdict: Verdict & { kind: 'usable' }, written: Written, tell:
     tell('ambiguous', `has both a command and a URL; it is taken as ${transport}. Remove one, or name the type.`);
   if (verdict.remarks.includes('url-without-type'))
     tell('url-without-type', 'has a URL and no type. Streamable HTTP is tried, then SSE; name the type.');
+  if (verdict.remarks.includes('no-sandbox'))
+    tell('no-sandbox', 'wants a sandbox, which is VS Code’s own: behind the bridge it runs with all your rights.');
   const isPadded = (text: Value | undefined): boolean => typeof text === 'string' && text !== text.trim();
   const padded = [
     ...(isPadded(command) ? ['command'] : []),
@@ -221,6 +225,18 @@ function remarkOn(verdict: Verdict & { kind: 'usable' }, written: Written, tell:
   for (const name of padded) tell('whitespace', `has spaces around its ${name.trim()}. They are kept.`, { name });
   if (transport === 'stdio' && written.args.length === 0 && /^[^\s\\/]+\s+\S/.test(command ?? ''))
     tell('command-with-spaces', 'has spaces in its command. If arguments follow it there, move them to "args".');
+}
+
+/** Scripts on Windows, which only its shell finds by these names. */
+const SHELL_SCRIPTS = new Set(['npx', 'npm', 'pnpm', 'yarn']);
+
+function adviseOnWindows({ transport, command = '', args }: Written, tell: Tell): void {
+  if (transport !== 'stdio' || !SHELL_SCRIPTS.has(command.toLowerCase())) return;
+  const better = JSON.stringify(['/c', command, ...maskedArgs(args, command)]);
+  tell(
+    'windows-npx',
+    `starts ${command}, which Windows cannot start by that name. Write "command": "cmd", "args": ${better}.`,
+  );
 }
 
 interface Judged {

@@ -19,6 +19,7 @@ export type DiagnosticCode =
   | 'invalid-entry'
   | 'missing-env'
   | 'missing-file'
+  | 'no-sandbox'
   | 'not-private'
   | 'not-a-file'
   | 'parse'
@@ -30,6 +31,7 @@ export type DiagnosticCode =
   | 'unreadable'
   | 'url-without-type'
   | 'whitespace'
+  | 'windows-npx'
   | 'wrong-key';
 
 export interface Diagnostic {

@@ -35,6 +35,7 @@ export interface Dialect {
 export type DialectName =
   | 'none'
   | 'agent-plugin'
+  | 'amazon-q'
   | 'braces'
   | 'claude'
   | 'continue'
@@ -43,13 +44,18 @@ export type DialectName =
   | 'cursor'
   | 'env-colon'
   | 'gemini'
+  | 'goose'
   | 'manifest'
-  | 'vscode';
+  | 'plain-braces'
+  | 'vscode'
+  | 'warp'
+  | 'windsurf';
 
 const LAUNCH: readonly Field[] = ['command', 'args', 'env', 'url', 'headers'];
 const ALL: readonly Field[] = [...LAUNCH, 'cwd'];
 
 const BRACES = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
+const PLAIN_BRACES = /\$\{([A-Za-z_]\w*)\}/g;
 const BRACED = /\$\{([^{}]*)\}/g;
 const DOLLAR = /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::-([^}]*))?\})/g;
 const DOLLAR_AND_OWN = /\$(?:([A-Za-z_]\w*)|\{(\/|[A-Za-z_]\w*)(?::-([^}]*))?\})|%([A-Za-z_]\w*)%/g;
@@ -91,6 +97,34 @@ function editorVariable(content: string, at: Surroundings): Finding | undefined 
   return { kind: 'text', text: content.endsWith('Basename') ? machine.path.basename(project) : project };
 }
 
+/** A setting, or what a command of an extension would say: nobody but VS Code knows it. */
+function codeVariable(content: string, at: Surroundings): Finding | undefined {
+  return /^(?:config|command):./s.test(content) ? suppliedInput(content, at) : editorVariable(content, at);
+}
+
+/** Of a variable that is missing or empty, Warp makes an error. */
+function warpVariable(name: string, at: Surroundings): Finding {
+  const text = at.machine.env(name);
+  return text === undefined || text === '' ? suppliedInput(name, at) : { kind: 'text', text };
+}
+
+/** What `envs` says, or the keyring keeps under a name of `env_keys`; of the environment nothing else. */
+function gooseVariable(name: string, at: Surroundings): Finding | undefined {
+  if (!at.own.has(`${KEYRING}${name}`)) return ownVariable(name, at);
+  const text = at.machine.env(name);
+  return text === undefined ? suppliedInput(name, at) : { kind: 'text', text };
+}
+
+/** Before the names of Goose's `env_keys`. */
+export const KEYRING = 'keyring:';
+
+/** The files that are there have been read before. */
+function windsurfVariable(content: string, at: Surroundings): Finding | undefined {
+  const [, kind, name = ''] = /^(env|file):(.+)$/s.exec(content) ?? [];
+  if (kind === 'file') return suppliedInput(content, at);
+  return kind === 'env' ? variable(name, undefined, at) : undefined;
+}
+
 function claudeVariable(match: readonly (string | undefined)[], field: Field, at: Surroundings): Finding | undefined {
   const [, content = ''] = match;
   const known = ownVariable(content, at) ?? userConfig(content, at);
@@ -118,7 +152,7 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   none: { pattern: NEVER, fields: [], find: () => undefined },
   braces: { pattern: BRACES, fields: ALL, find: ([, name = '', otherwise], _, at) => variable(name, otherwise, at) },
   claude: { pattern: BRACED, fields: ALL, find: claudeVariable },
-  vscode: { pattern: BRACED, fields: ALL, find: ([, content = ''], _, at) => editorVariable(content, at) },
+  vscode: { pattern: BRACED, fields: ALL, find: ([, content = ''], _, at) => codeVariable(content, at) },
   cursor: {
     pattern: BRACED,
     fields: ALL,
@@ -128,6 +162,19 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
     pattern: /\$\{env:([^{}]+)\}/g,
     fields: ALL,
     find: ([, name = ''], _, at) => variable(name, undefined, at),
+  },
+  'amazon-q': {
+    pattern: /\$\{env:([^{}]+)\}/g,
+    fields: ['env', 'headers'],
+    find: ([, name = ''], _, at) => variable(name, undefined, at),
+  },
+  windsurf: { pattern: BRACED, fields: ALL, find: ([, content = ''], _, at) => windsurfVariable(content, at) },
+  'plain-braces': { pattern: PLAIN_BRACES, fields: ALL, find: ([, name = ''], _, at) => variable(name, undefined, at) },
+  warp: { pattern: PLAIN_BRACES, fields: ALL, find: ([, name = ''], _, at) => warpVariable(name, at) },
+  goose: {
+    pattern: DOLLAR,
+    fields: ['url', 'headers'],
+    find: ([, bare, braced], _, at) => gooseVariable(bare ?? braced ?? '', at),
   },
   gemini: { pattern: DOLLAR_AND_OWN, fields: ALL, find: geminiVariable },
   copilot: {

@@ -11,7 +11,7 @@ import { FORMATS } from './formats/formats.ts';
 import type { Location } from './locations.ts';
 import { type Machine, pathKey } from './machine.ts';
 import type { FoundFile, SourceReader } from './source-reader.ts';
-import { fillTexts, hasTextVariables, namesEnvironment } from './text-variables.ts';
+import { fillFiles, fillTexts, hasTextVariables, namesEnvironment, namesFile } from './text-variables.ts';
 
 export interface Gathering {
   readonly reader: SourceReader;
@@ -184,10 +184,16 @@ function sourcesOf(
 }
 
 const FILLED_AS_TEXT = new Set(['opencode', 'kilo']);
+/** Only files are read before its variables are filled in. */
+const FILES_ONLY = 'windsurf';
 
 async function withTexts(entry: PlacedEntry, gathering: Gathering): Promise<PlacedEntry[]> {
   const { reader, machine, report } = gathering;
   const { client, fields, path, name, location } = entry;
+  if (client === FILES_ONLY && namesFile(fields)) {
+    const readText = (file: string): Promise<string | undefined> => reader.readText(file);
+    return [{ ...entry, fields: await fillFiles(fields, path, { machine, report, readText }), unfilled: fields }];
+  }
   if (!FILLED_AS_TEXT.has(client) || !hasTextVariables(fields)) return [entry];
   if (client === 'kilo' && location.project !== undefined && namesEnvironment(fields)) {
     const message = `${path}: "${name}" names variables, which Kilo does not fill in for a project. It is left out.`;

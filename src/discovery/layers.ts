@@ -9,7 +9,7 @@ import { isTree, type Tree, treeOf } from './tree.ts';
 
 const STARTS = ['command', 'cmd', 'url', 'httpUrl', 'serverUrl', 'uri', 'transport'];
 const DEFINES = [
-  ...['type', ...STARTS, 'args', 'cwd', 'oauth', 'auth', 'headersHelper'],
+  ...['type', ...STARTS, 'args', 'cwd', 'oauth', 'auth', 'headersHelper', 'http_headers_helper'],
   ...['env', 'environment', 'envs', 'envFile', 'env_vars'],
   ...['headers', 'http_headers', 'env_http_headers', 'requestInit', 'requestOptions'],
   ...['bearer_token_env_var', 'bearer_token'],

@@ -1,4 +1,5 @@
-// Variables that OpenCode and Kilo fill in all over a file: {env:NAME}, and {file:path} for what a file says.
+// Variables that OpenCode and Kilo fill in all over a file: {env:NAME}, and {file:path} for what a file says. Windsurf's
+// ${file:path} is filled in here too.
 
 import { diagnostic, type Report } from './diagnostic.ts';
 import type { Machine } from './machine.ts';
@@ -30,8 +31,8 @@ export function asWritten(raw: Values, filled: Values): Values {
 
 type Values = Readonly<Record<string, string>>;
 
-export function namesFile(text: string): boolean {
-  return textsMatching(text, FILE).length > 0;
+export function namesFile(value: unknown): boolean {
+  return textsMatching(value, FILE).length > 0;
 }
 
 /** What is not there becomes an empty text. */
@@ -49,6 +50,16 @@ export async function fillTexts(value: unknown, path: string, server: string, fi
     text.replace(/\{(env|file):([^{}]+)\}/g, (_, kind: string, name: string) =>
       kind === 'env' ? (machine.env(name) ?? '') : (contents.get(name) ?? ''),
     ),
+  );
+}
+
+/** A file that cannot be read leaves its variable as it is. */
+export async function fillFiles(value: unknown, path: string, fill: TextVariables): Promise<unknown> {
+  const contents = new Map<string, string | undefined>();
+  for (const name of new Set(textsMatching(value, FILE)))
+    contents.set(name, (await fill.readText(placeOf(name, path, fill.machine)))?.trim());
+  return mapTexts(value, (text) =>
+    text.replace(/\$\{file:([^{}]+)\}/g, (whole, name: string) => contents.get(name) ?? whole),
   );
 }
 

@@ -39,7 +39,7 @@ export interface Written {
 }
 
 /** What is worth a word to whoever wrote it. */
-type Remark = 'ambiguous' | 'url-without-type';
+type Remark = 'ambiguous' | 'no-sandbox' | 'url-without-type';
 
 export type Verdict =
   | { readonly kind: 'usable'; readonly remarks: readonly Remark[] }
@@ -87,12 +87,12 @@ export function writtenEntry(entry: unknown, client: string, rules: ClientRules)
     cwd: textField(fields, ['cwd', 'working_directory', 'workingDirectory'], notes),
     url,
     headers: headersOf(fields, client, notes),
-    headersHelper: textAt(fields, 'headersHelper'),
+    headersHelper: textAt(fields, 'headersHelper') ?? textAt(fields, 'http_headers_helper'),
     oauth: treeAt(fields, 'oauth') ?? treeAt(fields, 'auth'),
     timeoutMs: times.timeoutMs,
     startupTimeoutMs: times.startupTimeoutMs,
     tools: {
-      allow: listField(fields, ['enabled_tools', 'includeTools', 'tools', 'enabledTools']),
+      allow: listField(fields, ['enabled_tools', 'includeTools', 'tools', 'enabledTools', 'available_tools']),
       deny: listField(fields, ['disabled_tools', 'excludeTools', 'disabledTools']) ?? [],
     },
     description: textAt(fields, 'description') ?? '',
@@ -192,7 +192,7 @@ function untyped({ fields, command, url, rules }: Choice): DiscoveredTransport {
 }
 
 function completeness(
-  { fields, command, url }: Choice,
+  { fields, command, url, rules }: Choice,
   transport: DiscoveredTransport,
   { isTyped, both }: { isTyped: boolean; both: boolean },
 ): Verdict {
@@ -207,7 +207,8 @@ function completeness(
   if (!isLocal && url === undefined) return { kind: 'invalid', reason: 'it has no URL' };
   if (!isLocal && url?.trim() === '') return { kind: 'not-configured', reason: 'its URL is empty' };
   const remarks: Remark[] = both ? ['ambiguous'] : [];
-  if (!isTyped && transport === 'auto') remarks.push('url-without-type');
+  if (member(fields, 'sandboxEnabled') === true) remarks.push('no-sandbox');
+  if (!isTyped && transport === 'auto' && !rules.isUrlBare) remarks.push('url-without-type');
   return { kind: 'usable', remarks };
 }
 

@@ -8,6 +8,9 @@ import { type MemoryFile, memoryHost } from './memory-host.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** Its text as a value is easier to read in an example. */
+type ExampleFile = MemoryFile & { readonly json?: unknown };
+
 export interface Example {
   readonly id: number | string;
   readonly title: string;
@@ -15,12 +18,13 @@ export interface Example {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly options?: DiscoveryOptions;
-  readonly files: Readonly<Record<string, MemoryFile>>;
+  readonly files: Readonly<Record<string, ExampleFile>>;
   readonly selfIdentity?: OwnIdentity;
   readonly expected: {
     readonly servers?: readonly Fields[];
     readonly notServers?: readonly string[];
     readonly diagnostics?: readonly Fields[];
+    readonly noDiagnostics?: readonly Fields[];
     readonly groups?: readonly { readonly canonical: string; readonly members: readonly string[] }[];
     readonly conflicts?: readonly { readonly name: string; readonly members: readonly string[] }[];
   };
@@ -60,6 +64,7 @@ export async function discoverExample(example: Example): Promise<Discovery> {
     {
       ...file,
       ...(file.text === undefined ? {} : { text: fill(file.text, platform, true) }),
+      ...(file.json === undefined ? {} : { text: JSON.stringify(fillAll(file.json, platform)) }),
       ...(file.symlinkTo === undefined ? {} : { symlinkTo: fill(file.symlinkTo, platform) }),
     },
   ]);
@@ -80,6 +85,7 @@ export async function checkExample(example: Example): Promise<void> {
     servers,
     notServers = [],
     diagnostics,
+    noDiagnostics = [],
     groups,
     conflicts,
   } = fillAll(example.expected, example.platform) as Example['expected'];
@@ -88,6 +94,8 @@ export async function checkExample(example: Example): Promise<void> {
   if (servers !== undefined) expectNoOtherReady(discovery, servers);
   for (const diagnostic of diagnostics ?? [])
     expect(discovery.diagnostics).toContainEqual(expect.objectContaining(diagnostic));
+  for (const diagnostic of noDiagnostics)
+    expect(discovery.diagnostics).not.toContainEqual(expect.objectContaining(diagnostic));
   for (const group of groups ?? []) expect(discovery.groups.map(sorted)).toContainEqual(sorted(group));
   for (const conflict of conflicts ?? []) expect(discovery.conflicts.map(sorted)).toContainEqual(sorted(conflict));
   if (conflicts !== undefined) expect(discovery.conflicts.length).toBe(conflicts.length);

@@ -2,6 +2,7 @@
 // other clients read too; and those that it does not read, though people believe so.
 
 import { diagnostic } from '../diagnostic.ts';
+import { bareEntries } from './definition-format.ts';
 import { member, textsAt, treeAt } from '../tree.ts';
 import { type Entry, entriesIn, type Format, type ParsedFile, warnWrongKey } from './format.ts';
 
@@ -25,10 +26,12 @@ function ownProjects({ value, isProject }: ParsedFile): string[] {
   return Object.keys(treeAt(value, 'projects') ?? {}).filter(isProject);
 }
 
-/** Visual Studio reads the same file, under another key. */
+/** Visual Studio reads the same file, under another key, and Copilot without any. */
 export const PROJECT_MCP_JSON: Format = {
   syntax: 'json',
   read: (file) => {
+    const bare = bareEntries(file);
+    if (bare !== undefined) return bare.map((entry) => ({ ...entry, client: 'copilot-cli', scope: 'workspace' }));
     if (member(file.value, 'servers') === undefined) return entriesIn(file, ['mcpServers']);
     warnWrongKey(file, 'servers', 'mcpServers');
     return [...entriesIn(file, ['mcpServers']), ...entriesIn(file, ['servers'], { client: 'visual-studio' })];

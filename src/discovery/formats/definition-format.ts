@@ -25,6 +25,13 @@ function read(file: ParsedFile): Entry[] {
   return isMapOfServers(value) ? entriesOfMap(file, withoutSchema(value), []) : [];
 }
 
+/** The entries of a file that is a map of servers, without a key around it; undefined for any other. */
+export function bareEntries(file: ParsedFile): Entry[] | undefined {
+  const { value } = file;
+  if (!isTree(value) || CONTAINERS.some((key) => Object.hasOwn(value, key)) || !isMapOfServers(value)) return undefined;
+  return entriesOfMap(file, withoutSchema(value), []);
+}
+
 function isMapOfServers(value: Tree): boolean {
   const members = Object.values(withoutSchema(value));
   return members.length > 0 && members.every(isTree) && members.some(isLaunch);

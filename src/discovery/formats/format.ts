@@ -18,6 +18,7 @@ export type FormatName =
   | 'claude-settings'
   | 'codex'
   | 'continue'
+  | 'copilot'
   | 'crush'
   | 'definitions'
   | 'desktop-extension'

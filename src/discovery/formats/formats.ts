@@ -18,6 +18,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
   'claude-settings': CLAUDE_SETTINGS,
   codex: maps.CODEX,
   continue: maps.CONTINUE,
+  copilot: maps.COPILOT,
   crush: maps.CRUSH,
   definitions: DEFINITIONS,
   'desktop-extension': DESKTOP_EXTENSION,

@@ -1,7 +1,9 @@
 // Files whose servers stand in a map, and differ in its name only.
 
 import { diagnostic } from '../diagnostic.ts';
+import { KEYRING } from '../dialects.ts';
 import { member, textAt, textsAt, treeAt } from '../tree.ts';
+import { bareEntries } from './definition-format.ts';
 import { type Entry, entriesIn, entriesInList, type Format, type ParsedFile, warnWrongKey } from './format.ts';
 
 /** Reads the maps of all these names, and those of the others with a warning. */
@@ -19,6 +21,11 @@ function keyed(right: readonly string[], wrong: readonly string[] = []): Format[
 export const MCP_SERVERS: Format = {
   syntax: 'json',
   read: switched(keyed(['mcpServers'], ['servers', 'mcp_servers'])),
+};
+/** Copilot's files in a project may be nothing but the map. */
+export const COPILOT: Format = {
+  syntax: 'json',
+  read: (file) => bareEntries(file) ?? MCP_SERVERS.read(file),
 };
 export const SERVERS: Format = { syntax: 'json', read: keyed(['servers'], ['mcpServers']) };
 export const ANY_KEY: Format = { syntax: 'json', read: keyed(['mcpServers', 'mcp_servers', 'servers']) };
@@ -66,12 +73,19 @@ export const OPENCODE: Format = {
 export const GOOSE: Format = {
   syntax: 'yaml',
   read: (file) =>
-    entriesIn(file, ['extensions']).filter(
-      ({ fields }) =>
-        !['builtin', 'platform', 'frontend', 'inline_python'].includes(textAt(fields, 'type') ?? '') &&
-        member(fields, 'bundled') !== true,
-    ),
+    entriesIn(file, ['extensions'])
+      .filter(
+        ({ fields }) =>
+          !['builtin', 'platform', 'frontend', 'inline_python'].includes(textAt(fields, 'type') ?? '') &&
+          member(fields, 'bundled') !== true,
+      )
+      .map((entry) => ({ ...entry, variables: gooseVariables(entry.fields) })),
 };
+
+function gooseVariables(fields: unknown): ReadonlyMap<string, string> {
+  const envs = Object.entries(treeAt(fields, 'envs') ?? {}).map(([name, value]) => [name, String(value)] as const);
+  return new Map([...envs, ...textsAt(fields, 'env_keys').map((name) => [`${KEYRING}${name}`, ''] as const)]);
+}
 
 /** Lists beside the map say which of its servers are off. */
 function switched(read: Format['read']): Format['read'] {

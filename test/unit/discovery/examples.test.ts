@@ -11,7 +11,7 @@ const casesIn = (file: string): Example[] =>
     }
   ).cases;
 
-const EXAMPLES = [...casesIn('examples.json'), ...casesIn('more-examples.json')];
+const EXAMPLES = ['examples.json', 'more-examples.json', 'clients-agree.json'].flatMap(casesIn);
 
 test.each(EXAMPLES.map((example) => [`${example.id}: ${example.title}`, example] as const))(
   '%s',
