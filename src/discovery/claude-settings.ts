@@ -68,7 +68,7 @@ async function managedFiles(reader: SourceReader, { path }: Machine, dirs: reado
   return found.flat();
 }
 
-async function settingsIn(reader: SourceReader, path: string, isOfProject = false): Promise<SettingsFile[]> {
+export async function settingsIn(reader: SourceReader, path: string, isOfProject = false): Promise<SettingsFile[]> {
   const reading = await reader.read(path, 'json', isOfProject);
   return reading.kind === 'document' && isTree(reading.document.value) ? [{ path, value: reading.document.value }] : [];
 }

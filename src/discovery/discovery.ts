@@ -5,6 +5,7 @@ import type { ProcessIdentity } from '../local/process-identity.ts';
 import { type Approvals, decideApproval } from './approval.ts';
 import { pluginLocations } from './claude-plugins.ts';
 import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
+import { switchOff } from './client-switches.ts';
 import { type Definer, define, type PlacedEntry } from './definition.ts';
 import { type Diagnostic, diagnostic } from './diagnostic.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
@@ -12,6 +13,7 @@ import { byOrder, byPrecedence, type Draft, withState } from './draft.ts';
 import { type Conflict, type Group, groupDuplicates } from './duplicates.ts';
 import { withEnvFile } from './env-file.ts';
 import { type Gathering, gather } from './gathering.ts';
+import { linkedExtensions, mergeExtensions } from './gemini-extensions.ts';
 import { type GivenServers, givenEntries } from './given-servers.ts';
 import type { DiscoveryHost } from './host.ts';
 import { mergeLayers } from './layers.ts';
@@ -27,7 +29,7 @@ import {
 import { machineOf } from './machine.ts';
 import { named } from './naming.ts';
 import { relativeVariables } from './places/bases.ts';
-import { explainPolicy, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
+import { copilotPolicyFiles, explainPolicy, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
 import { type Precedence, shadow } from './precedence.ts';
 import { projectTest } from './project-test.ts';
 import { trustCodexProjects } from './project-trust.ts';
@@ -95,6 +97,7 @@ async function discoverIn(visit: SourceVisit, host: DiscoveryHost, options: Disc
   const { entries, exclusiveFile } = await entriesOf(gathering, settings, options);
   const policies = policiesOf({
     ...{ settings, exclusiveFile, machine, report },
+    copilot: await copilotPolicyFiles(reader, machine),
     ...{ own: options.policy, ownFile: options.ownConfig?.file },
   });
   const drafts = await draftsOf(entries, gathering, options);
@@ -119,7 +122,7 @@ async function entriesOf(gathering: Gathering, settings: ClaudeSettings, options
     locations.map((location) => (location.format === 'registry' ? { ...location, mayBeRemote } : location)),
     gathering,
   );
-  const trusted = await trustCodexProjects(found, gathering);
+  const trusted = await switchOff(mergeExtensions(await trustCodexProjects(found, gathering)), gathering);
   const given = givenEntries([...ownServers(options.ownConfig), ...(options.given ?? [])], {
     machine,
     report,
@@ -140,6 +143,7 @@ async function locationsFor(
     return [
       ...locationsBeside(options.ownConfig, machine),
       ...(await pluginLocations(reader, machine, settings)),
+      ...(await linkedExtensions(reader, machine)),
       ...agentPluginLocations(machine, options.agentPlugins ?? []),
       ...registryLocations(options.registries?.files ?? []),
     ];

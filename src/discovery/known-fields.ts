@@ -14,7 +14,16 @@ const KNOWN = new Set([
   ...['bearer_token', 'bearer_token_env_var'],
   ...['timeout', 'timeoutMs', 'tool_timeout_sec', 'request_timeout_ms'],
   ...['startup_timeout_sec', 'startup_timeout_ms', 'discoveryTimeoutMs'],
-  ...['tools', 'enabled_tools', 'enabledTools', 'available_tools', 'includeTools', 'disabled_tools', 'disabledTools', 'excludeTools'],
+  ...[
+    'tools',
+    'enabled_tools',
+    'enabledTools',
+    'available_tools',
+    'includeTools',
+    'disabled_tools',
+    'disabledTools',
+    'excludeTools',
+  ],
 ]);
 /** In the bridge's own config they have a meaning that discovery does not look into. */
 const OF_THE_BRIDGE = new Set(['sharing', 'idleMs', 'trustHints']);

@@ -1,11 +1,13 @@
 // Whose rules hold for whom. What an administrator sets holds for the servers of every client, or the bridge would be a
 // way around it; a user's own Claude Code lists hold for Claude Code's; the bridge's own for all.
 
-import type { ClaudeSettings, SettingsFile } from './claude-settings.ts';
+import { type ClaudeSettings, type SettingsFile, settingsIn } from './claude-settings.ts';
 import type { Report } from './diagnostic.ts';
 import type { Machine } from './machine.ts';
+import { basesOf } from './places/bases.ts';
 import { decidePolicy, OPEN_POLICY, type Policy, type PolicyDecision, type PolicySubject } from './policy.ts';
 import { type ListName, type PolicyRule, rulesIn } from './policy-rules.ts';
+import type { SourceReader } from './source-reader.ts';
 import { member, treeAt } from './tree.ts';
 
 /** As in the bridge's config file. */
@@ -21,7 +23,7 @@ function unclearPolicy(file = 'the config'): PolicyRule {
 }
 
 export interface Policies {
-  /** For the servers of every client. */
+  /** For the servers of every client: Claude Code's administrator's first. */
   readonly everybody: readonly Policy[];
   /** For Claude Code's. */
   readonly claude: Policy;
@@ -29,6 +31,8 @@ export interface Policies {
 
 export interface PolicySources {
   readonly settings: ClaudeSettings;
+  /** What Copilot CLI's administrator has set. */
+  readonly copilot: readonly SettingsFile[];
   readonly own: OwnPolicy | undefined;
   /** The config file that it stands in. */
   readonly ownFile: string | undefined;
@@ -37,7 +41,8 @@ export interface PolicySources {
   readonly report: Report;
 }
 
-export function policiesOf({ settings, own, ownFile, exclusiveFile, machine, report }: PolicySources): Policies {
+export function policiesOf(sources: PolicySources): Policies {
+  const { settings, copilot, own, ownFile, exclusiveFile, machine, report } = sources;
   const { managed } = settings;
   const isSet = (key: string): boolean => managed.some(({ value }) => member(value, key) === true);
   const env = environmentWith(managed, machine);
@@ -52,6 +57,11 @@ export function policiesOf({ settings, own, ownFile, exclusiveFile, machine, rep
     admitsHosted: isSet('allowAllClaudeAiMcps'),
     isPluginOnly: managed.some(({ value }) => isPluginOnly(member(value, 'strictPluginOnlyCustomization'))),
     refusesHosted: isSet('disableClaudeAiConnectors'),
+  };
+  const ofCopilot: Policy = {
+    ...OPEN_POLICY,
+    allowed: rules(copilot, 'allowedMcpServers'),
+    denied: rules(copilot, 'deniedMcpServers') ?? [],
   };
   const ownReading = ownFile === undefined ? { file: 'policy' } : { file: ownFile, within: 'policy.' };
   const ownRules = (list: ListName): PolicyRule[] | undefined =>
@@ -70,7 +80,15 @@ export function policiesOf({ settings, own, ownFile, exclusiveFile, machine, rep
     denied: [...admin.denied, ...(rules(settings.own, 'deniedMcpServers') ?? [])],
     refusesHosted: admin.refusesHosted || settings.own.some(({ value }) => value.disableClaudeAiConnectors === true),
   };
-  return { everybody: [admin, bridge], claude };
+  return { everybody: [admin, ofCopilot, bridge], claude };
+}
+
+export async function copilotPolicyFiles(reader: SourceReader, machine: Machine): Promise<SettingsFile[]> {
+  const dirs = basesOf(machine).get('COPILOT_MANAGED')?.dirs ?? [];
+  const found = await Promise.all(
+    dirs.map((dir) => settingsIn(reader, machine.path.join(dir, 'managed-settings.json'))),
+  );
+  return found.flat();
 }
 
 /** The first refusal, or the last permission. For Claude Code the lists of all its settings are one. */

@@ -1,22 +1,48 @@
-// Codex's own trust in a project: once its user has said so, what the project's files say is merged like the rest.
+// Codex's own trust in directories: what the files of a trusted one say is merged like the rest. It is decided for each
+// directory: by its own entry, else by that of the project's root, else by that of the repository's main checkout.
 
 import type { PlacedEntry } from './definition.ts';
 import type { Gathering } from './gathering.ts';
+import { pathKey } from './machine.ts';
 import { basesOf } from './places/bases.ts';
 import { textAt, treeAt } from './tree.ts';
+import { mainCheckoutOf } from './worktree.ts';
 
 export async function trustCodexProjects(
   entries: readonly PlacedEntry[],
   gathering: Gathering,
 ): Promise<PlacedEntry[]> {
   const isWaiting = (entry: PlacedEntry): boolean => entry.client === 'codex' && entry.awaitsApproval;
-  if (!entries.some(isWaiting) || !(await isTrusted(gathering))) return [...entries];
-  return entries.map((entry) => (isWaiting(entry) ? { ...entry, awaitsApproval: false } : entry));
+  if (!entries.some(isWaiting)) return [...entries];
+  const trustsDir = await trustIn(
+    entries.flatMap((entry) => (isWaiting(entry) ? (entry.location.project ?? []) : [])),
+    gathering,
+  );
+  return entries.map((entry) =>
+    isWaiting(entry) && trustsDir(entry.location.project ?? '') ? { ...entry, awaitsApproval: false } : entry,
+  );
 }
 
-async function isTrusted({ reader, machine, isProject }: Gathering): Promise<boolean> {
+async function trustIn(dirs: readonly string[], gathering: Gathering): Promise<(dir: string) => boolean> {
+  const { reader, machine } = gathering;
+  const levels = await trustLevels(gathering);
+  const main = await mainCheckoutOf(reader, machine);
+  const asked = [...new Set([...dirs, machine.root, ...(main === undefined ? [] : [main])])];
+  const real = await Promise.all(asked.map((dir) => reader.realpath(dir)));
+  const own = new Map(
+    asked.map((dir, i) => [dir, levels.get(pathKey(machine, dir)) ?? levels.get(pathKey(machine, real[i] ?? dir))]),
+  );
+  return (dir) => (own.get(dir) ?? own.get(machine.root) ?? own.get(main ?? '')) === 'trusted';
+}
+
+async function trustLevels({ reader, machine }: Gathering): Promise<ReadonlyMap<string, string>> {
   const [dir = ''] = basesOf(machine).get('CODEX')?.dirs ?? [];
   const reading = await reader.read(machine.path.join(dir, 'config.toml'), 'toml');
   const projects = reading.kind === 'document' ? (treeAt(reading.document.value, 'projects') ?? {}) : {};
-  return Object.keys(projects).some((path) => isProject(path) && textAt(projects, path, 'trust_level') === 'trusted');
+  return new Map(
+    Object.keys(projects).flatMap((path) => {
+      const level = textAt(projects, path, 'trust_level');
+      return level === undefined ? [] : [[pathKey(machine, path), level] as const];
+    }),
+  );
 }

@@ -152,10 +152,16 @@ export class SourceReader {
   }
 
   /** The text of a file that another one refers to; undefined, and reported, when there is none. */
-  readText(path: string, isOfProject = false): Promise<string | undefined> {
+  async readText(path: string, isOfProject = false): Promise<string | undefined> {
+    const { value, diagnostics } = await this.#textAt(path, isOfProject);
+    for (const found of diagnostics) this.#report(found);
+    return value;
+  }
+
+  #textAt(path: string, isOfProject: boolean): Promise<Observation<string | undefined>> {
     const most = isOfProject ? MOST_PROJECT_BYTES : MOST_CONFIG_BYTES;
     const missing = diagnostic('missing-file', `${path} is referred to, and cannot be read.`, { path });
-    return this.#recall('text', path, async () => {
+    const observe = async (): Promise<Observation<string | undefined>> => {
       try {
         const bytes = await this.#bytesOf(path, most);
         if (bytes === undefined) return { value: undefined, diagnostics: [missing], isGood: false };
@@ -164,7 +170,16 @@ export class SourceReader {
       } catch {
         return broken(undefined, missing);
       }
-    });
+    };
+    const revive = (origin: unknown): Promise<string | undefined> =>
+      Promise.resolve(typeof origin === 'string' ? origin : undefined);
+    return this.#visit.recall('text', path, { observe, revive });
+  }
+
+  /** The text of a file that may well not be there, or be something else. */
+  async peek(path: string, isOfProject = false): Promise<string | undefined> {
+    const { value } = await this.#textAt(path, isOfProject);
+    return value;
   }
 
   async #recall<Name extends Aspect>(

@@ -2,17 +2,13 @@
 // other clients read too; and those that it does not read, though people believe so.
 
 import { diagnostic } from '../diagnostic.ts';
+import { member, treeAt } from '../tree.ts';
 import { bareEntries } from './definition-format.ts';
-import { member, textsAt, treeAt } from '../tree.ts';
 import { type Entry, entriesIn, type Format, type ParsedFile, warnWrongKey } from './format.ts';
 
 export const CLAUDE_JSON: Format = {
   syntax: 'json',
-  read: (file) => {
-    const off = new Set(ownProjects(file).flatMap((key) => textsAt(file.value, 'projects', key, 'disabledMcpServers')));
-    const entries = [...localEntries(file), ...entriesIn(file, ['mcpServers'])];
-    return entries.map((entry) => (off.has(entry.name) ? { ...entry, isOff: true } : entry));
-  },
+  read: (file) => [...localEntries(file), ...entriesIn(file, ['mcpServers'])],
 };
 
 function localEntries(file: ParsedFile): Entry[] {

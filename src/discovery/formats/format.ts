@@ -55,6 +55,10 @@ export interface Entry {
   readonly refusal?: string;
   /** The process that it lives in. */
   readonly process?: ProcessIdentity;
+  /** The extension that brings it, by its name. */
+  readonly extension?: string;
+  /** Variables that its client gives it, whatever it says itself. */
+  readonly given?: Readonly<Record<string, string>>;
   /** The directory that it runs in if it names none. */
   readonly dir?: string;
 }

@@ -15,7 +15,8 @@ export const GEMINI_EXTENSION: Format = {
       ['/', machine.path.sep],
       ['pathSeparator', machine.path.sep],
     ]);
-    return entriesIn(file, ['mcpServers'], { variables, dir });
+    const extension = textAt(file.value, 'name') ?? machine.path.basename(dir);
+    return entriesIn(file, ['mcpServers'], { variables, dir, extension });
   },
 };
 

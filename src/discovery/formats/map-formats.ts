@@ -4,7 +4,7 @@ import { diagnostic } from '../diagnostic.ts';
 import { KEYRING } from '../dialects.ts';
 import { member, textAt, textsAt, treeAt } from '../tree.ts';
 import { bareEntries } from './definition-format.ts';
-import { type Entry, entriesIn, entriesInList, type Format, type ParsedFile, warnWrongKey } from './format.ts';
+import { entriesIn, entriesInList, type Format, type ParsedFile, warnWrongKey } from './format.ts';
 
 /** Reads the maps of all these names, and those of the others with a warning. */
 function keyed(right: readonly string[], wrong: readonly string[] = []): Format['read'] {
@@ -87,27 +87,10 @@ function gooseVariables(fields: unknown): ReadonlyMap<string, string> {
   return new Map([...envs, ...textsAt(fields, 'env_keys').map((name) => [`${KEYRING}${name}`, ''] as const)]);
 }
 
-/** Lists beside the map say which of its servers are off. */
+/** A list beside the map says which of its servers are off. */
 function switched(read: Format['read']): Format['read'] {
-  return (file) => read(file).map((entry) => (isOff(file.value, entry) ? { ...entry, isOff: true } : entry));
-}
-
-function isOff(document: unknown, { name }: Entry): boolean {
-  const excluded = [...textsAt(document, 'mcp', 'excluded'), ...textsAt(document, 'disabledMcpServers')];
-  if (excluded.some((pattern) => fits(name, pattern))) return true;
-  const allowed = member(document, 'mcp', 'allowed');
-  return Array.isArray(allowed) && !allowed.some((pattern) => typeof pattern === 'string' && fits(name, pattern));
-}
-
-function fits(name: string, pattern: string): boolean {
-  if (!pattern.includes('*')) return name === pattern;
-  const [first = '', ...rest] = pattern.split('*');
-  const last = rest.pop() ?? '';
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false;
-  let at = first.length;
-  return rest.every((piece) => {
-    const found = name.indexOf(piece, at);
-    at = found + piece.length;
-    return found >= 0 && at <= name.length - last.length;
-  });
+  return (file) => {
+    const off = new Set(textsAt(file.value, 'disabledMcpServers'));
+    return read(file).map((entry) => (off.has(entry.name) ? { ...entry, isOff: true } : entry));
+  };
 }

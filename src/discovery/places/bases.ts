@@ -89,6 +89,13 @@ function systemDirs({ platform, env }: Machine): Dirs {
         win32: 'C:\\Program Files\\ClaudeCode',
       }[platform],
     ],
+    COPILOT_MANAGED: [
+      {
+        linux: '/etc/github-copilot',
+        darwin: '/Library/Application Support/GitHubCopilot',
+        win32: 'C:\\Program Files\\GitHubCopilot',
+      }[platform],
+    ],
   };
 }
 
