@@ -8,7 +8,7 @@ import { basesOf } from './places/bases.ts';
 import type { SourceReader } from './source-reader.ts';
 import { isTree, member, type Tree, textAt, textsAt, treeAt, treeOf } from './tree.ts';
 
-export const INSTALL_FILE = '.gemini-extension-install.json';
+const INSTALL_FILE = '.gemini-extension-install.json';
 
 export async function linkedExtensions(reader: SourceReader, machine: Machine): Promise<Location[]> {
   const { path } = machine;
