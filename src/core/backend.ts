@@ -32,6 +32,8 @@ export interface BackendPorts {
   /** Asks for it; opened() or failed() follows, unless one is on its way already. */
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
+  /** Clients have different roots, and the instance asks for them: all but one get another instance, or this one again. */
+  readonly divide: (staying: Session | undefined) => void;
   /** A client would have to wait for another one's conversation. */
   readonly contended: (session: Session) => void;
   /** A list of the server's is another one than it was, and has been read. */
@@ -39,7 +41,7 @@ export interface BackendPorts {
 }
 
 export interface BackendOptions {
-  readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints'>;
+  readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints' | 'sharing'>;
   readonly known: KnownServer;
   readonly gate: () => ToolGate;
   readonly key: InstanceKey;
@@ -93,6 +95,8 @@ export class Backend implements SlotOwner {
       ...{ slots: this.#slots, tasks: this.tasks, senders: this.#senders },
       outbox: () => this.#upstream?.link.outbox,
       crowded: this.#crowded,
+      isForAll: definition.sharing === 'shared',
+      divide: ports.divide,
     };
     this.#desk = new CallDesk({
       ...parts,
@@ -271,7 +275,9 @@ export class Backend implements SlotOwner {
     this.#mayBatch = settlesOnBatches(upstream.hello);
     this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.mayAskBack;
+    this.callBacks.opening();
     this.#slots.opened(upstream.link.outbox, this.wishes.opened());
+    this.callBacks.opened();
     this.lists.opened(this.#face);
   }
 

@@ -2,6 +2,7 @@
 // for. It is certain when one client alone has calls under way, or when it names a task; otherwise it is held, nothing
 // more is sent, and what is under way is left to finish until one client remains. The bridge never guesses.
 
+import type { Clock } from '../util/clock.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -14,6 +15,7 @@ import type { InstanceKey } from './instance-key.ts';
 import { InstanceRoots } from './instance-roots.ts';
 import type { KnownServer } from './known-server.ts';
 import { PendingQuestions } from './pending-questions.ts';
+import { RootsFence } from './roots-fence.ts';
 import type { Senders } from './senders.ts';
 import { answerServer, isLate, readQuestion, refusalBy, refuseServer, type ServerQuestion } from './server-question.ts';
 import type { Session } from './session.ts';
@@ -30,6 +32,11 @@ export interface CallBacksPorts {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly senders: Senders;
+  readonly clock: Clock;
+  /** Whether all clients have to share the instance, whatever their roots are. */
+  readonly isForAll: boolean;
+  /** Gives all clients but one another instance, or this one again, as soon as their roots are known. */
+  readonly divide: (staying: Session | undefined) => void;
 }
 
 const IN_DOUBT = 'It may be about a call that was given up';
@@ -37,6 +44,7 @@ const IN_DOUBT = 'It may be about a call that was given up';
 export class CallBacks {
   readonly #ports: CallBacksPorts;
   readonly #attribution: Attribution;
+  readonly #fence: RootsFence;
   readonly #roots: InstanceRoots;
   readonly elicitations = new Elicitations();
   readonly #pending: PendingQuestions;
@@ -45,7 +53,13 @@ export class CallBacks {
   constructor(ports: CallBacksPorts) {
     this.#ports = ports;
     this.#attribution = new Attribution(ports.slots);
-    this.#roots = new InstanceRoots(ports);
+    this.#fence = new RootsFence({
+      slots: ports.slots,
+      clock: ports.clock,
+      isNeeded: () => !ports.isForAll && ports.key.offers.roots !== undefined,
+      isAsked: () => this.#roots.isAsked,
+    });
+    this.#roots = new InstanceRoots({ ...ports, fence: this.#fence }, this.#attribution);
     this.#pending = new PendingQuestions({ ...ports, roots: this.#roots, elicitations: this.elicitations });
   }
 
@@ -101,6 +115,7 @@ export class CallBacks {
 
   /** What follows from the end of a call: a question may have become certain, and others may be sent. */
   callEnded(): void {
+    this.#roots.settle();
     if (this.#held.length > 0) this.#passOnWhatIsCertain();
     this.#ports.slots.pump();
   }
@@ -159,6 +174,7 @@ export class CallBacks {
     for (const question of [...this.#held])
       if (this.#held.includes(question) && isLate(question, nowMs, questionHeldMs)) this.#giveUp(question);
     this.#pending.checkTime(nowMs);
+    this.#roots.checkTime(nowMs);
   }
 
   #giveUp(question: ServerQuestion): void {
@@ -171,8 +187,24 @@ export class CallBacks {
     this.#ports.slots.pump();
   }
 
+  /** A client has come: it may be the one whose roots a question waits for. */
+  clientCame(): void {
+    this.#roots.settle();
+  }
+
+  /** An instance is about to open. */
+  opening(): void {
+    this.#fence.opening();
+  }
+
+  opened(): void {
+    this.#fence.opened();
+  }
+
   /** The server is gone, and its questions with it. */
   closed(): void {
+    this.#fence.closed();
+    this.#roots.closed();
     this.#held = [];
     this.elicitations.clear();
     this.#ports.slots.isHeld = false;

@@ -18,6 +18,9 @@ export const ROOTS_IN_DOUBT = 'in doubt';
 /** Of one whose clients do not agree on theirs. */
 export const ROOTS_DISAGREED = 'disagreed';
 
+/** The key of an instance that has asked for roots while it worked for clients: theirs count, and are not certain yet. */
+export const ROOTS_UNDECIDED = 'undecided';
+
 let asked = 0;
 
 export class ClientRoots {

@@ -37,6 +37,7 @@ export class InstanceUsers {
     const { sessions, slots } = this.#ports;
     sessions.add(session);
     if (this.#showsOthersRoots(session)) slots.tell(ROOTS_CHANGED_NOTICE);
+    this.#ports.callBacks.clientCame();
     this.#changed();
   }
 

@@ -1,7 +1,7 @@
 // What is known of a server, also while it does not run: how it answers `initialize` and what it lists, by what it was
 // offered; whether it asks back, and which of its tools do. One for each definition, shared by all of its instances.
 
-import { ROOTS_DISAGREED, ROOTS_IN_DOUBT } from './client-roots.ts';
+import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
 import { capabilitiesOf, type Offers, offersCover, sameOffers } from './era/hello.ts';
 import type { InstanceKey } from './instance-key.ts';
@@ -57,7 +57,7 @@ const MOST_LISTS = 36;
 /** Lists that may show what is in a client's roots. */
 const OF_ROOTS: readonly ListKind[] = ['resources', 'templates'];
 /** Roots of which nobody can say whose they are. */
-const IN_DOUBT: readonly string[] = [ROOTS_IN_DOUBT, ROOTS_DISAGREED];
+const IN_DOUBT: readonly string[] = [ROOTS_IN_DOUBT, ROOTS_DISAGREED, ROOTS_UNDECIDED];
 
 /** What a list may depend on. */
 type ListKey = Pick<InstanceKey, 'rootsKey' | 'owner'>;

@@ -66,12 +66,14 @@ export class Leg {
     this.backend = backend;
     backend.users.attach(this.session);
     this.#tellLevel();
-    this.#leaveLobby(backend);
+    this.leaveLobby();
     return backend;
   }
 
-  #leaveLobby(backend: Backend): void {
-    if (this.server.isLobby(backend)) this.session.roots.whenKnown(() => this.#rebind());
+  /** Goes on to the right instance as soon as the client's roots are known. */
+  leaveLobby(): void {
+    if (this.backend !== undefined && this.server.isLobby(this.backend))
+      this.session.roots.whenKnown(() => this.#rebind());
   }
 
   whenRootsKnown(): Promise<void> {
@@ -104,7 +106,7 @@ export class Leg {
     const better = this.server.backendFor(this.session, this.backend);
     if (better === this.backend) return;
     this.moveTo(better);
-    this.#leaveLobby(better);
+    this.leaveLobby();
   }
 
   /** The client's roots are others now. */

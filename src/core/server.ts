@@ -142,6 +142,7 @@ export class Server {
       ports: {
         start: () => instance?.start(),
         usersChanged: (users) => this.#usersChanged(backend, users),
+        divide: (staying) => this.#divide(backend, staying),
         contended: (session) => this.#contended(backend, session),
         listLearnt: (kind) => this.#listLearnt(backend, kind),
       },
@@ -153,7 +154,13 @@ export class Server {
 
   #lobby(): Backend {
     const nothing = (): void => undefined;
-    const ports: BackendPorts = { start: nothing, usersChanged: nothing, contended: nothing, listLearnt: nothing };
+    const ports: BackendPorts = {
+      start: nothing,
+      usersChanged: nothing,
+      divide: nothing,
+      contended: nothing,
+      listLearnt: nothing,
+    };
     const { definition, known, context } = this.#options;
     const key = { offers: {}, rootsKey: undefined, owner: undefined };
     const lobby = new Backend({ definition, known, gate: () => this.gate, key, ports, context });
@@ -163,6 +170,13 @@ export class Server {
 
   isLobby(backend: Backend): boolean {
     return this.#lobbies.has(backend);
+  }
+
+  /** All wait in lobbies first, so that the first one whose roots are known gets the instance. */
+  #divide(backend: Backend, staying: Session | undefined): void {
+    const leaving = [...this.legs.values()].filter((leg) => leg.backend === backend && leg.session !== staying);
+    for (const leg of leaving) leg.moveTo(this.#lobby());
+    for (const leg of leaving) leg.leaveLobby();
   }
 
   #usersChanged(backend: Backend, users: number): void {
@@ -213,14 +227,21 @@ export class Server {
   #free(busy: Backend, session: Session): Backend | undefined {
     for (const backend of this.backends) {
       if (backend === busy || backend.isEngaged || backend.hasFailed || backend.key.owner !== undefined) continue;
-      if (backend.key.rootsKey === busy.key.rootsKey && this.known.suits(backend.key.offers, session.offers))
+      if (this.#isForSameRoots(backend, busy, session) && this.known.suits(backend.key.offers, session.offers))
         return backend;
     }
     return undefined;
   }
 
-  #another({ rootsKey }: InstanceKey, { offers }: Session): Backend | undefined {
-    const key = { offers, rootsKey, owner: undefined };
+  #isForSameRoots(backend: Backend, busy: Backend, session: Session): boolean {
+    if (!this.known.asksForRoots) return backend.key.rootsKey === busy.key.rootsKey;
+    const { rootsKey } = this.keyFor(session);
+    return rootsKey !== undefined && this.#sameRoots(backend, rootsKey);
+  }
+
+  #another(busy: InstanceKey, session: Session): Backend | undefined {
+    const rootsKey = this.known.asksForRoots ? this.keyFor(session).rootsKey : busy.rootsKey;
+    const key = { offers: session.offers, rootsKey, owner: undefined };
     const vacant = this.#vacant(key);
     if (vacant !== undefined) return vacant;
     const { limits, counters } = this.#options.context;

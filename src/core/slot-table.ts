@@ -50,6 +50,8 @@ export class SlotTable {
   toolCallsSent = 0;
   /** Nothing is sent while a question of the server's waits for calls to end. */
   isHeld = false;
+  /** Nothing is sent before the server has its clients' roots, see roots-fence.ts. */
+  isFenced = false;
   readonly lane: Lane;
   readonly own: OwnRequests;
   readonly givenUp: GivenUpCalls;
@@ -263,11 +265,13 @@ export class SlotTable {
     const { maxInFlightPerServer, maxQueuedBytesPerServer } = this.#limits;
     // Those that were given up may still be worked on.
     const underWay = this.#sent.size + this.givenUp.size;
-    return !this.isHeld && underWay < maxInFlightPerServer && outbox.blockedBytes < maxQueuedBytesPerServer;
+    return (
+      !this.isHeld && !this.isFenced && underWay < maxInFlightPerServer && outbox.blockedBytes < maxQueuedBytesPerServer
+    );
   }
 
   #countWait(session: Session): void {
-    if (this.#outbox === undefined) return;
+    if (this.#outbox === undefined || this.isFenced) return;
     if (!this.#mayAsk(session)) this.#counters.waitedForClient++;
     else if (!this.#hasRoom(this.#outbox)) this.#counters.waitedForServer++;
   }

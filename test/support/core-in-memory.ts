@@ -293,8 +293,13 @@ export class TestInstance {
   }
   #answerByItself(link: TestLink, request: Message): void {
     if (link !== this.link || request.method === undefined || request.id === undefined) return;
+    if (this.#isFence(request)) return this.say({ jsonrpc: '2.0', id: request.id, result: {} });
     const answer = this.#of.answers(request, this);
     if (answer !== undefined) this.say({ jsonrpc: '2.0', id: request.id, ...answer });
+  }
+  /** The ping by which the bridge hears whether a server that was offered roots asks for them at once. */
+  #isFence({ method }: Message): boolean {
+    return method === 'ping' && 'roots' in this.offered && this.#of.answersPings;
   }
   failToStart(): void {
     this.state = 'idle';
@@ -316,7 +321,8 @@ export class TestInstance {
     return (this.link?.lines ?? []).map((line) => JSON.parse(line) as Message);
   }
   get requests(): Message[] {
-    return this.received.filter((message) => message.method !== undefined && message.id !== undefined);
+    const asked = this.received.filter((message) => message.method !== undefined && message.id !== undefined);
+    return asked.filter((message) => !this.#isFence(message));
   }
   get cancelled(): unknown[] {
     return this.received.flatMap(({ method, params }) =>
@@ -352,6 +358,8 @@ export class TestServer {
   hello = '{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"memory","version":"1"}}';
   /** Whether it comes up by itself when asked to. */
   opensByItself = true;
+  /** Whether one that was offered roots answers pings by itself. */
+  answersPings = true;
   /** What it says by itself to a request: the `result` or the `error`; undefined leaves that to the test. */
   answers: (request: Message, instance: TestInstance) => object | undefined = () => undefined;
 

@@ -27,31 +27,139 @@ describe('a server that asks for roots', () => {
     expect(answersTo(core, 'r')).toEqual([ROOTS]);
   });
 
-  test('gets those that all of its clients agree on, and none if they do not', async () => {
+  test('gets those that all of its clients have in common, and is shared by them', async () => {
     const core = new CoreInMemory();
     const [one, other] = [await core.ready(ROOTED), await core.ready(ROOTED)];
     core.server().say(ask('r'));
     await core.settle();
     await answer(core, one, ROOTS);
-    expect(answersTo(core, 'r')).toEqual([]);
-    await answer(core, other, { roots: [{ uri: 'a:1' }] });
     expect(answersTo(core, 'r')).toEqual([ROOTS]);
+    await answer(core, other, { roots: [{ uri: 'a:1' }] });
+    expect([core.server().instances.length, core.server().backend.sessions.size]).toEqual([1, 2]);
     other.say({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
-    await core.settle();
-    core.server().say(ask('s'));
     await core.settle();
     expect(askedOf(other).length).toBe(2);
   });
 
-  test('gets none where clients have different ones', async () => {
+  test('gets those of one client only: each client with other ones has an instance of its own before its next call', async () => {
     const core = new CoreInMemory();
-    const [one, other] = [await core.ready(ROOTED), await core.ready(ROOTED)];
+    const clients = [await core.ready(ROOTED), await core.ready(ROOTED), await core.ready(ROOTED)];
     core.server().say(ask('r'));
     await core.settle();
-    await answer(core, one, ROOTS);
-    await answer(core, other, { roots: [] });
-    expect(answersTo(core, 'r')).toEqual([{ roots: [] }]);
+    for (const [i, client] of clients.entries()) client.call('call', { of: i });
+    await core.settle();
+    expect(core.server().instances.flatMap(({ requests }) => requests)).toEqual([]);
+    for (const [i, client] of clients.entries()) await answer(core, client, { roots: [{ uri: `a:${i}` }] });
+    await core.pass(1_000);
+    expect(answersTo(core, 'r')).toEqual([{ roots: [{ uri: 'a:0' }] }]);
+    const sent = core
+      .server()
+      .instances.map(({ backend, requests }) => [
+        backend.key.rootsKey,
+        requests.map(({ params }) => params?.arguments),
+      ]);
+    expect(sent).toEqual([0, 1, 2].map((of) => [`"a:${of}"`, [{ of }]]));
+  });
+
+  test('is told those of the client whose call it works on, and the others go elsewhere', async () => {
+    const core = new CoreInMemory();
+    const [one, other] = [await core.ready(ROOTED), await core.ready(ROOTED)];
+    await core.pass(1_000);
+    other.call('asks');
+    await core.settle();
+    core.server().say(ask('r'));
+    await core.settle();
+    one.call('elsewhere');
+    await answer(core, one, { roots: [{ uri: 'a:1' }] });
+    await answer(core, other, { roots: [{ uri: 'a:2' }] });
+    expect(answersTo(core, 'r')).toEqual([{ roots: [{ uri: 'a:2' }] }]);
+    expect(core.server().first.requests.length).toBe(1);
+    expect(core.server().instances.map(({ backend }) => backend.key.rootsKey)).toEqual(['"a:2"', '"a:1"']);
+  });
+
+  test('is refused while clients with different ones have calls under way there, and told as soon as one is left', async () => {
+    const core = new CoreInMemory({ limits: { questionHeldMs: 5_000 } });
+    const clients = [await core.ready(ROOTED), await core.ready(ROOTED)];
+    await core.pass(1_000);
+    for (const client of clients) client.call('under way');
+    await core.settle();
+    core.server().say(ask('r'));
+    await core.settle();
+    for (const [i, client] of clients.entries()) await answer(core, client, { roots: [{ uri: `a:${i}` }] });
+    expect(answersTo(core, 'r')).toEqual([]);
+    core.server().answer(core.server().requests[0]);
+    await core.settle();
+    expect(answersTo(core, 'r')).toEqual([{ roots: [{ uri: 'a:1' }] }]);
+  });
+
+  test('is told that it is not certain whose are meant when the calls under way do not end', async () => {
+    const core = new CoreInMemory({ limits: { questionHeldMs: 5_000 } });
+    const clients = [await core.ready(ROOTED), await core.ready(ROOTED)];
+    await core.pass(1_000);
+    for (const client of clients) client.call('under way');
+    await core.settle();
+    core.server().say(ask('r'));
+    await core.settle();
+    for (const [i, client] of clients.entries()) await answer(core, client, { roots: [{ uri: `a:${i}` }] });
+    await core.pass(7_000);
+    expect(answersTo(core, 'r')).toEqual([-32603]);
     expect(core.server().backend.key.rootsKey).toBe('disagreed');
+  });
+
+  test('has them before the first call, however soon that comes', async () => {
+    const core = new CoreInMemory();
+    let asks = 0;
+    core.server().answers = ({ method }, instance) => {
+      if (method === 'ping' && ++asks === 1) instance.say(ask('r'));
+      return method === 'ping' ? { result: {} } : undefined;
+    };
+    core.server().answersPings = false;
+    const client = await core.ready(ROOTED);
+    client.call(1);
+    await core.settle();
+    await answer(core, client, ROOTS);
+    expect(core.server().requests.filter(({ method }) => method === 'tools/call')).toEqual([]);
+    await core.pass(1_000);
+    const heard = core.server().received.map(({ method, result }) => method ?? result);
+    expect(heard).toEqual(['ping', ROOTS, 'ping', 'tools/call']);
+  });
+
+  test('gets calls after ten seconds at most, however often it asks', async () => {
+    const core = new CoreInMemory();
+    const client = await core.ready(ROOTED);
+    core.server().say(ask('first'));
+    client.link.onLine = (line) => {
+      const { id, method } = JSON.parse(line) as Message;
+      if (method === 'roots/list') client.say({ jsonrpc: '2.0', id, result: ROOTS });
+    };
+    client.call(1);
+    await core.settle();
+    for (let i = 0; i < 200; i++) {
+      core.clock.advance(90);
+      core.server().say(ask(`again${i}`));
+      await core.settle();
+    }
+    expect(core.server().requests.filter(({ method }) => method === 'tools/call').length).toBe(1);
+  });
+
+  test('gets calls after a second if it answers no ping, and after ten if its client does not name its roots', async () => {
+    const core = new CoreInMemory();
+    core.server().answersPings = false;
+    const client = await core.ready(ROOTED);
+    client.call(1);
+    await core.settle();
+    const calls = (): number => core.server().requests.filter(({ method }) => method === 'tools/call').length;
+    expect(calls()).toBe(0);
+    await core.pass(1_000);
+    expect(calls()).toBe(1);
+    core.server().crash();
+    client.call(2);
+    await core.settle();
+    core.server().say(ask('r'));
+    await core.pass(9_000);
+    expect(calls()).toBe(0);
+    await core.pass(1_000);
+    expect(calls()).toBe(1);
   });
 
   test('waits for a client that is not ready yet', async () => {
@@ -77,9 +185,11 @@ describe('a server that asks for roots', () => {
     core.server().say(ask('r'));
     await core.settle();
     await answer(core, one, ROOTS);
-    expect([answersTo(core, 'r'), askedOf(silent).length]).toEqual([[], 1]);
+    expect([answersTo(core, 'r'), askedOf(silent).length]).toEqual([[ROOTS], 1]);
     await core.pass(12_000);
-    expect(answersTo(core, 'r')).toEqual([{ roots: [] }]);
+    silent.call('late');
+    await core.settle();
+    expect(core.server().instances.map(({ backend }) => backend.key.rootsKey)).toEqual(['"a:1"', '']);
     unready.say({ jsonrpc: '2.0', method: 'notifications/initialized' });
     await core.settle();
     expect(askedOf(unready)).toEqual([]);
@@ -118,7 +228,7 @@ describe('a server that asks for roots', () => {
       for (const client of [one, other]) await answer(core, client, odd);
       expect(answersTo(core, 'r')).toEqual([odd]);
       one.call(1);
-      await core.settle();
+      await core.pass(1_000);
       expect(core.server().requests.length).toBe(1);
     },
   );
