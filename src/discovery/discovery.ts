@@ -15,6 +15,7 @@ import { withEnvFile } from './env-file.ts';
 import { type Gathering, gather } from './gathering.ts';
 import { linkedExtensions, mergeExtensions } from './gemini-extensions.ts';
 import { type GivenServers, givenEntries } from './given-servers.ts';
+import { type HeldNames, NO_HELD_NAMES } from './held-names.ts';
 import type { DiscoveryHost } from './host.ts';
 import { mergeLayers } from './layers.ts';
 import {
@@ -56,6 +57,8 @@ export interface DiscoveryOptions {
   readonly registries?: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
   /** With it, a broken file is read once more a moment later. */
   readonly pause?: Pause;
+  /** The ids that definitions have: each keeps its own, and nobody else gets it. */
+  readonly heldNames?: HeldNames;
   /** What earlier discoveries have read: with it, only what has changed since is read again. */
   readonly memory?: SourceMemory;
 }
@@ -77,6 +80,8 @@ export interface Discovery {
   readonly processes: readonly ProcessIdentity[];
   /** What `explainPolicy` decides by. */
   readonly policies: Policies;
+  /** The ids that definitions have got here for the first time. To have them keep those, hold them. */
+  readonly givenNames: HeldNames;
 }
 
 export function discoverServers(host: DiscoveryHost, options: DiscoveryOptions = {}): Promise<Discovery> {
@@ -105,7 +110,8 @@ async function discoverIn(visit: SourceVisit, host: DiscoveryHost, options: Disc
   const decided = decide(known, { settings, policies, options });
   const { drafts: grouped, groups, conflicts } = groupDuplicates(decided, report);
   const processes = entries.flatMap(({ process }) => process ?? []);
-  return { servers: named(grouped), diagnostics: inOrder(diagnostics), groups, conflicts, processes, policies };
+  const { servers, given } = named(grouped, options.heldNames);
+  return { servers, diagnostics: inOrder(diagnostics), groups, conflicts, processes, policies, givenNames: given };
 }
 
 interface Found {
@@ -232,7 +238,7 @@ const GOVERNED = new Set([...LIVE, 'pending-approval']);
 
 /** What is excluded altogether takes no part in anything; what a list denies has been merged before. */
 function decide(drafts: readonly Draft[], { settings, policies, options }: Deciding): Draft[] {
-  const { precedence = 'scope', approvals = new Map() } = options;
+  const { precedence = 'scope', approvals = new Map(), heldNames = NO_HELD_NAMES } = options;
   const isExclusive = policies.everybody.some(({ exclusiveFile }) => exclusiveFile !== undefined);
   const govern = (draft: Draft): Draft => {
     const decision = explainPolicy(draft, policies);
@@ -241,7 +247,7 @@ function decide(drafts: readonly Draft[], { settings, policies, options }: Decid
   };
   const admitted = isExclusive ? drafts.map(govern) : drafts;
   const agreed = admitted.map((draft) => decideApproval(draft, approvals, settings.decide));
-  const decided = shadow(agreed, precedence).map(govern);
+  const decided = shadow(agreed, precedence, heldNames).map(govern);
   return decided.sort(precedence === 'first-wins' ? byOrder : byPrecedence);
 }
 

@@ -62,7 +62,8 @@ export class Finding {
 
   async find({ dir, own, config, isOwnOnly }: FindRequest): Promise<FindAnswer> {
     const { approvals, fault } = isOwnOnly ? NOTHING_APPROVED : await this.#readApprovals(own);
-    const found = await discoverHere(own, { cwd: dir, config, approvals, memory: this.#memory, isOwnOnly });
+    const looking = { cwd: dir, config, approvals, memory: this.#memory, isOwnOnly, keepsNames: true };
+    const found = await discoverHere(own, looking);
     const errors = found.diagnostics.filter(({ level }) => level === 'error').map(({ message }) => message);
     return {
       servers: [...servedServers(found.servers, config.config).values()],

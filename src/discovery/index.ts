@@ -13,6 +13,7 @@ export type {
 export { type Discovery, type DiscoveryOptions, discoverServers, inputVariable, type OwnConfig } from './discovery.ts';
 export type { Conflict, Group } from './duplicates.ts';
 export type { GivenServers } from './given-servers.ts';
+export type { HeldNames } from './held-names.ts';
 export type { DiscoveryHost, HostFiles, OwnIdentity, Platform } from './host.ts';
 export { type NodeProcess, nodeDiscoveryHost } from './node-host.ts';
 export { decidePolicy, type Policy, type PolicyDecision, type PolicySubject } from './policy.ts';

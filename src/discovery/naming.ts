@@ -5,15 +5,23 @@
 import { aliasesOf } from '../core/joined-names.ts';
 import type { DiscoveredServer, ServerState } from './discovered-server.ts';
 import type { Draft } from './draft.ts';
+import { type HeldNames, holderKey, holdersOf, NO_HELD_NAMES } from './held-names.ts';
 
 const HOLDING = new Set<ServerState>(['ready', 'needs-input', 'disabled', 'duplicate']);
 
-/** Takes the drafts in their order of precedence, and keeps it. */
-export function named(drafts: readonly Draft[]): DiscoveredServer[] {
+export interface Named {
+  readonly servers: DiscoveredServer[];
+  /** What was given here for the first time, to be held from now on. */
+  readonly given: HeldNames;
+}
+
+/** Takes the drafts in their order of precedence, and keeps it. What an id is held by is all that it is ever given to. */
+export function named(drafts: readonly Draft[], held: HeldNames = NO_HELD_NAMES): Named {
   const inTurn = [0, 1, 2, 3].flatMap((turn) => drafts.filter((draft) => turnOf(draft) === turn));
-  const ids = idsOf(inTurn);
+  const { ids, given } = idsOf(inTurn, held);
   const aliases = aliasesFor(inTurn, ids);
-  return drafts.map((draft) => serverOf(draft, ids.get(draft) ?? draft.name, aliases.get(draft) ?? ''));
+  const servers = drafts.map((draft) => serverOf(draft, ids.get(draft) ?? draft.name, aliases.get(draft) ?? ''));
+  return { servers, given };
 }
 
 /** Member by member, without those of a draft: thousands of these are made. */
@@ -64,23 +72,37 @@ export function isOwn({ client, scope }: Pick<DiscoveredServer, 'scope' | 'clien
   return client === 'bridge' && scope === 'dynamic';
 }
 
-function idsOf(drafts: readonly Draft[]): Map<Draft, string> {
-  const taken = new Set<string>();
-  const ids = new Map<Draft, string>();
-  for (const draft of drafts) {
-    const { name, client, scope } = draft;
-    const wanted = [name, `${name}-${client}`, `${name}-${client}-${scope}`];
-    const id = wanted.find((candidate) => !taken.has(candidate)) ?? numbered(wanted.at(-1) ?? name, taken);
-    taken.add(id);
-    ids.set(draft, id);
-  }
-  return ids;
+interface Ids {
+  readonly ids: Map<Draft, string>;
+  readonly given: Map<string, string>;
 }
 
-function numbered(base: string, taken: ReadonlySet<string>): string {
+function idsOf(drafts: readonly Draft[], held: HeldNames): Ids {
+  const taken = new Set<string>();
+  const holders = holdersOf(held);
+  const ids = new Map<Draft, string>();
+  const given = new Map<string, string>();
+  for (const draft of drafts) {
+    const key = isOwn(draft) ? undefined : holderKey(draft);
+    const known = key === undefined ? undefined : held.get(key);
+    const isFree = (id: string): boolean => !taken.has(id) && (key === undefined || (holders.get(id) ?? key) === key);
+    const id = known !== undefined && isFree(known) ? known : newId(draft, isFree);
+    taken.add(id);
+    ids.set(draft, id);
+    if (key === undefined || held.has(key) || given.has(key) || !HOLDING.has(draft.state)) continue;
+    given.set(key, id);
+    holders.set(id, key);
+  }
+  return { ids, given };
+}
+
+function newId({ name, client, scope }: Draft, isFree: (id: string) => boolean): string {
+  const last = `${name}-${client}-${scope}`;
+  const wanted = [name, `${name}-${client}`, last].find(isFree);
+  if (wanted !== undefined) return wanted;
   let n = 2;
-  while (taken.has(`${base}-${n}`)) n++;
-  return `${base}-${n}`;
+  while (!isFree(`${last}-${n}`)) n++;
+  return `${last}-${n}`;
 }
 
 /** As the view of all servers makes them: of their ids, in the order in which they are served. */

@@ -3,8 +3,12 @@
 
 import type { Config } from '../config/config.ts';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import type { Approvals } from './approval.ts';
+import { diagnostic } from './diagnostic.ts';
 import { type Discovery, discoverServers } from './discovery.ts';
+import { type HeldNames, NO_HELD_NAMES } from './held-names.ts';
+import { HeldNamesFile } from './held-names-file.ts';
 import type { DiscoveryHost } from './host.ts';
 import { locationsOf } from './locations.ts';
 import { machineOf } from './machine.ts';
@@ -34,13 +38,36 @@ export interface OwnDiscoveryOptions {
   readonly config: ConfigForDiscovery;
   readonly approvals: Approvals;
   readonly isOwnOnly?: boolean;
+  /** Whether the ids that are given here are kept: those that only look write nothing. */
+  readonly keepsNames?: boolean;
   /** What was read before, of a process that discovers more than once. */
   readonly memory?: SourceMemory;
 }
 
-export function discoverHere(
+/** Another process may give the same ids at the same moment. */
+const MOST_TRIES = 5;
+
+export async function discoverHere(own: OwnProcess, options: OwnDiscoveryOptions): Promise<Discovery> {
+  if (options.isOwnOnly === true) return discover(own, options, NO_HELD_NAMES);
+  const file = new HeldNamesFile(own.environment, own.homedir);
+  for (let tries = 1; ; tries++) {
+    const [held, unreadable] = attempted(() => file.read(), NO_HELD_NAMES);
+    const found = await discover(own, options, held);
+    if (unreadable !== undefined) return withDiagnostic(found, unreadable);
+    if (options.keepsNames !== true || found.givenNames.size === 0) return found;
+    try {
+      if ((await file.add(found.givenNames)) || tries >= MOST_TRIES) return found;
+    } catch (error) {
+      if (!(error instanceof BridgeError)) throw error;
+      return withDiagnostic(found, error);
+    }
+  }
+}
+
+function discover(
   own: OwnProcess,
   { cwd, config, approvals, memory, isOwnOnly = false }: OwnDiscoveryOptions,
+  heldNames: HeldNames,
 ): Promise<Discovery> {
   const { precedence, policy, registries } = config.config.discovery;
   return discoverServers(hostOf(own, cwd), {
@@ -49,10 +76,26 @@ export function discoverHere(
     registries,
     approvals,
     isOwnOnly,
+    heldNames,
     // Who remembers is told when a file that was half written is whole.
     ...(memory === undefined ? { pause } : { memory }),
     ownConfig: { file: config.file, servers: config.servers },
   });
+}
+
+function attempted<Value>(task: () => Value, otherwise: Value): [Value, BridgeError | undefined] {
+  try {
+    return [task(), undefined];
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    return [otherwise, error];
+  }
+}
+
+/** Servers are found all the same; their ids may be others the next time. */
+function withDiagnostic(found: Discovery, { message, hint }: BridgeError): Discovery {
+  const told = diagnostic('unreadable', `${message}.${hint === undefined ? '' : ` ${hint}`}`);
+  return { ...found, diagnostics: [told, ...found.diagnostics] };
 }
 
 function pause(delayMs: number): Promise<void> {

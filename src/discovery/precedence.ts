@@ -1,9 +1,11 @@
 // Which of several definitions of one name counts. Within a client the stronger scope does; of different clients both
-// are kept, unless the flat order is asked for. The bridge's own definitions stand for everybody's of their name.
+// are kept, unless the flat order is asked for. The bridge's own definitions stand for everybody's of their name, but for
+// those that go by another id already.
 
 import { rulesOf } from './client-rules.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { byOrder, byPrecedence, type Draft, memberName, rankOf, withState } from './draft.ts';
+import { type HeldNames, heldOrOwnName, holdersOf, NO_HELD_NAMES } from './held-names.ts';
 
 /** `scope`: by scope within each client. `first-wins`: the first in the list of places, over everything. */
 export type Precedence = 'scope' | 'first-wins';
@@ -11,11 +13,14 @@ export type Precedence = 'scope' | 'first-wins';
 const COUNTING = new Set(['ready', 'disabled', 'needs-input']);
 const HIDDEN = new Set([...COUNTING, 'pending-approval']);
 
-export function shadow(drafts: readonly Draft[], precedence: Precedence): Draft[] {
+export function shadow(drafts: readonly Draft[], precedence: Precedence, held: HeldNames = NO_HELD_NAMES): Draft[] {
+  const holders = holdersOf(held);
+  const nameOf = (draft: Draft): string | undefined =>
+    isOwn(draft) ? draft.name : heldOrOwnName(draft, held, holders);
   const sorted = [...drafts].sort(precedence === 'first-wins' ? byOrder : byPrecedence);
   const winners = new Map<string, Draft>();
   return sorted.map((draft) => {
-    const keys = precedence === 'first-wins' ? [draft.name] : keysOf(draft);
+    const keys = precedence === 'first-wins' ? [draft.name] : keysOf(draft, nameOf(draft));
     const winner = keys.map((key) => winners.get(key)).find((found) => found !== undefined);
     if (winner !== undefined && HIDDEN.has(draft.state))
       return withState(draft, 'shadowed', `${memberName(winner)} in ${winner.file} comes first`);
@@ -27,14 +32,19 @@ export function shadow(drafts: readonly Draft[], precedence: Precedence): Draft[
 
 const everybody = (name: string): string => JSON.stringify([name]);
 
-function keysOf({ client, name, file, isListedPerFile }: Draft): string[] {
-  return [everybody(name), JSON.stringify([client, name, ...(isListedPerFile ? [file] : [])])];
+/** `id` is undefined where its name means another one's. */
+function keysOf({ client, name, file, isListedPerFile }: Draft, id: string | undefined): string[] {
+  const own = JSON.stringify([client, name, ...(isListedPerFile ? [file] : [])]);
+  return id === undefined ? [own] : [everybody(id), own];
 }
 
 function ownKeysOf(draft: Draft, precedence: Precedence): string[] {
   if (precedence === 'first-wins') return [draft.name];
-  const [all = '', ...own] = keysOf(draft);
-  return draft.client === 'bridge' && draft.scope === 'dynamic' ? [all] : own;
+  return isOwn(draft) ? [everybody(draft.name)] : keysOf(draft, undefined);
+}
+
+function isOwn({ client, scope }: Draft): boolean {
+  return client === 'bridge' && scope === 'dynamic';
 }
 
 const REPLACED = new Set([...COUNTING, 'duplicate', 'shadowed']);

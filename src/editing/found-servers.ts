@@ -14,20 +14,36 @@ export interface FoundServers {
   readonly others: readonly DiscoveredServer[];
   /** Those of the bridge's own config. */
   readonly own: readonly DiscoveredServer[];
+  /** Everything as the daemon finds it, with the ids that people and rules know servers by. */
+  readonly all: readonly DiscoveredServer[];
 }
 
-/** `cwd`: whose project is looked at. */
-export async function foundServers(own: OwnConfig, cwd: string, host: EditingHost): Promise<FoundServers> {
+export interface Looking {
+  /** Whose project is looked at. */
+  readonly cwd: string;
+  /** Whether the ids that servers get are kept, as before a change. */
+  readonly keepsNames: boolean;
+}
+
+export async function foundServers(
+  own: OwnConfig,
+  { cwd, keepsNames }: Looking,
+  host: EditingHost,
+): Promise<FoundServers> {
   const { environment, homedir } = host;
   const config = await loadedConfig(own, host);
   const approvals = new ApprovalFile(environment, homedir).read();
   const process = processOf(config, host);
   const [alone, all] = [
     await discoverHere(process, { cwd, config: { ...config, servers: undefined }, approvals }),
-    await discoverHere(process, { cwd, config, approvals }),
+    await discoverHere(process, { cwd, config, approvals, keepsNames }),
   ];
   const isOwn = ({ client, scope }: DiscoveredServer): boolean => client === 'bridge' && scope === 'dynamic';
-  return { others: alone.servers.filter(({ client }) => client !== REGISTRY), own: all.servers.filter(isOwn) };
+  return {
+    others: alone.servers.filter(({ client }) => client !== REGISTRY),
+    own: all.servers.filter(isOwn),
+    all: all.servers,
+  };
 }
 
 /** As the daemon would load it; one that is not there yet says nothing. */

@@ -33,6 +33,7 @@ export interface InstallPlan {
 /** `config` is where servers go, and what the client's bridge reads, if not the user's. */
 export interface PlanOptions extends LaunchOptions {
   readonly replace: boolean;
+  readonly dryRun: boolean;
 }
 
 export async function planInstall(config: ClientConfig, options: PlanOptions, host: EditingHost): Promise<InstallPlan> {
@@ -60,7 +61,8 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
   const { movable, staying } = await sortServers(theirs, config, host);
   const own = await openOwnConfig(options.config, host);
   const filled = new Map(movable.map((server) => [server.name, server.filled]));
-  const names = new OwnNames(await foundServers(own, host.homedir, host));
+  const found = await foundServers(own, { cwd: host.homedir, keepsNames: !options.dryRun }, host);
+  const names = new OwnNames(found);
   const moving = await moveAll(movable, { document: withBridge, own, config, names });
   return { ...bare, own, filled, ...moving, staying: [...staying, ...moving.staying] };
 }

@@ -14,7 +14,6 @@ import { isNarrowed, narrowedLine, type OwnConfig, replaceOwn } from './own-conf
 import { filledWords } from './own-entry.ts';
 
 export interface InstallOptions extends PlanOptions {
-  readonly dryRun: boolean;
   /** Whether the client's own command is used where it has one. */
   readonly clientCommand: boolean;
 }

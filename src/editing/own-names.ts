@@ -1,5 +1,6 @@
-// What a server of a client is called in the bridge's own config. A name there stands for everybody's of that name, so one
-// that means something else to another client is not taken; and what is there already under any name is not added again.
+// What a server of a client is called in the bridge's own config. It keeps the id that it had, so that rules, views and
+// commands still mean it; a name that means something else to another client is not taken; and what is there already under
+// any name is not added again.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
@@ -16,10 +17,12 @@ const OFFERED = new Set<ServerState>(['ready', 'duplicate', 'needs-input', 'pend
 
 export class OwnNames {
   readonly #others: readonly DiscoveredServer[];
+  readonly #all: readonly DiscoveredServer[];
   /** By what is equal for the same server; that may hold secrets. */
   readonly #names: Map<string, string>;
 
-  constructor({ others, own }: FoundServers) {
+  constructor({ others, own, all }: FoundServers) {
+    this.#all = all;
     this.#others = others.filter(({ state, client }) => OFFERED.has(state) && client !== 'bridge');
     this.#names = new Map(own.map((server) => [signatureOf(server).key, server.name]));
   }
@@ -30,7 +33,7 @@ export class OwnNames {
     const same = this.#names.get(key);
     if (same !== undefined && entries.has(same)) return { kind: 'same', name: same };
     const rival = this.#rivalOf(server, key)?.client;
-    const wanted = this.#wantedNames(server, rival);
+    const wanted = [...this.#idOf(server, key), ...this.#wantedNames(server, rival)];
     for (let n = 2; ; n++) {
       const candidate = wanted.shift() ?? `${server.name}-${server.client}-${n}`;
       if (isDeepStrictEqual(entries.get(candidate), entry)) return { kind: 'same', name: candidate };
@@ -38,6 +41,14 @@ export class OwnNames {
       this.#names.set(key, candidate);
       return { kind: 'new', name: candidate, rival };
     }
+  }
+
+  /** The id by which it is offered now: of what is the same as another one, that one's. */
+  #idOf({ client, name, file }: DiscoveredServer, key: string): string[] {
+    const found = this.#all.find((one) => one.client === client && one.name === name && one.file === file);
+    if (found === undefined || !OFFERED.has(found.state)) return [];
+    const offered = this.#all.find((one) => one.state === 'ready' && signatureOf(one).key === key);
+    return [(offered ?? found).id];
   }
 
   #wantedNames({ name, client }: DiscoveredServer, rival: string | undefined): string[] {

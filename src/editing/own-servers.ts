@@ -68,7 +68,7 @@ function hintHere(name: string, names: readonly string[]): string {
 
 /** Where other programs define it. */
 async function hintElsewhere(name: string, own: OwnConfig, host: EditingHost): Promise<string | undefined> {
-  const { others } = await foundServers(own, host.cwd, host);
+  const { others } = await foundServers(own, { cwd: host.cwd, keepsNames: false }, host);
   const places = others
     .filter((server) => server.name === name)
     .map(({ client, file }) => `${atHome(file, host)} (${client})`);
@@ -107,7 +107,7 @@ export function importServers(
   if (clients !== 'all') for (const client of clients) refuseUnknown(client, host);
   const task = async (): Promise<EditReport> => {
     const own = await openOwnConfig(options.config, host);
-    const found = await foundServers(own, host.cwd, host);
+    const found = await foundServers(own, { cwd: host.cwd, keepsNames: !options.dryRun }, host);
     const { document, entries, ...imported } = await importedInto(own, clients, found);
     const lines = [...imported.lines, ...narrowing(own, entries, options.dryRun ? 'would' : 'did')];
     const edit = {

@@ -1,6 +1,8 @@
 import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { targetNamed } from '../../../src/editing/client-config.ts';
+import { foundServers } from '../../../src/editing/found-servers.ts';
+import { openOwnConfig } from '../../../src/editing/own-config.ts';
 import { addServer } from '../../../src/editing/own-servers.ts';
 import { DIRECTLY, Home, REPLACING, UNDOING } from '../../support/editing-host.ts';
 
@@ -256,7 +258,7 @@ describe('install --replace', () => {
     await home.install('kiro', REPLACING);
     await home.uninstall('cursor');
     expect(home.read(CURSOR)).toBe(text(SERVERS));
-    expect(home.json(OWN)).toEqual({ mcpServers: { github: { command: 'kiro', cwd: home.dir } } });
+    expect(home.json(OWN)).toEqual({ mcpServers: { 'github-kiro': { command: 'kiro', cwd: home.dir } } });
     await home.uninstall('kiro');
     expect(home.read('.kiro/settings/mcp.json')).toBe(text({ github: { command: 'kiro' } }));
     expect(home.read(OWN)).toBeUndefined();
@@ -345,6 +347,28 @@ describe('install --replace', () => {
     expect(lines).toContain(`"memory" went to ${home.ownConfig} as "memory-codex", as cursor has another "memory"`);
     const args = ['-y', 'codex-memory'];
     expect(home.json(OWN)).toEqual({ mcpServers: { 'memory-codex': { command: 'npx', args, cwd: home.dir } } });
+  });
+
+  test('leaves each name what it meant, for everybody', async () => {
+    for (const [client, own] of [
+      ['claude-code', 'memory'],
+      ['cursor', 'memory-cursor'],
+    ] as const) {
+      const home = new Home();
+      home.write('.claude.json', text({ memory: { command: 'claudes-database' } }));
+      home.write(CURSOR, text({ memory: { command: 'cursors-database' } }));
+      await home.install(client, REPLACING);
+      expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual([own]);
+      const config = await openOwnConfig(undefined, home.host);
+      const { all } = await foundServers(config, { cwd: home.dir, keepsNames: false }, home.host);
+      const offered = all.filter(({ state }) => state === 'ready').map(({ id, command }) => [id, command]);
+      expect(new Map(offered as [string, string][])).toEqual(
+        new Map([
+          ['memory', 'claudes-database'],
+          ['memory-cursor', 'cursors-database'],
+        ]),
+      );
+    }
   });
 
   test('adds no second one of what the bridge has under another name', async () => {

@@ -118,7 +118,11 @@ describe('import', () => {
       '"mine" of claude-code is left out: it comes with the project, and nobody has approved it yet',
       expect.stringMatching(/^"bad" of claude-code is left out: .*denied/),
     ]);
-    const { others } = await foundServers(await openOwnConfig(undefined, project), project.cwd, project);
+    const { others } = await foundServers(
+      await openOwnConfig(undefined, project),
+      { cwd: project.cwd, keepsNames: false },
+      project,
+    );
     const mine = others.filter(({ name, state }) => state === 'pending-approval' && name === 'mine');
     await new ApprovalFile(project.environment, home.dir).decide(mine, 'approved', new Date(0));
     await importServers(['claude-code'], { ...HERE, dryRun: false }, project);
