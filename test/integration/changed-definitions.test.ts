@@ -64,7 +64,7 @@ test('where no daemon runs, the verbs are done all the same, and say nothing of 
   expect(await run('import', 'cursor')).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('a server that is the same as one of another name takes its place, and that is said', async () => {
+test('a server that is added as the same as one of another name takes its place, one that is imported keeps the name that counts', async () => {
   const same = [process.execPath, FIXTURE];
   const taken = (name: string) => `"theirs" is the same server as "${name}", which is the name that counts now\n`;
   expect((await run('add', 'ours', '--env', 'OF=cursor', '--', ...same)).stdout).toContain(taken('ours'));
@@ -75,8 +75,9 @@ test('a server that is the same as one of another name takes its place, and that
   writeFiles(home, { '.gemini/settings.json': { mcpServers: { copy: fixtureServer({ OF: 'cursor' }) } } });
   const planned = await run('import', 'gemini-cli', '--dry-run');
   expect(planned).toMatchObject({ code: 0, stdout: expect.not.stringContaining('the same server') as string });
-  expect((await run('import', 'gemini-cli')).stdout).toContain(taken('copy'));
-  expect(await served()).toEqual(['copy']);
+  // It is offered as "theirs" already, and rules and views know it by that name.
+  expect((await run('import', 'gemini-cli')).stdout).toMatch(/^"copy" of gemini-cli goes to \S+ as "theirs"\n/);
+  expect(await served()).toEqual(['theirs']);
 });
 
 test('where a project has the same as its user under another name, who approves it hears which name counts', async () => {

@@ -87,7 +87,12 @@ describe.each(Object.entries(CLIENT_FILES))('%s', (client, file) => {
     expect(undone).toMatchObject({ code: 0, stderr: '' });
     expect(read(file)).toBe(text);
     expect(statSync(join(home, file)).mode & 0o777).toBe(0o640);
-    expect(filesIn(home)).toEqual(['.local/state/mcp-bridge/installs/lock', 'dotfiles/config']);
+    expect(filesIn(home)).toEqual([
+      '.local/state/mcp-bridge/installs/lock',
+      '.local/state/mcp-bridge/names.json', // what it is called stays so
+      '.local/state/mcp-bridge/names.json.lock',
+      'dotfiles/config',
+    ]);
     const said = planned.stdout + installed.stdout + undoing.stdout + undone.stdout;
     expect(said).toContain('"gh" went to');
     expect(said).not.toContain('sekrit');
