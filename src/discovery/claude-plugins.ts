@@ -5,14 +5,28 @@ import type { Location, Plugin } from './locations.ts';
 import { type Machine, pathKey } from './machine.ts';
 import { basesOf } from './places/bases.ts';
 import type { SourceReader } from './source-reader.ts';
-import { member, textAt, treeAt } from './tree.ts';
+import { isTree, member, textAt, treeAt } from './tree.ts';
+import { mainCheckoutOf } from './worktree.ts';
 
 const MANIFEST = ['.claude-plugin', 'plugin.json'];
 
-interface Installed {
-  readonly plugin: Plugin;
-  /** The project that it belongs to, where it came with one. */
+interface Found {
+  /** What settings know it by, such as `name@marketplace`. */
+  readonly id: string;
+  readonly name: string;
+  readonly root: string;
+  /** The directory of the project that brings it. */
   readonly project: string | undefined;
+  /** Whether it is for this project only. */
+  readonly isOfProject: boolean;
+}
+
+interface Finding {
+  readonly reader: SourceReader;
+  readonly machine: Machine;
+  readonly settings: ClaudeSettings;
+  /** Where plugins have what they need. */
+  readonly home: string;
 }
 
 export async function pluginLocations(
@@ -20,88 +34,113 @@ export async function pluginLocations(
   machine: Machine,
   settings: ClaudeSettings,
 ): Promise<Location[]> {
-  const [dir = ''] = basesOf(machine).get('CLAUDE')?.dirs ?? [];
-  const installed = await installedPlugins(reader, machine, dir, settings);
-  const skills = [
-    ...(await skillPlugins(reader, machine, dir, undefined)),
+  const { path } = machine;
+  const dirsOf = (base: string): string => basesOf(machine).get(base)?.dirs[0] ?? '';
+  const finding: Finding = { reader, machine, settings, home: dirsOf('CLAUDE_PLUGINS') };
+  const found = [
+    ...(await installedPlugins(finding)),
+    ...(await skillPlugins(finding, path.join(dirsOf('CLAUDE'), 'skills'), undefined)),
     ...(machine.hasProject
-      ? await skillPlugins(reader, machine, machine.path.join(machine.cwd, '.claude'), machine.cwd)
+      ? await skillPlugins(finding, path.join(machine.cwd, '.claude', 'skills'), machine.cwd)
       : []),
   ];
-  const locations = await Promise.all([...installed, ...skills].map((found) => locationsOf(reader, machine, found)));
-  return locations.flat();
+  return (await Promise.all(found.map((plugin) => locationsOf(finding, plugin)))).flat();
 }
 
-async function installedPlugins(
-  reader: SourceReader,
-  machine: Machine,
-  dir: string,
-  settings: ClaudeSettings,
-): Promise<Installed[]> {
-  const { path } = machine;
-  const reading = await reader.read(path.join(dir, 'plugins', 'installed_plugins.json'), 'json');
+async function installedPlugins({ reader, machine, home }: Finding): Promise<Found[]> {
+  const { path, cwd, root: projectRoot } = machine;
+  const reading = await reader.read(path.join(home, 'installed_plugins.json'), 'json');
   const plugins = reading.kind === 'document' ? treeAt(reading.document.value, 'plugins') : undefined;
-  return Object.entries(plugins ?? {}).flatMap(([id, installs]) =>
+  if (plugins === undefined) return [];
+  const dirs = [cwd, projectRoot, (await mainCheckoutOf(reader, machine)) ?? cwd];
+  const isOurs = (project: string): boolean => dirs.some((dir) => pathKey(machine, dir) === pathKey(machine, project));
+  return Object.entries(plugins).flatMap(([id, installs]) =>
     (Array.isArray(installs) ? installs : [installs]).flatMap((install: unknown) => {
       const root = textAt(install, 'installPath');
       const project = textAt(install, 'projectPath');
       if (root === undefined || !path.isAbsolute(root)) return [];
-      if (project !== undefined && !isOurs(machine, project)) return [];
-      const data = path.join(dir, 'plugins', 'data', id.replace(/[^A-Za-z0-9_-]/g, '-'));
-      const isOff = settings.enabledPlugins.get(id) !== true;
-      return [{ plugin: { name: id.split('@')[0] ?? id, root, data, isOff }, project: undefined }];
+      if (project !== undefined && !isOurs(project)) return [];
+      return [{ id, name: id.split('@')[0] ?? id, root, project: undefined, isOfProject: project !== undefined }];
     }),
   );
 }
 
-function isOurs(machine: Machine, project: string): boolean {
-  return [machine.cwd, machine.root].some((dir) => pathKey(machine, dir) === pathKey(machine, project));
-}
-
 async function skillPlugins(
-  reader: SourceReader,
-  machine: Machine,
-  dir: string,
+  { reader, machine }: Finding,
+  skills: string,
   project: string | undefined,
-): Promise<Installed[]> {
+): Promise<Found[]> {
   const { path } = machine;
-  const skills = path.join(dir, 'skills');
-  const names = reader.fewOf([...(await reader.list(skills))].sort(), skills, project !== undefined);
+  const isOfProject = project !== undefined;
+  const names = reader.fewOf([...(await reader.list(skills))].sort(), skills, isOfProject);
   const found = await Promise.all(
-    names.map(async (name) => {
-      const root = path.join(skills, name);
-      const reading = await reader.read(path.join(root, ...MANIFEST), 'json', project !== undefined);
+    names.map(async (dir) => {
+      const root = path.join(skills, dir);
+      const reading = await reader.read(path.join(root, ...MANIFEST), 'json', isOfProject);
       if (reading.kind !== 'document') return [];
-      const data = path.join(dir, 'plugins', 'data', name.replace(/[^A-Za-z0-9_-]/g, '-'));
-      const own = textAt(reading.document.value, 'name') ?? name;
-      return [{ plugin: { name: own, root, data, isOff: false }, project }];
+      const name = textAt(reading.document.value, 'name') ?? dir;
+      return [{ id: `${name}@skills-dir`, name, root, project, isOfProject }];
     }),
   );
   return found.flat();
 }
 
-async function locationsOf(reader: SourceReader, machine: Machine, found: Installed): Promise<Location[]> {
+async function locationsOf(finding: Finding, found: Found): Promise<Location[]> {
+  const { reader, machine } = finding;
   const { path } = machine;
-  const { plugin, project } = found;
-  const manifest = path.join(plugin.root, ...MANIFEST);
-  const reading = await reader.read(manifest, 'json', project !== undefined);
-  const named = reading.kind === 'document' ? member(reading.document.value, 'mcpServers') : undefined;
+  const { root, project } = found;
+  const file = path.join(root, ...MANIFEST);
+  const reading = await reader.read(file, 'json', project !== undefined);
+  const manifest = reading.kind === 'document' ? reading.document.value : undefined;
+  const named = member(manifest, 'mcpServers');
   const files = [named].flat().filter((name) => typeof name === 'string');
-  const own = path.join(plugin.root, '.mcp.json');
-  const inside = files
-    .map((name) => path.resolve(plugin.root, name))
-    .filter((file) => isInside(machine, plugin.root, file));
-  const distinct = [...new Set([own, manifest, ...inside])];
-  return reader.fewOf(distinct, plugin.root, project !== undefined).map((file) => ({
+  const inside = files.map((name) => path.resolve(root, name)).filter((other) => isInside(machine, root, other));
+  const distinct = [...new Set([path.join(root, '.mcp.json'), file, ...inside])];
+  const plugin = pluginOf(finding, found, manifest);
+  return reader.fewOf(distinct, root, project !== undefined).map((other) => ({
     client: 'claude-code',
     scope: 'plugin',
     format: 'claude-plugin',
-    path: file,
+    path: other,
     pattern: [],
     project,
     instead: undefined,
     plugin,
   }));
+}
+
+/** Without a word in any settings, the manifest says whether it is on. */
+function pluginOf({ machine, settings, home }: Finding, found: Found, manifest: unknown): Plugin {
+  const { id, name, root, isOfProject } = found;
+  const isOn = settings.enabledPlugins.get(id) ?? member(manifest, 'defaultEnabled') !== false;
+  return {
+    name,
+    root,
+    data: machine.path.join(home, 'data', id.replace(/[^A-Za-z0-9_-]/g, '-')),
+    isOff: !isOn,
+    isOfProject,
+    options: optionsOf(settings.pluginConfigs.get(id), treeAt(manifest, 'userConfig')),
+  };
+}
+
+/** What its user has chosen, and what it has for the rest. */
+function optionsOf(config: unknown, declared: unknown): ReadonlyMap<string, string | readonly string[]> {
+  const defaults = Object.entries(isTree(declared) ? declared : {}).map(
+    ([key, option]) => [key, member(option, 'default')] as const,
+  );
+  const chosen = Object.entries(treeAt(config, 'options') ?? {});
+  return new Map(
+    [...defaults, ...chosen].flatMap(([key, value]) => {
+      const texts = [value].flat().map(scalarText);
+      const known = texts.filter((text) => text !== undefined);
+      if (known.length < texts.length) return [];
+      return [[`user_config.${key}`, Array.isArray(value) ? known : (known[0] ?? '')] as const];
+    }),
+  );
+}
+
+function scalarText(value: unknown): string | undefined {
+  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
 }
 
 /** A plugin brings its own files, and names nobody else's. */

@@ -13,6 +13,8 @@ export interface ClaudeSettings {
   /** Of the user and of the project. */
   readonly own: readonly SettingsFile[];
   readonly enabledPlugins: ReadonlyMap<string, boolean>;
+  /** What the user has chosen for plugins: a project chooses nothing. */
+  readonly pluginConfigs: ReadonlyMap<string, unknown>;
   decide(server: string): 'approved' | 'rejected' | undefined;
 }
 
@@ -47,6 +49,9 @@ export async function readClaudeSettings(
   return {
     managed,
     own: [...user, ...inProject],
+    pluginConfigs: new Map(
+      [...user, ...managed].flatMap(({ value }) => Object.entries(treeAt(value, 'pluginConfigs') ?? {})),
+    ),
     enabledPlugins: new Map([
       ...pluginsIn(user),
       ...pluginsIn(inProject.toReversed()).filter(([, isOn]) => isTrusted || !isOn),

@@ -10,6 +10,7 @@ import type { Value, Values } from './entry-fields.ts';
 import type { Entry } from './formats/format.ts';
 import type { Location } from './locations.ts';
 import type { Machine } from './machine.ts';
+import { basesOf } from './places/bases.ts';
 import { maskedArgs } from './shown-launch.ts';
 import { Variables } from './variables.ts';
 import { type Verdict, type Written, writtenEntry } from './written-definition.ts';
@@ -152,8 +153,8 @@ function launchOf(entry: PlacedEntry, written: Written, variables: Variables, fi
     transport,
     command: command === undefined ? undefined : inHome(variables.fill(command, 'command'), machine),
     args: variables.fillArgs(args),
-    env: filled(written.env, 'env'),
-    cwd: runs ? workingDir(entry, cwd === undefined ? undefined : variables.fill(cwd, 'cwd'), machine) : undefined,
+    env: withGiven(transport === 'stdio' ? entry.given : undefined, filled(written.env, 'env')),
+    cwd: runs ? workingDir(entry, written, machine, cwd && variables.fill(cwd, 'cwd')) : undefined,
     url: url === undefined ? undefined : variables.fill(url, 'url'),
     headers: filled(written.headers, 'headers'),
     headersHelper,
@@ -169,21 +170,34 @@ function textOf(value: Value, variables: Variables, field: 'env' | 'headers', { 
   return undefined;
 }
 
+/** What its client would add; what the entry itself says counts before it. */
+function withGiven(given: Texts | undefined, env: Texts): Texts {
+  return given === undefined ? env : { ...given, ...env };
+}
+
 function inHome(text: string, { path, home }: Machine): string {
   return /^~(?=$|[\\/])/.test(text) ? path.join(home, text.slice(1)) : text;
 }
 
 /** What has a variable left in it is nowhere. */
-function workingDir(entry: PlacedEntry, cwd: string | undefined, machine: Machine): string {
+function workingDir(entry: PlacedEntry, written: Written, machine: Machine, cwd: string | undefined): string {
   const { path, home } = machine;
   const { location, project } = entry;
   const isBesideFile = ['definitions', 'bridge'].includes(location.format);
-  const usual = isBesideFile ? path.dirname(entry.path) : (entry.dir ?? project ?? home);
+  const usual = isBesideFile
+    ? path.dirname(entry.path)
+    : (entry.dir ?? project ?? helperDir(entry, written, machine) ?? home);
   if (cwd === undefined || cwd === '') return usual;
   if (cwd.includes('${')) return cwd;
   // A relative one in these is relative to the project, wherever the file is.
   const base = ['opencode', 'kilo'].includes(entry.client) ? (project ?? machine.cwd) : usual;
   return path.resolve(base, inHome(cwd, machine));
+}
+
+/** A user's own command for headers runs beside the settings of Claude Code. */
+function helperDir({ client, scope }: PlacedEntry, { transport }: Written, machine: Machine): string | undefined {
+  if (client !== 'claude-code' || scope !== 'user' || transport === 'stdio') return undefined;
+  return basesOf(machine).get('CLAUDE')?.dirs[0];
 }
 
 function rawOf({ transport, command, args, env, cwd, url, headers, headersHelper }: Written): Launch {

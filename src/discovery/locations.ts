@@ -36,6 +36,10 @@ export interface Plugin {
   /** Where it may keep something. */
   readonly data: string;
   readonly isOff: boolean;
+  /** Whether it is for one project only. */
+  readonly isOfProject: boolean;
+  /** What stands for its inputs, by their variables. */
+  readonly options: ReadonlyMap<string, string | readonly string[]>;
 }
 
 const ALL_PLACES = [

@@ -13,7 +13,11 @@ export const CLAUDE_JSON: Format = {
 
 function localEntries(file: ParsedFile): Entry[] {
   return ownProjects(file).flatMap((project) =>
-    entriesIn(file, ['projects', project, 'mcpServers'], { scope: 'local', project }),
+    entriesIn(file, ['projects', project, 'mcpServers'], {
+      scope: 'local',
+      project,
+      given: { CLAUDE_PROJECT_DIR: project },
+    }),
   );
 }
 
@@ -28,9 +32,14 @@ export const PROJECT_MCP_JSON: Format = {
   read: (file) => {
     const bare = bareEntries(file);
     if (bare !== undefined) return bare.map((entry) => ({ ...entry, client: 'copilot-cli', scope: 'workspace' }));
-    if (member(file.value, 'servers') === undefined) return entriesIn(file, ['mcpServers']);
+    const { client, project } = file.location;
+    const given = client === 'claude-code' && project !== undefined ? { CLAUDE_PROJECT_DIR: project } : {};
+    if (member(file.value, 'servers') === undefined) return entriesIn(file, ['mcpServers'], { given });
     warnWrongKey(file, 'servers', 'mcpServers');
-    return [...entriesIn(file, ['mcpServers']), ...entriesIn(file, ['servers'], { client: 'visual-studio' })];
+    return [
+      ...entriesIn(file, ['mcpServers'], { given }),
+      ...entriesIn(file, ['servers'], { client: 'visual-studio' }),
+    ];
   },
 };
 

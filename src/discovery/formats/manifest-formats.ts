@@ -56,6 +56,7 @@ function manifestVariables({ value, companion, machine }: ParsedFile, dir: strin
   for (const [key, option] of Object.entries(treeAt(value, 'user_config') ?? {})) {
     const chosen = userConfig(companion, key) ?? defaultOf(option, machine);
     const texts = [chosen].flat().map(scalarText);
+    if (texts.some((text) => text?.startsWith(ENCRYPTED))) continue;
     if (chosen === undefined && member(option, 'required') !== true) variables.set(`user_config.${key}`, '');
     if (chosen === undefined || texts.includes(undefined)) continue;
     const known = texts.filter((text) => text !== undefined);
@@ -63,6 +64,9 @@ function manifestVariables({ value, companion, machine }: ParsedFile, dir: strin
   }
   return variables;
 }
+
+/** What Claude Desktop keeps where only it can read it. */
+const ENCRYPTED = '__encrypted__:';
 
 function userConfig(companion: unknown, key: string): unknown {
   return member(companion, 'userConfig', key) ?? member(companion, 'user_config', key);

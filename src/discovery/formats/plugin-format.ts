@@ -9,12 +9,12 @@ export const CLAUDE_PLUGIN: Format = {
   read: (file) => {
     const { plugin } = file.location;
     if (plugin === undefined) return [];
-    const variables = new Map([
-      ['CLAUDE_PLUGIN_ROOT', plugin.root],
-      ['CLAUDE_PLUGIN_DATA', plugin.data],
-      ['CLAUDE_PROJECT_DIR', file.machine.cwd],
-    ]);
-    return ofPlugin(serversIn(file), plugin.name, { variables, dir: plugin.root, isOff: plugin.isOff });
+    const { name, root, data, isOff, isOfProject, options } = plugin;
+    const own = { CLAUDE_PLUGIN_ROOT: root, CLAUDE_PLUGIN_DATA: data };
+    const project = { CLAUDE_PROJECT_DIR: file.machine.cwd };
+    const variables = new Map([...options, ...Object.entries({ ...own, ...project })]);
+    const given = isOfProject ? { ...own, ...project } : own;
+    return ofPlugin(serversIn(file), name, { variables, given, dir: root, isOff });
   },
 };
 
@@ -36,7 +36,7 @@ export const AGENT_PLUGIN: Format = {
 function ofPlugin(
   entries: readonly Entry[],
   plugin: string,
-  detail: Pick<Entry, 'variables' | 'dir' | 'isOff'>,
+  detail: Pick<Entry, 'variables' | 'given' | 'dir' | 'isOff'>,
 ): Entry[] {
   return entries.map((entry) => ({ ...entry, ...detail, name: `plugin:${plugin}:${entry.name}` }));
 }
@@ -45,6 +45,10 @@ function ofPlugin(
 function serversIn(file: ParsedFile): Entry[] {
   const servers = member(file.value, 'mcpServers');
   if (isTree(servers)) return entriesIn(file, ['mcpServers']);
+  if (Array.isArray(servers))
+    return servers.flatMap((map: unknown, i) =>
+      isTree(map) ? entriesOfMap(file, treeAt(map, 'mcpServers') ?? map, ['mcpServers', String(i)]) : [],
+    );
   const isManifest = file.machine.path.basename(file.path) === 'plugin.json';
   if (isManifest || servers !== undefined) return [];
   return isTree(file.value) ? entriesOfMap(file, mapOfServers(file.value), []) : [];

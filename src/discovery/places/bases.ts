@@ -33,6 +33,7 @@ const RELOCATING = [
   ...[
     'XDG_CONFIG_HOME',
     'XDG_STATE_HOME',
+    'CLAUDE_CODE_PLUGIN_CACHE_DIR',
     'CLAUDE_CONFIG_DIR',
     'CLINE_DATA_DIR',
     'CLINE_DIR',
@@ -108,6 +109,9 @@ function relocatedDirs(machine: Machine): Dirs {
   const clineData = named('CLINE_DATA_DIR') ?? path.join(named('CLINE_DIR') ?? inHome('.cline'), 'data');
   return {
     CLAUDE: [named('CLAUDE_CONFIG_DIR') ?? inHome('.claude')],
+    CLAUDE_PLUGINS: [
+      named('CLAUDE_CODE_PLUGIN_CACHE_DIR') ?? path.join(named('CLAUDE_CONFIG_DIR') ?? inHome('.claude'), 'plugins'),
+    ],
     CLAUDE_FILE: [path.join(named('CLAUDE_CONFIG_DIR') ?? home, '.claude.json')],
     CLINE_FILE: [named('CLINE_MCP_SETTINGS_PATH') ?? path.join(clineData, 'settings', clineFile)],
     CODEX: [named('CODEX_HOME') ?? inHome('.codex')],

@@ -29,7 +29,10 @@ test.each<[Said, string]>([
   [{ user: true }, 'ready'],
   [{ user: false }, 'disabled'],
   [{ user: false, project: true }, 'disabled'],
-  [{ project: true }, 'disabled'],
+  // Its user has installed it, and the manifest does not say that it begins switched off.
+  [{}, 'ready'],
+  [{ project: true }, 'ready'],
+  [{ project: false }, 'disabled'],
   [{ user: false, project: true, isTrusted: true }, 'ready'],
   [{ user: true, project: false }, 'disabled'],
   [{ user: true, project: true }, 'ready'],
