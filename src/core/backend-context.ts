@@ -16,6 +16,8 @@ export interface BackendContext {
   readonly meters: CallMeters;
   /** Undefined if no calls are recorded. */
   readonly audit?: AuditTrail | undefined;
+  /** Runs what is done for one client, whose own end an error of ours in it is. */
+  readonly contain: (session: Session, task: () => void) => void;
   /** Cuts a client off that does not take what is meant for it. */
   readonly cutOff: (session: Session, reason: string) => void;
 }

@@ -34,6 +34,8 @@ export interface BackendPorts {
   readonly usersChanged: (users: number) => void;
   /** Clients have different roots, and the instance asks for them: all but one get another instance, or this one again. */
   readonly divide: (staying: Session | undefined) => void;
+  /** An error of ours over it: nobody knows any more what it works on, so it is ended. */
+  readonly broken: (error: unknown) => void;
   /** A client would have to wait for another one's conversation. */
   readonly contended: (session: Session) => void;
   /** A list of the server's is another one than it was, and has been read. */
@@ -69,12 +71,14 @@ export class Backend implements SlotOwner {
   readonly #senders: Senders;
   readonly #crowded: CrowdedClients;
   readonly #unanswered: UnansweredCalls;
+  readonly #broken: (error: unknown) => void;
 
   constructor({ definition, known, gate, key, ports, context }: BackendOptions) {
     const server = definition.name;
     this.server = server;
     this.key = key;
     this.#known = known;
+    this.#broken = ports.broken;
     this.#slots = new SlotTable({
       ...context,
       server,
@@ -197,11 +201,11 @@ export class Backend implements SlotOwner {
   }
 
   withdraw(slot: Slot): void {
-    this.#unanswered.withdraw(slot);
+    this.#contain(() => this.#unanswered.withdraw(slot));
   }
 
   abandon(slot: Slot): void {
-    this.#unanswered.abandon(slot);
+    this.#contain(() => this.#unanswered.abandon(slot));
   }
 
   checkTime(slot: Slot, nowMs: number): void {
@@ -236,9 +240,11 @@ export class Backend implements SlotOwner {
 
   /** Looked at once a second. */
   tick(nowMs: number): void {
-    this.#slots.checkTime(nowMs);
-    this.#senders.checkTime(nowMs);
-    this.callBacks.checkTime(nowMs);
+    this.#contain(() => {
+      this.#slots.checkTime(nowMs);
+      this.#senders.checkTime(nowMs);
+      this.callBacks.checkTime(nowMs);
+    });
   }
 
   /** Asks for the bridge itself. */
@@ -253,13 +259,24 @@ export class Backend implements SlotOwner {
 
   /** A client may have more under way than a moment ago. */
   pump(): void {
-    this.#slots.pump();
+    this.#contain(() => this.#slots.pump());
   }
 
   /** The server, or one of the clients, has taken what was queued for it. */
   drained(): void {
-    this.#slots.pump();
-    this.#senders.drained();
+    this.#contain(() => {
+      this.#slots.pump();
+      this.#senders.drained();
+    });
+  }
+
+  /** What clients that have nothing to do with an error of ours over this instance do not pay for. */
+  #contain(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      this.#broken(error);
+    }
   }
 
   // --- the instance's life, as told from outside ---
@@ -291,13 +308,15 @@ export class Backend implements SlotOwner {
   closed(error: BridgeError): void {
     this.#opening.closed();
     this.#upstream = undefined;
-    if (this.#face !== undefined) this.#known.closed(this.#face);
+    const face = this.#face;
     this.#face = undefined;
-    this.lists.closed();
-    this.#senders.goOn();
-    this.callBacks.closed();
-    this.tasks.closed();
+    // A step that fails is no reason to keep calls without their answers.
+    this.#contain(() => face !== undefined && this.#known.closed(face));
+    this.#contain(() => this.lists.closed());
+    this.#contain(() => this.#senders.goOn());
+    this.#contain(() => this.callBacks.closed());
+    this.#contain(() => this.tasks.closed());
     this.#slots.failSent(error);
-    this.#startIfWaiting();
+    this.#contain(() => this.#startIfWaiting());
   }
 }

@@ -4,6 +4,7 @@
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Counters } from './counters.ts';
+import type { Faults } from './faults.ts';
 import { examine, type Finding, type LivenessSettings, mayClose, TICK_MS } from './liveness.ts';
 import type { Resumption } from './resumption.ts';
 import { INVALID_REQUEST, rpcError } from './rpc-error.ts';
@@ -18,6 +19,9 @@ export interface ClientWatchPorts {
   readonly servers: Pick<ServerDirectory, 'servers'>;
   readonly sessions: ReadonlySet<Session>;
   readonly resumption: Resumption;
+  readonly faults: Faults;
+  /** Runs what is done for a session, whose own end an error in it is. */
+  readonly contain: (session: Session, task: () => void) => void;
   readonly cutOff: (session: Session, reason: string) => void;
 }
 
@@ -36,18 +40,24 @@ export class ClientWatch {
   }
 
   #lookAfterAll(): void {
-    const { clock, limits, liveness, servers, sessions, resumption } = this.#ports;
+    const { clock, servers, sessions, resumption, faults, contain } = this.#ports;
     const nowMs = clock.now();
-    for (const session of sessions) {
-      for (const slot of session.slots.values()) slot.owner.checkTime(slot, nowMs);
-      session.roots.checkTime(nowMs);
-      session.view?.tidy(nowMs);
-      if (resumption.isParked(session)) continue;
-      if (session.isOpen) this.#act(session, examine(session, nowMs, limits, liveness));
-      else if (mayClose(session, nowMs)) session.link.destroy();
-    }
-    resumption.checkTime(nowMs);
+    for (const session of sessions) contain(session, () => this.#lookAfter(session, nowMs));
+    faults.contain(
+      () => resumption.checkTime(nowMs),
+      (error) => faults.note('sessions whose clients are away could not be looked after', error),
+    );
     for (const server of servers.servers()) for (const backend of server.backends) backend.tick(nowMs);
+  }
+
+  #lookAfter(session: Session, nowMs: number): void {
+    const { limits, liveness, resumption } = this.#ports;
+    for (const slot of session.slots.values()) slot.owner.checkTime(slot, nowMs);
+    session.roots.checkTime(nowMs);
+    session.view?.tidy(nowMs);
+    if (resumption.isParked(session)) return;
+    if (session.isOpen) this.#act(session, examine(session, nowMs, limits, liveness));
+    else if (mayClose(session, nowMs)) session.link.destroy();
   }
 
   #act(session: Session, finding: Finding): void {

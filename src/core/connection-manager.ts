@@ -1,13 +1,13 @@
 // The registry of clients: takes them in, has them named and looked after, and lets them go.
 // A session leaves it exactly once, whoever ends it: the client, a limit, or the daemon.
 
-import { messageOf } from '../util/bridge-error.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Carrier, Link, LinkHandler } from '../wire/link.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { ClientIds } from './client-ids.ts';
 import { ClientWatch } from './client-watch.ts';
+import { Faults } from './faults.ts';
 import { type LivenessSettings, TICK_MS } from './liveness.ts';
 import { Pause } from './pauses.ts';
 import { Resumption } from './resumption.ts';
@@ -26,6 +26,7 @@ export class ConnectionManager {
   readonly #options: ConnectionManagerOptions;
   readonly #limits: Limits;
   readonly #logger: Logger;
+  readonly #faults: Faults;
   readonly #router: Router;
   readonly #resumption: Resumption;
   readonly #sessions = new Set<Session>();
@@ -40,9 +41,11 @@ export class ConnectionManager {
     this.#options = options;
     this.#limits = options.limits;
     this.#logger = options.logger;
+    this.#faults = new Faults(options);
     this.#resumption = new Resumption({
       ...options,
       handlerOf: (session) => this.#handlerOf(session),
+      contain: (session, task) => this.contain(session, task),
       mayPark: () => !this.#isDraining,
       parked: (session) => {
         this.#openCount--;
@@ -59,8 +62,20 @@ export class ConnectionManager {
       ...options,
       sessions: this.#sessions,
       resumption: this.#resumption,
+      faults: this.#faults,
+      contain: (session, task) => this.contain(session, task),
       cutOff: (session, why) => this.cutOff(session, why),
     });
+  }
+
+  /** Whatever is done for one client, or because of it: an error of ours ends no one's session but its own. */
+  contain(session: Session, task: () => void): void {
+    this.#faults.contain(task, (error) => this.#onFault(session, error));
+  }
+
+  #onFault(session: Session, error: unknown): void {
+    this.#faults.note('a client could not be served', error, { clientId: session.clientId });
+    this.cutOff(session, 'the bridge failed over it');
   }
 
   /** All clients but those of the role `control`. */
@@ -106,13 +121,14 @@ export class ConnectionManager {
   #handlerOf(session: Session): LinkHandler {
     return {
       frame: (b, start, end) => this.take(session, b, start, end),
-      overflowed: () => this.#router.overflowed(session),
+      overflowed: () => this.contain(session, () => this.#router.overflowed(session)),
       badFrame: (reason) => {
-        if (reason === 'not-utf8') this.#router.notUtf8(session);
+        if (reason === 'not-utf8') this.contain(session, () => this.#router.notUtf8(session));
       },
-      ended: () => this.#onEnded(session),
-      closed: () => this.#forget(session),
-      drained: () => this.#onDrained(session),
+      ended: () => this.contain(session, () => this.#onEnded(session)),
+      closed: () => this.contain(session, () => this.#forget(session)),
+      drained: () => this.contain(session, () => this.#onDrained(session)),
+      failed: (error) => this.#onFault(session, error),
     };
   }
 
@@ -121,8 +137,7 @@ export class ConnectionManager {
     try {
       this.#router.frame(session, b, start, end);
     } catch (error) {
-      this.#options.counters.internalErrors++;
-      this.#logger.error('a message could not be dealt with', { clientId: session.clientId, error: messageOf(error) });
+      this.#faults.note('a message could not be dealt with', error, { clientId: session.clientId });
       this.cutOff(session, 'what it sent could not be dealt with');
     }
   }
@@ -195,23 +210,28 @@ export class ConnectionManager {
   #retire(session: Session): void {
     if (session.state === 'closing') return;
     session.state = 'closing';
-    if (!this.#resumption.forget(session)) this.#openCount--;
+    this.#openCount--;
+    // A step that fails is no reason to keep what the others would have let go.
+    const step = (task: () => void): void => this.contain(session, task);
+    step(() => {
+      if (this.#resumption.forget(session)) this.#openCount++; // it did not count while it was away
+    });
     session.held = undefined;
-    session.untaken.release();
+    step(() => session.untaken.release());
     const slots = [...session.slots.values()];
     // All of them first: the end of one lets others be sent, or answered by the bridge itself.
-    for (const slot of slots) slot.owner.withdraw(slot);
+    for (const slot of slots) step(() => slot.owner.withdraw(slot));
     for (const slot of slots) {
       slot.record?.settle('client-gone');
-      slot.owner.abandon(slot);
+      step(() => slot.owner.abandon(slot));
     }
     // Also on instances that it does not use any more.
-    for (const backend of new Set(session.tasks.values())) backend.tasks.abandon(session);
-    session.view?.leave();
-    for (const question of [...session.questions.values()]) question.abandon();
-    session.roots.abandon();
-    this.#options.agents.participants.leave(session);
-    this.#ids.takeBack(session);
+    for (const backend of new Set(session.tasks.values())) step(() => backend.tasks.abandon(session));
+    step(() => session.view?.leave());
+    for (const question of [...session.questions.values()]) step(() => question.abandon());
+    step(() => session.roots.abandon());
+    step(() => this.#options.agents.participants.leave(session));
+    step(() => this.#ids.takeBack(session));
   }
 
   /** Its client does not come back, or not to it. */
@@ -241,7 +261,8 @@ export class ConnectionManager {
 
   /** There are other servers now, or some are defined otherwise. */
   serversChanged(): void {
-    for (const session of this.#sessions) session.view?.serversChanged(this.#options.servers);
+    for (const session of this.#sessions)
+      this.contain(session, () => session.view?.serversChanged(this.#options.servers));
   }
 
   // --- the end ---
@@ -260,7 +281,7 @@ export class ConnectionManager {
 
   /** Looked at again and again: one is asked something, another can be resumed only now. */
   #stopListening(): void {
-    for (const session of this.#sessions) this.#resumption.stopListening(session);
+    for (const session of this.#sessions) this.contain(session, () => this.#resumption.stopListening(session));
   }
 
   #openSlots(): number {
@@ -270,16 +291,21 @@ export class ConnectionManager {
     return open;
   }
 
+  /** Tells it that the daemon goes, and answers what it has asked. */
+  #dismiss(session: Session, reason: LeavingReason): void {
+    this.#router.abandon(session);
+    // Who can ask the next daemon is not told that it failed: that decides what may be done once more.
+    if (this.#resumption.tellLeaving(session, reason)) return;
+    for (const slot of session.slots.values()) {
+      slot.record?.refused(SHUTTING_DOWN);
+      session.answerError(slot.idText, SHUTTING_DOWN);
+    }
+  }
+
   /** Lets all clients go; resolves when the last one has left. */
   async close(reason: LeavingReason = 'stop'): Promise<void> {
     for (const session of this.#sessions) {
-      this.#router.abandon(session);
-      // Who can ask the next daemon is not told that it failed: that decides what may be done once more.
-      if (!this.#resumption.tellLeaving(session, reason))
-        for (const slot of session.slots.values()) {
-          slot.record?.refused(SHUTTING_DOWN);
-          session.answerError(slot.idText, SHUTTING_DOWN);
-        }
+      this.contain(session, () => this.#dismiss(session, reason));
       this.#leave(session, TICK_MS);
     }
     // Who reads slowly has as long again for what is left as there was for the answers.

@@ -26,6 +26,8 @@ export interface ResumptionOptions {
   readonly counters: Counters;
   readonly clock: Clock;
   readonly handlerOf: (session: Session) => LinkHandler;
+  /** Runs what is done for a session, whose own end an error in it is. */
+  readonly contain: (session: Session, task: () => void) => void;
   /** Whether sessions may still wait for their clients. */
   readonly mayPark: () => boolean;
   /** It has no connection any more, and does not count as one; or it has one again. */
@@ -72,11 +74,12 @@ export class Resumption implements ResumptionPorts {
   count(session: Session, first: Frame): void {
     const { link } = session;
     if (link instanceof ResumableLink) return link.recount(first);
+    const { contain } = this.#options;
     const handler = {
       ...this.#options.handlerOf(session),
-      dropped: () => this.#onDropped(session),
-      heard: () => this.#parked.confirm(session),
-      grown: () => this.#parked.grown(session),
+      dropped: () => contain(session, () => this.#onDropped(session)),
+      heard: () => contain(session, () => this.#parked.confirm(session)),
+      grown: () => contain(session, () => this.#parked.grown(session)),
     };
     session.link = new ResumableLink(link, first, { handler, mostKept: this.#options.limits.maxResumeBytesPerClient });
   }

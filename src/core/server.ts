@@ -5,6 +5,7 @@ import { Backend, type BackendPorts } from './backend.ts';
 import type { BackendContext } from './backend-context.ts';
 import { NO_ROOTS_KEY } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
+import { Faults } from './faults.ts';
 import type { InstanceKey } from './instance-key.ts';
 import type { KnownServer } from './known-server.ts';
 import type { Leg } from './leg.ts';
@@ -24,6 +25,8 @@ export interface ServerOptions {
 export interface InstancePorts {
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
+  /** An error of ours over it: it is ended, and whoever waits for it gets an error. */
+  readonly broken: (error: unknown) => void;
   /** Nobody will use it any more. */
   readonly retire: () => void;
 }
@@ -143,6 +146,7 @@ export class Server {
         start: () => instance?.start(),
         usersChanged: (users) => this.#usersChanged(backend, users),
         divide: (staying) => this.#divide(backend, staying),
+        broken: (error) => this.#onBroken(backend, error),
         contended: (session) => this.#contended(backend, session),
         listLearnt: (kind) => this.#listLearnt(backend, kind),
       },
@@ -154,18 +158,24 @@ export class Server {
 
   #lobby(): Backend {
     const nothing = (): void => undefined;
+    const { definition, known, context } = this.#options;
     const ports: BackendPorts = {
       start: nothing,
       usersChanged: nothing,
       divide: nothing,
+      broken: (error) => this.#onBroken(lobby, error),
       contended: nothing,
       listLearnt: nothing,
     };
-    const { definition, known, context } = this.#options;
     const key = { offers: {}, rootsKey: undefined, owner: undefined };
-    const lobby = new Backend({ definition, known, gate: () => this.gate, key, ports, context });
+    const lobby: Backend = new Backend({ definition, known, gate: () => this.gate, key, ports, context });
     this.#lobbies.add(lobby);
     return lobby;
+  }
+
+  #onBroken(backend: Backend, error: unknown): void {
+    new Faults(this.#options.context).note('an instance could not be served', error, { server: this.name });
+    this.#instances.get(backend)?.broken(error);
   }
 
   isLobby(backend: Backend): boolean {

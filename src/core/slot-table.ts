@@ -29,6 +29,7 @@ export interface SlotTableOptions {
   readonly counters: Counters;
   readonly known: KnownServer;
   readonly meter: CallMeter;
+  readonly contain: (session: Session, task: () => void) => void;
   /** A client waits for the end of another one's conversation. */
   readonly contended: (session: Session) => void;
   /** A call that was given up is over at the server too. */
@@ -44,6 +45,7 @@ export class SlotTable {
   #nextId = 1;
   readonly #sent = new Map<number, Slot>();
   readonly #waiting: WaitingRequests;
+  readonly #contain: (session: Session, task: () => void) => void;
   readonly #contended: (session: Session) => void;
   /** Requests that were sent, ever, and calls of tools among them. */
   sentInAll = 0;
@@ -56,7 +58,8 @@ export class SlotTable {
   readonly own: OwnRequests;
   readonly givenUp: GivenUpCalls;
 
-  constructor({ server, limits, counters, known, meter, contended, released }: SlotTableOptions) {
+  constructor({ server, limits, counters, known, meter, contain, contended, released }: SlotTableOptions) {
+    this.#contain = contain;
     this.#server = server;
     this.#limits = limits;
     this.#counters = counters;
@@ -218,13 +221,15 @@ export class SlotTable {
     this.own.closed();
     this.givenUp.clear();
     // One by one: whoever gets its last answer here may go, and takes what else it had here along.
-    for (const slot of [...this.#sent.values()]) {
-      if (!this.#sent.delete(slot.downId)) continue;
-      this.lane.leave(slot);
-      this.#meter.unanswered();
-      if (slot.again === undefined) this.fail(slot, error);
-      else this.#unsend(slot, slot.again);
-    }
+    for (const slot of [...this.#sent.values()])
+      if (this.#sent.delete(slot.downId)) this.#contain(slot.session, () => this.#lose(slot, error));
+  }
+
+  #lose(slot: Slot, error: BridgeError): void {
+    this.lane.leave(slot);
+    this.#meter.unanswered();
+    if (slot.again === undefined) this.fail(slot, error);
+    else this.#unsend(slot, slot.again);
   }
 
   /** What does no harm twice waits to be sent once more. */
@@ -241,11 +246,15 @@ export class SlotTable {
   }
 
   failWaiting(error: BridgeError): void {
-    for (let slot = this.#nextWaiting(); slot !== undefined; slot = this.#nextWaiting()) {
-      this.#waiting.takeFrame(slot);
+    for (let slot = this.#nextWaiting(); slot !== undefined; slot = this.#nextWaiting()) this.#refuse(slot, error);
+  }
+
+  #refuse(slot: Slot, error: BridgeError): void {
+    this.#waiting.takeFrame(slot);
+    this.#contain(slot.session, () => {
       if (slot.onRefusal === undefined) this.fail(slot, error);
       else this.askElsewhere(slot, slot.onRefusal);
-    }
+    });
   }
 
   #nextWaiting(): Slot | undefined {

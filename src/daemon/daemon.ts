@@ -13,12 +13,13 @@ import { Agents } from '../core/agents/agents.ts';
 import { CallMeters } from '../core/call-meter.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
+import { Faults } from '../core/faults.ts';
 import type { Session } from '../core/session.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';
 import { messageOf } from '../util/bridge-error.ts';
-import { systemClock } from '../util/clock.ts';
+import { type Clock, containedClock, systemClock } from '../util/clock.ts';
 import type { ClientReport, ReloadReport, StatusReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
@@ -39,15 +40,19 @@ export class Daemon {
   readonly #options: DaemonOptions;
   readonly #startedMs = systemClock.now();
   readonly #counters = new Counters();
-  readonly #meters = new CallMeters(systemClock);
-  readonly #turn = new FlushTurn();
+  /** Hears of errors of ours that nobody else does. */
+  readonly #onFault = (error: unknown): void => this.#faults.note('something went wrong inside', error);
+  readonly #clock: Clock = containedClock(systemClock, this.#onFault);
+  readonly #meters = new CallMeters(this.#clock);
+  readonly #turn = new FlushTurn(setImmediate, this.#onFault);
+  readonly #faults: Faults;
   readonly #guard = new OrphanGuard();
   readonly #followed: FollowedServers;
   readonly #gates = new ToolGates();
   readonly #forDiscover = {
     finder: new ToolFinder({
       synonyms: () => this.#options.finder.config.config.discovery.synonyms,
-      clock: systemClock,
+      clock: this.#clock,
     }),
     check: new ArgumentCheck(),
   };
@@ -62,6 +67,7 @@ export class Daemon {
 
   constructor(options: DaemonOptions) {
     this.#options = options;
+    this.#faults = new Faults({ counters: this.#counters, logger: options.logger });
     const { logger, limits, config, version, build } = options;
     this.#followed = new FollowedServers({
       finder: options.finder,
@@ -74,7 +80,7 @@ export class Daemon {
         this.#dialIns.refresh();
         this.#pool.refresh();
       },
-      clock: systemClock,
+      clock: this.#clock,
       logger,
     });
     this.#audit = this.#makeAudit();
@@ -86,7 +92,7 @@ export class Daemon {
       changed: () => this.#onDialIns(),
       maxDialIns: limits.maxDialIns,
       counters: this.#counters,
-      clock: systemClock,
+      clock: this.#clock,
       logger,
     });
     this.#pool = this.#makePool();
@@ -95,7 +101,7 @@ export class Daemon {
       limits,
       counters: this.#counters,
       logger,
-      clock: systemClock,
+      clock: this.#clock,
       date: () => new Date(),
       willBeEnabled: () => options.finder.config.config.agents.isEnabled,
     });
@@ -109,12 +115,12 @@ export class Daemon {
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
       dialIns: this.#dialIns,
       agents,
-      agentView: (session, view) => new AgentView(session, view, { agents, clock: systemClock }),
+      agentView: (session, view) => new AgentView(session, view, { agents, clock: this.#clock }),
       control: (request, answer) => void this.#control(request, answer),
       version,
       build,
       daemonId: randomBytes(8).toString('hex'),
-      clock: systemClock,
+      clock: this.#clock,
       liveness: config.liveness,
     });
   }
@@ -129,7 +135,7 @@ export class Daemon {
       activatedFd,
       accept: (socket) => this.accept(socket),
       holder: { pid, version, build },
-      clock: systemClock,
+      clock: this.#clock,
       logger,
     });
     const letters = this.#letters?.takeIn(); // before anybody can have come
@@ -138,7 +144,7 @@ export class Daemon {
     new Sweeper({
       directories: this.#pool.sweptDirectories,
       isQuiet: () => this.#socket?.isRetreating !== true && !this.#pool.isBusy,
-      clock: systemClock,
+      clock: this.#clock,
       date: Date.now,
       logger: this.#options.logger,
     }).start();
@@ -165,9 +171,20 @@ export class Daemon {
 
   /** Serves a client at the other end of a stream. */
   accept(stream: Duplex): void {
-    this.#socket?.used();
     const { maxMessageBytes } = this.#options.limits;
-    this.#connections.accept(new StreamLink(stream, stream, { maxFrameBytes: maxMessageBytes, turn: this.#turn }));
+    const take = (): void => {
+      this.#socket?.used();
+      this.#connections.accept(new StreamLink(stream, stream, { maxFrameBytes: maxMessageBytes, turn: this.#turn }));
+    };
+    this.#faults.contain(take, (error) => {
+      this.#faults.note('a client could not be taken in', error);
+      stream.destroy();
+    });
+  }
+
+  /** The last that hears of an error which nobody has caught: it is said, and all who are served go on. */
+  uncaught(error: unknown): void {
+    this.#faults.note('an error that nobody has caught', error);
   }
 
   /** Answers what was asked, lets the clients and the servers go, and gives the path free. */
@@ -241,13 +258,13 @@ export class Daemon {
     const { config, auditFile, logger } = this.#options;
     if (!config.audit.isKept) return undefined;
     const path = config.audit.file ?? auditFile;
-    return new AuditLog({ settings: config.audit, path, clock: systemClock, date: Date.now, logger });
+    return new AuditLog({ settings: config.audit, path, clock: this.#clock, date: Date.now, logger });
   }
 
   #makePool(): ServerPool {
     const { logger, limits, version, environment, cwd, config, finder, catalogDir } = this.#options;
     const counters = this.#counters;
-    const clock = systemClock;
+    const clock = this.#clock;
     return new ServerPool({
       definitions: this.#followed.definitions,
       dialledIn: () => this.#dialIns.offered,
@@ -269,6 +286,7 @@ export class Daemon {
         clock,
         meters: this.#meters,
         audit: this.#audit,
+        contain: (session: Session, task: () => void) => this.#connections.contain(session, task),
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
       },
       instanceContext: {

@@ -226,6 +226,7 @@ export class ServerPool implements ServerDirectory {
     return {
       start: () => instance.start(),
       usersChanged: (users: number) => instance.usersChanged(users),
+      broken: () => instance.endBroken(),
       retire,
     };
   }

@@ -115,6 +115,9 @@ export async function serve(options: ServeOptions): Promise<void> {
     },
     onStopRequested: (reason) => stopRequested.resolve(reason),
   });
+  // Rather than end, and all clients and servers with it, over what concerns at most one of them.
+  process.on('uncaughtException', (error) => daemon.uncaught(error));
+  process.on('unhandledRejection', (error) => daemon.uncaught(error));
   const signalled = untilSignal();
   keepCollectionPace(systemClock);
   await daemon.listen();

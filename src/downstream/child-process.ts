@@ -26,6 +26,8 @@ export interface LaunchContext {
   readonly maxFrameBytes: number;
   readonly limits: Limits;
   readonly counters: Counters;
+  /** Hears of an error of ours in what a process has set off. */
+  readonly failed: (error: unknown) => void;
 }
 
 /** How long a process that is told to go may take after its input was closed, before SIGTERM. */
@@ -67,7 +69,7 @@ export class ServerProcess implements ServerConnection {
     if (!stdin || !stdout || !stderr) throw new SpawnError('EMFILE');
     if (this.pid !== undefined) context.guard.add(this.pid);
     // Undrained, it would block the process at some 96 KB.
-    stderr.on('data', (chunk: Buffer) => this.output.push(chunk)).on('error', () => undefined);
+    stderr.on('data', (chunk: Buffer) => this.#contain(() => this.output.push(chunk))).on('error', () => undefined);
     this.link = new StreamLink(stdout, stdin, context);
     this.ended = this.#watch(stdout);
   }
@@ -114,17 +116,28 @@ export class ServerProcess implements ServerConnection {
         if (this.#hasExited) return;
         this.#hasExited = true;
         how = sentence;
+        this.#context.clock.after(OUTPUT_GRACE_MS, finish); // first: its end is told, whatever fails below
         this.#sweepGroup();
         stdout.resume(); // what it wrote last does not wait for a client that reads slowly
         if (stdout.readableEnded || stdout.destroyed) return finish();
         stdout.once('end', finish);
-        this.#context.clock.after(OUTPUT_GRACE_MS, finish);
       };
-      this.#child.on('error', (error) => exited(`could not be started: ${systemCode(error) ?? 'unknown error'}`));
+      this.#child.on('error', (error) =>
+        this.#contain(() => exited(`could not be started: ${systemCode(error) ?? 'unknown error'}`)),
+      );
       this.#child.on('exit', (code, signal) =>
-        exited(signal === null ? `exited with code ${code}` : `was ended by ${signal}`),
+        this.#contain(() => exited(signal === null ? `exited with code ${code}` : `was ended by ${signal}`)),
       );
     });
+  }
+
+  /** An error in an event of a process is nobody's to catch, and would end the daemon. */
+  #contain(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      this.#context.failed(error);
+    }
   }
 
   /** Whatever the process has left behind in its group goes with it. */

@@ -79,6 +79,15 @@ export function brokenServer(name: string, lastError: string | undefined, limits
   return new BridgeError('SERVER_BROKEN', message, { server: name, hint });
 }
 
+/** The bridge itself has failed over it. */
+export function ownFault(definition: ServerDefinition): BridgeError {
+  const { name } = definition;
+  return new BridgeError('SERVER_CRASHED', `Server ${name} was ended because the bridge failed over it`, {
+    server: name,
+    hint: 'The log of the daemon says more: mcp-bridge logs',
+  });
+}
+
 export function shuttingDown(): BridgeError {
   return new BridgeError('SHUTTING_DOWN', 'The bridge is shutting down');
 }

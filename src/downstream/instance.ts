@@ -2,22 +2,23 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Backend } from '../core/backend.ts';
+import { Faults } from '../core/faults.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
-import { BridgeError, messageOf } from '../util/bridge-error.ts';
-import type { Timer } from '../util/clock.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { containedClock, type Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { type LaunchContext, ServerProcess } from './child-process.ts';
 import type { ServerConnection } from './connection.ts';
-import { brokenServer, crash, refusedStart, shuttingDown, startFailure } from './instance-failure.ts';
+import { brokenServer, crash, ownFault, refusedStart, shuttingDown, startFailure } from './instance-failure.ts';
 import { type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
 import { connectRemote } from './remote-server.ts';
 import { ServerHandshake } from './server-handshake.ts';
 import type { ServerOutput } from './server-output.ts';
 import type { StartGate } from './start-gate.ts';
 
-export interface InstanceContext extends LaunchContext {
+export interface InstanceContext extends Omit<LaunchContext, 'failed'> {
   readonly logger: Logger;
   /** From 0 up to 1, for pauses that shall not fall together. */
   readonly random: () => number;
@@ -34,7 +35,8 @@ export interface InstanceContext extends LaunchContext {
 export class Instance {
   readonly definition: ServerDefinition;
   readonly backend: Backend;
-  readonly #context: InstanceContext;
+  readonly #context: InstanceContext & LaunchContext;
+  readonly #faults: Faults;
   #life = NEWBORN;
   #child: ServerConnection | undefined;
   /** Of the last process, also when that has ended. */
@@ -49,7 +51,9 @@ export class Instance {
   constructor(definition: ServerDefinition, backend: Backend, context: InstanceContext) {
     this.definition = definition;
     this.backend = backend;
-    this.#context = context;
+    this.#faults = new Faults(context);
+    const failed = (error: unknown): void => this.#fault(error);
+    this.#context = { ...context, clock: containedClock(context.clock, failed), failed };
   }
 
   get state(): LifeState['kind'] {
@@ -105,6 +109,30 @@ export class Instance {
     await child?.ended;
   }
 
+  // --- errors of our own ---
+
+  /** An error in what a timer, a pipe or the process has set off: it costs this instance, and nothing else. */
+  #fault(error: unknown, what = 'an instance could not be looked after'): void {
+    this.#faults.note(what, error, { server: this.definition.name });
+    this.endBroken();
+  }
+
+  #contain(task: () => void): void {
+    this.#faults.contain(task, (error) => this.#fault(error));
+  }
+
+  /** Nobody knows what it works on any more: it is ended, and its end answers all who wait. */
+  endBroken(): void {
+    const child = this.#child;
+    if (child !== undefined) return void child.stop();
+    const error = ownFault(this.definition);
+    const failed = (): void =>
+      this.state === 'starting' ? this.#failStart(undefined, error) : this.backend.failed(error);
+    this.#faults.contain(failed, (again) =>
+      this.#faults.note('those who wait for an instance were not told', again, { server: this.definition.name }),
+    );
+  }
+
   #happen(event: LifeEvent): void {
     const { clock, random, limits, counters } = this.#context;
     const { life, effect } = transition(this.#life, event, { ms: clock.now(), random: random() }, limits);
@@ -134,7 +162,7 @@ export class Instance {
     const gate = this.definition.transport === 'stdio' ? local : remote;
     gate.enter((leave) => {
       this.#leaveGate = leave;
-      if (this.state === 'starting') this.#launchNow();
+      if (this.state === 'starting') this.#contain(() => this.#launchNow());
       else leave(); // the daemon has been told to stop meanwhile
     });
   }
@@ -166,19 +194,20 @@ export class Instance {
         if (child === this.#child) this.#frame(child, handshake, { b, start, end });
       },
       returned: (request) => child === this.#child && this.backend.returned(request),
-      overflowed: () => this.backend.fromServer.overflowed(),
+      overflowed: () => this.#contain(() => this.backend.fromServer.overflowed()),
       badFrame: (reason, ends) => {
-        if (child === this.#child) this.backend.fromServer.badFrame(reason, ends);
+        if (child === this.#child) this.#contain(() => this.backend.fromServer.badFrame(reason, ends));
       },
       // A server that closes either of its pipes answers nothing any more, also if its process goes on.
       ended: () => void child.stop(),
       closed: () => void child.stop(),
       drained: () => this.backend.drained(),
+      failed: (error) => this.#fault(error),
     });
     handshake.begin(version, this.backend.key.offers);
     void child.ended.then((how) => {
       timeout.cancel();
-      this.#onEnded(child, how);
+      this.#contain(() => this.#onEnded(child, how));
     });
   }
 
@@ -188,10 +217,7 @@ export class Instance {
       if (this.state === 'starting') this.#shakeHands(child, handshake, b, start, end);
       else this.backend.fromServer.frame(b, start, end);
     } catch (error) {
-      this.#context.counters.internalErrors++;
-      const server = this.definition.name;
-      this.#context.logger.error('a message could not be dealt with', { server, error: messageOf(error) });
-      void child.stop();
+      this.#fault(error, 'a message could not be dealt with');
     }
   }
 
@@ -232,8 +258,8 @@ export class Instance {
     this.#leaveGate();
     this.#child = undefined;
     this.lastFailure = error;
-    this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
     void child?.stop();
+    this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
     this.#happen(error.code === 'SERVER_AUTH_REQUIRED' || this.#comesByItself ? 'refused' : 'died');
     this.backend.failed(error);
   }

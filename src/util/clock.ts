@@ -12,6 +12,22 @@ export interface Clock {
   every(periodMs: number, callback: () => void): Timer;
 }
 
+/** The same time; an error in a callback goes to `failed`, or one timer's fault would end the process with all others. */
+export function containedClock(clock: Clock, failed: (error: unknown) => void): Clock {
+  const contained = (callback: () => void) => (): void => {
+    try {
+      callback();
+    } catch (error) {
+      failed(error);
+    }
+  };
+  return {
+    now: () => clock.now(),
+    after: (delayMs, callback) => clock.after(delayMs, contained(callback)),
+    every: (periodMs, callback) => clock.every(periodMs, contained(callback)),
+  };
+}
+
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(delayMs, callback) {

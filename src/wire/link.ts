@@ -15,6 +15,8 @@ export interface LinkHandler extends FrameSink {
   closed(): void;
   /** What was queued has been taken. */
   drained(): void;
+  /** An error of our own over one of these: the link is destroyed, and `closed` follows. */
+  failed?(error: unknown): void;
 }
 
 export interface Link {

@@ -33,13 +33,16 @@ class Block {
 /** Flushes all outboxes of a process together, once a turn. */
 export class FlushTurn {
   readonly #defer: (flush: () => void) => void;
+  readonly #failed: (error: unknown) => void;
   readonly #shelf: Block[] = [];
   #dirty: Outbox[] = [];
   #isDue = false;
   #blocksTaken = 0;
 
-  constructor(defer: (flush: () => void) => void = setImmediate) {
+  /** `failed` hears of an error over one outbox, which is closed then; all others go on. */
+  constructor(defer: (flush: () => void) => void = setImmediate, failed: (error: unknown) => void = () => undefined) {
     this.#defer = defer;
+    this.#failed = failed;
   }
 
   add(outbox: Outbox): void {
@@ -66,7 +69,16 @@ export class FlushTurn {
     const due = this.#dirty;
     this.#dirty = [];
     this.#blocksTaken = 0;
-    for (const outbox of due) outbox.flush();
+    for (const outbox of due) this.#flushOne(outbox);
+  }
+
+  #flushOne(outbox: Outbox): void {
+    try {
+      outbox.flush();
+    } catch (error) {
+      outbox.close();
+      this.#failed(error);
+    }
   }
 }
 

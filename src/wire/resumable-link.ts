@@ -187,6 +187,9 @@ export class ResumableLink implements Link, ByteSink {
         this.#carrier = undefined;
         this.#close();
       },
+      failed: (error) => {
+        if (isCurrent()) handler.failed?.(error);
+      },
     };
   }
 

@@ -44,19 +44,46 @@ export class StreamLink implements Carrier {
     const sideClosed = (): void => {
       if (--this.#openSides > 0) return;
       this.outbox.close();
-      this.#handler?.closed();
+      this.#contain(() => this.#handler?.closed());
     };
     // A failed write or read ends in 'close', which is where it is handled.
     const failed = (): void => this.destroy();
-    this.#readable.on('data', (chunk: Buffer) => splitter.push(chunk));
-    this.#readable.on('end', () => this.#handler?.ended());
+    this.#readable.on('data', (chunk: Buffer) => this.#push(splitter, chunk));
+    this.#readable.on('end', () => this.#contain(() => this.#handler?.ended()));
     this.#readable.on('error', failed).on('close', sideClosed);
-    this.#writable.on('drain', () => {
-      this.#sink.drained();
-      this.#handler?.drained();
-    });
+    this.#writable.on('drain', () =>
+      this.#contain(() => {
+        this.#sink.drained();
+        this.#handler?.drained();
+      }),
+    );
     if (this.#isOneStream) return;
     this.#writable.on('error', failed).on('close', sideClosed);
+  }
+
+  #push(splitter: FrameSplitter, chunk: Buffer): void {
+    try {
+      splitter.push(chunk);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** An error in an event of a stream is nobody's to catch, and would end the process. */
+  #contain(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    try {
+      this.#handler?.failed?.(error);
+    } finally {
+      this.destroy();
+    }
   }
 
   get heldBytes(): number {
@@ -69,7 +96,7 @@ export class StreamLink implements Carrier {
     if (this.#count !== undefined) this.#readable.off('data', this.#count);
     // Node tells a new listener nothing of the chunk at hand, and an old one everything of it.
     const count = (chunk: Buffer): void => {
-      if (this.#count === count) handler.read(chunk.length);
+      if (this.#count === count) this.#contain(() => handler.read(chunk.length));
     };
     this.#count = count;
     this.#readable.on('data', count);

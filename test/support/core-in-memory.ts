@@ -255,6 +255,7 @@ export class TestInstance {
     return {
       start: () => this.#start(),
       usersChanged: (users) => void this.users.push(users),
+      broken: () => this.#settings.later(() => this.crash()),
       retire: () => {
         this.isRetired = true;
         if (this.state === 'starting') this.failToStart();
@@ -502,6 +503,7 @@ export class CoreInMemory {
       clock: this.clock,
       meters: this.meters,
       audit: options.audit,
+      contain: (session: Session, task: () => void) => this.manager.contain(session, task),
       cutOff: (session: Session, reason: string) => this.manager.cutOff(session, reason),
     };
     const names = options.servers ?? ['memory'];

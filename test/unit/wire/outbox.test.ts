@@ -257,3 +257,27 @@ describe('an outbox', () => {
     expect(sink.text).toBe('x\n');
   });
 });
+
+test('an outbox that fails is closed, and the others of its turn are flushed all the same', () => {
+  const turn = new ManualTurn();
+  const errors: unknown[] = [];
+  const shared = new FlushTurn(turn.defer, (error) => void errors.push(error));
+  const sinks = [new RecordingSink(), new RecordingSink()];
+  const [faulty, sound] = sinks;
+  const boxes = sinks.map((sink) => new Outbox(sink, shared));
+  if (faulty !== undefined)
+    faulty.write = () => {
+      throw new Error('injected');
+    };
+  for (const outbox of boxes) {
+    outbox.latin1('frame');
+    outbox.endFrame();
+  }
+  turn.end();
+  expect(errors).toHaveLength(1);
+  expect(sound?.text).toBe('frame\n');
+  boxes[0]?.latin1('more');
+  boxes[0]?.endFrame();
+  turn.end();
+  expect(errors).toHaveLength(1);
+});

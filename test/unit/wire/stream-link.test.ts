@@ -55,6 +55,34 @@ describe('a link over a stream', () => {
     expect(events).toEqual(['one', 'two', 'ended', 'closed']);
   });
 
+  test.each(['frame', 'ended', 'drained', 'closed'] as const)(
+    'is closed when its handler fails over %s, and the handler hears of it',
+    async (event) => {
+      const { link, peer, events } = await connect();
+      const fail = (): never => {
+        throw new Error('injected');
+      };
+      link.start({
+        frame: () => undefined,
+        overflowed: () => undefined,
+        badFrame: () => undefined,
+        ended: () => undefined,
+        drained: () => undefined,
+        closed: () => events.push('closed'),
+        [event]: fail,
+        failed: (error) => events.push(String(error)),
+      });
+      peer.on('error', () => undefined).resume();
+      link.outbox.latin1(' '.repeat(1 << 20));
+      link.outbox.endFrame();
+      peer.end('frame\n');
+      if (event === 'closed') link.destroy();
+      await until(() => events.includes(event === 'closed' ? 'Error: injected' : 'closed'));
+      expect(events).toEqual(event === 'closed' ? ['Error: injected'] : ['Error: injected', 'closed']);
+      peer.destroy();
+    },
+  );
+
   test('hands on to another one from the frame after which it was told so', async () => {
     const { link, peer, events } = await connect();
     const later: string[] = [];

@@ -1,0 +1,151 @@
+// Errors of our own in what a server's process and its timers set off: the instance ends, and who waits for it is told.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Backend } from '../../../src/core/backend.ts';
+import { CallMeters } from '../../../src/core/call-meter.ts';
+import { Counters } from '../../../src/core/counters.ts';
+import { KnownServer } from '../../../src/core/known-server.ts';
+import { Server } from '../../../src/core/server.ts';
+import type { StdioServer } from '../../../src/core/server-definition.ts';
+import { NO_FILTER, OPEN_GATE } from '../../../src/core/tool-gate.ts';
+import { Instance } from '../../../src/downstream/instance.ts';
+import { OrphanGuard } from '../../../src/downstream/orphan-guard.ts';
+import { StartGate } from '../../../src/downstream/start-gate.ts';
+import { systemClock } from '../../../src/util/clock.ts';
+import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
+import { FlushTurn } from '../../../src/wire/outbox.ts';
+import { FIXTURE } from '../../support/test-daemon.ts';
+
+function fail(): never {
+  throw new Error('injected');
+}
+
+class World {
+  readonly counters = new Counters();
+  readonly guard = new OrphanGuard();
+  readonly logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  readonly backend: Backend;
+  instance: Instance | undefined;
+
+  constructor(definition: Partial<StdioServer> = {}) {
+    const { counters, logger } = this;
+    const clock = systemClock;
+    const limits = { ...DEFAULT_LIMITS, termGraceMs: 100 };
+    const whole: StdioServer = {
+      ...{ name: 's', description: '', transport: 'stdio', command: process.execPath, args: [FIXTURE], env: {} },
+      ...{ cwd: undefined, dir: undefined, timeoutMs: undefined, startTimeoutMs: undefined, idleMs: undefined },
+      ...{ sharing: 'auto', trustHints: false, tools: NO_FILTER },
+      ...definition,
+    };
+    const gate = new StartGate(4, { clock, counters });
+    const context = { limits, counters, logger, clock };
+    const server = new Server({
+      definition: whole,
+      known: new KnownServer({ date: Date.now, ttlMs: 0, changed: () => undefined }),
+      gate: OPEN_GATE,
+      context: {
+        ...context,
+        meters: new CallMeters(clock),
+        contain: (_, task) => task(),
+        cutOff: () => undefined,
+      },
+      makeInstance: (backend) => {
+        const instance = new Instance(whole, backend, {
+          ...context,
+          ...{ environment: process.env, cwd: process.cwd(), guard: this.guard, random: () => 0, version: '0' },
+          ...{ turn: new FlushTurn(), maxFrameBytes: 1 << 20, gates: { local: gate, remote: gate }, dialledIn: fail },
+        });
+        this.instance = instance;
+        return {
+          start: () => instance.start(),
+          usersChanged: (users) => instance.usersChanged(users),
+          broken: () => instance.endBroken(),
+          retire: () => void instance.stop(),
+        };
+      },
+    });
+    this.backend = server.ownBackend();
+  }
+
+  /** Asks the server, and resolves with whether it has answered. */
+  call(name: string, args: object): Promise<boolean> {
+    return new Promise((resolve) =>
+      this.backend.ask('tools/call', { name, arguments: args }, (answer) => resolve(answer !== undefined)),
+    );
+  }
+
+  async untilClosed(): Promise<void> {
+    while (this.backend.isOpen) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const worlds: World[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) {
+    await world.instance?.stop();
+    world.guard.close();
+  }
+});
+
+async function running(definition?: Partial<StdioServer>): Promise<World> {
+  const world = new World(definition);
+  worlds.push(world);
+  await world.backend.whenOpen();
+  return world;
+}
+
+async function startsAgain(world: World): Promise<void> {
+  await world.backend.whenOpen();
+  expect(await world.call('echo', { text: 'again' })).toBe(true);
+}
+
+test('over what a process has written on stderr', async () => {
+  const world = await running();
+  const { output } = world.instance ?? {};
+  if (output !== undefined) output.push = fail;
+  await world.call('complain', { text: 'words' });
+  await world.untilClosed();
+  expect(world.counters.internalErrors).toBeGreaterThan(0);
+  await startsAgain(world);
+});
+
+test('over the end of a process: who has asked it something hears of that', async () => {
+  const world = await running();
+  world.guard.drop = fail;
+  const asked = world.call('crash', {});
+  expect(await asked).toBe(false);
+  expect(world.counters.internalErrors).toBe(1);
+  await startsAgain(world);
+});
+
+test('over the time after which nobody has used it', async () => {
+  const world = await running({ idleMs: 1 });
+  Object.defineProperty(world.backend, 'isBusy', { configurable: true, get: fail });
+  world.instance?.usersChanged(0);
+  await world.untilClosed();
+  expect(world.counters.internalErrors).toBeGreaterThan(0);
+});
+
+test('over the time that it may take to start: who waits for it is told', async () => {
+  const world = new World({ env: { FIXTURE_SILENT: '1' }, startTimeoutMs: 50 });
+  worlds.push(world);
+  const { warn } = world.logger;
+  world.logger.warn = () => {
+    world.logger.warn = warn;
+    fail();
+  };
+  await expect(world.backend.whenOpen()).rejects.toMatchObject({ code: 'SERVER_CRASHED' });
+  expect(world.counters.internalErrors).toBe(1);
+});
+
+test('over bytes that it has taken', async () => {
+  const world = await running();
+  const { outbox } = await world.backend.whenOpen().then(({ link }) => link);
+  Object.defineProperty(world.backend, 'drained', { configurable: true, value: fail });
+  outbox.latin1(`${' '.repeat(1 << 20)}`);
+  outbox.endFrame();
+  await world.untilClosed();
+  expect(world.counters.internalErrors).toBe(1);
+  Reflect.deleteProperty(world.backend, 'drained');
+  await startsAgain(world);
+});
