@@ -1,9 +1,9 @@
 // Which tools may be used: what the config's rules say, and what the client says in whose file the server was found. The
 // last rule that speaks of a tool counts; without one it may be used.
 
-import picomatch from 'picomatch';
 import type { ToolFilter, ToolGate, ToolRule } from '../core/tool-gate.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { anyOf, LONGEST_NAME, problemIn } from '../util/glob.ts';
 
 type Matches = (text: string) => boolean;
 
@@ -24,10 +24,10 @@ export class RuledGate implements ToolGate {
 
   constructor(server: string, rules: readonly ToolRule[], filter: ToolFilter) {
     this.#server = server;
-    this.#rules = rules.map((rule) => ({ ...rule, matches: matcher(rule.patterns) }));
+    this.#rules = rules.map((rule) => ({ ...rule, matches: matcher(rule.patterns, rule.isEnabled === false) }));
     this.#filter = {
-      allows: filter.allow === undefined ? () => true : matcher(filter.allow),
-      denies: matcher(filter.deny),
+      allows: filter.allow === undefined ? () => true : matcher(filter.allow, false),
+      denies: matcher(filter.deny, true),
     };
     const filters = filter.allow !== undefined || filter.deny.length > 0;
     this.isOpen = !filters && rules.every(({ isEnabled }) => isEnabled !== false);
@@ -48,6 +48,7 @@ export class RuledGate implements ToolGate {
   #judge(tool: string): Judgement {
     const known = this.#judged.get(tool);
     if (known !== undefined) return known;
+    if (Math.max(tool.length, this.#server.length) > LONGEST_NAME) return { refusal: this.#tooLong(tool), tags: [] };
     const names = [this.#server, tool, `${this.#server}:${tool}`];
     const about = this.#rules.filter(({ matches }) => names.some(matches));
     const isEnabled = about.findLast((rule) => rule.isEnabled !== undefined)?.isEnabled ?? true;
@@ -60,6 +61,14 @@ export class RuledGate implements ToolGate {
     if (this.#judged.size >= MOST_JUDGED) this.#judged.clear();
     this.#judged.set(tool, judgement);
     return judgement;
+  }
+
+  /** No rule can be asked about it, and one of them may forbid it. */
+  #tooLong(tool: string): BridgeError {
+    return new BridgeError('TOOL_DISABLED', `The tool ${JSON.stringify(tool.slice(0, 128))}… has too long a name`, {
+      server: this.#server.slice(0, 128),
+      hint: `Rules are asked about names of at most ${LONGEST_NAME} characters.`,
+    });
   }
 
   #disabled(tool: string, isFiltered: boolean): BridgeError {
@@ -75,10 +84,7 @@ export class RuledGate implements ToolGate {
   }
 }
 
-/** A star stands for slashes too, or a tool with one in its name would slip through. */
-const plain = (text: string): string => text.replaceAll('/', '\u2215');
-
-function matcher(patterns: readonly string[]): Matches {
-  const matches = patterns.map((pattern) => picomatch(plain(pattern), { dot: true, nonegate: true }));
-  return (text) => matches.some((match) => match(plain(text)));
+/** Patterns that cannot be kept fit everything where they forbid, and nothing where they permit (ADR 22). */
+function matcher(patterns: readonly string[], isForbidding: boolean): Matches {
+  return problemIn(patterns) === undefined ? anyOf(patterns) : () => isForbidding;
 }

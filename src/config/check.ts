@@ -6,9 +6,10 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { cautionsFor } from './cautions.ts';
 import { runConfig } from './config-program.ts';
-import { isProgram, pathsIn, readText } from './load.ts';
+import { isProgram, pathsIn, patternsOf, readText } from './load.ts';
 import type { Finding } from './reader.ts';
 import { validate } from './schema.ts';
+import type { PatternBudget } from './tool-rules.ts';
 
 export interface PlacedFinding extends Finding {
   /** From 1 up; undefined for the whole file, and for what a program has made. */
@@ -28,7 +29,10 @@ const MOST_SYNTAX_FAULTS = 10;
 
 /** In the order in which they stand in the file. Rejects if it cannot be read. */
 export async function checkConfig(file: string, options: CheckOptions): Promise<readonly PlacedFinding[]> {
-  if (isProgram(file)) return findingsIn(await runConfig(file), file, options);
+  if (isProgram(file)) {
+    const content = await runConfig(file);
+    return findingsIn(content, file, options, await patternsOf(content));
+  }
   const text = readText(file);
   const { parseTree, getNodeValue, printParseErrorCode } = await import('jsonc-parser');
   const errors: ParseError[] = [];
@@ -39,16 +43,22 @@ export async function checkConfig(file: string, options: CheckOptions): Promise<
       .map(({ error, offset }) => ({ ...syntaxFault(printParseErrorCode(error)), ...placeIn(text, offset) }));
   const places = new Map<string, Place>();
   const repeated = readPlaces(tree, '', places);
-  const findings = [...findingsIn(getNodeValue(tree), file, options), ...repeated];
+  const content: unknown = getNodeValue(tree);
+  const findings = [...findingsIn(content, file, options, await patternsOf(content)), ...repeated];
   return findings
     .map((finding) => ({ finding, offset: offsetOf(finding, places) }))
     .sort((a, b) => a.offset - b.offset)
     .map(({ finding, offset }) => ({ ...finding, ...placeIn(text, offset) }));
 }
 
-function findingsIn(content: unknown, file: string, { homedir, isShared, more }: CheckOptions): readonly Finding[] {
+function findingsIn(
+  content: unknown,
+  file: string,
+  { homedir, isShared, more }: CheckOptions,
+  patterns: PatternBudget | undefined,
+): readonly Finding[] {
   const resolvePath = pathsIn(file, homedir);
-  const { findings } = validate(content, resolvePath);
+  const { findings } = validate(content, resolvePath, patterns);
   const said = new Set(findings.map(({ place }) => place.replace(/\.server(?:Name|Command|Url)$/, '')));
   const others = more(content).filter(({ place }) => !said.has(place));
   return [...findings, ...others, ...cautionsFor(content, { isShared, resolvePath })];

@@ -6,9 +6,10 @@ import { xdgConfigDir } from '../local/home-dir.ts';
 import { readRegularSync } from '../local/regular-file.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
-import { membersOf } from '../util/json-value.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
 import type { ClosingSection } from './closing-sections.ts';
 import { type Config, EMPTY_CONFIG } from './config.ts';
+import type { PatternBudget } from './tool-rules.ts';
 
 export interface ConfigPlace {
   /** A file named by the user; it must be there. */
@@ -82,8 +83,20 @@ export async function loadConfig(place: ConfigPlace): Promise<LoadedConfig> {
   const { file, origin } = findConfigFile(place);
   if (file === undefined) return NO_CONFIG;
   const [content, { validate }] = await Promise.all([readConfig(file), import('./schema.ts')]);
-  const { config, faults, inDoubt } = validate(content, pathsIn(file, place.homedir));
+  const { config, faults, inDoubt } = validate(content, pathsIn(file, place.homedir), await patternsOf(content));
   return { file, origin, servers: membersOf(content).mcpServers, config, faults, inDoubt };
+}
+
+/** Looks at the patterns of rules for tools, if there may be some: most configs have none. */
+export async function patternsOf(content: unknown): Promise<PatternBudget | undefined> {
+  if (!isRecord(content) || Object.values(content).every((section) => !isRecord(section) || !hasRules(section)))
+    return undefined;
+  return new (await import('../util/glob.ts')).GlobBudget();
+}
+
+/** A misspelled key is read as the one that it is most like, so each list of objects may be the one of the rules. */
+function hasRules(section: Readonly<Record<string, unknown>>): boolean {
+  return Object.values(section).some((value) => Array.isArray(value) && value.some(isRecord));
 }
 
 /** What the paths in a config file mean. */

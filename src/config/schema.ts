@@ -15,7 +15,7 @@ import { policyOf } from './policy-schema.ts';
 import { type Finding, Reader } from './reader.ts';
 import { synonymsOf } from './search-words.ts';
 import { serverOf } from './server-schema.ts';
-import { NO_TOOL, toolRulesOf } from './tool-rules.ts';
+import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
 
 export interface Validated {
   readonly config: Config;
@@ -43,7 +43,7 @@ const SECTIONS = [
 ];
 
 /** Takes what it can use of a parsed file, and says what it could not. */
-export function validate(file: unknown, resolvePath: (path: string) => string): Validated {
+export function validate(file: unknown, resolvePath: (path: string) => string, patterns?: PatternBudget): Validated {
   const reader = new Reader();
   const root = reader.section(file, '');
   reader.keys(root, '', SECTIONS);
@@ -67,7 +67,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string): 
     liveness: livenessOf(reader, root.liveness),
     daemon: daemonOf(reader, root.daemon),
     cache: cacheOf(reader, root.discovery),
-    discovery: { ...discoveryOf(reader, meant.discovery, resolvePath), policy: lists },
+    discovery: { ...discoveryOf(reader, meant.discovery, resolvePath, patterns), policy: lists },
     onToolChange,
     audit: auditSettingsOf(reader, meant.audit, resolvePath),
     agents: agentsOf(reader, meant.agents),
@@ -168,6 +168,7 @@ function discoveryOf(
   reader: Reader,
   value: unknown,
   resolvePath: (path: string) => string,
+  patterns: PatternBudget | undefined,
 ): Omit<DiscoverySettings, 'policy'> {
   const before = reader.errors;
   const discovery = reader.section(value, 'discovery');
@@ -182,7 +183,7 @@ function discoveryOf(
   return {
     isEnabled: reader.flag(discovery.enabled, 'discovery.enabled', true),
     precedence: isKnown ? precedence : 'scope',
-    toolRules: isUnreadable ? [NO_TOOL] : toolRulesOf(reader, toolRules, 'discovery.toolRules'),
+    toolRules: isUnreadable ? [NO_TOOL] : toolRulesOf(reader, toolRules, 'discovery.toolRules', patterns),
     registries: {
       files: pathsOf(reader, discovery.registries, 'discovery.registries').map(resolvePath),
       mayBeRemote: hosts === 'any',

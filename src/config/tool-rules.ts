@@ -8,23 +8,40 @@ const KEYS = ['pattern', 'enabled', 'tags'];
 /** What forbids all of them. */
 export const NO_TOOL: ToolRule = { patterns: ['**'], isEnabled: false, tags: [] };
 
-export function toolRulesOf(reader: Reader, value: unknown, place: string): readonly ToolRule[] {
+/** Looks at patterns that are matched together; see util/glob.ts, which is loaded only where there are rules. */
+export interface PatternBudget {
+  /** Why one more cannot be kept; undefined if it can. */
+  problemWith(pattern: string): string | undefined;
+}
+
+/** Without a budget patterns are taken as they are; who matches them closes what cannot be kept. */
+export function toolRulesOf(
+  reader: Reader,
+  value: unknown,
+  place: string,
+  budget: PatternBudget | undefined,
+): readonly ToolRule[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) {
     reader.fault(place, 'must be a list of rules');
     return [NO_TOOL];
   }
-  return value.flatMap((rule: unknown, i) => toolRuleOf(reader, rule, `${place}[${i}]`) ?? []);
+  return value.flatMap((rule: unknown, i) => toolRuleOf(reader, rule, `${place}[${i}]`, budget) ?? []);
 }
 
-function toolRuleOf(reader: Reader, value: unknown, place: string): ToolRule | undefined {
+function toolRuleOf(
+  reader: Reader,
+  value: unknown,
+  place: string,
+  budget: PatternBudget | undefined,
+): ToolRule | undefined {
   const before = reader.findings.length;
   const errorsBefore = reader.errors;
   const section = reader.section(value, place);
   if (reader.errors > errorsBefore) return NO_TOOL;
   reader.keys(section, place, KEYS);
   const fields = reader.meant(section, place, KEYS);
-  const patterns = patternsOf(reader, fields.pattern, `${place}.pattern`);
+  const patterns = patternsOf(reader, fields.pattern, `${place}.pattern`, budget);
   const rule = {
     patterns: patterns ?? NO_TOOL.patterns,
     isEnabled: fields.enabled === undefined ? undefined : reader.flag(fields.enabled, `${place}.enabled`, true),
@@ -35,13 +52,25 @@ function toolRuleOf(reader: Reader, value: unknown, place: string): ToolRule | u
 }
 
 /** Undefined if they cannot be read. */
-function patternsOf(reader: Reader, value: unknown, place: string): readonly string[] | undefined {
-  if (typeof value === 'string' && value !== '') return [value];
+function patternsOf(
+  reader: Reader,
+  value: unknown,
+  place: string,
+  budget: PatternBudget | undefined,
+): readonly string[] | undefined {
   const before = reader.errors;
-  const patterns = reader.texts(value, place);
+  const isAlone = typeof value === 'string' && value !== '';
+  const patterns = isAlone ? [value] : reader.texts(value, place);
   if (patterns.length === 0) reader.fault(place, 'needs at least one pattern');
+  if (reader.errors > before) return undefined;
+  for (const [i, pattern] of patterns.entries()) {
+    const problem = budget?.problemWith(pattern);
+    if (problem !== undefined) reader.fault(isAlone ? place : `${place}[${i}]`, problem, HINT);
+  }
   return reader.errors > before ? undefined : patterns;
 }
+
+const HINT = 'until then the rule forbids all tools, if it forbids any';
 
 /** Whoever permits, or only gives tags, forbids nothing by that being left out. */
 function mayForbid(section: Readonly<Record<string, unknown>>): boolean {

@@ -1,6 +1,7 @@
 // Makes a draft of an entry: its variables filled in, its paths made absolute, and what is wrong with it said. It knows
 // one entry at a time; what entries do to each other comes later.
 
+import { problemIn } from '../util/glob.ts';
 import { type ClientRules, rulesOf } from './client-rules.ts';
 import { type About, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
 import { DIALECTS, type Surroundings } from './dialects.ts';
@@ -56,6 +57,7 @@ export function define(entry: PlacedEntry, definer: Definer): Defined {
   tellProblems(variables, badValues, tell);
   if (verdict.kind === 'usable') remarkOn(verdict, written, tell);
   if (verdict.kind === 'usable' && definer.machine.platform === 'win32') adviseOnWindows(written, tell);
+  if (verdict.kind === 'usable') tellFilter(written, tell);
   const inputs = [...new Set([...variables.inputs, ...needed, ...missingIn(launch, variables)])];
   const { state, reason } = stateOf({ entry, written, verdict, launch, inputs });
   if (state === 'invalid' && verdict.kind !== 'invalid') tell('invalid-entry', `cannot be used: ${reason}.`);
@@ -251,6 +253,21 @@ function adviseOnWindows({ transport, command = '', args }: Written, tell: Tell)
     'windows-npx',
     `starts ${command}, which Windows cannot start by that name. Write "command": "cmd", "args": ${better}.`,
   );
+}
+
+/** The gate of such a server lets nothing pass: see RuledGate. */
+function tellFilter({ tools: { allow = [], deny } }: Written, tell: Tell): void {
+  for (const [patterns, what] of [
+    [allow, 'allows no tool by its list of those it has'],
+    [deny, 'denies all its tools'],
+  ] as const) {
+    const found = problemIn(patterns);
+    if (found !== undefined)
+      tell(
+        'tool-filter',
+        `${what}, because the pattern ${JSON.stringify(found.pattern.slice(0, 64))} ${found.problem}.`,
+      );
+  }
 }
 
 interface Judged {

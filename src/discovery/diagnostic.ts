@@ -28,6 +28,7 @@ export type DiagnosticCode =
   | 'reserved-name'
   | 'stale-config'
   | 'too-large'
+  | 'tool-filter'
   | 'unreadable'
   | 'url-without-type'
   | 'whitespace'
@@ -48,6 +49,7 @@ export type Report = (diagnostic: Diagnostic) => void;
 
 const LEVELS: Readonly<Partial<Record<DiagnosticCode, DiagnosticLevel>>> = {
   parse: 'error',
+  'tool-filter': 'error',
   bom: 'info',
   empty: 'info',
   'probable-duplicate': 'info',

@@ -96,6 +96,14 @@ describe('the config file that counts', () => {
 });
 
 describe('a config file', () => {
+  test('with a pattern for tools that is no glob has a fault, and its rule forbids all tools', async () => {
+    const text = '{ "discovery": { "toolRules": [{ "pattern": "{x", "enabled": false }] } }';
+    const { config, faults, inDoubt } = await load({ 'cwd/mcp-bridge.config.json': text });
+    expect(faults).toEqual([expect.stringContaining('discovery.toolRules[0].pattern is not a glob')]);
+    expect(config.discovery.toolRules).toEqual([{ patterns: ['**'], isEnabled: false, tags: [] }]);
+    expect(inDoubt).toEqual(['discovery.toolRules']);
+  });
+
   test('may have comments and trailing commas under either name, and a byte order mark', async () => {
     const text = '\ufeff// who\n{ "client": { /* me */ "id": "me", }, }\n';
     for (const name of ['mcp-bridge.config.json', 'mcp-bridge.config.jsonc'])

@@ -3,6 +3,7 @@ import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { EMPTY_CONFIG } from '../../../src/config/config.ts';
 import { type Validated, validate } from '../../../src/config/schema.ts';
 import { NO_FILTER } from '../../../src/core/tool-gate.ts';
+import { GlobBudget } from '../../../src/util/glob.ts';
 
 const read = (file: unknown): Pick<Validated, 'config' | 'faults' | 'inDoubt'> => {
   const { config, faults, inDoubt } = validate(file, (path) => `/base/${path}`);
@@ -311,7 +312,7 @@ describe('synonyms', () => {
 });
 
 describe('rules for tools', () => {
-  const rulesIn = (toolRules: unknown) => validate({ discovery: { toolRules } }, (path) => path);
+  const rulesIn = (toolRules: unknown) => validate({ discovery: { toolRules } }, (path) => path, new GlobBudget());
 
   test('are taken as they stand, in their order', () => {
     const { config, faults } = rulesIn([
@@ -330,6 +331,8 @@ describe('rules for tools', () => {
     expect([config.discovery.toolRules, faults]).toEqual([[{ patterns: ['a*'], isEnabled: false, tags: [] }], []]);
   });
 
+  const NO_GLOB =
+    'is not a glob: its brackets, braces or ranges make no sense (until then the rule forbids all tools, if it forbids any)';
   const forbids = (...patterns: string[]) => [{ patterns, isEnabled: false, tags: [] }];
 
   test.each<[unknown, string, unknown]>([
@@ -341,6 +344,9 @@ describe('rules for tools', () => {
     [[{ pattern: 7, enabled: false }], 'discovery.toolRules[0].pattern must be a list of strings', forbids('**')],
     [[{ pattern: ['x', 1], enabled: false }], 'discovery.toolRules[0].pattern[1] must be a string', forbids('**')],
     [[{ pattern: ['x'], enabled: 1 }], 'discovery.toolRules[0].enabled must be true or false', forbids('x')],
+    [[{ pattern: '{x', enabled: true }], `discovery.toolRules[0].pattern ${NO_GLOB}`, []],
+    [[{ pattern: ['x', '{x'], enabled: false }], `discovery.toolRules[0].pattern[1] ${NO_GLOB}`, forbids('**')],
+    [[{ pattern: '', enabled: false }], 'discovery.toolRules[0].pattern must be a list of strings', forbids('**')],
     [[{ pattern: ['x'], tags: [1] }], 'discovery.toolRules[0].tags[0] must be a string', []],
     [
       [{ pattern: ['x'], enable: false }],

@@ -62,3 +62,12 @@ test.each([
   expect(own?.includes('every server is blocked')).toBe(isDenial);
   expect(managed?.includes('it blocks nothing')).toBe(isDenial);
 });
+
+test('a list of tools with a pattern that is not understood is told as an error, with what becomes of it', async () => {
+  const tools = { disabledTools: ['x', '{y'], enabledTools: ['a*'] };
+  const text = JSON.stringify({ mcpServers: { s: { command: 'run', ...tools } } });
+  const host = memoryHost({ ...HOST, cwd: '/home/u/p', files: { '/home/u/.cursor/mcp.json': { text } } });
+  const { diagnostics } = await discoverServers(host);
+  expect(diagnostics).toMatchObject([{ level: 'error', code: 'tool-filter', server: 's' }]);
+  expect(diagnostics[0]?.message).toMatch(/denies all its tools, because the pattern "\{y" is not a glob/);
+});
