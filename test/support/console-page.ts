@@ -35,6 +35,13 @@ function stepsOf(section: string): Step[] {
   return steps;
 }
 
+/** The commands of a page in its `sh` blocks, each whole however many lines it has. */
+export function typedIn(page: string): string[] {
+  return [...page.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) =>
+    block.split(/(?<!\\)\n/).filter((line) => line.trim() !== ''),
+  );
+}
+
 /** Types all of it into one shell; what came back of each step, on stdout and stderr together. */
 export function runExample({ steps }: Example, options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<string[]> {
   const mark = (i: number) => `---- step ${i} of the example ----`;
