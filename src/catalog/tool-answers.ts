@@ -9,7 +9,21 @@ import { descriptionOf } from './server-words.ts';
 import type { FoundTool } from './tool-finder.ts';
 import { noSuchTool } from './tool-refusal.ts';
 
-export function serverSummary({ leg }: JoinedLeg): object {
+/** What is known of all servers, without asking one. */
+export function serversListed(legs: readonly JoinedLeg[]): object {
+  const isAllKnown = legs.every(({ leg }) => leg.lastPagesOf('tools') !== undefined);
+  return { servers: legs.map(serverSummary), ...(isAllKnown ? {} : { note: NOT_KNOWN }) };
+}
+
+const NOT_KNOWN = 'Where toolCount is null, tools are not known yet: search_tools or list_tools starts the server';
+
+/** The servers that a search could not look into, though they have not failed. */
+export function notKnownYet(legs: readonly JoinedLeg[]): object {
+  const unknown = legs.filter(({ leg }) => leg.lastPagesOf('tools') === undefined && !leg.server.isDown);
+  return unknown.length === 0 ? {} : { notKnownYet: unknown.map(({ leg }) => leg.server.name) };
+}
+
+function serverSummary({ leg }: JoinedLeg): object {
   const { name, gate } = leg.server;
   const pages = leg.lastPagesOf('tools');
   const tools = pages === undefined ? undefined : [...toolsIn(pages).keys()];

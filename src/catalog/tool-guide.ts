@@ -1,5 +1,5 @@
-// The meta-tools that find others and describe them: what they are asked, and their answers. They run nothing but servers
-// whose lists are not known.
+// The meta-tools that find others and describe them: what they are asked, and their answers. They start no server but those
+// whose tools are asked for and not known.
 
 import type { JoinedLeg } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
@@ -11,7 +11,7 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { ArgumentCheck } from './argument-check.ts';
 import { argumentFaults, type MetaTool } from './meta-tools.ts';
 import type { NamedServers } from './named-servers.ts';
-import { foundTool, permittedTool, serverSummary, toolDetails, toolsListed } from './tool-answers.ts';
+import { foundTool, notKnownYet, permittedTool, serversListed, toolDetails, toolsListed } from './tool-answers.ts';
 import type { ToolFinder } from './tool-finder.ts';
 import { badArguments } from './tool-refusal.ts';
 
@@ -56,10 +56,12 @@ export class ToolGuide {
   #look(name: LookingTool, args: Arguments, slot: Slot, request: ClientRequest): void {
     const { session, all, servers } = this.#context;
     const { pending, lists } = all;
-    const isOfAll = name === 'list_mcp_servers' || (name === 'search_tools' && args.server === undefined);
     const say = (result: unknown): void => pending.answer(slot, () => session.answer(slot.idText, textResult(result)));
-    if (isOfAll)
-      return pending.later(slot, request, lists.whenListed('tools'), async () => say(await this.#found(name, args)));
+    if (name === 'list_mcp_servers') return say(serversListed(lists.legs));
+    if (name === 'search_tools' && args.server === undefined)
+      return pending.later(slot, request, lists.whenListed('tools'), async () =>
+        say(await this.#searched(args, lists.legs)),
+      );
     const joined = servers.for(slot, { server: textOf(args.server), tool: textOf(args.tool) });
     if (joined === undefined) return;
     pending.later(slot, request, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
@@ -74,11 +76,6 @@ export class ToolGuide {
       if (!isEnough && !isKnown()) throw error;
     });
     if (!isEnough) await learnt;
-  }
-
-  async #found(name: LookingTool, args: Arguments): Promise<object> {
-    const { legs } = this.#context.all.lists;
-    return name === 'list_mcp_servers' ? { servers: legs.map(serverSummary) } : this.#searched(args, legs);
   }
 
   async #foundOf(name: LookingTool, args: Arguments, joined: JoinedLeg): Promise<object> {
@@ -96,7 +93,7 @@ export class ToolGuide {
       }),
       limit: typeof args.limit === 'number' ? args.limit : undefined,
     });
-    return { results: results.map(foundTool) };
+    return { results: results.map(foundTool), ...notKnownYet(legs) };
   }
 }
 

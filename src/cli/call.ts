@@ -12,6 +12,7 @@ import { patiently, timeoutIn } from './patience.ts';
 import { ProgressLine } from './progress-line.ts';
 import { daemonCodeOf } from './refused.ts';
 import { checkOut, STDOUT, saveBlobs, saveText } from './saved-blobs.ts';
+import { type Spinner, waitingFor } from './spinner.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
 import { ask, ofVerb, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
 
@@ -30,9 +31,9 @@ export async function call(values: CallValues, host: CliHost): Promise<number> {
   const timeoutMs = timeoutIn(values.timeout, 'call');
   checkOut(values.out, host.cwd);
   const given = await givenArguments(values, host);
-  const answer = await withTools(values, host, async (client) => {
+  const answer = await withTools(values, host, async (client, spinner) => {
     try {
-      return await run(values, given, { client, host, timeoutMs });
+      return await run(values, given, { client, host, timeoutMs, spinner });
     } catch (error) {
       throw asMisfit(error, values);
     }
@@ -44,16 +45,27 @@ interface Running {
   readonly client: ToolClient;
   readonly host: CliHost;
   readonly timeoutMs: number | undefined;
+  readonly spinner: Spinner;
 }
 
 /** Undefined if the person has ended it. */
-async function run(values: CallValues, given: string | undefined, { client, host, timeoutMs }: Running) {
+async function run(values: CallValues, given: string | undefined, { client, host, timeoutMs, spinner }: Running) {
   const { server, tool, arguments: pairs = [] } = values;
   const line = new ProgressLine(tool, host);
-  const onProgress = (progress: Progress): void => line.show(progress);
-  const onLog = (message: LogMessage): void => line.log(message);
+  let isSilent = true;
+  const waiting = (): string => (isSilent ? waitingFor([server]) : '');
+  /** What the server says takes the place of the line that waits for it. */
+  const heard = <Said>(say: (said: Said) => void) => {
+    return (said: Said): void => {
+      isSilent = false;
+      spinner.clear();
+      say(said);
+    };
+  };
+  const onProgress = heard((progress: Progress) => line.show(progress));
+  const onLog = heard((message: LogMessage) => line.log(message));
   try {
-    return await patiently({ host, timeoutMs }, async (signal) => {
+    const run = async (signal: AbortSignal) => {
       const asked = ask(client, 'get_tool_details', { server, tool }, signal);
       const { inputSchema, changed, taskSupport } = await asked.catch(unknownDetails);
       const args = given ?? argumentsFrom(pairs, { server, tool, inputSchema });
@@ -62,7 +74,8 @@ async function run(values: CallValues, given: string | undefined, { client, host
       const options = { onProgress, onLog, signal, isAct: true };
       if (taskSupport === 'required') return client.callAsTask('execute_tool', wanted, options);
       return client.callTool('execute_tool', wanted, options);
-    });
+    };
+    return await spinner.during(waiting, patiently({ host, timeoutMs }, run));
   } finally {
     line.clear();
   }

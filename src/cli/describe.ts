@@ -6,6 +6,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
 import { type NestedParameter, nestedParametersOf } from './nested-parameters.ts';
+import { waitingFor } from './spinner.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { descriptionOf, type Parameter, typeName } from './tool-schema.ts';
@@ -25,7 +26,9 @@ const MOST_OF_DEFAULT = 24;
 
 export async function describe(values: DescribeValues, host: CliHost): Promise<number> {
   const { server, tool } = values;
-  const details = await withTools(values, host, (client) => ask(client, 'get_tool_details', { server, tool }));
+  const details = await withTools(values, host, (client, spinner) =>
+    spinner.during(() => waitingFor([server]), ask(client, 'get_tool_details', { server, tool })),
+  );
   if (values.json === true) printJson(details, host);
   else host.stdout.write(description(details, widthOf(host)));
   return DONE;

@@ -7,6 +7,7 @@ import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { NO_SERVER } from './servers.ts';
+import { Spinner, waitingFor } from './spinner.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import type { ToolVerbValues } from './tool-session.ts';
@@ -22,7 +23,10 @@ export async function refresh(values: RefreshValues, host: CliHost): Promise<num
   const { servers: wanted = [] } = values;
   const params = { cwd: host.cwd, servers: wanted };
   const { servers } = await withControl(values, host, (client) =>
-    client.call<RefreshReport>('bridge/refresh', params, TIMEOUT_MS),
+    new Spinner(host).during(
+      () => waitingFor(wanted) || 'Waiting for all servers',
+      client.call<RefreshReport>('bridge/refresh', params, TIMEOUT_MS),
+    ),
   );
   const failed = servers.filter(({ error }) => error !== null);
   if (values.json === true) host.stdout.write(jsonText({ servers }));

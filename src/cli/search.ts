@@ -1,9 +1,11 @@
 // `mcp-bridge search`: tools of all servers, by what they do.
 
+import type { ToolClient } from '../client/tool-client.ts';
 import { textOf } from '../util/json-value.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
+import { waitingFor } from './spinner.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { ask, noteOf, recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
@@ -25,7 +27,11 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
     ...(server !== undefined && { server }),
     ...(limit !== undefined && { limit: Number(limit) }),
   };
-  const answer = await withTools(values, host, (client) => ask(client, 'search_tools', wanted));
+  const answer = await withTools(values, host, async (client, spinner) => {
+    const unknown = new Unknown(client, server);
+    if (spinner.isSeen) await unknown.look();
+    return spinner.during(() => unknown.text(), ask(client, 'search_tools', wanted));
+  });
   if (values.json === true) {
     printJson(answer, host);
     return DONE;
@@ -45,8 +51,40 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
   const text = table(['SERVER', 'TOOL', 'RELEVANCE', ...(hasNotes ? ['NOTE'] : []), 'SUMMARY'], rows, {
     width: widthOf(host),
   });
+  for (const name of Array.isArray(answer.notKnownYet) ? answer.notKnownYet : [])
+    host.stderr.write(`mcp-bridge: ${printable(textOf(name))} has not said yet what tools it has\n`);
   host.stdout.write(
     rows.length === 0 ? `No tool was found for: ${printable(query)}\nWhich there are: mcp-bridge tools\n` : text,
   );
   return DONE;
+}
+
+const LOOK_MS = 1_000;
+
+/** The servers that the search waits for, as of a moment ago. */
+class Unknown {
+  readonly #client: ToolClient;
+  readonly #server: string | undefined;
+  #names: readonly string[] = [];
+  #atMs = 0;
+
+  constructor(client: ToolClient, server: string | undefined) {
+    this.#client = client;
+    this.#server = server;
+  }
+
+  async look(): Promise<void> {
+    this.#atMs = performance.now();
+    const { servers } = await ask(this.#client, 'list_mcp_servers');
+    const names = recordsIn(servers).flatMap(({ name, toolCount, status }) =>
+      toolCount === null && status !== 'failed' ? textOf(name) : [],
+    );
+    this.#names = names.filter((name) => this.#server === undefined || name === this.#server).toSorted();
+  }
+
+  text(): string {
+    // An answer that does not come leaves what was known.
+    if (performance.now() - this.#atMs > LOOK_MS) this.look().catch(() => undefined);
+    return waitingFor(this.#names);
+  }
 }

@@ -17,8 +17,7 @@ export interface ServersValues extends ToolVerbValues {
 export async function servers(values: ServersValues, host: CliHost): Promise<number> {
   if (values.running === true) return (await import('./running-servers.ts')).listRunning(values, host);
   const answer = await withTools(values, host, (client) => ask(client, 'list_mcp_servers'));
-  const list = recordsIn(answer.servers);
-  tellUnanswered(list, host);
+  const list = recordsIn(answer.servers).toSorted(byName);
   const { dialledIn: connected, pendingApprovals } = await dialledIn(values, host);
   if (values.json === true) return printJson({ ...answer, pendingApprovals: pendingApprovals ?? null }, host);
   const rows = list.map((server) => [
@@ -30,7 +29,7 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
   const text = table(['SERVER', 'STATE', 'TOOLS', 'DESCRIPTION'], rows, { width: widthOf(host) });
   host.stdout.write(list.length === 0 ? NO_SERVER : text);
   if (rows.some(([, state]) => state === 'failed')) host.stdout.write(WHY_FAILED);
-  for (const note of [...waitingNotes(connected), ...pendingNotes(pendingApprovals ?? null)])
+  for (const note of [...unknownNotes(list), ...waitingNotes(connected), ...pendingNotes(pendingApprovals ?? null)])
     host.stdout.write(`! ${printableLines(note)}\n`);
   return DONE;
 }
@@ -42,12 +41,19 @@ function stateOf({ status }: Listed): string {
   return status === 'connected' ? 'ready' : textOf(status);
 }
 
-/** They were waited for as long as is fair, and may be there in a moment. */
-function tellUnanswered(list: readonly Listed[], host: CliHost): void {
-  const count = list.filter(({ toolCount, status }) => toolCount === null && status !== 'failed').length;
-  if (count === 0) return;
-  const who = count === 1 ? 'one server has' : `${count} servers have`;
-  host.stderr.write(`mcp-bridge: ${who} not answered yet; ask again\n`);
+const byName = (a: Listed, b: Listed): number => (textOf(a.name) < textOf(b.name) ? -1 : 1);
+
+const MOST_NAMES = 5;
+
+/** A look at the servers starts none, so of those that nobody has used nothing is known. */
+function unknownNotes(list: readonly Listed[]): string[] {
+  const names = list
+    .filter(({ toolCount, status }) => toolCount === null && status !== 'failed')
+    .map(({ name }) => textOf(name));
+  if (names.length === 0) return [];
+  const more = names.length - MOST_NAMES;
+  const who = more > 0 ? `${names.slice(0, MOST_NAMES).join(', ')} and ${more} more` : names.join(', ');
+  return [`Tools not known yet, as nobody has used them: ${who}. To have them asked now: mcp-bridge refresh`];
 }
 
 const WHY_FAILED = '! Why a server has failed: mcp-bridge status\n';

@@ -9,6 +9,7 @@ import { locateToUse, type WhereValues } from './locate.ts';
 import { openOrStart } from './open-bridge.ts';
 import { tellOtherConfig } from './other-config.ts';
 import { forPeople } from './refused.ts';
+import { Spinner } from './spinner.ts';
 
 export interface ToolVerbValues extends WhereValues {
   readonly 'no-autostart'?: boolean | undefined;
@@ -19,13 +20,15 @@ export interface ToolVerbValues extends WhereValues {
 export async function withTools<Result>(
   values: ToolVerbValues,
   host: CliHost,
-  use: (client: ToolClient) => Promise<Result>,
+  use: (client: ToolClient, spinner: Spinner) => Promise<Result>,
 ): Promise<Result> {
   const located = await locateToUse(values, host);
-  const client = await ToolClient.open(await openOrStart(located, values, host), host);
+  const spinner = new Spinner(host);
+  const opened = async (): Promise<ToolClient> => ToolClient.open(await openOrStart(located, values, host), host);
+  const client = await spinner.during(() => 'Waiting for the daemon', opened());
   await tellOtherConfig(values, located.path, host);
   try {
-    return await use(client);
+    return await use(client, spinner);
   } catch (error) {
     throw await forPeople(error, { values, host });
   } finally {

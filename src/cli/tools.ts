@@ -8,6 +8,7 @@ import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
 import { NO_SERVER } from './servers.ts';
+import { waitingFor } from './spinner.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { ask, noteOf, recordsIn, withTools, wrongUsage } from './tool-session.ts';
@@ -35,7 +36,9 @@ export async function tools(values: ToolsValues, host: CliHost): Promise<number>
   if (values.changed === true) return (await import('./changed-tools.ts')).showChanged(values, host);
   if ((values.tools ?? []).length > 0) throw wrongUsage('tools', 'Tools are named with --changed or --accept');
   if (server === undefined) return toolsOfAll(values, host);
-  const list = await withTools(values, host, (client) => listOf(client, server, { values, host }));
+  const list = await withTools(values, host, (client, spinner) =>
+    spinner.during(() => waitingFor([server]), listOf(client, server, { values, host })),
+  );
   if (values.json === true) printJson(list, host);
   else if (recordsIn(list.tools).length === 0) host.stdout.write(noTool([list], values));
   else host.stdout.write(tableOf([list], values, host));
@@ -45,18 +48,22 @@ export async function tools(values: ToolsValues, host: CliHost): Promise<number>
 /** A server that fails is told of, and hides no other; one that is slow keeps those that have answered from nobody. */
 async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
   const shown: (Listed | Failed)[] = [];
-  const answers = await withTools(values, host, async (client) => {
+  const answers = await withTools(values, host, async (client, spinner) => {
     const { servers } = await ask(client, 'list_mcp_servers');
-    const names = recordsIn(servers).map(({ name }) => textOf(name));
-    const asked = inTurn(names, (name) => listOrFailure(client, name, { values, host }));
-    const early = await answeredBy(PATIENCE_MS, asked);
-    const late = names.filter((_, i) => early[i] === undefined);
-    if (late.length > 0) {
+    const names = recordsIn(servers)
+      .map(({ name }) => textOf(name))
+      .toSorted();
+    const missing = new Set(names);
+    const asked = inTurn(names, (name) =>
+      listOrFailure(client, name, { values, host }).finally(() => missing.delete(name)),
+    );
+    const waiting = (): string => waitingFor([...missing]);
+    const early = await spinner.during(waiting, answeredBy(PATIENCE_MS, asked));
+    if (missing.size > 0) {
       shown.push(...early.filter((answer) => answer !== undefined));
       if (values.json !== true) show(shown, values, host);
-      for (const name of late) host.stderr.write(`mcp-bridge: ${printable(name)}: has not answered yet\n`);
     }
-    return Promise.all(asked);
+    return spinner.during(waiting, Promise.all(asked));
   });
   if (values.json === true) printJson({ servers: answers.map(asJson) }, host);
   else if (answers.length === 0) host.stdout.write(NO_SERVER);

@@ -45,7 +45,7 @@ test('a restart is one of a server that has run, and no attempt to start it', as
   await daemon.stop();
 });
 
-test('servers are in the same state wherever that is shown, and those that have not answered yet are told of', async () => {
+test('a look at the servers starts none, and they are in the same state wherever that is shown', async () => {
   const mcpServers = {
     ...{ quick: fixtureServer(), other: fixtureServer(), third: fixtureServer() },
     slow: fixtureServer({ FIXTURE_SILENT: '1' }),
@@ -53,11 +53,23 @@ test('servers are in the same state wherever that is shown, and those that have 
   };
   const daemon = await TestDaemon.start({ mcpServers });
   const where = ['--mcp-bridge-socket', daemon.path];
+  const before = await runCommand(['servers', ...where]);
+  expect(before.stdout.match(/^\S+ +idle +\?/gm)?.map((line) => line.split(' ')[0])).toEqual(
+    Object.keys(mcpServers).toSorted(),
+  );
+  expect(before.stdout).toContain(
+    '! Tools not known yet, as nobody has used them: dead, other, quick, slow, third. To have them asked now: mcp-bridge refresh\n',
+  );
+  expect((await daemon.status()).counters.serverStarts ?? 0).toBe(0);
+  expect((await runCommand(['search', 'echo', ...where])).stderr).toContain(
+    'slow has not said yet what tools it has\n',
+  );
   const { stdout, stderr } = await runCommand(['servers', ...where]);
   expect(stdout).toMatch(/^quick +ready +20/m);
   expect(stdout).toMatch(/^slow +starting +\?/m);
   expect(stdout).toMatch(/^dead +failed +\?/m);
-  expect(stderr).toBe('mcp-bridge: one server has not answered yet; ask again\n');
+  expect(stderr).toBe('');
+  expect(stdout).toContain('! Tools not known yet, as nobody has used them: slow. ');
   const status = (await runCommand(['status', ...where])).stdout;
   for (const [name, state] of Object.entries({ quick: 'ready', slow: 'starting', dead: 'failed' }))
     expect(status).toMatch(new RegExp(`^${name} +${state} `, 'm'));

@@ -65,9 +65,12 @@ describe('servers', () => {
     const { code, stdout, stderr } = await run('servers');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^SERVER +STATE +TOOLS +DESCRIPTION\n/);
-    expect(stdout).toMatch(/^everything +ready +\d+ +All there is$/m);
-    expect(stdout).toMatch(/^fixture +ready +19 of 20 +Fixture\.$/m);
+    expect(stdout).toMatch(/^everything +idle +\? +All there is$/m);
     expect((await run('status')).code).toBe(0);
+    await run('tools');
+    const known = (await run('servers')).stdout;
+    expect(known).toMatch(/^everything +ready +\d+ +All there is$/m);
+    expect(known).toMatch(/^fixture +ready +19 of 20 +Fixture\.$/m);
     const { servers } = await json('servers');
     expect(servers).toContainEqual(expect.objectContaining({ name: 'fixture', toolCount: 20, enabledCount: 19 }));
   });

@@ -76,8 +76,47 @@ describe('a client that looks for tools', () => {
     ]);
   });
 
-  test('sees the servers, how many tools they have, and whether they run', async () => {
+  test('sees which servers there are without one being started, and which are not known yet', async () => {
     const all = await setting();
+    expect(read(await asked(all, 'list_mcp_servers', {}))).toEqual({
+      servers: [
+        { name: 'github', description: '', toolCount: null, enabledCount: null, status: 'idle' },
+        { name: 'files', description: '', toolCount: null, enabledCount: null, status: 'idle' },
+      ],
+      note: 'Where toolCount is null, tools are not known yet: search_tools or list_tools starts the server',
+    });
+    await asked(all, 'list_tools', { server: 'files' });
+    expect(read(await asked(all, 'list_mcp_servers', {}))).toMatchObject({
+      servers: [
+        { name: 'github', toolCount: null, status: 'idle' },
+        { name: 'files', toolCount: 1, status: 'connected' },
+      ],
+    });
+    expect([all.github.link, all.files.link === undefined]).toEqual([undefined, false]);
+  });
+
+  test('is told which servers a search could not look into', async () => {
+    const core = new CoreInMemory({ servers: ['github', 'files'] });
+    core.server('github').has({ tools: [CREATE] });
+    core.server('files').opensByItself = false;
+    const [github, files] = [core.server('github'), core.server('files')];
+    const all = { core, client: await core.ready(DISCOVER), github, files };
+    const id = 'search';
+    const params = { name: 'search_tools', arguments: { query: 'create an issue' } };
+    all.client.say({ jsonrpc: '2.0', id, method: 'tools/call', params });
+    for (let n = 0; n < 10; n++) await core.settle();
+    core.clock.advance(20_000);
+    for (let n = 0; n < 10; n++) await core.settle();
+    expect(read(all.client.answersTo(id)[0] ?? {})).toMatchObject({
+      results: [{ server: 'github', tool: 'create_issue' }],
+      notKnownYet: ['files'],
+    });
+  });
+
+  test('sees how many tools the servers have, and whether they run', async () => {
+    const all = await setting();
+    const found = read(await asked(all, 'search_tools', { query: 'file' }));
+    expect(Object.keys(found)).toEqual(['results']);
     expect(read(await asked(all, 'list_mcp_servers', {}))).toEqual({
       servers: [
         { name: 'github', description: '', toolCount: 2, enabledCount: 2, status: 'connected' },
@@ -366,6 +405,7 @@ describe('what is said of servers', () => {
     files.has({ tools: [READ] });
     files.hello = JSON.stringify({ ...(JSON.parse(files.hello) as object), ...hello });
     const client = await core.ready(DISCOVER);
+    await asked({ core, client, github: files, files }, 'search_tools', { query: 'x' });
     const { servers } = read(await asked({ core, client, github: files, files }, 'list_mcp_servers', {}));
     return (servers as { description: string }[])[0]?.description;
   };
