@@ -4,11 +4,12 @@ import type { ClaudeSettings } from './claude-settings.ts';
 import type { Location, Plugin } from './locations.ts';
 import { type Machine, pathKey } from './machine.ts';
 import { basesOf } from './places/bases.ts';
+import { pluginFiles } from './plugins.ts';
 import type { SourceReader } from './source-reader.ts';
 import { isTree, member, textAt, treeAt } from './tree.ts';
 import { mainCheckoutOf } from './worktree.ts';
 
-const MANIFEST = ['.claude-plugin', 'plugin.json'];
+const MANIFEST = '.claude-plugin/plugin.json';
 
 interface Found {
   /** What settings know it by, such as `name@marketplace`. */
@@ -44,7 +45,17 @@ export async function pluginLocations(
       ? await skillPlugins(finding, path.join(machine.cwd, '.claude', 'skills'), machine.cwd)
       : []),
   ];
-  return (await Promise.all(found.map((plugin) => locationsOf(finding, plugin)))).flat();
+  const locations = found.map((plugin) =>
+    pluginFiles(reader, machine, {
+      client: 'claude-code',
+      root: plugin.root,
+      project: plugin.project,
+      manifests: [MANIFEST],
+      files: ['.mcp.json'],
+      about: (manifest) => pluginOf(finding, plugin, manifest),
+    }),
+  );
+  return (await Promise.all(locations)).flat();
 }
 
 async function installedPlugins({ reader, machine, home }: Finding): Promise<Found[]> {
@@ -76,7 +87,7 @@ async function skillPlugins(
   const found = await Promise.all(
     names.map(async (dir) => {
       const root = path.join(skills, dir);
-      const reading = await reader.read(path.join(root, ...MANIFEST), 'json', isOfProject);
+      const reading = await reader.read(path.join(root, ...MANIFEST.split('/')), 'json', isOfProject);
       if (reading.kind !== 'document') return [];
       const name = textAt(reading.document.value, 'name') ?? dir;
       return [{ id: `${name}@skills-dir`, name, root, project, isOfProject }];
@@ -85,42 +96,16 @@ async function skillPlugins(
   return found.flat();
 }
 
-async function locationsOf(finding: Finding, found: Found): Promise<Location[]> {
-  const { reader, machine } = finding;
-  const { path } = machine;
-  const { root, project } = found;
-  const file = path.join(root, ...MANIFEST);
-  const reading = await reader.read(file, 'json', project !== undefined);
-  const manifest = reading.kind === 'document' ? reading.document.value : undefined;
-  const named = member(manifest, 'mcpServers');
-  const files = [named].flat().filter((name) => typeof name === 'string');
-  const inside = files.map((name) => path.resolve(root, name)).filter((other) => isInside(machine, root, other));
-  const distinct = [...new Set([path.join(root, '.mcp.json'), file, ...inside])];
-  const plugin = pluginOf(finding, found, manifest);
-  return reader.fewOf(distinct, root, project !== undefined).map((other) => ({
-    client: 'claude-code',
-    scope: 'plugin',
-    format: 'claude-plugin',
-    path: other,
-    pattern: [],
-    project,
-    instead: undefined,
-    plugin,
-  }));
-}
-
 /** Without a word in any settings, the manifest says whether it is on. */
 function pluginOf({ machine, settings, home }: Finding, found: Found, manifest: unknown): Plugin {
   const { id, name, root, isOfProject } = found;
   const isOn = settings.enabledPlugins.get(id) ?? member(manifest, 'defaultEnabled') !== false;
-  return {
-    name,
-    root,
-    data: machine.path.join(home, 'data', id.replace(/[^A-Za-z0-9_-]/g, '-')),
-    isOff: !isOn,
-    isOfProject,
-    options: optionsOf(settings.pluginConfigs.get(id), treeAt(manifest, 'userConfig')),
-  };
+  const options = optionsOf(settings.pluginConfigs.get(id), treeAt(manifest, 'userConfig'));
+  const data = machine.path.join(home, 'data', id.replace(/[^A-Za-z0-9_-]/g, '-'));
+  const own = { CLAUDE_PLUGIN_ROOT: root, CLAUDE_PLUGIN_DATA: data };
+  const project = { CLAUDE_PROJECT_DIR: machine.cwd };
+  const variables = new Map([...options, ...Object.entries({ ...own, ...project })]);
+  return { name, root, isOff: !isOn, variables, given: isOfProject ? { ...own, ...project } : own };
 }
 
 /** What its user has chosen, and what it has for the rest. */
@@ -141,10 +126,4 @@ function optionsOf(config: unknown, declared: unknown): ReadonlyMap<string, stri
 
 function scalarText(value: unknown): string | undefined {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
-}
-
-/** A plugin brings its own files, and names nobody else's. */
-function isInside({ path }: Machine, root: string, file: string): boolean {
-  const relative = path.relative(root, file);
-  return relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative);
 }

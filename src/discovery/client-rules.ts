@@ -76,7 +76,7 @@ const RULES: Readonly<Record<string, Partial<ClientRules>>> = {
   warp: { dialect: 'warp', isUrlBare: true },
   factory: { dialect: 'braces' },
   amp: { dialect: 'plain-braces', isUrlBare: true },
-  antigravity: { isUrlBare: true },
+  antigravity: { both: 'url', isUrlBare: true },
   'lm-studio': { isUrlBare: true },
   crush: { dialect: 'crush', timeoutUnit: 's' },
   librechat: { untypedUrl: 'sse' },

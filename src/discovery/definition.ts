@@ -81,14 +81,19 @@ function missingIn({ transport, url = '' }: Launch, { missing, executes }: Varia
 
 type Tell = (code: DiagnosticCode, message: string, about?: About) => void;
 
-function namedVerdict({ name, refusal }: PlacedEntry, rules: ClientRules, verdict: Verdict, tell: Tell): Verdict {
+function namedVerdict(
+  { name, scope, refusal }: PlacedEntry,
+  rules: ClientRules,
+  verdict: Verdict,
+  tell: Tell,
+): Verdict {
   if (rules.reserved.includes(name)) {
     tell('reserved-name', 'has a name that its client keeps for itself. Give it another.');
     return { kind: 'invalid', reason: 'its name is reserved' };
   }
   if (refusal !== undefined) return { kind: 'unsupported', reason: refusal };
   const fault =
-    rules.names?.test(name) === false
+    rules.names?.test(scope === 'plugin' ? (name.split(':').at(-1) ?? name) : name) === false
       ? { kind: 'invalid' as const, reason: 'its client takes letters, digits, "-" and "_" in names only' }
       : verdict;
   if (fault.kind === 'invalid') tell('invalid-entry', `cannot be used: ${fault.reason}.`);
@@ -134,7 +139,7 @@ function draftOf(entry: PlacedEntry, launch: Launch, written: Written, judged: J
     raw: judged.raw,
     order: entry.order,
     awaitsApproval: entry.awaitsApproval,
-    isListedPerFile: judged.rules.isListedPerFile,
+    isListedPerFile: judged.rules.isListedPerFile || entry.scope.startsWith('agent:'),
   };
 }
 

@@ -125,6 +125,16 @@ function windsurfVariable(content: string, at: Surroundings): Finding | undefine
   return kind === 'env' ? variable(name, undefined, at) : undefined;
 }
 
+/** What a plugin knows counts everywhere, the environment in two places. */
+function copilotVariable(
+  name: string,
+  otherwise: string | undefined,
+  { field, at }: { field: Field; at: Surroundings },
+): Finding | undefined {
+  const own = ownVariable(name, at);
+  return own === undefined && (field === 'env' || field === 'headers') ? variable(name, otherwise, at) : own;
+}
+
 function claudeVariable(match: readonly (string | undefined)[], field: Field, at: Surroundings): Finding | undefined {
   const [, content = ''] = match;
   const known = ownVariable(content, at) ?? userConfig(content, at);
@@ -179,8 +189,8 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   gemini: { pattern: DOLLAR_AND_OWN, fields: ALL, find: geminiVariable },
   copilot: {
     pattern: DOLLAR,
-    fields: ['env', 'headers'],
-    find: ([, bare, braced, otherwise], _, at) => variable(bare ?? braced ?? '', otherwise, at),
+    fields: ALL,
+    find: ([, bare, braced, otherwise], field, at) => copilotVariable(bare ?? braced ?? '', otherwise, { field, at }),
   },
   crush: {
     pattern: /\$\(|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::-([^}]*))?\})/g,

@@ -27,9 +27,11 @@ import {
   overrideOf,
   registryLocations,
 } from './locations.ts';
-import { machineOf } from './machine.ts';
+import { type Machine, machineOf } from './machine.ts';
+import { tellShellFiles, withMoved } from './moved-places.ts';
 import { named } from './naming.ts';
-import { relativeVariables } from './places/bases.ts';
+import { basesOf, relativeVariables } from './places/bases.ts';
+import { codexPlugins, copilotPlugins } from './plugins.ts';
 import { copilotPolicyFiles, explainPolicy, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
 import { type Precedence, shadow } from './precedence.ts';
 import { projectTest } from './project-test.ts';
@@ -145,18 +147,26 @@ async function locationsFor(
   const { reader, machine } = gathering;
   const override = overrideOf(machine);
   tellRelative(gathering, override);
-  if (override === undefined)
+  if (override === undefined) {
+    await tellShellFiles(gathering);
     return [
-      ...locationsBeside(options.ownConfig, machine),
+      ...(await withMoved(locationsBeside(options.ownConfig, machine), gathering)),
       ...(await pluginLocations(reader, machine, settings)),
+      ...(await codexPlugins(reader, machine, dirOf(machine, 'CODEX'))),
+      ...(await copilotPlugins(reader, machine, dirOf(machine, 'COPILOT'))),
       ...(await linkedExtensions(reader, machine)),
       ...agentPluginLocations(machine, options.agentPlugins ?? []),
       ...registryLocations(options.registries?.files ?? []),
     ];
+  }
   return [
     ...managedLocations(machine),
     ...(await Promise.all(override.locations.map((location) => namedByOverride(location, gathering)))),
   ];
+}
+
+function dirOf(machine: Machine, base: string): string {
+  return basesOf(machine).get(base)?.dirs[0] ?? '';
 }
 
 function ownServers(ownConfig: OwnConfig | undefined): GivenServers[] {

@@ -8,10 +8,11 @@ import type { ServerSource } from './discovered-server.ts';
 import type { Document, Reading, Syntax } from './document.ts';
 import type { Entry, Format, ParsedFile } from './formats/format.ts';
 import { FORMATS } from './formats/formats.ts';
+import { refuseAsKilo } from './kilo-project.ts';
 import type { Location } from './locations.ts';
 import { type Machine, pathKey } from './machine.ts';
 import type { FoundFile, SourceReader } from './source-reader.ts';
-import { fillFiles, fillTexts, hasTextVariables, namesEnvironment, namesFile } from './text-variables.ts';
+import { fillFiles, fillTexts, hasTextVariables, namesFile } from './text-variables.ts';
 
 export interface Gathering {
   readonly reader: SourceReader;
@@ -131,7 +132,10 @@ function entriesOf(file: ReadFile, sharers: readonly ReadFile[], gathering: Gath
   const { location, path, document, companion, matched } = file;
   const { machine, report, isProject } = gathering;
   const parsed: ParsedFile = { value: document.value, location, path, machine, report, companion, isProject };
-  const entries = FORMATS[location.format].read(parsed);
+  const read = FORMATS[location.format].read(parsed);
+  const isOfKiloProject =
+    location.client === 'kilo' && location.project !== undefined && location.format === 'opencode';
+  const entries = isOfKiloProject ? refuseAsKilo(read, parsed) : read;
   if (entries.length > 0 && document.hasComments && rulesOf(location.client).isStrict) {
     const message = `${path} has comments or trailing commas, which its client does not take. Remove them.`;
     report(diagnostic('comments', message, { path }));
@@ -189,17 +193,12 @@ const FILES_ONLY = 'windsurf';
 
 async function withTexts(entry: PlacedEntry, gathering: Gathering): Promise<PlacedEntry[]> {
   const { reader, machine, report } = gathering;
-  const { client, fields, path, name, location } = entry;
+  const { client, fields, path, name } = entry;
   if (client === FILES_ONLY && namesFile(fields)) {
     const readText = (file: string): Promise<string | undefined> => reader.readText(file);
     return [{ ...entry, fields: await fillFiles(fields, path, { machine, report, readText }), unfilled: fields }];
   }
-  if (!FILLED_AS_TEXT.has(client) || !hasTextVariables(fields)) return [entry];
-  if (client === 'kilo' && location.project !== undefined && namesEnvironment(fields)) {
-    const message = `${path}: "${name}" names variables, which Kilo does not fill in for a project. It is left out.`;
-    report(diagnostic('ignored-location', message, { path, server: name }));
-    return [];
-  }
+  if (!FILLED_AS_TEXT.has(client) || entry.refusal !== undefined || !hasTextVariables(fields)) return [entry];
   const fill = { machine, report, readText: (file: string) => reader.readText(file, entry.awaitsApproval) };
   return [{ ...entry, fields: await fillTexts(fields, path, name, fill), unfilled: fields }];
 }

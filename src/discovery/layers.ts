@@ -27,6 +27,8 @@ export function mergeLayers(entries: readonly PlacedEntry[]): PlacedEntry[] {
   for (const entry of entries) {
     const key = JSON.stringify([entry.client, entry.name]);
     if (!rulesOf(entry.client).isLayered || !isTree(entry.fields)) others.push(entry);
+    // It stands by itself, to be told of.
+    else if (entry.refusal !== undefined) others.push(...(isDefinition(entry) ? [entry] : []));
     else stacks.set(key, [...(stacks.get(key) ?? []), entry]);
   }
   const merged = [...stacks.values()].flatMap((stack) => mergeStack(stack.sort((a, b) => a.order - b.order)));

@@ -33,13 +33,11 @@ export interface Location {
 export interface Plugin {
   readonly name: string;
   readonly root: string;
-  /** Where it may keep something. */
-  readonly data: string;
   readonly isOff: boolean;
-  /** Whether it is for one project only. */
-  readonly isOfProject: boolean;
-  /** What stands for its inputs, by their variables. */
-  readonly options: ReadonlyMap<string, string | readonly string[]>;
+  /** What only its own entries know; some stand for lists. */
+  readonly variables: ReadonlyMap<string, string | readonly string[]>;
+  /** What its client adds to the environment of its servers. */
+  readonly given: Readonly<Record<string, string>>;
 }
 
 const ALL_PLACES = [
@@ -80,7 +78,7 @@ function locationsAt(machine: Machine, places: readonly Place[]): Location[] {
   const bases = basesOf(machine);
   return places
     .filter(({ on }) => on?.includes(machine.platform) ?? true)
-    .flatMap((place) => (place.at === INLINE ? inlineLocation(machine, place) : locationsIn(machine, bases, place)));
+    .flatMap((place) => (place.at === INLINE ? inlineLocation(machine, place) : everyLocation(machine, bases, place)));
 }
 
 function locationsIn(machine: Machine, bases: ReadonlyMap<string, Base>, place: Place): Location[] {
@@ -88,7 +86,7 @@ function locationsIn(machine: Machine, bases: ReadonlyMap<string, Base>, place: 
   const { dirs, isProject = false } = bases.get(name) ?? { dirs: [] };
   const star = rest.findIndex((segment) => segment.includes('*'));
   const fixed = star < 0 ? rest : rest.slice(0, star);
-  return inOrder(place, dirs).map((dir) => ({
+  return dirs.map((dir) => ({
     client: place.client,
     scope: place.scope ?? (isProject ? 'project' : 'user'),
     format: place.format,
@@ -97,6 +95,17 @@ function locationsIn(machine: Machine, bases: ReadonlyMap<string, Base>, place: 
     project: isProject ? dir : undefined,
     instead: place.instead,
   }));
+}
+
+/** Directory by directory, and in each the names in their order. */
+function everyLocation(machine: Machine, bases: ReadonlyMap<string, Base>, place: Place): Location[] {
+  const [name = ''] = place.at.split('/');
+  const names = place.at.slice(name.length + 1).split('|');
+  const { dirs = [], isProject = false } = bases.get(name) ?? {};
+  return inOrder(place, dirs).flatMap((dir) => {
+    const base = new Map([[name, { dirs: [dir], isProject }]]);
+    return names.flatMap((at) => locationsIn(machine, base, { ...place, at: [name, at].join(at === '' ? '' : '/') }));
+  });
 }
 
 /** Where the last one wins, the nearest comes last. */

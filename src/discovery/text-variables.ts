@@ -22,6 +22,11 @@ export function namesEnvironment(value: unknown): boolean {
   return textsMatching(value, ENV).length > 0;
 }
 
+/** As they are written: from the file that names them. */
+export function filesNamedIn(value: unknown): string[] {
+  return textsMatching(value, FILE);
+}
+
 /** Values before anything was filled in, but for those that a file has a part in: of these it is what they became. */
 export function asWritten(raw: Values, filled: Values): Values {
   return Object.fromEntries(

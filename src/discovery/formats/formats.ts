@@ -5,7 +5,7 @@ import { DEFINITIONS } from './definition-format.ts';
 import type { Format, FormatName } from './format.ts';
 import { DESKTOP_EXTENSION, GEMINI_EXTENSION } from './manifest-formats.ts';
 import * as maps from './map-formats.ts';
-import { AGENT_PLUGIN, CLAUDE_PLUGIN } from './plugin-format.ts';
+import { AGENT_PLUGIN, PLUGIN } from './plugin-format.ts';
 import { REGISTRY } from './registry-format.ts';
 
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
@@ -14,7 +14,6 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
   'any-key': maps.ANY_KEY,
   bridge: maps.SETTINGS,
   'claude-json': CLAUDE_JSON,
-  'claude-plugin': CLAUDE_PLUGIN,
   'claude-settings': CLAUDE_SETTINGS,
   codex: maps.CODEX,
   continue: maps.CONTINUE,
@@ -30,6 +29,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
   managed: MANAGED,
   'mcp-servers': maps.MCP_SERVERS,
   opencode: maps.OPENCODE,
+  plugin: PLUGIN,
   'project-mcp-json': PROJECT_MCP_JSON,
   registry: REGISTRY,
   servers: maps.SERVERS,

@@ -1,19 +1,15 @@
-// The servers of plugins: of Claude Code's, in .mcp.json or in the manifest, and of Agent Plugins, in mcp.json beside
+// The servers of plugins: those of several clients, in .mcp.json or in the manifest, and Agent Plugins, in mcp.json beside
 // plugin.json. They are named after the plugin.
 
 import { isTree, member, type Tree, textAt, treeAt } from '../tree.ts';
 import { type Entry, entriesIn, entriesOfMap, type Format, type ParsedFile } from './format.ts';
 
-export const CLAUDE_PLUGIN: Format = {
+export const PLUGIN: Format = {
   syntax: 'json',
   read: (file) => {
     const { plugin } = file.location;
     if (plugin === undefined) return [];
-    const { name, root, data, isOff, isOfProject, options } = plugin;
-    const own = { CLAUDE_PLUGIN_ROOT: root, CLAUDE_PLUGIN_DATA: data };
-    const project = { CLAUDE_PROJECT_DIR: file.machine.cwd };
-    const variables = new Map([...options, ...Object.entries({ ...own, ...project })]);
-    const given = isOfProject ? { ...own, ...project } : own;
+    const { name, root, isOff, variables, given } = plugin;
     return ofPlugin(serversIn(file), name, { variables, given, dir: root, isOff });
   },
 };

@@ -32,6 +32,7 @@ type Dirs = Record<string, readonly (string | undefined)[]>;
 const RELOCATING = [
   ...[
     'XDG_CONFIG_HOME',
+    'XDG_DATA_HOME',
     'XDG_STATE_HOME',
     'CLAUDE_CODE_PLUGIN_CACHE_DIR',
     'CLAUDE_CONFIG_DIR',
@@ -60,6 +61,7 @@ function absoluteIn({ path, env }: Machine, name: string): string | undefined {
 function userDirs(machine: Machine): Dirs {
   const { platform, path, home, env } = machine;
   const config = absoluteIn(machine, 'XDG_CONFIG_HOME') ?? path.join(home, '.config');
+  const data = absoluteIn(machine, 'XDG_DATA_HOME') ?? path.join(home, '.local', 'share');
   const support = platform === 'darwin' ? path.join(home, 'Library', 'Application Support') : undefined;
   const roaming = platform === 'win32' ? env('APPDATA') || path.join(home, 'AppData', 'Roaming') : undefined;
   const local = platform === 'win32' ? env('LOCALAPPDATA') || path.join(home, 'AppData', 'Local') : undefined;
@@ -73,6 +75,9 @@ function userDirs(machine: Machine): Dirs {
     LAD: [local],
     /** Where programs keep their data. */
     APP: [roaming ?? support ?? config],
+    DATA: [roaming ?? support ?? data],
+    /** XDG's directory for data. */
+    XD: [platform === 'win32' ? undefined : data],
   };
 }
 

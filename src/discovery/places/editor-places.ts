@@ -74,11 +74,17 @@ export const EDITOR_PLACES: readonly Place[] = [
   place('jetbrains-ai', '~/.ai/mcp/mcp.json', 'mcp-servers'),
   place('jetbrains-ai', 'P/.ai/mcp/mcp.json', 'mcp-servers'),
   place('kiro', '~/.kiro/settings/mcp.json', 'mcp-servers'),
+  place('kiro', '~/.kiro/agents/*.json', 'settings', { scope: 'agent:*' }),
   place('kiro', 'P/.kiro/settings/mcp.json', 'mcp-servers'),
+  place('kiro', 'P/.kiro/agents/*.json', 'settings'),
   place('continue', '~/.continue/config.yaml', 'continue'),
   place('continue', '~/.continue/config.yml', 'continue'),
-  ...['yaml', 'yml', 'json'].map((ending) => place('continue', `P/.continue/mcpServers/*.${ending}`, 'continue')),
+  ...['~', 'P'].flatMap((base) =>
+    ['yaml', 'yml', 'json'].map((ending) => place('continue', `${base}/.continue/mcpServers/*.${ending}`, 'continue')),
+  ),
   place('augment', '~/.augment/settings.json', 'settings'),
   place('trae', 'P/.trae/mcp.json', 'mcp-servers'),
   place('tabnine', '~/.tabnine/mcp_servers.json', 'mcp-servers'),
+  place('tabnine', 'P/.tabnine/mcp_servers.json', 'mcp-servers'),
+  place('jetbrains-air', 'P/.air/mcp.json', 'mcp-servers'),
 ];

@@ -3,27 +3,29 @@
 import { type Place, place } from './place.ts';
 
 const each = (client: string, bases: readonly string[], names: readonly string[], detail = {}): Place[] =>
-  bases.flatMap((base) => names.map((name) => place(client, `${base}/${name}`, 'opencode', detail)));
+  bases.map((base) => place(client, `${base}/${names.join('|')}`, 'opencode', detail));
+
+const below = (dir: string, names: readonly string[]): string[] => names.map((name) => `${dir}/${name}`);
 
 const OPENCODE = ['opencode.json', 'opencode.jsonc'];
 const KILO = ['kilo.json', 'kilo.jsonc'];
 const LEGACY_KILO = 'APP/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json';
 
 export const LAYERED_PLACES: readonly Place[] = [
-  ...each('opencode', ['XC/opencode'], ['config.json', ...OPENCODE]),
+  ...each('opencode', ['XC'], below('opencode', ['config.json', ...OPENCODE])),
   place('opencode', 'OPENCODE_CONFIG', 'opencode'),
   ...each('opencode', ['UP'], OPENCODE),
-  ...each('opencode', ['~/.opencode'], OPENCODE),
-  ...each('opencode', ['UP/.opencode'], OPENCODE),
+  ...each('opencode', ['~'], below('.opencode', OPENCODE)),
+  ...each('opencode', ['UP'], below('.opencode', OPENCODE)),
   ...each('opencode', ['OPENCODE_DIR'], OPENCODE),
   place('opencode', 'OPENCODE_CONFIG_CONTENT', 'opencode', { scope: 'dynamic' }),
-  ...each('opencode', ['ETC/opencode', 'LIBRARY/opencode', 'PROGRAMDATA/opencode'], OPENCODE, { scope: 'enterprise' }),
+  ...each('opencode', ['ETC', 'LIBRARY', 'PROGRAMDATA'], below('opencode', OPENCODE), { scope: 'enterprise' }),
 
   place('kilo', '~/.kilocode/cli/global/settings/mcp_settings.json', 'mcp-servers', { scope: 'user-legacy' }),
   place('kilo', LEGACY_KILO, 'mcp-servers', { scope: 'user-legacy' }),
-  ...each('kilo', ['XC/kilo'], [...OPENCODE, ...KILO]),
-  place('kilo', 'P/.kilocode/mcp.json', 'mcp-servers'),
-  ...each('kilo', ['P', 'P/.kilo'], KILO),
+  ...each('kilo', ['XC'], below('kilo', [...OPENCODE, ...KILO])),
+  place('kilo', 'UP/.kilocode/mcp.json', 'mcp-servers'),
+  ...each('kilo', ['UP'], [...KILO, ...below('.kilocode', KILO), ...below('.kilo', KILO)]),
 
   place('codex', 'ETC/codex/config.toml', 'codex', { scope: 'system' }),
   place('codex', 'PROGRAMDATA/OpenAI/Codex/config.toml', 'codex', { scope: 'system' }),

@@ -1,5 +1,6 @@
 // How the tables of this folder say where clients keep their definitions. `at` begins with the name of a base
-// (bases.ts); a segment with a star stands for all names that fit.
+// (bases.ts); a segment with a star stands for all names that fit. Several paths with bars between them are looked at
+// directory by directory.
 
 import type { FormatName } from '../formats/format.ts';
 import type { Platform } from '../host.ts';
