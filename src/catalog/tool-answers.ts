@@ -4,6 +4,7 @@
 import { type JoinedLeg, refreshHint } from '../core/joined-lists.ts';
 import type { Leg } from '../core/leg.ts';
 import type { Server } from '../core/server.ts';
+import type { ToolGate } from '../core/tool-gate.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 import { descriptionOf } from './server-words.ts';
 import type { FoundTool } from './tool-finder.ts';
@@ -94,11 +95,16 @@ export function permittedTool(name: string, joined: JoinedLeg): KnownTool {
   const { name: server, gate } = leg.server;
   const tools = toolsIn(leg.lastPagesOf('tools') ?? []);
   const tool = tools.get(name);
-  const permitted = (): string[] => [...tools.keys()].filter((other) => gate.refusalOf(other) === undefined);
-  if (tool === undefined) throw noSuchTool({ server, tool: name }, permitted(), refreshHint(joined));
+  if (tool === undefined)
+    throw noSuchTool({ server, tool: name }, permittedAmong(tools.keys(), gate), refreshHint(joined));
   const refusal = gate.refusalOf(name);
   if (refusal !== undefined) throw refusal;
   return tool;
+}
+
+/** One after the other: of thousands, only some are looked at for a hint. */
+function* permittedAmong(names: Iterable<string>, gate: ToolGate): Iterable<string> {
+  for (const name of names) if (gate.refusalOf(name) === undefined) yield name;
 }
 
 /** It can be called only as a task. */

@@ -23,7 +23,7 @@ export function noSuchServer(name: string, names: readonly string[]): BridgeErro
   });
 }
 
-export function noSuchTool({ server, tool }: Wanted, names: readonly string[], more = ''): BridgeError {
+export function noSuchTool({ server, tool }: Wanted, names: Iterable<string>, more = ''): BridgeError {
   return new BridgeError('TOOL_NOT_FOUND', `Server ${server} has no tool ${quoted(tool)}`, {
     server,
     hint: `${likeness(tool, names) ?? 'search_tools finds tools by what they do.'}${more}`,
@@ -52,7 +52,7 @@ function thoseThereAre(names: readonly string[]): string {
 
 const MOST_NAMES = 10;
 
-function likeness(name: string, names: readonly string[]): string | undefined {
+function likeness(name: string, names: Iterable<string>): string | undefined {
   const similar = nearest(name, names);
   return similar.length === 0 ? undefined : `Did you mean ${similar.join(', ')}?`;
 }

@@ -128,14 +128,21 @@ export class JoinedLists {
   }
 
   notFound(kind: ListKind, name: string): BridgeError {
-    const names = this.legs.flatMap((leg) => (this.partOf(leg, kind)?.items ?? []).map(({ key: name }) => name));
-    const similar = nearest(name, names);
+    const similar = nearest(name, this.#namesLike(kind, name));
     const thing = kind === 'tools' ? 'tool' : 'prompt';
     const owner = this.#byAlias.get(aliasIn(name) ?? '');
     const more = owner === undefined ? '' : refreshHint(owner);
     const hint = `${similar.length === 0 ? `See ${LISTS[kind].method}.` : `Did you mean ${similar.join(', ')}?`}${more}`;
     const code = kind === 'tools' ? 'TOOL_NOT_FOUND' : 'PROMPT_NOT_FOUND';
     return new BridgeError(code, `There is no ${thing} ${JSON.stringify(name.slice(0, 128))}`, { hint });
+  }
+
+  /** Those of the servers first that it may be meant to be of: of thousands, only the first are looked at. */
+  *#namesLike(kind: ListKind, name: string): Iterable<string> {
+    const aliases = nearest(aliasIn(name) ?? name, this.#byAlias.keys());
+    const likely = aliases.flatMap((alias) => this.#byAlias.get(alias) ?? []);
+    for (const leg of new Set([...likely, ...this.legs]))
+      for (const { key } of this.partOf(leg, kind)?.items ?? []) yield key;
   }
 
   noSuchResource(): BridgeError {

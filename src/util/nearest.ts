@@ -7,14 +7,23 @@ const LONGEST_WORD = 64;
 const MOST_WRONG = 1 / 3;
 const SHORTEST_START = 3;
 
+/** Of more names the first ones are looked at: a hint is worth a millisecond of everybody's time, and no more. */
+export const MOST_COMPARED = 2000;
+
+/** Put the likeliest names first where there may be many. */
 export function nearest(wanted: string, names: Iterable<string>): string[] {
-  const pairs = pairsOf(wanted);
-  return [...names]
-    .map((name) => ({ name, likeness: likenessOf(pairs, pairsOf(name)) }))
-    .filter(({ likeness }) => likeness >= LEAST_LIKENESS)
-    .sort((a, b) => b.likeness - a.likeness)
-    .slice(0, MOST)
-    .map(({ name }) => name);
+  const wantedPairs = new WantedPairs(wanted);
+  const best: { readonly name: string; readonly likeness: number }[] = [];
+  let compared = 0;
+  for (const name of names) {
+    if (++compared > MOST_COMPARED) break;
+    const likeness = wantedPairs.likenessTo(name);
+    if (likeness < LEAST_LIKENESS || (best.length === MOST && likeness <= (best[MOST - 1]?.likeness ?? 0))) continue;
+    const place = best.findIndex((other) => other.likeness < likeness);
+    best.splice(place < 0 ? best.length : place, 0, { name, likeness });
+    if (best.length > MOST) best.pop();
+  }
+  return best.map(({ name }) => name);
 }
 
 /**
@@ -47,14 +56,49 @@ function wrongLetters(a: string, b: string): number {
   return at(a.length, b.length);
 }
 
-/** Two letters each, as they follow each other. */
-function pairsOf(name: string): Set<string> {
-  const letters = `^${name.slice(0, 256).toLowerCase()}$`;
-  return new Set(Array.from({ length: letters.length - 1 }, (_, i) => letters.slice(i, i + 2)));
+const LONGEST_NAME = 256;
+const START = 94;
+const END = 36;
+
+/** The letters of a name, two each, as they follow each other; those of others are compared with them without a copy. */
+class WantedPairs {
+  /** Each pair, and the number of the name that last had it. */
+  readonly #pairs = new Map<number, number>();
+  /** Pairs of the name at hand that are not wanted. */
+  readonly #others = new Set<number>();
+  #number = 0;
+
+  constructor(wanted: string) {
+    for (const pair of pairsOf(wanted)) this.#pairs.set(pair, 0);
+  }
+
+  /** Dice's coefficient. */
+  likenessTo(name: string): number {
+    this.#number++;
+    this.#others.clear();
+    const size = this.#pairs.size;
+    const length = Math.min(name.length, LONGEST_NAME) + 1;
+    // Nothing of the shorter one may be missing, and it would still be too short.
+    if (2 * length < LEAST_LIKENESS * (size + length)) return 0;
+    let common = 0;
+    for (const pair of pairsOf(name)) {
+      const last = this.#pairs.get(pair);
+      if (last === undefined) this.#others.add(pair);
+      else if (last !== this.#number) {
+        this.#pairs.set(pair, this.#number);
+        common++;
+      }
+    }
+    return (2 * common) / (size + common + this.#others.size);
+  }
 }
 
-/** Dice's coefficient. */
-function likenessOf(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  const common = [...a].filter((pair) => b.has(pair)).length;
-  return (2 * common) / (a.size + b.size);
+function* pairsOf(name: string): Iterable<number> {
+  const letters = name.slice(0, LONGEST_NAME).toLowerCase();
+  let last = START;
+  for (let i = 0; i <= letters.length; i++) {
+    const letter = i < letters.length ? letters.charCodeAt(i) : END;
+    yield last * 65_536 + letter;
+    last = letter;
+  }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mistyped, nearest } from '../../../src/util/nearest.ts';
+import { MOST_COMPARED, mistyped, nearest } from '../../../src/util/nearest.ts';
 
 const NAMES = ['weather__get_forecast', 'weather__get_alerts', 'github__create_issue', 'github__list_issues', 'x'];
 
@@ -38,10 +38,47 @@ describe('the names that are most like another', () => {
     );
   });
 
+  test('are those that a comparison of all pairs of letters finds', () => {
+    const name = fc.string({ unit: fc.constantFrom('a', 'b', 'C', '_', 'é'), maxLength: 14 });
+    fc.assert(
+      fc.property(name, fc.uniqueArray(name, { maxLength: 20 }), (wanted, names) => {
+        expect(nearest(wanted, names)).toEqual(nearestByHand(wanted, names));
+      }),
+    );
+  });
+
+  test('are looked for among so many and no more, so the likeliest come first', () => {
+    let taken = 0;
+    function* names(): Iterable<string> {
+      for (let i = 0; i < 20_000; i++) {
+        taken++;
+        yield `server__tool_${i}`;
+      }
+    }
+    expect(nearest('server__tol_7', names())[0]).toBe('server__tool_7');
+    expect(taken).toBe(MOST_COMPARED + 1);
+  });
+
   test('of a name without end are found all the same', () => {
     expect(nearest('weather__get_forecast'.repeat(100_000), NAMES).length).toBeLessThanOrEqual(3);
   });
 });
+
+/** The same in the obvious way. */
+function nearestByHand(wanted: string, names: readonly string[]): string[] {
+  const pairsOf = (name: string): Set<string> => {
+    const letters = `^${name.toLowerCase()}$`;
+    return new Set(Array.from({ length: letters.length - 1 }, (_, i) => letters.slice(i, i + 2)));
+  };
+  const likenessOf = (a: Set<string>, b: Set<string>): number =>
+    (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size);
+  return names
+    .map((name) => ({ name, likeness: likenessOf(pairsOf(wanted), pairsOf(name)) }))
+    .filter(({ likeness }) => likeness >= 0.35)
+    .sort((a, b) => b.likeness - a.likeness)
+    .slice(0, 3)
+    .map(({ name }) => name);
+}
 
 describe('the words that somebody may have mistyped', () => {
   const WORDS = ['start', 'status', 'stop', 'tools', 'servers', 'zsh', 'bash', 'uninstall'];
