@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { DialledInReport } from '../client/control-client.ts';
-import { type Approval, definitionHash } from '../discovery/approval.ts';
+import type { Approval } from '../discovery/approval.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { differencesIn } from '../discovery/launch-difference.ts';
 import { replacedBy } from '../discovery/precedence.ts';
@@ -20,7 +20,7 @@ import { jsonText } from './json-output.ts';
 import { lostNames } from './lost-names.ts';
 import { handleOf } from './selection.ts';
 import { waitingNotes } from './status-view.ts';
-import { type Survey, type SurveyValues, survey } from './survey.ts';
+import { decidedBefore, type Survey, type SurveyValues, survey } from './survey.ts';
 import { printable, printableLines, table } from './table.ts';
 import { confirm, hasPerson, tilde, widthOf } from './terminal.ts';
 
@@ -104,7 +104,7 @@ function list(found: Survey, connected: readonly DialledInReport[], { json }: De
   const rows = waiting.map((server) => [
     handleOf(server, waiting),
     tilde(server.file, host),
-    changeSince(server, found) === undefined ? 'new' : 'changed',
+    decidedBefore(server, found) === undefined ? 'new' : 'changed',
   ]);
   for (const note of notes) host.stdout.write(note);
   if (rows.length === 0) return DONE;
@@ -113,20 +113,12 @@ function list(found: Survey, connected: readonly DialledInReport[], { json }: De
   return DONE;
 }
 
-function changeSince(server: DiscoveredServer, { approvals }: Survey) {
-  const hash = definitionHash(server);
-  return approvals.decisionOn(hash) === undefined ? approvals.lastBefore(hash, server) : undefined;
-}
-
 function view(server: DiscoveredServer, found: Survey, host: CliHost): string {
-  const before = changeSince(server, found);
+  const before = decidedBefore(server, found);
   const changes =
     before === undefined
       ? []
-      : [
-          `Since it was ${before.decision} on ${before.at.slice(0, 10)}:`,
-          ...differenceLines(differencesIn(server, before.launch)).map((line) => `  ${line}`),
-        ];
+      : [`Since ${before.words}:`, ...differenceLines(differencesIn(server, before.launch)).map((line) => `  ${line}`)];
   const replaced = replacedBy(server, found.discovery.servers).map(
     ({ client, name, file }) => `! It takes the place of ${printable(`${client}:${name} in ${file}`)}`,
   );

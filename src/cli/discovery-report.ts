@@ -6,7 +6,7 @@ import { differencesIn } from '../discovery/launch-difference.ts';
 import { maskedText } from '../discovery/masked-text.ts';
 import { explainPolicy } from '../discovery/policy-sources.ts';
 import { shownLaunch } from '../discovery/shown-launch.ts';
-import type { Survey } from './survey.ts';
+import { decidedBefore, type Survey } from './survey.ts';
 
 export function reportOf(found: Survey, servers: readonly DiscoveredServer[] = found.discovery.servers): object {
   const { discovery, config, failures, cwd } = found;
@@ -22,10 +22,10 @@ export function reportOf(found: Survey, servers: readonly DiscoveredServer[] = f
 }
 
 /** What there is none of is null. */
-export function serverReport(server: DiscoveredServer, { approvals, discovery }: Survey): object {
-  const hash = definitionHash(server);
-  const decision = approvals.decisionOn(hash);
-  const before = approvals.lastBefore(hash, server);
+export function serverReport(server: DiscoveredServer, found: Survey): object {
+  const { approvals, discovery } = found;
+  const decision = approvals.decisionOn(definitionHash(server));
+  const before = decidedBefore(server, found);
   const shown = shownLaunch(server);
   return {
     ...placeOf(server),
@@ -47,7 +47,7 @@ export function serverReport(server: DiscoveredServer, { approvals, discovery }:
     description: maskedText(server.description),
     policy: rulingOn(server, discovery),
     decision: decision === undefined ? null : { decision: decision.decision, at: decision.at },
-    differences: decision === undefined && before !== undefined ? differencesIn(server, before.launch) : [],
+    differences: before === undefined ? [] : differencesIn(server, before.launch),
   };
 }
 

@@ -1,9 +1,8 @@
 // The table of what was found: what can be used first, then what waits for something.
 
-import { definitionHash } from '../discovery/approval.ts';
 import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
 import type { CliHost } from './host.ts';
-import type { Survey } from './survey.ts';
+import { decidedBefore, type Survey } from './survey.ts';
 import { table } from './table.ts';
 import { hasColours, tilde, widthOf } from './terminal.ts';
 
@@ -59,17 +58,17 @@ export function discoveryTable(servers: readonly DiscoveredServer[], found: Surv
   return table(HEAD, fitting, { width, ...(hasColours(host) ? { paint } : {}) });
 }
 
-function whyOf(server: DiscoveredServer, { approvals }: Survey, host: CliHost): string {
+function whyOf(server: DiscoveredServer, found: Survey, host: CliHost): string {
   const { state, reason, sources, client } = server;
-  if (state === 'pending-approval') return sinceWhen(approvals.lastBefore(definitionHash(server), server));
+  if (state === 'pending-approval') return sinceWhen(decidedBefore(server, found));
   if (state !== 'ready') return tilde(reason ?? '', host);
   const others = [...new Set(sources.map((source) => source.client))].filter((other) => other !== client);
   return others.length === 0 ? '' : `also in ${others.join(', ')}`;
 }
 
-function sinceWhen(before: ReturnType<Survey['approvals']['lastBefore']>): string {
+function sinceWhen(before: ReturnType<typeof decidedBefore>): string {
   if (before === undefined) return 'came with the project, not approved yet';
-  return `changed since it was ${before.decision} on ${before.at.slice(0, 10)}`;
+  return `changed since ${before.words}`;
 }
 
 const FROM = 3;

@@ -9,7 +9,7 @@ import { explainPolicy } from '../discovery/policy-sources.ts';
 import { replacedBy } from '../discovery/precedence.ts';
 import { definitionLines, differenceLines, type Line, ownerOf, rendered } from './definition-view.ts';
 import type { CliHost } from './host.ts';
-import type { Survey } from './survey.ts';
+import { decidedBefore, type EarlierDecision, type Survey } from './survey.ts';
 import { printable, printableLines } from './table.ts';
 import { tilde } from './terminal.ts';
 
@@ -29,12 +29,12 @@ function one(server: DiscoveredServer, found: Survey, host: CliHost): string {
   return `${printable(head)}\n${rendered([...definitionLines(server, host), ...judgements(server, found, host)])}${notes.join('')}`;
 }
 
-function judgements(server: DiscoveredServer, { discovery, approvals }: Survey, host: CliHost): Line[] {
+function judgements(server: DiscoveredServer, found: Survey, host: CliHost): Line[] {
+  const { discovery, approvals } = found;
   const { sources, client, file, timeoutMs, tools, ignored } = server;
   const others = sources.filter((source) => source.client !== client || source.file !== file);
-  const hash = definitionHash(server);
-  const decision = approvals.decisionOn(hash);
-  const before = decision === undefined ? approvals.lastBefore(hash, server) : undefined;
+  const decision = approvals.decisionOn(definitionHash(server));
+  const before = decidedBefore(server, found);
   const lines: (readonly [string, string | undefined])[] = [
     [
       'also in',
@@ -55,11 +55,9 @@ function memberAt({ client, name, file }: DiscoveredServer): string {
   return `${client}:${name} (${file})`;
 }
 
-type Before = NonNullable<ReturnType<Survey['approvals']['lastBefore']>>;
-
-function changeLines(server: DiscoveredServer, { decision, at, launch }: Before): Line[] {
+function changeLines(server: DiscoveredServer, { words, launch }: EarlierDecision): Line[] {
   const lines = differenceLines(differencesIn(server, launch));
-  return [['changed', `since it was ${decision} on ${at.slice(0, 10)}`], ...lines.map((line): Line => ['', line])];
+  return [['changed', `since ${words}`], ...lines.map((line): Line => ['', line])];
 }
 
 function toolWords({ allow, deny }: DiscoveredServer['tools']): string | undefined {

@@ -5,10 +5,15 @@ import { statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { resolve } from 'node:path';
 import { type LoadedConfig, NO_CONFIG } from '../config/load.ts';
+import { definitionHash } from '../discovery/approval.ts';
 import { ApprovalFile } from '../discovery/approval-file.ts';
+import { ClientApprovalFile } from '../discovery/client-approval-file.ts';
+import { NOTHING_COVERED, StoredClientApprovals } from '../discovery/client-approvals.ts';
 import type { Diagnostic } from '../discovery/diagnostic.ts';
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import { discoverHere, type OwnProcess, ownConfigOf } from '../discovery/own-discovery.ts';
+import type { RememberedLaunch } from '../discovery/remembered-launch.ts';
 import { LOST } from '../discovery/source-text.ts';
 import { StoredApprovals } from '../discovery/stored-approvals.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -23,6 +28,8 @@ export interface Survey {
   readonly discovery: Discovery;
   readonly approvals: StoredApprovals;
   readonly approvalFile: ApprovalFile;
+  /** What other clients' approvals stood for when they were first seen. */
+  readonly clientApprovals: StoredClientApprovals;
   readonly config: LoadedConfig;
   readonly own: OwnProcess;
   /** Whose project was looked at. */
@@ -42,11 +49,38 @@ export async function survey(values: SurveyValues, host: CliHost): Promise<Surve
   failures.push(...config.faults.map((fault) => `${config.file}: ${fault}`));
   const approvalFile = new ApprovalFile(environment, homedir);
   const approvals = await unlessBroken(async () => approvalFile.read(), new StoredApprovals([]), failures);
-  const discovery = toldOnce(await discoverHere(own, { cwd, config, approvals }), config);
-  return { discovery, approvals, approvalFile, config, own, cwd, failures };
+  const stored = await unlessBroken(
+    async () => new ClientApprovalFile(environment, homedir).read(),
+    undefined,
+    failures,
+  );
+  const seenApprovals = stored ?? NOTHING_COVERED;
+  const discovery = toldOnce(await discoverHere(own, { cwd, config, approvals, seenApprovals }), config);
+  const clientApprovals = stored ?? new StoredClientApprovals([]);
+  return { discovery, approvals, approvalFile, clientApprovals, config, own, cwd, failures };
 }
 
-/** What is wrong with a server of the bridge's own config the config has said. */
+/** The decision about another definition at the same place, the bridge's own or that of another client's user. */
+export interface EarlierDecision {
+  /** Such as `it was approved on 2026-11-19`. */
+  readonly words: string;
+  readonly launch: RememberedLaunch;
+}
+
+export function decidedBefore(
+  server: DiscoveredServer,
+  { approvals, clientApprovals }: Survey,
+): EarlierDecision | undefined {
+  const hash = definitionHash(server);
+  if (approvals.decisionOn(hash) !== undefined) return undefined;
+  const own = approvals.lastBefore(hash, server);
+  if (own !== undefined) return { words: `it was ${own.decision} on ${own.at.slice(0, 10)}`, launch: own.launch };
+  const theirs = server.state === 'pending-approval' ? clientApprovals.definitionAt(server) : undefined;
+  if (theirs === undefined) return undefined;
+  return { words: `${theirs.client} approved it (seen on ${theirs.at.slice(0, 10)})`, launch: theirs.launch };
+}
+
+/** The config has said already what is wrong with a server of the bridge's own. */
 function toldOnce(discovery: Discovery, { file, faults }: LoadedConfig): Discovery {
   const isTold = ({ code, path, server }: Discovery['diagnostics'][number]): boolean =>
     code === 'invalid-entry' && path === file && faults.some((fault) => fault.startsWith(`mcpServers.${server} `));

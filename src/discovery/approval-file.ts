@@ -8,9 +8,9 @@ import { stateDir } from '../local/state-dir.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Approval, definitionHash } from './approval.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
-import { type RememberedLaunch, rememberedLaunch } from './remembered-launch.ts';
+import { isRememberedLaunch, rememberedLaunch } from './remembered-launch.ts';
 import { isAt, StoredApprovals, type StoredDecision } from './stored-approvals.ts';
-import { isTree, textAt, treeAt } from './tree.ts';
+import { isTree, treeAt } from './tree.ts';
 
 const VERSION = 1;
 /** The oldest go first, and then ask again. */
@@ -91,11 +91,5 @@ function decisionIn(value: unknown): StoredDecision | undefined {
   const texts = ['hash', 'decision', 'at', 'client', 'name', 'scope', 'file', 'pointer'];
   if (!isTree(value) || !texts.every((key) => typeof value[key] === 'string')) return undefined;
   if (value.decision !== 'approved' && value.decision !== 'rejected') return undefined;
-  return isLaunch(value.launch) ? (value as unknown as StoredDecision) : undefined;
-}
-
-function isLaunch(value: unknown): value is RememberedLaunch {
-  const parts = treeAt(value)?.parts;
-  if (textAt(value, 'salt') === undefined || !Array.isArray(parts)) return false;
-  return parts.every((part) => ['what', 'shown', 'digest'].every((key) => textAt(part, key) !== undefined));
+  return isRememberedLaunch(value.launch) ? (value as unknown as StoredDecision) : undefined;
 }

@@ -2,7 +2,9 @@
 // is a hash of what would be started: whoever changes that asks again.
 
 import { createHash } from 'node:crypto';
+import type { PlatformPath } from 'node:path';
 import type { ClaudeSettings } from './claude-settings.ts';
+import type { ClientApproval, FirstSeen, SeenApprovals } from './client-approvals.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { type Draft, withState } from './draft.ts';
 import { asWritten } from './text-variables.ts';
@@ -40,14 +42,50 @@ function sorted(map: Readonly<Record<string, string>>): [string, string][] {
 
 const WAITING = new Set(['ready', 'needs-input', 'disabled']);
 
-export function decideApproval(draft: Draft, approvals: Approvals, claude: ClaudeSettings['decide']): Draft {
+export interface Consent {
+  /** What was decided here. */
+  readonly approvals: Approvals;
+  readonly claude: ClaudeSettings['decide'];
+  /** What other clients' approvals stood for before. */
+  readonly seen: SeenApprovals;
+  /** The directory of the project. */
+  readonly root: string;
+  readonly path: Pick<PlatformPath, 'relative' | 'isAbsolute'>;
+  /** Hears of each definition that runs because its client's approval was never seen before. */
+  readonly firstSeen: (first: FirstSeen) => void;
+}
+
+export function decideApproval(draft: Draft, consent: Consent): Draft {
   if (!draft.awaitsApproval || !WAITING.has(draft.state)) return draft;
-  const decisions = [
-    approvals.get(definitionHash(draft)),
-    draft.client === 'claude-code' ? claude(draft.name) : undefined,
-  ];
-  if (decisions.includes('rejected')) return withState(draft, 'rejected', 'somebody has rejected it');
-  if (decisions.includes('approved')) return { ...draft, awaitsApproval: false };
+  const own = consent.approvals.get(definitionHash(draft));
+  const theirs = draft.client === 'claude-code' ? consent.claude(draft.name) : trustIn(draft);
+  if (own === 'rejected' || theirs === 'rejected') return withState(draft, 'rejected', 'somebody has rejected it');
+  if (own === 'approved' || isCovered(draft, theirs, consent)) return { ...draft, awaitsApproval: false };
   if (draft.state === 'disabled') return draft;
-  return withState(draft, 'pending-approval', 'it comes with the project, and nobody has approved it yet');
+  const why =
+    theirs.length === 0
+      ? 'it comes with the project, and nobody has approved it yet'
+      : `it is not what ${draft.client} approved: it has changed since, or came later`;
+  return withState(draft, 'pending-approval', why);
+}
+
+function trustIn({ client, trustedDir }: Draft): readonly ClientApproval[] {
+  return trustedDir === undefined ? [] : [{ client, by: 'user', dir: trustedDir, name: undefined }];
+}
+
+/** An approval that was seen before covers what it stood for then; one that is new covers what is there now. */
+function isCovered(draft: Draft, theirs: readonly ClientApproval[], consent: Consent): boolean {
+  const hash = placedHash(draft, consent);
+  const known = theirs.map((approval) => consent.seen.covered(approval));
+  if (known.some((hashes) => hashes?.has(hash) === true)) return true;
+  const young = theirs.filter((_, i) => known[i] === undefined);
+  for (const approval of young) consent.firstSeen({ approval, hash, server: draft });
+  return young.length > 0;
+}
+
+/** The same in every checkout of a project: an approval may be for more than one of them. */
+function placedHash(draft: Draft, { root, path }: Consent): string {
+  const inside = draft.cwd === undefined ? '' : path.relative(root, draft.cwd);
+  const isInside = !inside.startsWith('..') && !path.isAbsolute(inside);
+  return definitionHash(draft.cwd !== undefined && isInside ? { ...draft, cwd: `./${inside}` } : draft);
 }

@@ -2,6 +2,7 @@
 // allows. A project's own settings can reject and switch off anything; they approve and switch on only in a project that
 // its user trusts.
 
+import type { ClientApproval } from './client-approvals.ts';
 import type { Machine } from './machine.ts';
 import { basesOf } from './places/bases.ts';
 import type { SourceReader } from './source-reader.ts';
@@ -15,7 +16,8 @@ export interface ClaudeSettings {
   readonly enabledPlugins: ReadonlyMap<string, boolean>;
   /** What the user has chosen for plugins: a project chooses nothing. */
   readonly pluginConfigs: ReadonlyMap<string, unknown>;
-  decide(server: string): 'approved' | 'rejected' | undefined;
+  /** The approvals that stand for a project's server of this name. */
+  decide(server: string): 'rejected' | readonly ClientApproval[];
 }
 
 export interface SettingsFile {
@@ -44,8 +46,9 @@ export async function readClaudeSettings(
     : [];
   const managed = await read(await managedFiles(reader, machine, dirsOf('CLAUDE_MANAGED')));
   const projectEntries = (await settingsIn(reader, claudeFile)).flatMap(({ value }) => entriesOf(value, isProject));
-  const isTrusted = projectEntries.some((entry) => entry.hasTrustDialogAccepted === true);
-  const personal = [...user, ...managed].map(({ value }) => value);
+  const isTrusted = projectEntries.some(({ value }) => value.hasTrustDialogAccepted === true);
+  const root = await reader.realpath(machine.root);
+  const personal = [...user, ...managed].map(({ value }) => ({ dir: root, value }));
   return {
     managed,
     own: [...user, ...inProject],
@@ -57,7 +60,12 @@ export async function readClaudeSettings(
       ...pluginsIn(inProject.toReversed()).filter(([, isOn]) => isTrusted || !isOn),
       ...pluginsIn(managed),
     ]),
-    decide: approvalsOf({ personal, inProject, projectEntries, isTrusted }),
+    decide: approvalsOf({
+      personal: [...personal, ...projectEntries],
+      inProject: inProject.map(({ value }) => value),
+      root,
+      isTrusted,
+    }),
   };
 }
 
@@ -78,12 +86,14 @@ export async function settingsIn(reader: SourceReader, path: string, isOfProject
   return reading.kind === 'document' && isTree(reading.document.value) ? [{ path, value: reading.document.value }] : [];
 }
 
-function entriesOf(claudeJson: Tree, isProject: (dir: string) => boolean): Tree[] {
+function entriesOf(claudeJson: Tree, isProject: (dir: string) => boolean): PersonalSettings[] {
   const projects = treeAt(claudeJson, 'projects') ?? {};
   return Object.keys(projects)
     .filter(isProject)
-    .map((key) => treeAt(projects, key))
-    .filter((entry) => entry !== undefined);
+    .flatMap((dir) => {
+      const value = treeAt(projects, dir);
+      return value === undefined ? [] : [{ dir, value }];
+    });
 }
 
 function pluginsIn(settings: readonly SettingsFile[]): [plugin: string, isOn: boolean][] {
@@ -91,24 +101,50 @@ function pluginsIn(settings: readonly SettingsFile[]): [plugin: string, isOn: bo
   return plugins.map(([name, isOn]) => [name, isOn === true]);
 }
 
+/** Settings in a file of the user's own, and the project that they are for here. */
+interface PersonalSettings {
+  readonly dir: string;
+  readonly value: Tree;
+}
+
 interface ApprovalSources {
-  readonly personal: readonly Tree[];
-  readonly inProject: readonly SettingsFile[];
-  readonly projectEntries: readonly Tree[];
+  readonly personal: readonly PersonalSettings[];
+  /** Files that the project's author may have written. */
+  readonly inProject: readonly Tree[];
+  readonly root: string;
   readonly isTrusted: boolean;
 }
 
-function approvalsOf(sources: ApprovalSources): ClaudeSettings['decide'] {
-  const { personal, inProject, projectEntries, isTrusted } = sources;
-  const fromProject = inProject.map(({ value }) => value);
-  const counting = [...personal, ...projectEntries, ...(isTrusted ? fromProject : [])];
+/**
+ * All that a project's own files approve is one approval: its author could rename a server, and approve the new name.
+ */
+function approvalsOf({ personal, inProject, root, isTrusted }: ApprovalSources): ClaudeSettings['decide'] {
   const rejected = new Set(
-    [...personal, ...projectEntries, ...fromProject].flatMap((value) => textsAt(value, 'disabledMcpjsonServers')),
+    [...personal.map(({ value }) => value), ...inProject].flatMap((value) => textsAt(value, 'disabledMcpjsonServers')),
   );
-  const approved = new Set(counting.flatMap((value) => textsAt(value, 'enabledMcpjsonServers')));
-  const approvesAll = counting.some((value) => member(value, 'enableAllProjectMcpServers') === true);
+  const ofUser = personal.flatMap(({ dir, value }) => [
+    ...(approvesAll(value) ? [approval(dir, undefined)] : []),
+    ...textsAt(value, 'enabledMcpjsonServers').map((name) => approval(dir, name)),
+  ]);
+  const counting = isTrusted ? inProject : [];
+  const ofProject = new Set(counting.flatMap((value) => textsAt(value, 'enabledMcpjsonServers')));
+  const isAllOfProject = counting.some(approvesAll);
   return (server) => {
     if (rejected.has(server)) return 'rejected';
-    return approvesAll || approved.has(server) ? 'approved' : undefined;
+    const isOfProject = isAllOfProject || ofProject.has(server);
+    return [
+      ...ofUser.filter(({ name }) => name === undefined || name === server),
+      ...(isOfProject ? [{ client: CLAUDE, by: 'project' as const, dir: root, name: undefined }] : []),
+    ];
   };
+}
+
+const CLAUDE = 'claude-code';
+
+function approval(dir: string, name: string | undefined): ClientApproval {
+  return { client: CLAUDE, by: 'user', dir, name };
+}
+
+function approvesAll(value: Tree): boolean {
+  return member(value, 'enableAllProjectMcpServers') === true;
 }

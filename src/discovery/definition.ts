@@ -28,6 +28,8 @@ export interface PlacedEntry extends Entry {
   /** The fields before variables were filled in, where that is done to the whole file. */
   readonly unfilled?: unknown;
   readonly awaitsApproval: boolean;
+  /** The directory that its client's user trusts, and that it belongs to. */
+  readonly trustedDir?: string;
   /** Whether its file is one that its client does not read any more. */
   readonly isStale: boolean;
 }
@@ -139,6 +141,7 @@ function draftOf(entry: PlacedEntry, launch: Launch, written: Written, judged: J
     raw: judged.raw,
     order: entry.order,
     awaitsApproval: entry.awaitsApproval,
+    trustedDir: entry.trustedDir,
     isListedPerFile: judged.rules.isListedPerFile || entry.scope.startsWith('agent:'),
   };
 }

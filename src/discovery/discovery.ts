@@ -2,9 +2,10 @@
 // and why. Starts nothing, writes nothing, and takes all it knows from the host that it is given.
 
 import type { ProcessIdentity } from '../local/process-identity.ts';
-import { type Approvals, decideApproval } from './approval.ts';
+import { type Approvals, type Consent, decideApproval } from './approval.ts';
 import { pluginLocations } from './claude-plugins.ts';
 import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
+import { type FirstSeen, NOTHING_SEEN, type SeenApprovals } from './client-approvals.ts';
 import { switchOff } from './client-switches.ts';
 import { type Definer, define, type PlacedEntry } from './definition.ts';
 import { type Diagnostic, diagnostic } from './diagnostic.ts';
@@ -44,6 +45,8 @@ export interface DiscoveryOptions {
   readonly precedence?: Precedence;
   /** What was decided about definitions of projects, by the hash of the definition. */
   readonly approvals?: Approvals;
+  /** What other clients' approvals stood for when they were first seen; without it, all of them are new. */
+  readonly seenApprovals?: SeenApprovals;
   readonly policy?: OwnPolicy;
   /** The bridge's config that was read already, or none. Others of its kind are then what a project brings. */
   readonly ownConfig?: OwnConfig;
@@ -84,6 +87,8 @@ export interface Discovery {
   readonly policies: Policies;
   /** The ids that definitions have got here for the first time. To have them keep those, hold them. */
   readonly givenNames: HeldNames;
+  /** What runs because another client's approval is new: whoever serves it keeps it first. */
+  readonly firstSeen: readonly FirstSeen[];
 }
 
 export function discoverServers(host: DiscoveryHost, options: DiscoveryOptions = {}): Promise<Discovery> {
@@ -109,11 +114,27 @@ async function discoverIn(visit: SourceVisit, host: DiscoveryHost, options: Disc
   });
   const drafts = await draftsOf(entries, gathering, options);
   const known = await withoutSelf(drafts, host, gathering);
-  const decided = decide(known, { settings, policies, options });
+  const firstSeen: FirstSeen[] = [];
+  const decided = decide(known, {
+    settings,
+    policies,
+    options,
+    machine,
+    firstSeen: (first) => void firstSeen.push(first),
+  });
   const { drafts: grouped, groups, conflicts } = groupDuplicates(decided, report);
   const processes = entries.flatMap(({ process }) => process ?? []);
   const { servers, given } = named(grouped, options.heldNames);
-  return { servers, diagnostics: inOrder(diagnostics), groups, conflicts, processes, policies, givenNames: given };
+  return {
+    servers,
+    diagnostics: inOrder(diagnostics),
+    groups,
+    conflicts,
+    processes,
+    policies,
+    givenNames: given,
+    firstSeen,
+  };
 }
 
 interface Found {
@@ -242,13 +263,18 @@ interface Deciding {
   readonly settings: ClaudeSettings;
   readonly policies: Policies;
   readonly options: DiscoveryOptions;
+  readonly machine: Machine;
+  readonly firstSeen: Consent['firstSeen'];
 }
 
 const GOVERNED = new Set([...LIVE, 'pending-approval']);
 
 /** What is excluded altogether takes no part in anything; what a list denies has been merged before. */
-function decide(drafts: readonly Draft[], { settings, policies, options }: Deciding): Draft[] {
+function decide(drafts: readonly Draft[], { settings, policies, options, machine, firstSeen }: Deciding): Draft[] {
   const { precedence = 'scope', approvals = new Map(), heldNames = NO_HELD_NAMES } = options;
+  const { root, path } = machine;
+  const seen = options.seenApprovals ?? NOTHING_SEEN;
+  const consent: Consent = { approvals, claude: settings.decide, seen, root, path, firstSeen };
   const isExclusive = policies.everybody.some(({ exclusiveFile }) => exclusiveFile !== undefined);
   const govern = (draft: Draft): Draft => {
     const decision = explainPolicy(draft, policies);
@@ -256,7 +282,7 @@ function decide(drafts: readonly Draft[], { settings, policies, options }: Decid
     return withState(draft, 'blocked-by-policy', decision.reason);
   };
   const admitted = isExclusive ? drafts.map(govern) : drafts;
-  const agreed = admitted.map((draft) => decideApproval(draft, approvals, settings.decide));
+  const agreed = admitted.map((draft) => decideApproval(draft, consent));
   const decided = shadow(agreed, precedence, heldNames).map(govern);
   return decided.sort(precedence === 'first-wins' ? byOrder : byPrecedence);
 }

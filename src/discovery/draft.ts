@@ -7,6 +7,8 @@ export interface Draft extends Omit<DiscoveredServer, 'id' | 'alias'> {
   readonly order: number;
   /** Whether it stands where the author of a project may have written it, and nobody has agreed to it yet. */
   readonly awaitsApproval: boolean;
+  /** Where its client's user trusts the project, if they do. */
+  readonly trustedDir: string | undefined;
   /** The same name of its client in another file is another server. */
   readonly isListedPerFile: boolean;
 }

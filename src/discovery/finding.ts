@@ -6,6 +6,9 @@ import type { ProcessIdentity } from '../local/process-identity.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Approval, Approvals } from './approval.ts';
 import { ApprovalFile } from './approval-file.ts';
+import { ClientApprovalFile } from './client-approval-file.ts';
+import { type FirstSeen, NOTHING_COVERED, NOTHING_SEEN, type SeenApprovals } from './client-approvals.ts';
+import type { Discovery } from './discovery.ts';
 import type { KeptSources } from './kept-sources.ts';
 import { type ConfigForDiscovery, discoverHere, type OwnProcess } from './own-discovery.ts';
 import { servedServers } from './served-servers.ts';
@@ -62,12 +65,15 @@ export class Finding {
 
   async find({ dir, own, config, isOwnOnly }: FindRequest): Promise<FindAnswer> {
     const { approvals, fault } = isOwnOnly ? NOTHING_APPROVED : await this.#readApprovals(own);
+    const faults = fault === undefined ? [] : [fault];
     const looking = { cwd: dir, config, approvals, memory: this.#memory, isOwnOnly, keepsNames: true };
-    const found = await discoverHere(own, looking);
+    const discover = (seenApprovals: SeenApprovals): Promise<Discovery> =>
+      discoverHere(own, { ...looking, seenApprovals });
+    const found = isOwnOnly ? await discover(NOTHING_SEEN) : await this.#findKept(own, discover, faults);
     const errors = found.diagnostics.filter(({ level }) => level === 'error').map(({ message }) => message);
     return {
       servers: [...servedServers(found.servers, config.config).values()],
-      faults: [...(fault === undefined ? [] : [fault]), ...errors],
+      faults: [...faults, ...errors],
       pending: found.servers.filter(({ state }) => state === 'pending-approval').length,
       processes: found.processes,
     };
@@ -97,6 +103,28 @@ export class Finding {
     return [...(this.#approvalFile === undefined ? [] : [this.#approvalFile]), ...paths];
   }
 
+  /** What other clients approved for the first time is served once that is kept, and not otherwise. */
+  async #findKept(
+    { environment, homedir }: OwnProcess,
+    discover: (seen: SeenApprovals) => Promise<Discovery>,
+    faults: string[],
+  ): Promise<Discovery> {
+    const file = new ClientApprovalFile(environment, homedir);
+    try {
+      const found = await discover(file.read());
+      if (found.firstSeen.length === 0) return found;
+      await file.keep(found.firstSeen, new Date());
+      const seen = file.read();
+      // Another daemon may have seen one first, with another definition.
+      const isKept = ({ approval, hash }: FirstSeen): boolean => seen.covered(approval)?.has(hash) === true;
+      return found.firstSeen.every(isKept) ? found : await discover(seen);
+    } catch (error) {
+      if (!(error instanceof BridgeError)) throw error;
+      faults.push(`${toldOf(error)} What other clients have approved in projects waits until then.`);
+      return await discover(NOTHING_COVERED);
+    }
+  }
+
   #readApprovals(own: OwnProcess): Promise<ReadApprovals> {
     this.#approvals ??= this.#approvalsOf(own);
     return this.#approvals;
@@ -120,6 +148,10 @@ export class Finding {
 const NOTHING_APPROVED: ReadApprovals = { approvals: new Map(), fault: undefined };
 
 function stillCounts(error: unknown): string {
+  return `${toldOf(error)} What was read of it before still counts.`;
+}
+
+function toldOf(error: unknown): string {
   const hint = error instanceof BridgeError && error.hint !== undefined ? ` ${error.hint}` : '';
-  return `${messageOf(error)}.${hint} What was read of it before still counts.`;
+  return `${messageOf(error)}.${hint}`;
 }

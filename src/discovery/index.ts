@@ -2,6 +2,7 @@
 
 export { DEPTH_VARIABLE, nextDepth } from '../local/bridge-depth.ts';
 export { type Approval, type Approvals, definitionHash } from './approval.ts';
+export type { ClientApproval, FirstSeen, SeenApprovals } from './client-approvals.ts';
 export type { Diagnostic, DiagnosticCode, DiagnosticLevel } from './diagnostic.ts';
 export type {
   DiscoveredServer,

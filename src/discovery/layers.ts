@@ -1,6 +1,7 @@
 // Clients that merge their files field by field, so that an entry may say no more than `enabled = false`. What a project
 // adds waits for approval beside the definition that holds without it. Without anybody's approval it may only switch
 // off, and say how long to wait: of all other fields, known or not, none reaches a definition that its user agreed to.
+// A project that the client's own user trusts is no exception: what it adds may have changed since.
 
 import { rulesOf } from './client-rules.ts';
 import type { PlacedEntry } from './definition.ts';
@@ -36,24 +37,48 @@ export function mergeLayers(entries: readonly PlacedEntry[]): PlacedEntry[] {
 }
 
 function mergeStack(stack: readonly PlacedEntry[]): PlacedEntry[] {
+  const isForeign = ({ awaitsApproval, trustedDir }: PlacedEntry): boolean =>
+    awaitsApproval && trustedDir === undefined;
+  const own = stack.filter((entry) => !isForeign(entry));
+  const trusted = own.filter(({ trustedDir }) => trustedDir !== undefined);
+  if (trusted.length === 0 || own.length === stack.length) return mergeAlike(stack);
+  const [wish] = mergeAlike(stack);
+  const without = mergeAlike(own);
+  return wish?.awaitsApproval === true && !isSwitchedOff(fieldsOf(wish)) ? [wish, ...without] : without;
+}
+
+/** A project's part is either trusted by its client's user, or not. */
+function mergeAlike(stack: readonly PlacedEntry[]): PlacedEntry[] {
   const whole = merged(stack);
   const agreed = stack.filter(({ awaitsApproval }) => !awaitsApproval);
   if (whole === undefined || !isDefinition(whole)) return [];
   if (agreed.length === stack.length) return [whole];
   const base = merged(agreed);
-  if (base === undefined || !isDefinition(base)) return [{ ...whole, awaitsApproval: true }];
+  if (base === undefined || !isDefinition(base)) return [waiting(whole, stack)];
   return withProject(base, whole, stack);
 }
 
 /** The project's wish comes first, as it is the stronger one once it is approved. */
 function withProject(base: PlacedEntry, whole: PlacedEntry, stack: readonly PlacedEntry[]): PlacedEntry[] {
-  const heedsUntrusted = base.client !== 'codex';
+  const heedsUntrusted = base.client !== 'codex' || trustedDirOf(stack) !== undefined;
   if (isSwitchedOff(fieldsOf(whole))) return [heedsUntrusted ? { ...base, isOff: true } : base];
   if (!isSwitchedOff(fieldsOf(base)) && onlyTimesDiffer(fieldsOf(base), fieldsOf(whole)))
     return [heedsUntrusted ? withTimes(base, fieldsOf(whole)) : base];
   const last = stack.findLast(({ awaitsApproval }) => awaitsApproval) ?? whole;
   const { path, realpath, scope, location, pointer } = last;
-  return [{ ...whole, path, realpath, scope, location, pointer, order: base.order, awaitsApproval: true }, base];
+  return [waiting({ ...whole, path, realpath, scope, location, pointer, order: base.order }, stack), base];
+}
+
+function waiting(whole: PlacedEntry, stack: readonly PlacedEntry[]): PlacedEntry {
+  const { trustedDir: _, ...entry } = whole;
+  const trustedDir = trustedDirOf(stack);
+  return { ...entry, awaitsApproval: true, ...(trustedDir === undefined ? {} : { trustedDir }) };
+}
+
+/** Undefined unless its client's user trusts all that a project adds. */
+function trustedDirOf(stack: readonly PlacedEntry[]): string | undefined {
+  const added = stack.filter(({ awaitsApproval }) => awaitsApproval);
+  return added.every(({ trustedDir }) => trustedDir !== undefined) ? added.at(-1)?.trustedDir : undefined;
 }
 
 /** Neither of them is switched off: how that is written makes no difference. */

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Approvals } from './approval.ts';
+import type { SeenApprovals } from './client-approvals.ts';
 import { diagnostic } from './diagnostic.ts';
 import { type Discovery, discoverServers } from './discovery.ts';
 import { type HeldNames, NO_HELD_NAMES } from './held-names.ts';
@@ -16,6 +17,7 @@ import { nodeDiscoveryHost } from './node-host.ts';
 import type { SourceMemory } from './source-memory.ts';
 
 export { ApprovalFile } from './approval-file.ts';
+export { ClientApprovalFile } from './client-approval-file.ts';
 
 /** What is asked of a process. */
 export interface OwnProcess {
@@ -37,6 +39,8 @@ export interface OwnDiscoveryOptions {
   readonly cwd: string;
   readonly config: ConfigForDiscovery;
   readonly approvals: Approvals;
+  /** What other clients' approvals stood for before. */
+  readonly seenApprovals: SeenApprovals;
   readonly isOwnOnly?: boolean;
   /** Whether the ids that are given here are kept: those that only look write nothing. */
   readonly keepsNames?: boolean;
@@ -66,7 +70,7 @@ export async function discoverHere(own: OwnProcess, options: OwnDiscoveryOptions
 
 function discover(
   own: OwnProcess,
-  { cwd, config, approvals, memory, isOwnOnly = false }: OwnDiscoveryOptions,
+  { cwd, config, approvals, seenApprovals, memory, isOwnOnly = false }: OwnDiscoveryOptions,
   heldNames: HeldNames,
 ): Promise<Discovery> {
   const { precedence, policy, registries } = config.config.discovery;
@@ -75,6 +79,7 @@ function discover(
     policy,
     registries,
     approvals,
+    seenApprovals,
     isOwnOnly,
     heldNames,
     // Who remembers is told when a file that was half written is whole.

@@ -1,5 +1,6 @@
-// Codex's own trust in directories: what the files of a trusted one say is merged like the rest. It is decided for each
-// directory: by its own entry, else by that of the project's root, else by that of the repository's main checkout.
+// Codex's own trust in directories: what the files of a trusted one say is approved as far as that trust covers it
+// (client-approvals.ts). It is decided for each directory: by its own entry, else by that of the project's root, else by
+// that of the repository's main checkout.
 
 import type { PlacedEntry } from './definition.ts';
 import type { Gathering } from './gathering.ts';
@@ -14,16 +15,18 @@ export async function trustCodexProjects(
 ): Promise<PlacedEntry[]> {
   const isWaiting = (entry: PlacedEntry): boolean => entry.client === 'codex' && entry.awaitsApproval;
   if (!entries.some(isWaiting)) return [...entries];
-  const trustsDir = await trustIn(
+  const trustedDirOf = await trustIn(
     entries.flatMap((entry) => (isWaiting(entry) ? (entry.location.project ?? []) : [])),
     gathering,
   );
-  return entries.map((entry) =>
-    isWaiting(entry) && trustsDir(entry.location.project ?? '') ? { ...entry, awaitsApproval: false } : entry,
-  );
+  return entries.map((entry) => {
+    const trustedDir = isWaiting(entry) ? trustedDirOf(entry.location.project ?? '') : undefined;
+    return trustedDir === undefined ? entry : { ...entry, trustedDir };
+  });
 }
 
-async function trustIn(dirs: readonly string[], gathering: Gathering): Promise<(dir: string) => boolean> {
+/** The directory by whose trust another one is trusted. */
+async function trustIn(dirs: readonly string[], gathering: Gathering): Promise<(dir: string) => string | undefined> {
   const { reader, machine } = gathering;
   const levels = await trustLevels(gathering);
   const main = await mainCheckoutOf(reader, machine);
@@ -32,7 +35,10 @@ async function trustIn(dirs: readonly string[], gathering: Gathering): Promise<(
   const own = new Map(
     asked.map((dir, i) => [dir, levels.get(pathKey(machine, dir)) ?? levels.get(pathKey(machine, real[i] ?? dir))]),
   );
-  return (dir) => (own.get(dir) ?? own.get(machine.root) ?? own.get(main ?? '')) === 'trusted';
+  return (dir) => {
+    const deciding = [dir, machine.root, main ?? ''].find((candidate) => own.get(candidate) !== undefined);
+    return deciding !== undefined && own.get(deciding) === 'trusted' ? deciding : undefined;
+  };
 }
 
 async function trustLevels({ reader, machine }: Gathering): Promise<ReadonlyMap<string, string>> {

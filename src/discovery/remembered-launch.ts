@@ -5,6 +5,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { type Shown, shownLaunch } from './shown-launch.ts';
 import { namesFile } from './text-variables.ts';
+import { textAt, treeAt } from './tree.ts';
 
 export type PartKind =
   | 'transport'
@@ -33,6 +34,13 @@ export interface RememberedLaunch {
 }
 
 export type Launched = Shown & Pick<DiscoveredServer, 'tools'> & { readonly oauth: unknown };
+
+/** Guards what was read from a file. */
+export function isRememberedLaunch(value: unknown): value is RememberedLaunch {
+  const parts = treeAt(value)?.parts;
+  if (textAt(value, 'salt') === undefined || !Array.isArray(parts)) return false;
+  return parts.every((part) => ['what', 'shown', 'digest'].every((key) => textAt(part, key) !== undefined));
+}
 
 const DIGITS = 8;
 /** Of what nobody would read to its end a beginning is kept; the digest of all of it is `filled`. */

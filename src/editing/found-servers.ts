@@ -3,7 +3,7 @@
 
 import { type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { ApprovalFile, discoverHere, type OwnProcess } from '../discovery/own-discovery.ts';
+import { ApprovalFile, ClientApprovalFile, discoverHere, type OwnProcess } from '../discovery/own-discovery.ts';
 import { REGISTRY } from '../discovery/places/registry-places.ts';
 import { socketPath } from '../local/socket-path.ts';
 import type { EditingHost } from './editing-host.ts';
@@ -33,10 +33,11 @@ export async function foundServers(
   const { environment, homedir } = host;
   const config = await loadedConfig(own, host);
   const approvals = new ApprovalFile(environment, homedir).read();
+  const seenApprovals = new ClientApprovalFile(environment, homedir).read();
   const process = processOf(config, host);
   const [alone, all] = [
-    await discoverHere(process, { cwd, config: { ...config, servers: undefined }, approvals }),
-    await discoverHere(process, { cwd, config, approvals, keepsNames }),
+    await discoverHere(process, { cwd, config: { ...config, servers: undefined }, approvals, seenApprovals }),
+    await discoverHere(process, { cwd, config, approvals, seenApprovals, keepsNames }),
   ];
   const isOwn = ({ client, scope }: DiscoveredServer): boolean => client === 'bridge' && scope === 'dynamic';
   return {

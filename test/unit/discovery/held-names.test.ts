@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EMPTY_CONFIG } from '../../../src/config/config.ts';
 import { NO_CONFIG } from '../../../src/config/load.ts';
+import { NOTHING_SEEN } from '../../../src/discovery/client-approvals.ts';
 import { HeldNamesFile } from '../../../src/discovery/held-names-file.ts';
 import { type DiscoveredServer, discoverServers, type HeldNames } from '../../../src/discovery/index.ts';
 import { discoverHere } from '../../../src/discovery/own-discovery.ts';
@@ -119,6 +120,7 @@ describe('the file of ids', () => {
         cwd: homedir,
         config: { ...NO_CONFIG, config: EMPTY_CONFIG },
         approvals: new Map(),
+        seenApprovals: NOTHING_SEEN,
         keepsNames,
       });
     return { environment, homedir, put, discover, file: new HeldNamesFile(environment, homedir) };
