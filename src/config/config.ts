@@ -9,6 +9,7 @@ import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { type AuditSettings, NO_AUDIT } from './audit-settings.ts';
 import type { PolicyLists } from './policy-schema.ts';
 import type { SynonymGroups } from './search-words.ts';
+import type { ServerSettings } from './server-schema.ts';
 
 export interface Config {
   readonly socketPath: string | undefined;
@@ -18,6 +19,8 @@ export interface Config {
   readonly clientId: string | undefined;
   readonly view: string | undefined;
   readonly servers: readonly ServerDefinition[];
+  /** By the names of servers, wherever these are defined. */
+  readonly serverSettings: Readonly<Record<string, ServerSettings>>;
   readonly limits: Limits;
   readonly liveness: LivenessSettings;
   readonly daemon: DaemonSettings;
@@ -61,6 +64,7 @@ export const EMPTY_CONFIG: Config = {
   clientId: undefined,
   view: undefined,
   servers: [],
+  serverSettings: {},
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
   daemon: DEFAULT_DAEMON,

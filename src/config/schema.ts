@@ -14,7 +14,7 @@ import { dialInOf } from './dial-in-schema.ts';
 import { policyOf } from './policy-schema.ts';
 import { type Finding, Reader } from './reader.ts';
 import { synonymsOf } from './search-words.ts';
-import { serverOf } from './server-schema.ts';
+import { serverOf, serverSettingsOf } from './server-schema.ts';
 import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
 
 export interface Validated {
@@ -32,6 +32,7 @@ const SECTIONS = [
   'mcpBridge',
   'client',
   'mcpServers',
+  'serverSettings',
   'discovery',
   'policy',
   'limits',
@@ -63,6 +64,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     clientId: clientIdOf(reader, client.id),
     view: viewOf(reader, client.view),
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
+    serverSettings: serverSettingsOf(reader, root.serverSettings),
     limits: limitsOf(reader, root.limits),
     liveness: livenessOf(reader, root.liveness),
     daemon: daemonOf(reader, root.daemon),

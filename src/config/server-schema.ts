@@ -19,8 +19,36 @@ const SERVER_KEYS = [
   'startTimeoutMs',
   'idleMs',
   'sharing',
+  'maxConcurrentCalls',
   'trustHints',
 ];
+const SETTINGS = [
+  'description',
+  'timeoutMs',
+  'startTimeoutMs',
+  'idleMs',
+  'sharing',
+  'maxConcurrentCalls',
+  'trustHints',
+] as const;
+
+/** What may be said of a server that is defined elsewhere. */
+export type ServerSettings = Readonly<Partial<Pick<ServerDefinition, (typeof SETTINGS)[number]>>>;
+
+/** Reads `serverSettings`: what it does not say is as it is without it. */
+export function serverSettingsOf(reader: Reader, value: unknown): Readonly<Record<string, ServerSettings>> {
+  const entries = Object.entries(reader.section(value, 'serverSettings'));
+  return Object.fromEntries(
+    entries.map(([name, entry]) => [name, settingsOf(reader, `serverSettings.${name}`, entry)]),
+  );
+}
+
+function settingsOf(reader: Reader, place: string, entry: unknown): ServerSettings {
+  const fields = reader.section(entry, place);
+  reader.keys(fields, place, SETTINGS);
+  const said = commonOf(reader, place, fields);
+  return Object.fromEntries(SETTINGS.flatMap((key) => (fields[key] === undefined ? [] : [[key, said[key]]])));
+}
 
 export function serverOf(
   reader: Reader,
@@ -34,18 +62,7 @@ export function serverOf(
   reader.keys(fields, place, SERVER_KEYS);
   if (name === '') reader.fault('mcpServers', 'has a server whose name is empty');
   if (/\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
-  const { description = '' } = fields;
-  if (typeof description !== 'string') reader.mistake(`${place}.description`, 'must be a string');
-  const common = {
-    name,
-    description: typeof description === 'string' ? description : '',
-    timeoutMs: reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`),
-    startTimeoutMs: reader.optionalCount(fields.startTimeoutMs, `${place}.startTimeoutMs`),
-    idleMs: reader.optionalCount(fields.idleMs, `${place}.idleMs`),
-    sharing: sharingOf(reader, place, fields.sharing),
-    tools: NO_FILTER,
-    trustHints: reader.flag(fields.trustHints, `${place}.trustHints`, false),
-  };
+  const common = { name, ...commonOf(reader, place, fields), tools: NO_FILTER };
   const definition =
     fields.url === undefined
       ? { ...common, ...stdioOf(reader, place, fields, resolvePath) }
@@ -53,17 +70,30 @@ export function serverOf(
   return reader.errors > before ? undefined : definition;
 }
 
-function sharingOf(reader: Reader, place: string, value: unknown): ServerDefinition['sharing'] {
-  if (value === undefined) return 'auto';
-  if (value === 'auto' || value === 'shared' || value === 'dedicated') return value;
-  reader.fault(`${place}.sharing`, 'is one of auto, shared, dedicated');
-  return 'auto';
+/** What may be said of a server wherever it is defined. */
+function commonOf(reader: Reader, place: string, fields: Record<string, unknown>) {
+  const { description = '', maxConcurrentCalls: most } = fields;
+  if (typeof description !== 'string') reader.mistake(`${place}.description`, 'must be a string');
+  const range = { otherwise: 0, least: 0 };
+  return {
+    description: typeof description === 'string' ? description : '',
+    timeoutMs: reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`),
+    startTimeoutMs: reader.optionalCount(fields.startTimeoutMs, `${place}.startTimeoutMs`),
+    idleMs: reader.optionalCount(fields.idleMs, `${place}.idleMs`),
+    sharing: sharingOf(reader, place, fields.sharing),
+    maxConcurrentCalls: most === undefined ? undefined : reader.count(most, `${place}.maxConcurrentCalls`, range),
+    trustHints: reader.flag(fields.trustHints, `${place}.trustHints`, false),
+  };
 }
 
-type Own<Definition extends ServerDefinition> = Omit<
-  Definition,
-  'name' | 'description' | 'timeoutMs' | 'startTimeoutMs' | 'idleMs' | 'sharing' | 'trustHints' | 'tools'
->;
+function sharingOf(reader: Reader, place: string, value: unknown): ServerDefinition['sharing'] {
+  if (value === undefined) return undefined;
+  if (value === 'auto' || value === 'shared' || value === 'dedicated') return value;
+  reader.fault(`${place}.sharing`, 'is one of auto, shared, dedicated');
+  return undefined;
+}
+
+type Own<Definition extends ServerDefinition> = Omit<Definition, 'name' | 'tools' | (typeof SETTINGS)[number]>;
 
 function stdioOf(
   reader: Reader,

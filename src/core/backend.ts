@@ -20,6 +20,7 @@ import { Senders } from './senders.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { ServerMessages } from './server-messages.ts';
 import type { Session } from './session.ts';
+import { maxConcurrentCallsOf, type SharingTerms } from './sharing.ts';
 import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
 import { SlotTable } from './slot-table.ts';
 import { Tasks } from './tasks.ts';
@@ -32,6 +33,8 @@ export interface BackendPorts {
   /** Asks for it; opened() or failed() follows, unless one is on its way already. */
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
+  /** It has said of itself how it may be shared; nothing was sent yet. */
+  readonly declared: () => void;
   /** Clients have different roots, and the instance asks for them: all but one get another instance, or this one again. */
   readonly divide: (staying: Session | undefined) => void;
   /** An error of ours over it: nobody knows any more what it works on, so it is ended. */
@@ -43,7 +46,7 @@ export interface BackendPorts {
 }
 
 export interface BackendOptions {
-  readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints' | 'sharing'>;
+  readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints'> & SharingTerms;
   readonly known: KnownServer;
   readonly gate: () => ToolGate;
   readonly key: InstanceKey;
@@ -55,6 +58,7 @@ export class Backend implements SlotOwner {
   readonly server: string;
   readonly key: InstanceKey;
   readonly #known: KnownServer;
+  readonly #declared: () => void;
   #upstream: Upstream | undefined;
   #face: Face | undefined;
   #mayBatch = false;
@@ -83,11 +87,13 @@ export class Backend implements SlotOwner {
       ...context,
       server,
       known,
+      maxConcurrentCalls: maxConcurrentCallsOf(definition),
       meter: context.meters.of(server),
       contended: ports.contended,
       released: () => this.callBacks.callEnded(),
     });
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.#slots.own.ask(method, params, onAnswer);
+    this.#declared = ports.declared;
     this.#opening = new Opening(ports.start);
     this.#senders = new Senders({ ...context, server, outbox: () => this.#upstream?.link.outbox });
     this.#crowded = new CrowdedClients(context, () => this.#upstream?.link);
@@ -292,6 +298,8 @@ export class Backend implements SlotOwner {
     this.#mayBatch = settlesOnBatches(upstream.hello);
     this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.mayAskBack;
+    this.#slots.namesSessions = this.#known.declaredSharing === 'session-aware';
+    this.#declared();
     this.callBacks.opening();
     this.#slots.opened(upstream.link.outbox, this.wishes.opened());
     this.callBacks.opened();

@@ -5,6 +5,7 @@ import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './client-roots
 import type { ListKind } from './era/era-2025.ts';
 import { capabilitiesOf, type Offers, offersCover, sameOffers } from './era/hello.ts';
 import type { InstanceKey } from './instance-key.ts';
+import { type DeclaredSharing, declaredSharingIn } from './sharing.ts';
 
 /** One answer to a list method, as the server gave it: an object's bytes, with a newline behind them. */
 export interface ListPage {
@@ -111,6 +112,7 @@ export class KnownServer {
   readonly faces: Face[] = [];
   #asksForRoots = false;
   #asksBack = false;
+  #declaredSharing: DeclaredSharing | undefined;
   readonly habits: ToolHabits = new Map();
 
   constructor(context: KnowledgeContext) {
@@ -119,6 +121,11 @@ export class KnownServer {
 
   get asksForRoots(): boolean {
     return this.#asksForRoots;
+  }
+
+  /** How it wants to be shared, as it said the last time. */
+  get declaredSharing(): DeclaredSharing | undefined {
+    return this.#declaredSharing;
   }
 
   /** Whether it has ever asked for sampling or elicitation. */
@@ -137,6 +144,8 @@ export class KnownServer {
     this.#asksBack = before.asksBack;
     for (const [tool, habit] of before.habits) this.habits.set(tool, habit);
     this.faces.push(...before.faces);
+    const newest = [...before.faces].sort((a, b) => b.learnedMs - a.learnedMs)[0];
+    this.#declaredSharing = newest && declaredSharingIn(capabilitiesOf(newest.hello));
   }
 
   noteAsksForRoots(): void {
@@ -185,6 +194,7 @@ export class KnownServer {
   /** An instance has come up. */
   opened(offers: Offers, hello: Buffer): Face {
     const now = this.#context.date();
+    this.#declaredSharing = declaredSharingIn(capabilitiesOf(hello));
     let face = this.faces.find((known) => sameOffers(known.offers, offers));
     if (face === undefined) {
       face = new Face(offers, hello, now);

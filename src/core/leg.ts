@@ -73,7 +73,7 @@ export class Leg {
   /** Goes on to the right instance as soon as the client's roots are known. */
   leaveLobby(): void {
     if (this.backend !== undefined && this.server.isLobby(this.backend))
-      this.session.roots.whenKnown(() => this.#rebind());
+      this.session.roots.whenKnown(() => this.rebind());
   }
 
   whenRootsKnown(): Promise<void> {
@@ -101,7 +101,7 @@ export class Leg {
   }
 
   /** What the client is has changed, or is better known: another instance may be the right one. */
-  #rebind(): void {
+  rebind(): void {
     if (this.backend === undefined || this.#refusal !== undefined) return;
     const better = this.server.backendFor(this.session, this.backend);
     if (better === this.backend) return;
@@ -114,7 +114,7 @@ export class Leg {
     const { backend, session } = this;
     if (backend === undefined) return;
     const isShared = this.server.known.asksForRoots && backend.sessions.size > 1;
-    if (isShared) return this.#rebind();
+    if (isShared) return this.rebind();
     // The server asks for the new ones itself; until then nobody else may come to it.
     backend.key.rootsKey = ROOTS_IN_DOUBT;
     backend.notify(session, b, start, end);
@@ -132,7 +132,7 @@ export class Leg {
     this.#server = server;
     this.#refusal = undefined;
     server.legs.set(this.session, this);
-    this.#rebind();
+    this.rebind();
     for (const kind of LIST_KINDS) this.listChanged(kind);
   }
 

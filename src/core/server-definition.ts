@@ -2,6 +2,17 @@
 
 import type { ToolFilter } from './tool-gate.ts';
 
+/** Whoever can, everybody, or nobody. */
+export type Sharing = 'auto' | 'shared' | 'dedicated';
+
+/** Reasons not to share a server as others are shared, as far as the bridge knows the program; for people. */
+export interface ServerNature {
+  /** It keeps something for a client that another one would see. */
+  readonly keepsState?: string;
+  /** Calls at the same time destroy what others have done. */
+  readonly losesWrites?: string;
+}
+
 interface AnyServer {
   readonly name: string;
   readonly description: string;
@@ -11,8 +22,11 @@ interface AnyServer {
   readonly startTimeoutMs: number | undefined;
   /** Which of its tools may be used, as the file says that it was found in. */
   readonly tools: ToolFilter;
-  /** Who may share an instance: whoever can, everybody, or nobody. */
-  readonly sharing: 'auto' | 'shared' | 'dedicated';
+  /** Who may share an instance, if somebody has said so; see sharing.ts. */
+  readonly sharing: Sharing | undefined;
+  /** Calls of tools that one instance gets at a time; 0 for no bound, undefined for what its nature asks for. */
+  readonly maxConcurrentCalls?: number | undefined;
+  readonly nature?: ServerNature | undefined;
   /** Whether what it says of its tools (`readOnlyHint`, `idempotentHint`) is believed. */
   readonly trustHints: boolean;
   /** How long it may run with no client; undefined for the default. */

@@ -9,12 +9,13 @@ import { Faults } from './faults.ts';
 import type { InstanceKey } from './instance-key.ts';
 import type { KnownServer } from './known-server.ts';
 import type { Leg } from './leg.ts';
-import type { ServerDefinition } from './server-definition.ts';
+import type { ServerDefinition, Sharing } from './server-definition.ts';
 import type { Session } from './session.ts';
+import { type SharingTerms, sharingOf } from './sharing.ts';
 import type { ToolGate } from './tool-gate.ts';
 
 export interface ServerOptions {
-  readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints' | 'sharing'>;
+  readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints'> & SharingTerms;
   readonly known: KnownServer;
   readonly gate: ToolGate;
   readonly context: BackendContext;
@@ -54,6 +55,10 @@ export class Server {
     this.#options = options;
   }
 
+  get sharing(): Sharing {
+    return sharingOf(this.#options.definition, this.known.declaredSharing);
+  }
+
   get backends(): IterableIterator<Backend> {
     return this.#instances.keys();
   }
@@ -64,7 +69,7 @@ export class Server {
    */
   backendFor(session: Session, current?: Backend, mustStart = false): Backend {
     const key = this.keyFor(session);
-    if (!this.known.asksForRoots || this.#options.definition.sharing === 'shared')
+    if (!this.known.asksForRoots || this.sharing === 'shared')
       return this.#backendWith({ ...key, rootsKey: undefined }, current);
     if (key.rootsKey !== undefined) return this.#backendWith(key, current);
     if (!mustStart) return this.#lobby();
@@ -73,7 +78,7 @@ export class Server {
 
   /** For what an instance would be that is the client's, as far as is known. */
   keyFor(session: Session): InstanceKey {
-    const owner = this.#options.definition.sharing === 'dedicated' ? session : undefined;
+    const owner = this.sharing === 'dedicated' ? session : undefined;
     const rootsKey = session.canBeAsked('roots') ? session.roots.key : NO_ROOTS_KEY;
     return { offers: session.offers, rootsKey, owner };
   }
@@ -109,7 +114,7 @@ export class Server {
   #fits(backend: Backend, wanted: InstanceKey): boolean {
     const { key } = backend;
     if (!this.#instances.has(backend) || key.owner !== wanted.owner) return false;
-    if (this.#options.definition.sharing === 'shared') return true;
+    if (this.sharing === 'shared') return true;
     if (!this.known.suits(key.offers, wanted.offers)) return false;
     return wanted.rootsKey === undefined || this.#sameRoots(backend, wanted.rootsKey);
   }
@@ -145,6 +150,7 @@ export class Server {
       ports: {
         start: () => instance?.start(),
         usersChanged: (users) => this.#usersChanged(backend, users),
+        declared: () => this.#declared(backend),
         divide: (staying) => this.#divide(backend, staying),
         broken: (error) => this.#onBroken(backend, error),
         contended: (session) => this.#contended(backend, session),
@@ -162,6 +168,7 @@ export class Server {
     const ports: BackendPorts = {
       start: nothing,
       usersChanged: nothing,
+      declared: nothing,
       divide: nothing,
       broken: (error) => this.#onBroken(lobby, error),
       contended: nothing,
@@ -180,6 +187,16 @@ export class Server {
 
   isLobby(backend: Backend): boolean {
     return this.#lobbies.has(backend);
+  }
+
+  /** It has said that clients cannot share it, and one keeps this instance, the others get their own; or that they can. */
+  #declared(backend: Backend): void {
+    const { key, sessions } = backend;
+    const [first] = sessions;
+    if (this.sharing !== 'dedicated') key.owner = undefined;
+    if (this.sharing !== 'dedicated' || key.owner !== undefined || first === undefined) return;
+    key.owner = first;
+    for (const leg of [...this.legs.values()]) if (leg.backend === backend && leg.session !== first) leg.rebind();
   }
 
   /** All wait in lobbies first, so that the first one whose roots are known gets the instance. */
@@ -227,7 +244,7 @@ export class Server {
 
   /** Rather than let one client wait for another's conversation, it gets an instance of its own, within the limit. */
   #contended(backend: Backend, session: Session): void {
-    if (this.#options.definition.sharing !== 'auto') return;
+    if (this.sharing !== 'auto') return;
     const leg = this.legs.get(session);
     if (leg?.backend !== backend) return;
     const other = this.#free(backend, session) ?? this.#another(backend.key, session);

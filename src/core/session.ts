@@ -1,6 +1,7 @@
 // The daemon's state for one client: where it is in its life, what it has asked, and how to answer it.
 // It knows nothing of methods; what a frame means is the router's business.
 
+import { randomBytes } from 'node:crypto';
 import { invariant } from '../util/invariant.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -69,6 +70,14 @@ export class Session {
   /** Its tasks, by their ids, and where they are worked on. */
   readonly tasks = new Map<string, Backend>();
   #whenReady: (() => void)[] = [];
+
+  #muxSessionId = '';
+
+  /** By which a server that wants to tells its clients apart; nobody can guess it. */
+  get muxSessionId(): string {
+    this.#muxSessionId ||= `sess_${randomBytes(16).toString('hex')}`;
+    return this.#muxSessionId;
+  }
 
   /** Its unanswered requests, sent and waiting. */
   readonly slots = new Map<RequestId, Slot>();

@@ -16,6 +16,7 @@ import { Lane } from './lane.ts';
 import { type OwnRequest, OwnRequests } from './own-requests.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Session } from './session.ts';
+import { nameSession } from './session-name.ts';
 import type { Cut, Slot } from './slot.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
@@ -30,6 +31,8 @@ export interface SlotTableOptions {
   readonly known: KnownServer;
   readonly meter: CallMeter;
   readonly contain: (session: Session, task: () => void) => void;
+  /** Calls of tools that the server gets at a time; 0 for no bound. */
+  readonly maxConcurrentCalls: number;
   /** A client waits for the end of another one's conversation. */
   readonly contended: (session: Session) => void;
   /** A call that was given up is over at the server too. */
@@ -54,12 +57,17 @@ export class SlotTable {
   isHeld = false;
   /** Nothing is sent before the server has its clients' roots, see roots-fence.ts. */
   isFenced = false;
+  /** The server wants to be told whose request each one is. */
+  namesSessions = false;
+  readonly #maxConcurrentCalls: number;
   readonly lane: Lane;
   readonly own: OwnRequests;
   readonly givenUp: GivenUpCalls;
 
-  constructor({ server, limits, counters, known, meter, contain, contended, released }: SlotTableOptions) {
+  constructor(options: SlotTableOptions) {
+    const { server, limits, counters, known, meter, contain, contended, released } = options;
     this.#contain = contain;
+    this.#maxConcurrentCalls = options.maxConcurrentCalls;
     this.#server = server;
     this.#limits = limits;
     this.#counters = counters;
@@ -160,7 +168,7 @@ export class SlotTable {
   /** Sends what may be sent now, one of each client in turn. */
   pump(): void {
     while (this.#outbox !== undefined && this.#waiting.size > 0 && this.#hasRoom(this.#outbox)) {
-      const slot = this.#waiting.next((session, next) => this.#mayAsk(session) && this.lane.admits(session, next.call));
+      const slot = this.#waiting.next((_, next) => this.#mayGo(next));
       if (slot === undefined) return;
       const frame = this.#waiting.takeFrame(slot);
       readAgain.scan(frame.b, frame.start, frame.end, this.#limits.maxDepth);
@@ -261,8 +269,20 @@ export class SlotTable {
     return this.#waiting.next(() => true);
   }
 
-  #maySend(outbox: Outbox, { session, call }: Slot): boolean {
-    return this.#hasRoom(outbox) && this.#mayAsk(session) && this.lane.admits(session, call);
+  #maySend(outbox: Outbox, slot: Slot): boolean {
+    return this.#hasRoom(outbox) && this.#mayGo(slot);
+  }
+
+  #mayGo(slot: Slot): boolean {
+    return this.#mayAsk(slot.session) && this.lane.admits(slot.session, slot.call) && !this.#isOneTooMany(slot);
+  }
+
+  /** Whether the server gets as many calls of tools as it can take at a time; counted only where that is bounded. */
+  #isOneTooMany({ isToolCall }: Slot): boolean {
+    if (this.#maxConcurrentCalls === 0 || !isToolCall) return false;
+    let underWay = 0;
+    for (const sent of this.#sent.values()) if (sent.isToolCall) underWay++;
+    return underWay >= this.#maxConcurrentCalls;
   }
 
   /** Who has enough under way, or does not take the answers it has got, waits with further questions; who goes has none. */
@@ -302,6 +322,7 @@ export class SlotTable {
       splice.replace(read.from(Field.metaProgressToken), read.to(Field.metaProgressToken), ours);
     if (slot.nameText !== '') splice.replace(read.from(Field.name), read.to(Field.name), slot.nameText);
     if (slot.cut !== undefined) cutAround(slot.cut, start);
+    if (this.namesSessions) nameSession(splice, frame, read, slot.session.muxSessionId);
     splice.send(outbox, b, start, end);
   }
 

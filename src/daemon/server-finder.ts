@@ -181,7 +181,8 @@ export class ServerFinder {
   #requestFor(dir: string, isOwnOnly: boolean): FindRequest {
     const { file, servers, config } = this.#config;
     // A config that is a program may hold what no other process can be told.
-    const plain = { file, servers: plainOf(servers), config: { servers: config.servers, discovery: config.discovery } };
+    const { servers: own, serverSettings, discovery } = config;
+    const plain = { file, servers: plainOf(servers), config: { servers: own, serverSettings, discovery } };
     return { dir, own: this.#options.process, config: plain, isOwnOnly };
   }
 

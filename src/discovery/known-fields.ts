@@ -26,7 +26,7 @@ const KNOWN = new Set([
   ],
 ]);
 /** In the bridge's own config they have a meaning that discovery does not look into. */
-const OF_THE_BRIDGE = new Set(['sharing', 'idleMs', 'trustHints']);
+const OF_THE_BRIDGE = new Set(['sharing', 'maxConcurrentCalls', 'idleMs', 'trustHints']);
 
 const NONE: readonly string[] = [];
 

@@ -31,7 +31,7 @@ export interface OwnProcess {
 
 /** What of a config it takes. */
 export type ConfigForDiscovery = Pick<LoadedConfig, 'file' | 'servers'> & {
-  readonly config: Pick<Config, 'servers' | 'discovery'>;
+  readonly config: Pick<Config, 'servers' | 'discovery' | 'serverSettings'>;
 };
 
 export interface OwnDiscoveryOptions {

@@ -2,15 +2,35 @@
 // ready, under their ids.
 
 import type { Config } from '../config/config.ts';
+import type { ServerSettings } from '../config/server-schema.ts';
 import type { OAuthSettings, ServerDefinition } from '../core/server-definition.ts';
 import { textOf } from '../util/json-value.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { isOfProject, isOwn } from './naming.ts';
+import { natureOf } from './server-natures.ts';
 
 /** States in which a definition of the bridge's own config is not served; what else is wrong with it, the config says. */
 const REFUSED = new Set(['blocked-by-policy', 'self']);
 
 export function servedServers(
+  servers: readonly DiscoveredServer[],
+  config: Pick<Config, 'servers' | 'discovery' | 'serverSettings'>,
+): Map<string, ServerDefinition> {
+  const served = definitionsOf(servers, config);
+  const { serverSettings } = config;
+  for (const [name, definition] of served)
+    served.set(name, settled(definition, Object.hasOwn(serverSettings, name) ? serverSettings[name] : {}));
+  return served;
+}
+
+/** With what the bridge knows of the program, and what its user has said of the server. */
+function settled(definition: ServerDefinition, settings: ServerSettings = {}): ServerDefinition {
+  const { transport } = definition;
+  const nature = transport === 'stdio' ? natureOf(definition.command, definition.args) : undefined;
+  return { ...definition, ...settings, ...(nature && { nature }) };
+}
+
+function definitionsOf(
   servers: readonly DiscoveredServer[],
   config: Pick<Config, 'servers' | 'discovery'>,
 ): Map<string, ServerDefinition> {
@@ -49,7 +69,7 @@ function definitionOf(server: DiscoveredServer): ServerDefinition {
   };
 }
 
-const SHARED = { idleMs: undefined, sharing: 'auto', trustHints: false } as const;
+const SHARED = { idleMs: undefined, sharing: undefined, trustHints: false } as const;
 
 /** Clients spell it in several ways; a scope may be a list. */
 function oauthOf(oauth: DiscoveredServer['oauth'] = {}): OAuthSettings {

@@ -1,6 +1,8 @@
 // What `install` is going to change, worked out before anything is: the client's file with the bridge in it, and the
 // bridge's own config with the servers that move there.
 
+import type { ServerNature } from '../core/server-definition.ts';
+import { natureOf } from '../discovery/server-natures.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { bridgeLaunch, type LaunchOptions } from './bridge-entry.ts';
 import type { ClientConfig } from './client-config.ts';
@@ -26,6 +28,8 @@ export interface InstallPlan {
   readonly beside: number;
   /** The variables of each that have become the values that they have now. */
   readonly filled: ReadonlyMap<string, readonly string[]>;
+  /** Why some of them are not shared as others are, by these names. */
+  readonly natures: ReadonlyMap<string, ServerNature>;
   /** For whom the names of servers mean something else, by these names. */
   readonly rivals: ReadonlyMap<string, string>;
 }
@@ -55,16 +59,23 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
     staying: [],
     beside: 0,
     filled: new Map<string, readonly string[]>(),
+    natures: new Map<string, ServerNature>(),
     rivals: new Map<string, string>(),
   };
   if (!options.replace) return { ...bare, beside: theirs.length };
   const { movable, staying } = await sortServers(theirs, config, host);
   const own = await openOwnConfig(options.config, host);
   const filled = new Map(movable.map((server) => [server.name, server.filled]));
+  const natures = new Map(movable.flatMap(({ name, server: { command = '', args } }) => named(name, command, args)));
   const found = await foundServers(own, { cwd: host.homedir, keepsNames: !options.dryRun }, host);
   const names = new OwnNames(found);
   const moving = await moveAll(movable, { document: withBridge, own, config, names });
-  return { ...bare, own, filled, ...moving, staying: [...staying, ...moving.staying] };
+  return { ...bare, own, filled, natures, ...moving, staying: [...staying, ...moving.staying] };
+}
+
+function named(name: string, command: string, args: readonly string[]): [string, ServerNature][] {
+  const nature = natureOf(command, args);
+  return nature === undefined ? [] : [[name, nature]];
 }
 
 interface Moving {

@@ -146,6 +146,7 @@ function linesOf(plan: InstallPlan, options: InstallOptions, mood: Mood): string
   return [
     ...bridgeLines(plan, options, mood),
     ...movedLines(plan, mood),
+    ...sharingLines(plan),
     ...staying.map(({ name, reason }) => `"${name}" stays: ${reason}`),
     ...besideLines(plan),
     ...editsOf(plan)
@@ -181,6 +182,18 @@ function movedLines({ moved, filled, rivals, own }: InstallPlan, mood: Mood): st
   });
   const entries = moved.map(({ own: entry }) => entry);
   return [...lines, ...(isNarrowed(own.file, entries) ? [narrowedLine(own.file, mood)] : [])];
+}
+
+/** Which of them all clients share from now on, and which they do not. */
+function sharingLines({ moved, natures }: InstallPlan): string[] {
+  const shared = moved.filter(({ name }) => natures.get(name)?.keepsState === undefined).map(({ as }) => `"${as}"`);
+  const together = shared.length === 0 ? [] : [`Clients share one process of each of these: ${shared.join(', ')}`];
+  const apart = moved.flatMap(({ name, as }) => {
+    const { keepsState, losesWrites } = natures.get(name) ?? {};
+    if (keepsState !== undefined) return [`Each client gets its own process of "${as}": ${keepsState}`];
+    return losesWrites === undefined ? [] : [`"${as}" gets one call at a time: ${losesWrites}`];
+  });
+  return [...together, ...apart];
 }
 
 function besideLines({ beside, config: { target } }: InstallPlan): string[] {

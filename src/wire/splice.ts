@@ -9,8 +9,8 @@
 import { invariant } from '../util/invariant.ts';
 import type { Outbox } from './outbox.ts';
 
-/** A request has its id, its progress token and its tool's name to change, and what stands around its arguments. */
-const MOST_CUTS = 5;
+/** A request has its id, progress token and tool's name to change, what stands around its arguments, and its session. */
+const MOST_CUTS = 6;
 
 /** Filled anew for each frame; one object serves a whole process. */
 export class Splice {

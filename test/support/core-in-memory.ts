@@ -18,6 +18,7 @@ import { KnownServer } from '../../src/core/known-server.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/core/liveness.ts';
 import type { ControlHandler } from '../../src/core/router.ts';
 import { type InstancePorts, Server } from '../../src/core/server.ts';
+import type { ServerNature, Sharing } from '../../src/core/server-definition.ts';
 import type { Session } from '../../src/core/session.ts';
 import { OPEN_GATE } from '../../src/core/tool-gate.ts';
 import { BridgeError } from '../../src/util/bridge-error.ts';
@@ -452,7 +453,9 @@ export class TestServer {
 
 export interface TestDefinition {
   readonly description: string;
-  readonly sharing: 'auto' | 'shared' | 'dedicated';
+  readonly sharing: Sharing | undefined;
+  readonly maxConcurrentCalls: number;
+  readonly nature: ServerNature;
   readonly trustHints: boolean;
 }
 

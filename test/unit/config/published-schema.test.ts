@@ -186,6 +186,7 @@ function files(): fc.Arbitrary<unknown> {
   const common = {
     ...{ description: anyText, timeoutMs: count, startTimeoutMs: count, idleMs: count, trustHints: flag, cwd: text },
     sharing: mostly(['auto', 'shared', 'dedicated'], ['some', 1]),
+    maxConcurrentCalls: mostly([0, 1, 5], [-1, '1', 0.5]),
   };
   const stdio = object({ ...common, command: text, args: texts, env: map }, ['command']);
   const oauth = object({ clientId: text, clientSecret: text, scope: text, callbackPort: count }, ['clientId']);
@@ -223,7 +224,9 @@ function files(): fc.Arbitrary<unknown> {
     ...{ enabled: flag, file: text, maxBytes: mostly([65_536], [1000, '1']), keep: mostly([1, 1000], [0, 1001]) },
     ...{ arguments: flag, onFailure: mostly(['continue', 'refuse'], ['stop', 1]) },
   };
+  const { cwd: _, ...settings } = common;
   const sections = {
+    serverSettings: object({ a: object(settings) }),
     mcpBridge: object({ socketPath: text, autoConnect: flag, reconnect: object(reconnect) }),
     daemon: object({ idleExitMs: delay }),
     policy: object({ onToolChange: mostly(['allow', 'warn', 'block'], ['ask', 1]) }),

@@ -1,7 +1,7 @@
 // Approvals, precedence, what is given beside files, and the mark against cycles.
 
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../../src/config/config.ts';
+import { EMPTY_CONFIG } from '../../../src/config/config.ts';
 import { aliasesOf } from '../../../src/core/joined-names.ts';
 import {
   type DiscoveryOptions,
@@ -59,7 +59,7 @@ test('what is approved leaves the servers of other clients their ids and aliases
     ['theirs', 'a b', 'a_b_2'],
   ]);
   // As the view of all servers names them.
-  const config = { servers: [], discovery: { isEnabled: true } } as unknown as Config;
+  const config = EMPTY_CONFIG;
   const served = [...servedServers(servers, config).keys()];
   expect(aliasesOf(served)).toEqual(new Map(servers.map(({ id, alias }) => [id, alias])));
 });

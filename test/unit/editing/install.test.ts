@@ -190,6 +190,20 @@ describe('install --replace', () => {
     expect(statSync(home.ownConfig).mode & 0o777).toBe(0o600);
   });
 
+  test('says which servers clients share from now on, which they do not, and why', async () => {
+    const home = new Home();
+    const npx = (name: string): object => ({ command: 'npx', args: ['-y', name] });
+    const thinking = npx('@modelcontextprotocol/server-sequential-thinking');
+    const memory = npx('@modelcontextprotocol/server-memory');
+    home.write(CURSOR, text({ ...SERVERS, thinking, memory }));
+    const { lines } = await home.install('cursor', REPLACING);
+    expect(lines.filter((line) => line.includes(' process of ') || line.includes('at a time'))).toEqual([
+      'Clients share one process of each of these: "github", "web", "memory"',
+      'Each client gets its own process of "thinking": it adds the thoughts of all its clients to one list',
+      '"memory" gets one call at a time: it writes its whole file in each call, so that calls at the same time lose what the others write',
+    ]);
+  });
+
   test('leaves what cannot go, and says why', async () => {
     const home = new Home();
     const odd = {

@@ -1,0 +1,109 @@
+// Servers of which it is known that clients cannot share them as they are, each with the reason. They are known by the
+// package or program that runs, never by the name that somebody has given them.
+
+import type { ServerNature } from '../core/server-definition.ts';
+import { type CommandLine, programName, unwrapped } from './command-line.ts';
+import { packageRun } from './package-identity.ts';
+
+interface Entry {
+  /** Packages and programs, without scope, registry or version. */
+  readonly names?: readonly string[];
+  /** Words of a package's or program's name, which say enough. */
+  readonly words?: readonly string[];
+  readonly nature: ServerNature;
+}
+
+const NATURES: readonly Entry[] = [
+  {
+    names: ['server-sequential-thinking', 'mcp-server-sequential-thinking', 'sequentialthinking'],
+    words: ['sequential'],
+    nature: { keepsState: 'it adds the thoughts of all its clients to one list' },
+  },
+  {
+    names: ['chrome-devtools-mcp', 'mobile-mcp'],
+    words: [
+      'playwright',
+      'puppeteer',
+      'selenium',
+      'webdriver',
+      'browser',
+      'browserbase',
+      'browserbasehq',
+      'browsermcp',
+      'stagehand',
+      'appium',
+    ],
+    nature: { keepsState: 'it drives one browser, with pages that belong to whoever opened them' },
+  },
+  {
+    names: ['desktop-commander', 'desktopcommandermcp'],
+    words: ['shell', 'terminal', 'tmux', 'iterm', 'ssh', 'pty'],
+    nature: { keepsState: 'it keeps a shell, with its directory, variables and programs' },
+  },
+  {
+    names: ['mcp-python-interpreter'],
+    words: ['repl', 'interpreter', 'irb'],
+    nature: { keepsState: 'it keeps an interpreter, with the variables of whoever set them' },
+  },
+  {
+    words: ['debugger', 'gdb', 'lldb', 'pdb', 'dap'],
+    nature: { keepsState: 'it keeps a debugger, with breakpoints and a program that is stopped' },
+  },
+  {
+    words: ['jupyter', 'notebook', 'ipython', 'ipykernel'],
+    nature: { keepsState: 'it keeps a notebook open, with the variables of its kernel' },
+  },
+  {
+    names: ['server-memory', 'mcp-server-memory', 'memory', 'mcp-knowledge-graph'],
+    nature: {
+      losesWrites: 'it writes its whole file in each call, so that calls at the same time lose what the others write',
+    },
+  },
+];
+
+/** Undefined for what nothing is known of. */
+export function natureOf(command: string, args: readonly string[]): ServerNature | undefined {
+  const names = namesOf(unwrapped(command, args));
+  return NATURES.find((entry) => names.some((name) => isOf(entry, name)))?.nature;
+}
+
+function isOf({ names = [], words = [] }: Entry, name: string): boolean {
+  return names.includes(name) || name.split(/[-_.]/).some((word) => words.includes(word));
+}
+
+const IN_MODULES = /[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/g;
+const INTERPRETERS = new Set(['node', 'deno', 'bun', 'python', 'python3', 'uv', 'poetry', 'npx', 'npm', 'java']);
+
+/** By what a command line may be known: its package, its program, and the script or module that an interpreter runs. */
+function namesOf(line: CommandLine): string[] {
+  const run = packageRun(line);
+  if (run !== undefined) return [ofMcpImage(run.unversioned)];
+  const program = programName(line.command);
+  const script = INTERPRETERS.has(program.toLowerCase()) ? scriptIn(line.args) : undefined;
+  const texts = [line.command, ...(script === undefined ? [] : [script])];
+  const packages = texts.flatMap((text) => [...text.matchAll(IN_MODULES)].map(([, name = '']) => name));
+  return [...packages, program, ...(script === undefined ? [] : [programName(script)])].map(ownName);
+}
+
+/** The image `mcp/memory` is that server; an image called `memory` of somebody else is anything. */
+function ofMcpImage(identity: string): string {
+  const isImage = identity.startsWith('docker:');
+  return isImage && !/^docker:(?:docker\.io\/)?mcp\//.test(identity) ? `image-${ownName(identity)}` : ownName(identity);
+}
+
+function scriptIn(args: readonly string[]): string | undefined {
+  const rest = args[0] === 'run' ? args.slice(1) : args;
+  const module = rest.indexOf('-m');
+  return module >= 0 ? rest[module + 1] : rest.find((arg) => !arg.startsWith('-'));
+}
+
+/** Names that say nothing, as of `@playwright/mcp`: the scope does. */
+const GENERIC = /^(?:mcp|server|mcp-server|server-mcp)$/;
+
+/** Without registry, scope and ending. */
+function ownName(name: string): string {
+  const [, scope = '', inScope = ''] = /@([^\\/@]+)[\\/]([^\\/@]+)$/.exec(name) ?? [];
+  if (GENERIC.test(inScope)) return scope.toLowerCase();
+  const last = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\'), name.lastIndexOf(':')) + 1);
+  return last.toLowerCase().replace(/\.(?:[cm]?[jt]s|py)$/, '');
+}

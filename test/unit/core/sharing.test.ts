@@ -1,0 +1,155 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { declaredSharingIn, sharingOf } from '../../../src/core/sharing.ts';
+import { CoreInMemory, type Message } from '../../support/core-in-memory.ts';
+
+const KEEPS = { keepsState: 'it keeps thoughts' };
+const declaring = (sharing: unknown): object => ({ 'x-mux': { sharing } });
+const metaOf = ({ params }: Message): unknown => params?._meta;
+
+describe('who may share an instance', () => {
+  test.each([
+    [undefined, undefined, undefined, 'auto'],
+    [undefined, undefined, KEEPS, 'dedicated'],
+    [undefined, 'isolated', undefined, 'dedicated'],
+    [undefined, 'shared', KEEPS, 'auto'],
+    [undefined, 'session-aware', KEEPS, 'auto'],
+    ['auto', 'isolated', KEEPS, 'auto'],
+    ['shared', 'isolated', KEEPS, 'shared'],
+    ['dedicated', 'shared', undefined, 'dedicated'],
+  ] as const)('a user says %s, the server %s, the table %j: %s', (sharing, declared, nature, expected) => {
+    expect(sharingOf({ sharing, nature }, declared)).toBe(expected);
+  });
+
+  test.each([[{}], [{ 'x-mux': null }], [{ 'x-mux': 'shared' }], [{ 'x-mux': { sharing: 'mine' } }]])(
+    'is not said by a server that declares %j',
+    (capabilities) => expect(declaredSharingIn(capabilities)).toBeUndefined(),
+  );
+});
+
+describe('a server that is known to keep something for a client', () => {
+  test('has an instance for each', async () => {
+    const core = new CoreInMemory({ definition: { sharing: undefined, nature: KEEPS } });
+    const clients = [await core.ready(), await core.ready()];
+    for (const client of clients) client.call(1);
+    await core.settle();
+    expect(core.server().instances.map(({ requests }) => requests.length)).toEqual([1, 1]);
+  });
+});
+
+describe('a server that says of itself', () => {
+  test('that it is isolated has an instance for each client, also for those that had come before it said so', async () => {
+    const core = new CoreInMemory({ definition: { sharing: undefined } });
+    core.server().opensByItself = false;
+    core.server().declare(declaring('isolated'));
+    const clients = [core.connect(), core.connect(), core.connect()];
+    for (const client of clients) client.initialize();
+    await core.settle();
+    for (const client of clients) client.call(1);
+    for (let i = 0; i < 3; i++) {
+      for (const instance of core.server().instances) instance.open();
+      await core.settle();
+    }
+    expect(core.server().instances.map(({ requests }) => requests.length)).toEqual([1, 1, 1]);
+  });
+
+  test('that it knows its clients apart is told which one asks, the same each time, in whatever they say', async () => {
+    const core = new CoreInMemory({ definition: { sharing: undefined, nature: KEEPS } });
+    core.server().declare(declaring('session-aware'));
+    const [one, other] = [await core.ready(), await core.ready()];
+    one.call(1);
+    one.call(2, {}, { progressToken: 'p', mine: [1, { a: ' b' }] });
+    one.say({ jsonrpc: '2.0', id: 3, method: 'some/method' });
+    other.call(1, {}, { muxSessionId: 'sess_somebody-else' });
+    await core.settle();
+    const { requests } = core.server();
+    expect(core.server().instances.length).toBe(1);
+    const ids = requests.map((request) => (metaOf(request) as { muxSessionId?: string } | undefined)?.muxSessionId);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids[1]).toBe(ids[0]);
+    expect(ids[2]).toBe(ids[0]);
+    expect(ids[3]).toMatch(/^sess_[0-9a-f]{32}$/);
+    expect(metaOf(requests[1] as Message)).toEqual({ progressToken: 2, mine: [1, { a: ' b' }], muxSessionId: ids[0] });
+  });
+
+  test('nothing hears of no session', async () => {
+    const core = new CoreInMemory();
+    const client = await core.ready();
+    client.call(1, {}, { muxSessionId: 'mine' });
+    await core.settle();
+    expect(core.server().requests.map(metaOf)).toEqual([{ muxSessionId: 'mine' }]);
+  });
+
+  test('the rest of each request is what the client said, whatever that is', async () => {
+    const params = fc.record(
+      {
+        name: fc.constant('tool'),
+        arguments: fc.dictionary(fc.string(), fc.jsonValue()),
+        _meta: fc.oneof(
+          fc.dictionary(fc.constantFrom('muxSessionId', 'a', 'b"c', ''), fc.jsonValue()),
+          fc.constantFrom<unknown>(null, 7, []),
+        ),
+      },
+      { requiredKeys: ['name'] },
+    );
+    await fc.assert(
+      fc.asyncProperty(params, fc.constantFrom(0, 1, 3), async (said, indent) => {
+        const core = new CoreInMemory();
+        core.server().declare(declaring('session-aware'));
+        const client = await core.ready();
+        client.say(
+          JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: said }, null, indent).replaceAll(
+            '\n',
+            ' ',
+          ),
+        );
+        await core.settle();
+        const [sent] = core.server().requests;
+        const { _meta, ...rest } = sent?.params ?? {};
+        const { _meta: before = {}, ...others } = JSON.parse(JSON.stringify(said)) as { _meta?: unknown };
+        expect(rest).toEqual(others);
+        const isObject = typeof before === 'object' && before !== null && !Array.isArray(before);
+        expect(_meta).toEqual(isObject ? { ...before, muxSessionId: expect.stringMatching(/^sess_/) } : before);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('a server that gets one call at a time', () => {
+  test('gets the next one when that has ended, in whatever way, and everything else meanwhile', async () => {
+    const core = new CoreInMemory({ definition: { sharing: undefined, nature: { losesWrites: 'all of its file' } } });
+    const [one, other] = [await core.ready(), await core.ready()];
+    one.call(1, { n: 1 });
+    one.call(2, { n: 2 });
+    other.call(1, { n: 3 });
+    other.call(2, { n: 4 });
+    await core.settle();
+    const calls = (): unknown[] => core.server().requests.map(({ params }) => params?.arguments);
+    expect(calls()).toEqual([{ n: 1 }]);
+    const third = await core.ready();
+    third.say({ jsonrpc: '2.0', id: 'r', method: 'resources/read', params: { uri: 'a:b' } });
+    await core.settle();
+    expect(core.server().requests.at(-1)?.method).toBe('resources/read');
+    core.server().answer(core.server().requests[0]);
+    await core.settle();
+    expect(calls().slice(2)).toEqual([{ n: 2 }]);
+    one.cancel(2);
+    await core.settle();
+    expect(calls().slice(3)).toEqual([{ n: 3 }]);
+    core.server().crash();
+    await core.settle();
+    expect(calls()).toEqual([{ n: 4 }]);
+  });
+
+  test('gets as many as its user says', async () => {
+    for (const most of [0, 2]) {
+      const definition = { sharing: undefined, maxConcurrentCalls: most, nature: { losesWrites: 'all of its file' } };
+      const core = new CoreInMemory({ definition });
+      const client = await core.ready();
+      for (let i = 0; i < 5; i++) client.call(i);
+      await core.settle();
+      expect(core.server().requests.length).toBe(most === 0 ? 5 : most);
+    }
+  });
+});
