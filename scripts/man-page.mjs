@@ -47,7 +47,7 @@ ${sections.join('\n')}
 MCP_BRIDGE_SOCKET                 the socket, unless \\-\\-mcp\\-bridge\\-socket names it
 MCP_CLIENT_ID                     the id that a client is known by, unless \\-\\-mcp\\-client\\-id names it
 XDG_CONFIG_HOME, XDG_STATE_HOME   in place of ~/.config and ~/.local/state
-NO_COLOR                          no colours
+NO_COLOR, FORCE_COLOR             no colours; colours in a pipe too
 .fi
 .SH FILES
 .nf

@@ -53,7 +53,7 @@ export function noValue(verb: string, name: string): BridgeError {
 
 /** Which option may have been meant by one that there is not, as the end of a sentence. */
 export function optionMeant(wrong: string, options: Options | undefined): string {
-  const [near] = nearest(wrong.replace(/^-+/, ''), [...Object.keys(options ?? {}), 'help', 'version']);
+  const [near] = nearest(wrong.replace(/^-+/, ''), [...Object.keys(options ?? {}), 'help', 'version', 'no-color']);
   return near === undefined ? '' : `. Did you mean --${near}?`;
 }
 

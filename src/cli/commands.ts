@@ -82,6 +82,10 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
     .version(host.version)
     .help()
     .alias('help', 'h')
+    .option('no-color', {
+      type: 'boolean',
+      describe: 'Show no colours; NO_COLOR does the same, FORCE_COLOR the opposite',
+    })
     .wrap(null)
     .exitProcess(false)
     .fail((message, error) => {

@@ -4,6 +4,7 @@ import { type ClientReport, ControlClient, type ReloadReport, type StatusReport 
 import { startDaemon } from '../client/start-daemon.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { clientTable } from './client-table.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
@@ -11,7 +12,8 @@ import { doubtOf, goingOn, locate, placeOf, type WhereValues } from './locate.ts
 import { otherConfig, tellOtherConfig } from './other-config.ts';
 import { askIfRunning, daemonPid, endDaemon } from './running-daemon.ts';
 import { statusText } from './status-view.ts';
-import { printable, printableLines, table } from './table.ts';
+import { printable, printableLines } from './table.ts';
+import { tableStyle } from './terminal.ts';
 
 type ListingValues = WhereValues & { readonly json?: boolean | undefined };
 
@@ -76,7 +78,7 @@ export async function status(values: StatusValues, host: CliHost): Promise<numbe
     throw new BridgeError('USAGE', '--interval goes with --watch', { hint: 'See: mcp-bridge status --help' });
   const report = await ask<StatusReport>(values, host, 'bridge/status', { cwd: host.cwd });
   if (values.json === true) return printJson(report, host);
-  host.stdout.write(statusText(report));
+  host.stdout.write(statusText(report, tableStyle(host, 1)));
   return DONE;
 }
 
@@ -87,26 +89,11 @@ export async function clients(values: ListingValues, host: CliHost): Promise<num
     host.stdout.write(NO_CLIENT);
     return DONE;
   }
-  const rows = list.map((c) => [
-    c.clientId,
-    `${c.name} ${c.version}`.trim(),
-    c.view,
-    c.state,
-    c.connectedAt,
-    `${c.inFlight}`,
-    acceptedBy(c),
-  ]);
-  host.stdout.write(table(['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'CONNECTED', 'IN FLIGHT', 'ACCEPTS'], rows));
+  host.stdout.write(clientTable(list, host));
   return DONE;
 }
 
 const NO_CLIENT = 'No client is connected. To put the bridge into one: mcp-bridge install\n';
-
-/** What other clients may say to it. */
-function acceptedBy({ accepts, mailbox }: ClientReport): string {
-  const methods = typeof accepts === 'boolean' ? (accepts ? ['everything'] : []) : accepts;
-  return [...methods, ...(mailbox ? ['messages'] : [])].join(', ') || '-';
-}
 
 export async function reload(values: ListingValues, host: CliHost): Promise<number> {
   const report = await ask<ReloadReport>(values, host, 'bridge/reload');

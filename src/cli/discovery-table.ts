@@ -1,24 +1,17 @@
 // The table of what was found: what can be used first, then what waits for something.
 
 import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
+import { coloursOf } from './colour.ts';
 import type { CliHost } from './host.ts';
 import { decidedBefore, type Survey } from './survey.ts';
 import { table } from './table.ts';
-import { hasColours, tilde, widthOf } from './terminal.ts';
+import { tilde, widthOf } from './terminal.ts';
 
 const ORDER: readonly ServerState[] = [
   ...(['ready', 'needs-input', 'pending-approval', 'not-configured', 'invalid', 'unsupported'] as const),
   ...(['blocked-by-policy', 'rejected', 'disabled', 'self', 'duplicate', 'shadowed'] as const),
 ];
 const USUAL = new Set<ServerState>(['ready', 'needs-input', 'pending-approval', 'invalid', 'blocked-by-policy']);
-const COLOURS: Readonly<Partial<Record<string, number>>> = {
-  ready: 32,
-  'pending-approval': 33,
-  'needs-input': 33,
-  invalid: 31,
-  'blocked-by-policy': 31,
-};
-const OTHERS = 90;
 const HEAD = ['NAME', 'STATE', 'TRANSPORT', 'FROM', 'WHY'];
 
 /** Whether it is shown without being asked for. */
@@ -52,10 +45,10 @@ export function discoveryTable(servers: readonly DiscoveredServer[], found: Surv
       `${server.client} ${tilde(server.file, host)}`,
       whyOf(server, found, host),
     ]);
-  const paint = { column: 1, with: (cell: string) => `\u001b[${COLOURS[cell] ?? OTHERS}m${cell}\u001b[0m` };
+  const colours = coloursOf(host);
   const width = widthOf(host);
   const fitting = width === undefined ? rows : withRoom(rows, width);
-  return table(HEAD, fitting, { width, ...(hasColours(host) ? { paint } : {}) });
+  return table(HEAD, fitting, { width, ...(colours && { paint: { column: 1, with: colours.state } }) });
 }
 
 function whyOf(server: DiscoveredServer, found: Survey, host: CliHost): string {

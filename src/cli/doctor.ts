@@ -10,6 +10,7 @@ import { ownUid, statOf } from '../local/owned-path.ts';
 import { DEFAULT_SOCKET, inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { isWaiting } from './candidates.ts';
+import { coloursOf } from './colour.ts';
 import { directoryFindings, logFindings } from './directory-findings.ts';
 import {
   bypassFindings,
@@ -49,7 +50,7 @@ export type DoctorValues = WhereValues & { readonly json?: boolean | undefined; 
 
 export async function doctor(values: DoctorValues, host: CliHost): Promise<number> {
   const report = await examine(values, host);
-  host.stdout.write(values.json === true ? jsonText(report) : textOf(report));
+  host.stdout.write(values.json === true ? jsonText(report) : textOf(report, host));
   return report.findings.some(({ level }) => level === 'wrong') ? FAILED : DONE;
 }
 
@@ -228,7 +229,9 @@ function described(status: StatusReport & { readonly build?: string }, host: Cli
 const INDENT = ' '.repeat(8);
 const SIGNS: Readonly<Record<Level, string>> = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' };
 
-function textOf({ socket, config, clientId, findings }: Report): string {
+function textOf({ socket, config, clientId, findings }: Report, host: CliHost): string {
+  const colours = coloursOf(host);
+  const sign = (level: Level): string => colours?.level(SIGNS[level]) ?? SIGNS[level];
   const part = (title: string, taken: string | null, candidates: readonly Candidate[]): string[] => [
     printable(`${title}: ${taken ?? 'none'}`),
     ...candidates.map(({ source, value, counts }) => printable(`  ${counts ? '>' : ' '} ${source}: ${value ?? '-'}`)),
@@ -240,7 +243,7 @@ function textOf({ socket, config, clientId, findings }: Report): string {
     'Findings:',
     ...findings.map(
       ({ level, check, message, remedy }) =>
-        `  ${SIGNS[level]} ${printableLines(`${check}: ${message}${remedy === null ? '' : `. ${remedy}`}`, INDENT)}`,
+        `  ${sign(level)} ${printableLines(`${check}: ${message}${remedy === null ? '' : `. ${remedy}`}`, INDENT)}`,
     ),
   ];
   return lines.map((line) => `${line}\n`).join('');

@@ -6,6 +6,8 @@ export interface CliHost {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
+  /** Somebody has said `--no-color`. */
+  readonly isColourless?: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly homedir: string;

@@ -2,21 +2,20 @@
 // trace of Node's, is shown as it is. Whatever others have said in it is escaped.
 
 import { isRecord } from '../util/json-value.ts';
+import type { Colours } from './colour.ts';
 import { printableJson } from './json-output.ts';
 import { printable, printableTabbed } from './table.ts';
 
-const COLOURS: Readonly<Record<string, string>> = { error: '31', warn: '33', debug: '2' };
 /** Needs no quotes to be read as one value. */
 const PLAIN = /^[^\s"=]+$/;
 
-export function readableLine(line: string, paints: boolean): string {
+export function readableLine(line: string, colours: Colours | undefined): string {
   const record = recordIn(line);
   if (record === undefined) return printableTabbed(line.replace(/\r$/, ''));
   const { time, level, message, ...fields } = record;
   const levelText = printable(`${level}`);
-  const colour = paints ? COLOURS[levelText] : undefined;
   const padded = levelText.padEnd(5);
-  const shownLevel = colour === undefined ? padded : `\u001b[${colour}m${padded}\u001b[0m`;
+  const shownLevel = colours?.level(padded) ?? padded;
   const shownFields = Object.entries(fields).map(([name, value]) => `  ${printable(name)}=${valueText(value)}`);
   return `${printable(`${time}`)} ${shownLevel} ${printable(`${message}`)}${shownFields.join('')}`;
 }

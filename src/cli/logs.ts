@@ -4,12 +4,12 @@
 import { LogTail } from '../local/log-tail.ts';
 import { daemonLogFile } from '../local/state-dir.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { coloursOf } from './colour.ts';
 import { DONE } from './exit-code.ts';
 import { following } from './following.ts';
 import type { CliHost } from './host.ts';
 import type { WhereValues } from './locate.ts';
 import { jsonLine, readableLine } from './log-line.ts';
-import { hasColours } from './terminal.ts';
 import { wrongUsage } from './tool-session.ts';
 
 export interface LogsValues extends WhereValues {
@@ -30,9 +30,9 @@ export async function logs(values: LogsValues, host: CliHost): Promise<number> {
   const tail = new LogTail(path);
   const last = tail.last(count);
   if (last === undefined) throw noLog(path);
-  const paints = hasColours(host);
+  const colours = coloursOf(host);
   const shown = (lines: readonly string[]): string =>
-    lines.map((line) => `${json ? jsonLine(line) : readableLine(line, paints)}\n`).join('');
+    lines.map((line) => `${json ? jsonLine(line) : readableLine(line, colours)}\n`).join('');
   if (follow) await following(host, { intervalMs: LOOK_MS, first: shown(last), next: () => shown(tail.more()) });
   else host.stdout.write(shown(last));
   return DONE;

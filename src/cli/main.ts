@@ -13,15 +13,26 @@ declare const MCP_BRIDGE_VERSION: string;
 declare const MCP_BRIDGE_BUILD: string;
 
 async function run(args: readonly string[], host: CliHost): Promise<number> {
-  const given = asOptions(args);
+  const given = asOptions(withoutColourFlag(args));
   const [verb, ...rest] = given[0]?.startsWith('-') ? (await import('./verb-first.ts')).verbFirst(given) : given;
-  const end = rest.indexOf('--');
-  const own = end < 0 ? rest : rest.slice(0, end);
-  const wantsHelp = own.some((arg) => arg === '--help' || arg === '-h' || arg === '--version');
+  const wantsHelp = ownPart(rest).some((arg) => arg === '--help' || arg === '-h' || arg === '--version');
   if (verb === 'connect' && !wantsHelp) return connect(rest, host);
   if (verb === 'serve' && !wantsHelp) return serve(rest, host);
   const { runCommand } = await import('./commands.ts');
   return runCommand([...(verb === undefined ? [] : [verb]), ...rest], host);
+}
+
+const NO_COLOUR = '--no-color';
+
+/** It stands anywhere, with every verb; behind `--` it is none of ours. */
+function ownPart(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return end < 0 ? args : args.slice(0, end);
+}
+
+function withoutColourFlag(args: readonly string[]): readonly string[] {
+  const own = ownPart(args);
+  return [...own.filter((arg) => arg !== NO_COLOUR), ...args.slice(own.length)];
 }
 
 /** What people type when they do not know what to type: nothing, `help`, `help VERB`, or `-v`. */
@@ -42,6 +53,7 @@ const host: CliHost = {
   get stderr() {
     return process.stderr;
   },
+  isColourless: ownPart(process.argv).includes(NO_COLOUR),
   environment: process.env,
   get cwd() {
     return process.cwd();

@@ -7,7 +7,8 @@ import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
 import { pendingNotes, waitingNotes } from './status-view.ts';
 import { printableLines, table } from './table.ts';
-import { widthOf } from './terminal.ts';
+import { tableStyle } from './terminal.ts';
+
 import { ask, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
 
 export interface ServersValues extends ToolVerbValues {
@@ -26,7 +27,7 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
     toolCount(server),
     textOf(server.description),
   ]);
-  const text = table(['SERVER', 'STATE', 'TOOLS', 'DESCRIPTION'], rows, { width: widthOf(host) });
+  const text = table(['SERVER', 'STATE', 'TOOLS', 'DESCRIPTION'], rows, tableStyle(host, 1));
   host.stdout.write(list.length === 0 ? NO_SERVER : text);
   if (rows.some(([, state]) => state === 'failed')) host.stdout.write(WHY_FAILED);
   for (const note of [...unknownNotes(list), ...waitingNotes(connected), ...pendingNotes(pendingApprovals ?? null)])

@@ -1,15 +1,15 @@
 // What the daemon says of itself, for people: what runs, and a line for each thing that is wrong.
 
 import type { StatusReport } from '../client/control-client.ts';
-import { counted, duration, printable, printableLines, table } from './table.ts';
+import { counted, duration, printable, printableLines, type TableStyle, table } from './table.ts';
 
 type InstanceReport = StatusReport['instances'][number];
 
-export function statusText(report: StatusReport): string {
+export function statusText(report: StatusReport, style: TableStyle = {}): string {
   const { pid, version, socketPath, uptimeMs, clients, parked, configFile, instances } = report;
   const away = parked > 0 ? ` (${parked} of them away)` : '';
   const head = `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}${away}`;
-  const rows = instances.map((i) => [
+  const rows = byServer(instances).map((i) => [
     i.server,
     shownState(i),
     `${i.pid ?? '-'}`,
@@ -18,10 +18,15 @@ export function statusText(report: StatusReport): string {
     `${i.restarts}`,
   ]);
   const shown =
-    rows.length === 0 ? NO_SERVER : table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows);
+    rows.length === 0 ? NO_SERVER : table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows, style);
   const notes = notesOf(report).map((note) => `! ${printableLines(note)}\n`);
   const counters = `${countersText(report.counters)}${errorsText(report.errors)}`;
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${notes.join('')}`;
+}
+
+/** Several instances of one server stay in their order. */
+function byServer(instances: readonly InstanceReport[]): InstanceReport[] {
+  return instances.toSorted((a, b) => (a.server === b.server ? 0 : a.server < b.server ? -1 : 1));
 }
 
 const NO_SERVER = 'No server is known. What was found, and why it is not used: mcp-bridge discover --all\n';

@@ -38,9 +38,13 @@ function widthOf(text: string): number {
   return /[\ud800-\udbff]/.test(text) ? [...text].length : text.length;
 }
 
-/** What of a line is cut off is an ellipsis. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters.
+const PAINT = /\u001b\[\d+m/g;
+
+/** What of a line is cut off is an ellipsis; a line that is cut loses its colours. */
 export function cut(text: string, width: number): string {
-  return widthOf(text) <= width ? text : `${[...text].slice(0, width - 1).join('')}…`;
+  const plain = text.replaceAll(PAINT, '');
+  return widthOf(plain) <= width ? text : `${[...plain].slice(0, width - 1).join('')}…`;
 }
 
 export function counted(count: number, thing: string): string {

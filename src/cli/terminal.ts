@@ -1,8 +1,10 @@
 // What there is at the other end of the command: a person at a terminal, or a pipe.
 
 import { createInterface } from 'node:readline';
+import { coloursOf } from './colour.ts';
 import { interrupted } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import type { TableStyle } from './table.ts';
 
 /** How wide lines may be; undefined for a pipe, which takes them whole. */
 export function widthOf({ stdout }: CliHost): number | undefined {
@@ -10,9 +12,10 @@ export function widthOf({ stdout }: CliHost): number | undefined {
   return isTTY === true && columns ? Math.max(columns, 40) : undefined;
 }
 
-export function hasColours(host: CliHost): boolean {
-  const { NO_COLOR, TERM } = host.environment;
-  return widthOf(host) !== undefined && !NO_COLOR && TERM !== 'dumb';
+/** As wide as the terminal, with the column of states in colour. */
+export function tableStyle(host: CliHost, states: number): TableStyle {
+  const colours = coloursOf(host);
+  return { width: widthOf(host), ...(colours && { paint: { column: states, with: colours.state } }) };
 }
 
 /** Whether somebody can be asked. */

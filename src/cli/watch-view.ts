@@ -3,7 +3,7 @@
 import type { ClientReport, StatusReport } from '../client/control-client.ts';
 import { answersIn, quantile, shownMs, since } from './latency.ts';
 import { notesOf, shownState } from './status-view.ts';
-import { duration, oneLine, printable, table } from './table.ts';
+import { duration, oneLine, printable, type TableStyle, table } from './table.ts';
 
 export interface Moment {
   readonly atMs: number;
@@ -19,7 +19,12 @@ export interface Earlier {
   readonly first: Moment | undefined;
 }
 
-export function momentLines(now: Moment, earlier: Earlier): string[] {
+export interface WatchStyle {
+  readonly servers?: TableStyle;
+  readonly clients?: TableStyle;
+}
+
+export function momentLines(now: Moment, earlier: Earlier, style: WatchStyle = {}): string[] {
   const { pid, version, socketPath, uptimeMs, clients, parked, memory, counters } = now.status;
   const away = parked > 0 ? ` (${parked} of them away)` : '';
   const requests = rate(counters.requests ?? 0, earlier.last?.status.counters.requests, now, earlier.last);
@@ -27,14 +32,15 @@ export function momentLines(now: Moment, earlier: Earlier): string[] {
     printable(`mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}`),
     `clients: ${clients}${away}   requests: ${requests}   memory: ${shownBytes(memory.residentBytes)}`,
     '',
-    ...serverLines(now, earlier),
+    ...serverLines(now, earlier, style.servers),
   ];
-  if (now.clients.length > 0) lines.push('', ...clientLines(now.clients));
+  if (now.clients.length > 0) lines.push('', ...clientLines(now.clients, style.clients));
   return [...lines, ...notesOf(now.status).map((note) => oneLine(`! ${note}`))];
 }
 
-function serverLines(now: Moment, { last, first }: Earlier): string[] {
-  const { instances, latencies, latencyBoundsMs } = now.status;
+function serverLines(now: Moment, { last, first }: Earlier, style: TableStyle | undefined): string[] {
+  const { latencies, latencyBoundsMs } = now.status;
+  const instances = busiestFirst(now, last);
   const rows = instances.map((instance, i) => {
     // Latencies are those of all instances: they stand at the first.
     const isFirst = instances.findIndex(({ server }) => server === instance.server) === i;
@@ -57,8 +63,27 @@ function serverLines(now: Moment, { last, first }: Earlier): string[] {
     ];
   });
   const head = ['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RATE', 'IN FLIGHT', 'P50', 'P99', 'MEMORY'];
-  return table(head, rows).trimEnd().split('\n');
+  return table(head, rows, style).trimEnd().split('\n');
 }
+
+/** By what has been answered since the last look, then by what is under way, then by all that they were called. */
+function busiestFirst({ status }: Moment, last: Moment | undefined): StatusReport['instances'] {
+  const work = new Map<string, readonly number[]>();
+  for (const { server } of status.instances) {
+    const own = status.instances.filter((one) => one.server === server);
+    const latency = status.latencies.find((one) => one.server === server);
+    const recent = latency === undefined ? 0 : answersIn(latency) - (answersBefore(last, server) ?? answersIn(latency));
+    const sumOf = (each: (one: (typeof own)[number]) => number): number => own.reduce((sum, one) => sum + each(one), 0);
+    work.set(server, [recent, sumOf(({ inFlight }) => inFlight), sumOf(({ calls }) => calls)]);
+  }
+  return status.instances.toSorted((a, b) => {
+    const [ofA = [], ofB = []] = [work.get(a.server), work.get(b.server)];
+    const differing = ofA.findIndex((count, i) => count !== ofB[i]);
+    return differing < 0 ? byName(a.server, b.server) : (ofB[differing] ?? 0) - (ofA[differing] ?? 0);
+  });
+}
+
+const byName = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
 const latencyIn = (moment: Moment | undefined, name: string) =>
   moment?.status.latencies.find(({ server }) => server === name);
@@ -68,15 +93,16 @@ function answersBefore(moment: Moment | undefined, name: string): number | undef
   return latency === undefined ? moment && 0 : answersIn(latency);
 }
 
-function clientLines(clients: readonly ClientReport[]): string[] {
-  const rows = clients.map((client) => [
+function clientLines(clients: readonly ClientReport[], style: TableStyle | undefined): string[] {
+  const busiest = clients.toSorted((a, b) => b.inFlight - a.inFlight || byName(a.clientId, b.clientId));
+  const rows = busiest.map((client) => [
     client.clientId,
     `${client.name} ${client.version}`.trim(),
     client.view,
     client.state,
     `${client.inFlight}`,
   ]);
-  return table(['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'IN FLIGHT'], rows).trimEnd().split('\n');
+  return table(['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'IN FLIGHT'], rows, style).trimEnd().split('\n');
 }
 
 /** How many there were a second since the last look. */

@@ -10,6 +10,7 @@ import type { CliHost } from './host.ts';
 import { LiveScreen } from './live-screen.ts';
 import { locate, type WhereValues } from './locate.ts';
 import { oneLine } from './table.ts';
+import { tableStyle } from './terminal.ts';
 import { timeSpanMs } from './time-span.ts';
 import { wrongUsage } from './tool-session.ts';
 import { type Moment, momentLines } from './watch-view.ts';
@@ -67,7 +68,7 @@ async function look(path: string, host: CliHost, moments: Moments, asJson: boole
     const pids = new Set(status.instances.flatMap(({ pid }) => pid ?? []));
     const connected = clients.filter(({ view }) => view !== 'control');
     const now = { atMs: performance.now(), status, clients: connected, memory: residentBytesOfGroups(pids) };
-    return momentLines(now, moments.add(now));
+    return momentLines(now, moments.add(now), { servers: tableStyle(host, 1), clients: tableStyle(host, 3) });
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
     moments.forget();

@@ -61,6 +61,8 @@ export class Session {
   view: View | undefined;
   /** The directory that it works in, if it has said so. */
   cwd: string | undefined;
+  /** Its process, by what it says of itself. */
+  pid: number | undefined;
 
   /** By our id towards it, which is the progress token too. */
   readonly questions = new Map<RequestId, ClientQuestion>();
@@ -130,9 +132,10 @@ export class Session {
   }
 
   /** From here on it may be bound to servers. */
-  introduce({ offers, cwd }: Hello): void {
+  introduce({ offers, cwd, pid }: Hello): void {
     this.offers = offers;
     this.cwd = cwd;
+    this.pid = pid;
   }
 
   greet(hello: Hello, clientId: string): void {

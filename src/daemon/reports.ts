@@ -4,6 +4,7 @@ import type { Agents } from '../core/agents/agents.ts';
 import { type CallMeters, LATENCY_BOUNDS_MS } from '../core/call-meter.ts';
 import type { ConnectionManager } from '../core/connection-manager.ts';
 import type { Counters } from '../core/counters.ts';
+import type { Session } from '../core/session.ts';
 import { systemClock } from '../util/clock.ts';
 import type { ClientReport, StatusReport } from '../wire/control-report.ts';
 import type { AuditLog } from './audit-log.ts';
@@ -68,8 +69,16 @@ export function clientReports(connections: ConnectionManager, agents: Agents): C
       state: connections.isParked(session) ? 'parked' : session.state,
       connectedAt: session.connectedAt.toISOString(),
       inFlight: session.slots.size,
+      pid: session.pid ?? null,
+      cwd: session.cwd ?? null,
+      servers: serversOf(session),
       accepts,
       mailbox,
     };
   });
+}
+
+/** Those that it has an instance of; one that it has only seen in a list is none of them. */
+function serversOf(session: Session): string[] {
+  return [...new Set([...session.backends()].map(({ server }) => server))].toSorted();
 }

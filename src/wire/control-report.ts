@@ -110,6 +110,11 @@ export interface ClientReport {
   readonly state: string;
   readonly connectedAt: string;
   readonly inFlight: number;
+  /** What it says of its own process, and of the directory that it works in; null if it has not said so. */
+  readonly pid: number | null;
+  readonly cwd: string | null;
+  /** The servers that it uses, by name. */
+  readonly servers: readonly string[];
   /** The methods that it takes from other clients: all, none, or these. */
   readonly accepts: boolean | readonly string[];
   /** Whether others may write to it. */

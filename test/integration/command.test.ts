@@ -88,6 +88,9 @@ describe('start, status, clients, stop', () => {
         state: 'ready',
         connectedAt: expect.stringMatching(/^\d{4}-.*Z$/),
         inFlight: 0,
+        pid: null,
+        cwd: null,
+        servers: ['example'],
         accepts: [],
         mailbox: false,
       },
@@ -348,6 +351,25 @@ describe('connect', () => {
     };
     expect(instances).toMatchObject([{ restarts: 0 }]);
   });
+});
+
+test('clients says of each which process it is, where it works, and which servers it uses', async () => {
+  await run(['start']);
+  const client = await RawClient.connect(path);
+  await client.request(0, 'initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    processId: 4711,
+    clientInfo: { name: 'raw', version: '1' },
+    _meta: { 'mcp-bridge/clientId': 'me', 'mcp-bridge/view': 'all', 'mcp-bridge/cwd': `${dir}/work` },
+  });
+  client.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  const before = (await run(['clients'])).stdout;
+  expect(before).toMatch(/^CLIENT +PROGRAM +VIEW +STATE +CALLS +PID +SINCE +SERVERS +DIRECTORY\n/);
+  expect(before).toMatch(/^me +raw 1 +all +ready +0 +4711 +\d+ s +- +~\/work$/m);
+  await client.callTool(1, 'example__add', { a: 1, b: 2 });
+  expect((await run(['clients'])).stdout).toMatch(/^me +raw 1 +all +ready +0 +4711 +\d+ s +example +~\/work$/m);
+  client.destroy();
 });
 
 describe('options before the verb', () => {

@@ -66,7 +66,7 @@ test.each([
 });
 
 function widest(screen: string): number {
-  const lines = screen.replace(/␛\[[HKJ]/g, '').split('\r\n');
+  const lines = screen.replace(/␛\[(?:[HKJ]|\d+m)/g, '').split('\r\n');
   return Math.max(...lines.map(({ length }) => length));
 }
 

@@ -7,7 +7,7 @@ import { VERB_TABLE, type WordKind } from '../verb-table.ts';
 
 export const SCRIPTS = { bash, zsh, fish } as const;
 
-const ALWAYS = ['--help'];
+const ALWAYS = ['--help', '--no-color'];
 /** Options behind which a server's name stands. */
 const SERVER_OPTIONS = ['server', 'explain'];
 const FIRST_WORDS = [...new Set(Object.keys(VERB_TABLE).map((verb) => verb.split(' ')[0] ?? ''))];

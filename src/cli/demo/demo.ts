@@ -4,10 +4,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { membersOf, textOf } from '../../util/json-value.ts';
+import { coloursOf } from '../colour.ts';
 import { DONE, INTERRUPTED } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { printable } from '../table.ts';
-import { hasColours, widthOf } from '../terminal.ts';
+import { widthOf } from '../terminal.ts';
 import { recordsIn } from '../tool-session.ts';
 import type { DemoClient } from './demo-client.ts';
 import { Stage } from './stage.ts';
@@ -131,7 +132,7 @@ class Show {
     if (widthOf(this.#host) !== undefined) await pause(STEP_PAUSE_MS);
     const heading = `${++this.#steps}. ${title}`;
     this.say('', '');
-    this.#write(hasColours(this.#host) ? `\u001b[1m${heading}\u001b[0m` : heading);
+    this.#write(coloursOf(this.#host)?.heading(heading) ?? heading);
   }
 
   say(text: string, indent = this.#steps === 0 ? '' : '   '): void {

@@ -24,6 +24,8 @@ export interface Hello {
   readonly clientId: string | undefined;
   /** The directory that it works in, absolute; undefined if it has not said so. */
   readonly cwd: string | undefined;
+  /** Its process, if it names one; nothing is decided by it. */
+  readonly pid: number | undefined;
   /** What of its capabilities a server may be offered. */
   readonly offers: Offers;
   /** That it can take a session up again, or which one it wants to; undefined if it cannot. */
@@ -80,11 +82,16 @@ export function readHello(params: unknown): Hello | string {
     view,
     clientId,
     cwd,
+    pid: pidOf(params.processId),
     offers: offersOf(params.capabilities),
     resume: role === 'client' ? resume : undefined, // the others begin anew
     accepted,
     serverName: role === 'server' && typeof serverName === 'string' ? serverName : undefined,
   };
+}
+
+function pidOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
 function resumeOf(value: unknown): Hello['resume'] | 'malformed' {
