@@ -24,13 +24,15 @@ export interface DefinitionsOptions {
 }
 
 const NOTHING: FoundServers = { servers: new Map(), pending: 0, faults: [] };
-/** Directories that nobody works in any more are remembered as long as there are no more. */
+/** Directories that nobody works in any more are remembered as long as there are no more, and for a while. */
 const MOST_DIRECTORIES = 64;
 
 export class Definitions {
   readonly #options: DefinitionsOptions;
   readonly #found = new Map<string, FoundServers>();
   readonly #finding = new Map<string, Promise<void>>();
+  /** Directories that nobody worked in when this was last looked at. */
+  #unused = new Set<string>();
   /** How often all was found out anew: what was begun before is of no use. */
   #generation = 0;
   #reloading: Promise<ReloadReport> | undefined;
@@ -42,6 +44,7 @@ export class Definitions {
   /** Undefined if it is known already. */
   prepare(cwd: string | undefined): Promise<void> | undefined {
     const dir = cwd ?? this.#options.home;
+    this.#unused.delete(dir);
     if (this.#found.has(dir)) return undefined;
     const finding = this.#finding.get(dir) ?? this.#find(dir);
     this.#finding.set(dir, finding);
@@ -88,6 +91,16 @@ export class Definitions {
     if (this.#found.size <= MOST_DIRECTORIES) return;
     const used = new Set([this.#options.home, newest, ...this.#options.dirsInUse()]);
     for (const dir of this.#found.keys()) if (!used.has(dir)) this.#forget(dir);
+  }
+
+  /** Forgets the directories that nobody works in, and did not the last time this was called; whether there are some. */
+  forgetLeft(): boolean {
+    const used = new Set([this.#options.home, ...this.#options.dirsInUse()]);
+    const unused = [...this.#found.keys()].filter((dir) => !used.has(dir));
+    const left = unused.filter((dir) => this.#unused.has(dir));
+    this.#unused = new Set(unused);
+    for (const dir of left) this.#forget(dir);
+    return left.length > 0;
   }
 
   #forget(dir: string): void {

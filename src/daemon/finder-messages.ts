@@ -27,6 +27,8 @@ export type FromFinder =
       readonly what: 'found';
       readonly id: number;
       readonly answer: FindAnswer;
+      /** The paths that it depends on. */
+      readonly paths: readonly string[];
       readonly kept: readonly KeptChange[];
     }
   | { readonly what: 'failed'; readonly id: number; readonly message: string }

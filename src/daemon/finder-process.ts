@@ -12,6 +12,8 @@ import type { FromFinder, ToFinder } from './finder-messages.ts';
 export interface FinderProcessOptions extends Pick<FinderLifeOptions, 'program' | 'version' | 'environment'> {
   /** These are about to be read. */
   readonly watch: (paths: readonly string[]) => void;
+  /** What was found for this directory depends on these paths. */
+  readonly claimed: (dir: string, paths: readonly string[]) => void;
   /** No others are read any more. */
   readonly settled: (paths: readonly string[]) => void;
   /** One has died while it was looking. */
@@ -26,6 +28,7 @@ const IDLE_MS = 10_000;
 const MOST_SILENT_MS = 60_000;
 
 interface Waiting {
+  readonly dir: string;
   readonly resolve: (answer: FindAnswer) => void;
   readonly reject: (error: Error) => void;
 }
@@ -55,7 +58,7 @@ export class FinderProcess {
       if (this.#isClosed) return reject(new Error('the daemon is stopping'));
       const life = this.#life ?? this.#start();
       const id = ++this.#lastId;
-      this.#waiting.set(id, { resolve, reject });
+      this.#waiting.set(id, { dir: request.dir, resolve, reject });
       life.tell({ what: 'find', id, request });
       this.#options.logger.debug('servers are looked for', { dir: request.dir });
       this.#setTimer();
@@ -113,7 +116,7 @@ export class FinderProcess {
         break;
       case 'found':
         this.#keep(message.kept);
-        this.#take(message.id)?.resolve(message.answer);
+        this.#found(message);
         break;
       case 'failed':
         this.#take(message.id)?.reject(new Error(message.message));
@@ -128,6 +131,24 @@ export class FinderProcess {
         return;
     }
     this.#setTimer();
+  }
+
+  #found({ id, paths, answer }: Extract<FromFinder, { what: 'found' }>): void {
+    const waiting = this.#take(id);
+    if (waiting === undefined) return;
+    this.#options.claimed(waiting.dir, paths);
+    waiting.resolve(answer);
+  }
+
+  /** Whether nothing is looked for at the moment. */
+  get isIdle(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  /** Nobody asks for what stands there any more. A process that runs has forgotten it by itself. */
+  forget(paths: readonly string[]): void {
+    const left = new Set(paths);
+    for (const key of this.#kept.keys()) if (left.has(key.slice(key.indexOf(' ') + 1))) this.#kept.delete(key);
   }
 
   #keep(changes: readonly KeptChange[]): void {

@@ -71,7 +71,8 @@ function heard(message: ToFinder): void {
 async function answer(id: number, request: Extract<ToFinder, { what: 'find' }>['request']): Promise<void> {
   try {
     const found = await theFinding().find(request);
-    say({ what: 'found', id, answer: found, kept: kept.takeChanges() });
+    const paths = theFinding().pathsOf(request.dir);
+    say({ what: 'found', id, answer: found, paths, kept: kept.takeChanges() });
   } catch (error) {
     say({ what: 'failed', id, message: messageOf(error) });
   }

@@ -2,7 +2,7 @@
 // told; what is wrong with the files that they stand in is logged, each fault once for as long as it lasts.
 
 import { messageOf } from '../util/bridge-error.ts';
-import type { Clock } from '../util/clock.ts';
+import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { ReloadReport } from '../wire/control-report.ts';
 import { Definitions, type DefinitionsOptions, type FoundServers } from './definitions.ts';
@@ -29,10 +29,14 @@ export interface FollowedServersOptions extends Pick<DefinitionsOptions, 'home' 
   readonly logger: Logger;
 }
 
+/** Directories that clients have left count for once or twice as long: most come back soon, or never. */
+export const LINGER_MS = 30_000;
+
 export class FollowedServers {
   readonly definitions: Definitions;
   readonly #options: FollowedServersOptions;
   readonly #following: PacedTask;
+  readonly #lingering: Timer;
   #faults: ReadonlySet<string> = new Set();
 
   constructor(options: FollowedServersOptions) {
@@ -46,6 +50,9 @@ export class FollowedServers {
     });
     this.#following = new PacedTask({ clock, run: () => this.#reloadChanged() });
     finder.watch(() => this.#following.ask());
+    this.#lingering = clock.every(LINGER_MS, () => {
+      if (this.definitions.forgetLeft()) options.refreshed();
+    });
   }
 
   /** Looks for the servers anew, and lets clients and servers follow what is different. */
@@ -60,6 +67,7 @@ export class FollowedServers {
   }
 
   close(): void {
+    this.#lingering.cancel();
     this.#options.finder.close();
     this.#following.close();
   }

@@ -14,6 +14,7 @@ import type { Logger } from '../util/logger.ts';
 import { plainOf } from '../util/plain-json.ts';
 import type { FoundServers } from './definitions.ts';
 import { FinderProcess } from './finder-process.ts';
+import { PathClaims } from './path-claims.ts';
 import { ProcessWatch } from './process-watch.ts';
 
 export interface ServerFinderOptions {
@@ -57,6 +58,9 @@ export class ServerFinder {
   readonly #watcher: PathWatcher;
   readonly #finder: FinderProcess;
   readonly #processes: ProcessWatch;
+  readonly #claims = new PathClaims();
+  /** How many looks of this process itself are under way. */
+  #ownLooks = 0;
   #config: LoadedConfig;
   /** Why what was read of it last is not what is there. */
   #configFault: string | undefined;
@@ -87,6 +91,7 @@ export class ServerFinder {
     this.#finder = new FinderProcess({
       ...{ program: options.program, version: options.version, environment: options.process.environment },
       watch: (paths) => this.#watchAll(paths),
+      claimed: (dir, paths) => this.#claim(dir, paths),
       settled: (paths) => this.#watcher.watch([...this.#options.configFiles, ...paths]),
       died: () => this.#onDied(),
       ...{ clock: options.clock, logger: options.logger },
@@ -151,6 +156,8 @@ export class ServerFinder {
       const fault = `Servers could not be looked for: ${messageOf(error)}. What was found before still counts.`;
       const last = this.#last.get(dir);
       return last === undefined ? this.#foundOwn(dir, [fault]) : { ...last, faults: [...this.#ownFaults(), fault] };
+    } finally {
+      this.#dropUnclaimed();
     }
   }
 
@@ -158,8 +165,11 @@ export class ServerFinder {
   async #foundOwn(dir: string, faults: readonly string[]): Promise<FoundServers> {
     const { servers } = this.#config.config;
     if (servers.length === 0) return this.#served({ servers, pending: 0, faults });
+    this.#ownLooks++;
     try {
-      const answer = await (await this.#theOwnFinding()).find(this.#requestFor(dir, true));
+      const finding = await this.#theOwnFinding();
+      const answer = await finding.find(this.#requestFor(dir, true));
+      this.#claim(ownOf(dir), finding.pathsOf(dir));
       return this.#served({ ...answer, faults: [...faults, ...answer.faults] });
     } catch (error) {
       this.#options.logger.error('the servers of the config could not be looked at', { dir, error: messageOf(error) });
@@ -168,6 +178,9 @@ export class ServerFinder {
         pending: 0,
         faults: [...faults, `Policy could not be looked at: ${messageOf(error)}`],
       });
+    } finally {
+      this.#ownLooks--;
+      this.#dropUnclaimed();
     }
   }
 
@@ -199,6 +212,9 @@ export class ServerFinder {
     void this.#ownFinding?.then((finding) => finding.leave(dir));
     this.#processes.watch(dir, []);
     this.#last.delete(dir);
+    this.#claims.leave(dir);
+    this.#claims.leave(ownOf(dir));
+    this.#dropUnclaimed();
   }
 
   close(): void {
@@ -254,8 +270,28 @@ export class ServerFinder {
     if (this.#ownFinding === undefined) this.#finder.tell({ what: 'settle', dirs });
   }
 
+  #claim(dir: string, paths: readonly string[]): void {
+    this.#claims.claim(dir, paths);
+    this.#watchAll(paths);
+  }
+
+  /** Not while something is looked for: the answer may depend on a path that is watched already, and has not said so yet. */
+  #dropUnclaimed(): void {
+    if (!this.#finder.isIdle || this.#ownLooks > 0) return;
+    const paths = this.#claims.takeUnclaimed();
+    if (paths.length === 0) return;
+    const { configFiles } = this.#options;
+    for (const path of paths) if (!configFiles.includes(path)) this.#watcher.drop(path);
+    this.#finder.forget(paths);
+  }
+
   #onUnwatched(dir: string, error: Error): void {
     this.#unwatched = `Changes in ${dir} are not noticed (${messageOf(error)}). mcp-bridge reload looks for them.`;
     this.#options.logger.warn('a directory cannot be watched', { dir, error: messageOf(error) });
   }
+}
+
+/** What this process has looked at itself is claimed apart from what the other one has. */
+function ownOf(dir: string): string {
+  return `own ${dir}`;
 }

@@ -95,6 +95,11 @@ export class Finding {
     this.#memory.leave(dir);
   }
 
+  /** The paths that the last answer for this directory depends on. */
+  pathsOf(dir: string): string[] {
+    return this.#memory.pathsOf(dir);
+  }
+
   /** All paths that count, if these are the directories that do; undefined while one of them has not been looked at. */
   watched(dirs: readonly string[]): string[] | undefined {
     if (!dirs.every((dir) => this.#memory.knows(dir))) return undefined;

@@ -60,6 +60,11 @@ export class SourceMemory {
     return new Set(this.#places.keys());
   }
 
+  /** Those of `watched` that the last discovery in this working directory has asked for. */
+  pathsOf(cwd: string): string[] {
+    return [...(this.#last.get(cwd)?.paths() ?? [])];
+  }
+
   /** Whether there was a discovery in this working directory that counts. */
   knows(cwd: string): boolean {
     return this.#last.has(cwd);
@@ -135,6 +140,10 @@ export class SourceVisit {
     if (aspect === 'realpath') place.realpath = seen.value as Aspects['realpath'];
     if (place.realpath !== undefined) this.#placeAt(place.realpath);
     return seen;
+  }
+
+  paths(): Iterable<string> {
+    return this.#places.keys();
   }
 
   end(): void {

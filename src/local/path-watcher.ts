@@ -47,12 +47,16 @@ export class PathWatcher {
     const wanted = new Set(paths);
     // What is new comes first, so that a directory that both need is not let go in between.
     for (const path of wanted) this.add(path);
-    for (const [path, node] of this.#wanted) {
-      if (wanted.has(path)) continue;
-      this.#wanted.delete(path);
-      node.wanted.delete(path);
-      this.#letGo(node);
-    }
+    for (const path of this.#wanted.keys()) if (!wanted.has(path)) this.drop(path);
+  }
+
+  /** This one no more. */
+  drop(path: string): void {
+    const node = this.#wanted.get(path);
+    if (node === undefined) return;
+    this.#wanted.delete(path);
+    node.wanted.delete(path);
+    this.#letGo(node);
   }
 
   /** This one too. */

@@ -26,6 +26,7 @@ function finderAt(home: string, options: { program?: string; version?: string } 
     version,
     environment: process.env,
     watch: (paths) => watched.push(...paths),
+    claimed: () => undefined,
     settled: (paths) => settled.push([...paths]),
     died: () => deaths++,
     clock,

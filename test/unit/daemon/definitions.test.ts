@@ -137,6 +137,18 @@ describe('what there is in a directory', () => {
   });
 });
 
+test('a directory that nobody has worked in for a while is forgotten, and not one that somebody came back to', async () => {
+  const disk = new Disk();
+  for (const dir of ['/home', '/p', '/q', '/r']) void disk.definitions.prepare(dir);
+  disk.dirsInUse.add('/r');
+  await disk.settle();
+  expect(disk.definitions.forgetLeft()).toBe(false);
+  void disk.definitions.prepare('/q');
+  expect([disk.definitions.forgetLeft(), disk.left]).toEqual([true, ['/p']]);
+  expect([disk.definitions.forgetLeft(), disk.left]).toEqual([true, ['/p', '/q']]);
+  expect([disk.definitions.forgetLeft(), disk.definitions.dirs]).toEqual([false, ['/home', '/r']]);
+});
+
 const DIRS = ['/home', '/p', '/q'];
 
 test('in whatever order things change and are asked for, what was prepared is there, and is what there is', async () => {
