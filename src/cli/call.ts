@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { text as textFrom } from 'node:stream/consumers';
 import type { Answer, LogMessage, Progress, ToolClient } from '../client/tool-client.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
+import { printableJson } from '../util/printable.ts';
 import { type Blob, type Block, blobLine, callResult, shown } from './call-result.ts';
 import { DONE, FAILED, INTERRUPTED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -136,7 +137,7 @@ function print(answer: Answer, { json, out }: CallValues, host: CliHost): number
   // What goes to a file, or to stdout alone, is not printed as well.
   const savesText = isSaved && !blocks.some(({ kind }) => kind === 'blob');
   const stream = isError && json !== true ? host.stderr : isSaved && out === STDOUT ? host.stderr : host.stdout;
-  if (json === true) stream.write(`${answer.text()}\n`);
+  if (json === true) stream.write(`${printableJson(answer.text())}\n`);
   else if (!savesText) show(blocks, stream, isSaved);
   if (isSaved) save(blocks, out, host);
   return isError ? FAILED : DONE;

@@ -1,6 +1,7 @@
 // JSON for scripts that may still come by a terminal: what could move the cursor or turn a line around is escaped, as JSON
 // itself only does with the oldest of these characters.
 
+import { printableJson } from '../util/printable.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 
@@ -12,13 +13,4 @@ export function printJson(value: unknown, host: CliHost): number {
 
 export function jsonText(value: unknown): string {
   return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
-}
-
-/** The same value. */
-export function printableJson(json: string): string {
-  return json.replace(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
-}
-
-function escaped(character: string): string {
-  return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -2,8 +2,8 @@
 // trace of Node's, is shown as it is. Whatever others have said in it is escaped.
 
 import { isRecord } from '../util/json-value.ts';
+import { printableJson } from '../util/printable.ts';
 import type { Colours } from './colour.ts';
-import { printableJson } from './json-output.ts';
 import { printable, printableTabbed } from './table.ts';
 
 /** Needs no quotes to be read as one value. */

@@ -2,9 +2,9 @@
 
 import type { Answer } from '../client/tool-client.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
+import { printableJson } from '../util/printable.ts';
 import { DONE, INTERRUPTED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { printableJson } from './json-output.ts';
 import type { WhereValues } from './locate.ts';
 import { patiently, timeoutIn } from './patience.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';

@@ -2,11 +2,12 @@
 
 import { ControlClient, type LogsReport, type ProcessLog } from '../client/control-client.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { printableJson } from '../util/printable.ts';
 import { ask } from './daemon-verbs.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import { following } from './following.ts';
 import type { CliHost } from './host.ts';
-import { jsonText, printableJson } from './json-output.ts';
+import { jsonText } from './json-output.ts';
 import { locate } from './locate.ts';
 import type { LogsValues } from './logs.ts';
 import { absent } from './refused.ts';

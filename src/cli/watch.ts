@@ -4,6 +4,7 @@
 import { type ClientReport, ControlClient, type StatusReport } from '../client/control-client.ts';
 import { residentBytesOfGroups } from '../local/process-table.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { printableJson } from '../util/printable.ts';
 import { sleep } from '../util/sleep.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -64,7 +65,7 @@ async function look(path: string, host: CliHost, moments: Moments, asJson: boole
     client = await ControlClient.open(path, host.version);
     const status = await client.call<StatusReport>('bridge/status');
     const clients = await client.call<ClientReport[]>('bridge/connections');
-    if (asJson) return [JSON.stringify({ ...status, connections: clients })];
+    if (asJson) return [printableJson(JSON.stringify({ ...status, connections: clients }))];
     const pids = new Set(status.instances.flatMap(({ pid }) => pid ?? []));
     const connected = clients.filter(({ view }) => view !== 'control');
     const now = { atMs: performance.now(), status, clients: connected, memory: residentBytesOfGroups(pids) };
@@ -72,7 +73,7 @@ async function look(path: string, host: CliHost, moments: Moments, asJson: boole
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
     moments.forget();
-    if (asJson) return [JSON.stringify({ error: { code: error.code, message: error.message } })];
+    if (asJson) return [printableJson(JSON.stringify({ error: { code: error.code, message: error.message } }))];
     return [oneLine(`${error.message}; waiting for it to come back`)];
   } finally {
     client?.close();

@@ -9,8 +9,8 @@ import { RotatedFile } from '../local/rotated-file.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import { lineSafe } from '../util/printable.ts';
 import type { AuditReport } from '../wire/control-report.ts';
-import { lineSafe } from './line-safe.ts';
 
 export interface AuditLogOptions {
   readonly settings: Omit<AuditSettings, 'isKept'>;

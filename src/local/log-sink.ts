@@ -4,6 +4,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../util/logger.ts';
+import { printableJson } from '../util/printable.ts';
 
 /** Writes lines from this level on. */
 export function jsonLogger(level: LogLevel, write: (line: string) => void): Logger {
@@ -11,9 +12,14 @@ export function jsonLogger(level: LogLevel, write: (line: string) => void): Logg
   const at = (name: LogLevel) => {
     if (LOG_LEVELS.indexOf(name) < least) return () => undefined;
     return (message: string, fields?: LogFields) =>
-      write(`${JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields })}\n`);
+      write(lineOf({ time: new Date().toISOString(), level: name, message, ...fields }));
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** A log is read on terminals: JSON itself escapes only the oldest of the characters that these obey. */
+function lineOf(record: object): string {
+  return `${printableJson(JSON.stringify(record))}\n`;
 }
 
 /** What nobody reads of a log. */
@@ -26,7 +32,7 @@ export function lossyWriter(stream: Pick<Writable, 'write' | 'writableLength'>):
     if (stream.writableLength > MOST_UNREAD_BYTES) return void lost++;
     if (lost > 0) {
       const message = 'lines were lost, because nobody has read the log';
-      stream.write(`${JSON.stringify({ time: new Date().toISOString(), level: 'warn', message, lost })}\n`);
+      stream.write(lineOf({ time: new Date().toISOString(), level: 'warn', message, lost }));
       lost = 0;
     }
     stream.write(line);

@@ -1,8 +1,34 @@
-// Text of others, for a terminal: a name must not be able to move the cursor or turn the line around.
+// Text of others, for a terminal, a log, or JSON that may come by one: nothing in it moves the cursor, turns the line
+// around, or stands there unseen. The one place that says which characters do that.
 
-/** Control, format and separator characters by their code points. */
+/**
+ * Control, format and separator characters, halves of characters, white space that is not the usual one, and whatever
+ * else has no look of its own: fillers, joiners, selectors, tags.
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+
+/** Such characters by their code points. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
+  return text.replace(UNSEEN, (c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+/** The same value: JSON has escapes of its own, and white space between its values stays. */
+export function printableJson(json: string): string {
+  return json.replace(UNSEEN, (character) => (SPACE.test(character) ? character : escaped(character)));
+}
+
+/** The same value on one line. */
+export function lineSafe(json: string): string {
+  return json.replace(UNSEEN, (character) => (SPACE.test(character) ? ' ' : escaped(character)));
+}
+
+/** Within a text of JSON these are escaped already. */
+const SPACE = /[\t\n\r]/;
+
+function escaped(character: string): string {
+  let units = '';
+  for (let i = 0; i < character.length; i++) units += `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`;
+  return units;
 }
 
 /** The same, but for tabs, which are a text's own indentation and no harm to a terminal. */

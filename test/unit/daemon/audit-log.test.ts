@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { AuditLog } from '../../../src/daemon/audit-log.ts';
-import { lineSafe } from '../../../src/daemon/line-safe.ts';
+import { lineSafe } from '../../../src/util/printable.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
