@@ -13,6 +13,7 @@ import type { Location } from './locations.ts';
 import type { Machine } from './machine.ts';
 import { basesOf } from './places/bases.ts';
 import { maskedArgs } from './shown-launch.ts';
+import { urlDeceit } from './url-form.ts';
 import { Variables } from './variables.ts';
 import { type Verdict, type Written, writtenEntry } from './written-definition.ts';
 
@@ -303,6 +304,9 @@ function urlFault({ transport, url = '' }: Launch): { state: ServerState; reason
   if (OF_A_SOCKET.test(url)) return { state: 'unsupported', reason: 'URLs of local sockets are not supported' };
   const allowed = transport === 'ws' ? ['ws:', 'wss:'] : ['http:', 'https:'];
   const scheme = URL.canParse(url) ? new URL(url).protocol : undefined;
-  if (scheme !== undefined && allowed.includes(scheme)) return undefined;
+  if (scheme !== undefined && allowed.includes(scheme)) {
+    const deceit = urlDeceit(url);
+    return deceit === undefined ? undefined : { state: 'invalid', reason: `its URL can be mistaken: ${deceit}` };
+  }
   return { state: 'invalid', reason: `its URL must begin with ${allowed.join('// or ')}//` };
 }

@@ -1,0 +1,46 @@
+// URLs whose text says what is asked. Programs repair others in silence, and people read them otherwise than programs do:
+// `https://evil.example\@api.github.com` looks as if it asked the second host, and asks the first.
+
+import { domainToUnicode } from 'node:url';
+
+/** What a reader may take for something else; undefined if the text is the URL as it is asked. */
+export function urlDeceit(text: string): string | undefined {
+  if (/[\p{Cc}\p{Cf}\p{Z}\\]/u.test(text)) return 'it has a backslash, white space or a character that is not seen';
+  const [, authority, path = ''] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)([^?#]*)/i.exec(text) ?? [];
+  if (authority === undefined) return 'it needs // and a host behind its scheme';
+  const parsed = new URL(text);
+  const at = authority.lastIndexOf('@');
+  if (authority.indexOf('@') !== at) return 'it has more than one @ before its host';
+  if (!isHost(authority.slice(at + 1), parsed)) return `its host is not written as it is asked, ${parsed.host}`;
+  // A path may be escaped or not; its steps up must not be hidden in it.
+  if (decoded(path === '' ? '/' : path) !== decoded(parsed.pathname)) return 'its path is not written as it is asked';
+  return undefined;
+}
+
+/** In any case, with its default port or without, and in its own letters. */
+function isHost(written: string, { protocol, host, hostname }: URL): boolean {
+  const port = ['https:', 'wss:'].includes(protocol) ? ':443' : ':80';
+  const lower = written.toLowerCase();
+  const bare = lower.endsWith(port) ? lower.slice(0, -port.length) : lower;
+  return bare === host || bare === host.replace(hostname, domainToUnicode(hostname));
+}
+
+function decoded(path: string): string {
+  return path.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes;
+    }
+  });
+}
+
+/**
+ * The host that a URL asks, for people. Where a variable stands for a part of it, it is shown as it is written: what is
+ * filled in may be a secret.
+ */
+export function hostOfUrl(filled: string, written: string): string | undefined {
+  const [, authority = ''] = /^[a-z][a-z0-9+.-]*:[\\/]*([^/?#\\]*)/i.exec(written) ?? [undefined, written];
+  if (/[$%{]/.test(authority)) return authority.slice(authority.lastIndexOf('@') + 1) || authority;
+  return URL.canParse(filled) ? new URL(filled).host : undefined;
+}
