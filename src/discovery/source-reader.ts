@@ -100,7 +100,8 @@ export class SourceReader {
         return { value, diagnostics: [], isGood: value.length > 0 };
       } catch (error) {
         const message = `The directory ${dir} cannot be read: ${codeOf(error)}.`;
-        return broken([], diagnostic('unreadable', message, { path: dir }));
+        const fault = diagnostic('unreadable', message, { path: dir });
+        return isLoop(error) ? gone([], fault) : broken([], fault);
       }
     });
   }
@@ -167,8 +168,8 @@ export class SourceReader {
         if (bytes === undefined) return { value: undefined, diagnostics: [missing], isGood: false };
         await this.realpath(path);
         return { value: textOf(bytes, path, () => undefined, most), diagnostics: [], isGood: true };
-      } catch {
-        return broken(undefined, missing);
+      } catch (error) {
+        return isGone(error) ? gone(undefined, missing) : broken(undefined, missing);
       }
     };
     const revive = (origin: unknown): Promise<string | undefined> =>
@@ -211,7 +212,7 @@ export class SourceReader {
       const unusable = { kind: 'unusable', path } as const;
       const fault = faultOf(path, error);
       // An empty file is no JSON, but for the others a file that says nothing.
-      if (fault.code === 'empty' && syntax !== 'json')
+      if (isGone(error) || (fault.code === 'empty' && syntax !== 'json'))
         return { value: unusable, diagnostics: [...diagnostics, fault], isGood: false };
       return { ...broken(unusable, fault), diagnostics };
     }
@@ -272,6 +273,20 @@ function broken<Value>(value: Value, fault: Diagnostic): Observation<Value> {
   return { value, diagnostics: [], isGood: false, fault };
 }
 
+/** As where a link leads nowhere, but it is told. */
+function gone<Value>(value: Value, fault: Diagnostic): Observation<Value> {
+  return { value, diagnostics: [fault], isGood: false };
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof SourceFault && error.isGone;
+}
+
+/** Links that lead back to themselves lead nowhere, and no waiting makes a file of them. */
+function isLoop(error: unknown): boolean {
+  return codeOf(error) === 'ELOOP';
+}
+
 function textIn(bytes: Uint8Array, path: string, most: number): string | undefined {
   try {
     return textOf(bytes, path, () => undefined, most);
@@ -293,7 +308,12 @@ function faultOf(path: string, error: unknown): Diagnostic {
 function refusal(path: string, error: unknown, most: number): SourceFault {
   const code = FAILURES[codeOf(error)] ?? 'unreadable';
   const problem = { 'not-a-file': 'is not a file', 'too-large': `is larger than ${sizeWords(most)}` }[code as string];
-  return new SourceFault(code, `${path} ${problem ?? `cannot be read: ${codeOf(error)}`}. ${LOST}`, path);
+  return new SourceFault(
+    code,
+    `${path} ${problem ?? `cannot be read: ${codeOf(error)}`}. ${LOST}`,
+    path,
+    isLoop(error),
+  );
 }
 
 function codeOf(error: unknown): string {

@@ -18,9 +18,12 @@ export const LOST = 'Nothing of it is used.';
 export class SourceFault extends Error {
   override readonly name = 'SourceFault';
   readonly diagnostic: Diagnostic;
+  /** What was there is there no more: nothing that was read before counts. */
+  readonly isGone: boolean;
 
-  constructor(code: DiagnosticCode, message: string, path: string) {
+  constructor(code: DiagnosticCode, message: string, path: string, isGone = false) {
     super(message);
+    this.isGone = isGone;
     this.diagnostic = diagnostic(code, message, { path });
   }
 }

@@ -193,6 +193,18 @@ test('what is gone is gone, and what breaks after that was never good', async ()
   expect(await discover()).toEqual(await discoverServers(machine.host()));
 });
 
+test('a file in whose place a link leads back to itself is gone, and that is said', async () => {
+  const path = '/home/u/.cursor/mcp.json';
+  const { machine, memory, discover } = await remembered();
+  machine.write(path, { symlinkTo: path });
+  machine.write('/home/u/.config/opencode/arg', { symlinkTo: '/home/u/.config/opencode/arg' });
+  memory.changed(path);
+  memory.changed('/home/u/.config/opencode/arg');
+  const discovery = await discover();
+  expect(faultsOf(discovery)).toContain(`${path} cannot be read: ELOOP. Nothing of it is used.`);
+  expect(discovery).toEqual(await discoverServers(machine.host()));
+});
+
 test('an empty file of TOML says nothing, and that counts', async () => {
   const { machine, memory, discover } = await remembered();
   machine.write('/home/u/.codex/config.toml', '');
@@ -371,6 +383,15 @@ function take({ files }: ChangingMachine, step: Exclude<Step, { kind: 'discover'
   }
 }
 
+/** A file is put where its own link leads, while another link leads there too. */
+const LOOP: Step[] = [
+  { kind: 'link', path: '/home/u/.claude.json' },
+  { kind: 'write', path: '/d/x.json', command: 'x' },
+  { kind: 'link', path: '/home/u/MCPs/b.json' },
+  { kind: 'discover', cwd: '/home/u/p' },
+  { kind: 'rename', path: '/home/u/.claude.json', to: '/d/x.json' },
+];
+
 test('whatever changes, the outcome is that of a discovery without memory, and only what changed is read', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { maxLength: 30 }), async (taken) => {
@@ -401,6 +422,6 @@ test('whatever changes, the outcome is that of a discovery without memory, and o
       }
       for (const cwd of ['/home/u/p', '/home/u/q', '/home/u/p']) await discover(cwd);
     }),
-    { numRuns: 150 },
+    { numRuns: 150, examples: [[LOOP]] },
   );
 });
