@@ -18,9 +18,9 @@ export class NamedServers {
   for(slot: Slot, wanted: Wanted): JoinedLeg | undefined {
     const { pending, lists } = this.#all;
     slot.errorOf = (error) => toolError(error, wanted);
-    const joined = lists.legs.find(({ leg }) => leg.server.name === wanted.server);
+    const joined = lists.legs.find(({ leg }) => leg.name === wanted.server);
     if (joined !== undefined) return joined;
-    const names = lists.legs.map(({ leg }) => leg.server.name);
+    const names = lists.legs.map(({ leg }) => leg.name);
     pending.refuse(slot, slot.errorOf(noSuchServer(wanted.server, names)));
     return undefined;
   }

@@ -12,18 +12,29 @@ interface Judgement {
   readonly tags: readonly string[];
 }
 
+export interface GateRules {
+  /** The server's, and others that mean it. */
+  readonly names: readonly [string, ...string[]];
+  /** What the rules are in, for messages. */
+  readonly where: string;
+  readonly rules: readonly ToolRule[];
+  readonly filter: ToolFilter;
+}
+
 /** A server may ask for as many names as it likes. */
 const MOST_JUDGED = 10_000;
 
 export class RuledGate implements ToolGate {
   readonly isOpen: boolean;
-  readonly #server: string;
+  readonly #names: readonly string[];
+  readonly #where: string;
   readonly #rules: readonly (ToolRule & { readonly matches: Matches })[];
   readonly #filter: { readonly allows: Matches; readonly denies: Matches };
   readonly #judged = new Map<string, Judgement>();
 
-  constructor(server: string, rules: readonly ToolRule[], filter: ToolFilter) {
-    this.#server = server;
+  constructor({ names, where, rules, filter }: GateRules) {
+    this.#names = names;
+    this.#where = where;
     this.#rules = rules.map((rule) => ({ ...rule, matches: matcher(rule.patterns, rule.isEnabled === false) }));
     this.#filter = {
       allows: filter.allow === undefined ? () => true : matcher(filter.allow, false),
@@ -48,8 +59,9 @@ export class RuledGate implements ToolGate {
   #judge(tool: string): Judgement {
     const known = this.#judged.get(tool);
     if (known !== undefined) return known;
-    if (Math.max(tool.length, this.#server.length) > LONGEST_NAME) return { refusal: this.#tooLong(tool), tags: [] };
-    const names = [this.#server, tool, `${this.#server}:${tool}`];
+    const longest = Math.max(tool.length, ...this.#names.map(({ length }) => length));
+    if (longest > LONGEST_NAME) return { refusal: this.#tooLong(tool), tags: [] };
+    const names = [tool, ...this.#names.flatMap((server) => [server, `${server}:${tool}`])];
     const about = this.#rules.filter(({ matches }) => names.some(matches));
     const isEnabled = about.findLast((rule) => rule.isEnabled !== undefined)?.isEnabled ?? true;
     const { allows, denies } = this.#filter;
@@ -66,21 +78,18 @@ export class RuledGate implements ToolGate {
   /** No rule can be asked about it, and one of them may forbid it. */
   #tooLong(tool: string): BridgeError {
     return new BridgeError('TOOL_DISABLED', `The tool ${JSON.stringify(tool.slice(0, 128))}… has too long a name`, {
-      server: this.#server.slice(0, 128),
+      server: (this.#names[0] ?? '').slice(0, 128),
       hint: `Rules are asked about names of at most ${LONGEST_NAME} characters.`,
     });
   }
 
   #disabled(tool: string, isFiltered: boolean): BridgeError {
-    const where = isFiltered ? 'in the file that the server is defined in' : 'by discovery.toolRules of the config';
-    return new BridgeError(
-      'TOOL_DISABLED',
-      `The tool ${JSON.stringify(tool.slice(0, 128))} of ${this.#server} is disabled`,
-      {
-        server: this.#server,
-        hint: `It is switched off ${where}.`,
-      },
-    );
+    const where = isFiltered ? 'in the file that the server is defined in' : this.#where;
+    const [server = ''] = this.#names;
+    return new BridgeError('TOOL_DISABLED', `The tool ${JSON.stringify(tool.slice(0, 128))} of ${server} is disabled`, {
+      server,
+      hint: `It is switched off ${where}.`,
+    });
   }
 }
 

@@ -21,11 +21,11 @@ const NOT_KNOWN = 'Where toolCount is null, tools are not known yet: search_tool
 /** The servers that a search could not look into, though they have not failed. */
 export function notKnownYet(legs: readonly JoinedLeg[]): object {
   const unknown = legs.filter(({ leg }) => leg.lastPagesOf('tools') === undefined && !leg.server.isDown);
-  return unknown.length === 0 ? {} : { notKnownYet: unknown.map(({ leg }) => leg.server.name) };
+  return unknown.length === 0 ? {} : { notKnownYet: unknown.map(({ leg }) => leg.name) };
 }
 
 function serverSummary({ leg }: JoinedLeg): object {
-  const { name, gate } = leg.server;
+  const { name, gate } = leg;
   const pages = leg.lastPagesOf('tools');
   const tools = pages === undefined ? undefined : [...toolsIn(pages).keys()];
   const enabled = tools?.filter((tool) => gate.refusalOf(tool) === undefined);
@@ -45,8 +45,7 @@ function statusOf({ server }: Leg): string {
 }
 
 export function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): object {
-  const { server } = leg;
-  const { gate } = server;
+  const { server, gate } = leg;
   const tools = [...toolsIn(leg.lastPagesOf('tools') ?? []).values()].flatMap((tool) => {
     const { name, summary } = tool;
     const refusal = gate.refusalOf(name);
@@ -54,13 +53,14 @@ export function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): objec
     const enabled = refusal === undefined;
     return [{ name, summary, enabled, tags: gate.tagsOf(name), ...taskOf(tool), ...changeOf(name, server) }];
   });
-  return { server: server.name, ...failureOf(server), tools };
+  return { server: leg.name, ...failureOf(server), tools };
 }
 
-export function foundTool({ server, tool, relevance }: FoundTool): object {
+export function foundTool({ leg, tool, relevance }: FoundTool): object {
+  const { server } = leg;
   const { name, summary } = tool;
   return {
-    server: server.name,
+    server: leg.name,
     tool: name,
     summary,
     relevance: Math.round(relevance * 100) / 100,
@@ -76,7 +76,7 @@ export function toolDetails(tool: KnownTool, { leg }: JoinedLeg): object {
   const { name } = tool;
   const { description, inputSchema, outputSchema, annotations } = tool.decode();
   return {
-    server: server.name,
+    server: leg.name,
     tool: name,
     description,
     inputSchema,
@@ -92,7 +92,7 @@ export function toolDetails(tool: KnownTool, { leg }: JoinedLeg): object {
 /** Throws unless the server has it, and it may be called. */
 export function permittedTool(name: string, joined: JoinedLeg): KnownTool {
   const { leg } = joined;
-  const { name: server, gate } = leg.server;
+  const { name: server, gate } = leg;
   const tools = toolsIn(leg.lastPagesOf('tools') ?? []);
   const tool = tools.get(name);
   if (tool === undefined)

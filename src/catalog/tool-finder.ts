@@ -3,7 +3,7 @@
 // list is in the index by itself.
 
 import type { ListPage } from '../core/known-server.ts';
-import type { Server } from '../core/server.ts';
+import type { Leg } from '../core/leg.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import type { Clock } from '../util/clock.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
@@ -12,12 +12,12 @@ import type { SearchableTool } from './server-tools.ts';
 import type { ToolSearch } from './tool-search.ts';
 
 export interface SearchedServer {
-  readonly server: Server;
+  readonly leg: Pick<Leg, 'name' | 'gate' | 'server'>;
   readonly pages: readonly ListPage[];
 }
 
 export interface FoundTool {
-  readonly server: Server;
+  readonly leg: SearchedServer['leg'];
   readonly tool: KnownTool;
   /** From 0 to 1. */
   readonly relevance: number;
@@ -72,11 +72,11 @@ export class ToolFinder {
       byKey.set(list.key, searched);
     }
     const accepts = (key: string, tool: string): boolean =>
-      byKey.get(key)?.server.gate.refusalOf(tool) === undefined && byKey.has(key);
+      byKey.get(key)?.leg.gate.refusalOf(tool) === undefined && byKey.has(key);
     return search.search(query, { limit, accepts }).flatMap(({ server: key, tool: name, relevance }) => {
       const searched = byKey.get(key);
       const tool = searched && toolsIn(searched.pages).get(name);
-      return searched === undefined || tool === undefined ? [] : [{ server: searched.server, tool, relevance }];
+      return searched === undefined || tool === undefined ? [] : [{ leg: searched.leg, tool, relevance }];
     });
   }
 
@@ -97,7 +97,7 @@ export class ToolFinder {
     });
   }
 
-  #listed({ server, pages }: SearchedServer, search: ToolSearch): IndexedList {
+  #listed({ leg: { server }, pages }: SearchedServer, search: ToolSearch): IndexedList {
     const list = this.#lists.get(pages) ?? this.#newList(pages);
     if (list.gate === server.gate) return list;
     list.gate = server.gate;

@@ -89,7 +89,7 @@ export class ToolGuide {
     const results = await this.#context.finder.find(textOf(args.query), {
       servers: legs.flatMap(({ leg }) => {
         const pages = leg.lastPagesOf('tools');
-        return pages === undefined ? [] : [{ server: leg.server, pages }];
+        return pages === undefined ? [] : [{ leg, pages }];
       }),
       limit: typeof args.limit === 'number' ? args.limit : undefined,
     });

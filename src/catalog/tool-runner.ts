@@ -141,7 +141,7 @@ export class ToolRunner {
   #targetOf(wish: Wish, joined: JoinedLeg): Target {
     const tool = permittedTool(wish.execution.tool, joined);
     const { leg } = joined;
-    const target = { joined, pages: leg.pagesOf('tools') ?? [], gate: leg.server.gate, tool };
+    const target = { joined, pages: leg.pagesOf('tools') ?? [], gate: leg.gate, tool };
     const refusal = this.#refusalOf(target, wish);
     if (refusal !== undefined) throw refusal;
     return target;
@@ -150,18 +150,18 @@ export class ToolRunner {
   /** Why a tool that may be called is not called like this. */
   #refusalOf(target: Target, { execution, b, isTask }: Wish): BridgeError | undefined {
     const { tool, joined } = target;
-    if (tool.needsTask && !isTask) return needsTask({ server: joined.leg.server.name, tool: tool.name });
+    if (tool.needsTask && !isTask) return needsTask({ server: joined.leg.name, tool: tool.name });
     const fault = this.#context.check.faultIn(tool, b, execution.inner);
     return fault === undefined ? undefined : wrongArguments(target, fault);
   }
 }
 
 function isCurrent({ joined: { leg }, pages, gate }: Target): boolean {
-  return leg.pagesOf('tools') === pages && leg.server.gate === gate;
+  return leg.pagesOf('tools') === pages && leg.gate === gate;
 }
 
 function wrongArguments({ joined, tool }: Target, fault: string): BridgeError {
-  const { name: server } = joined.leg.server;
+  const { name: server } = joined.leg;
   return new BridgeError('TOOL_ARGUMENTS_INVALID', `The arguments do not fit ${server}:${tool.name}: ${fault}`, {
     server,
     hint: `get_tool_details has its schema.${refreshHint(joined)}`,
@@ -169,6 +169,6 @@ function wrongArguments({ joined, tool }: Target, fault: string): BridgeError {
 }
 
 function errorFor({ joined, tool }: Target): (error: BridgeError) => string {
-  const wanted = { server: joined.leg.server.name, tool: tool.name };
+  const wanted = { server: joined.leg.name, tool: tool.name };
   return (error) => toolError(error, wanted);
 }

@@ -80,12 +80,13 @@ async function replaceIfOlder(path: string, host: CliHost): Promise<void> {
 }
 
 function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, string> {
-  const { loaded, clientId } = located;
-  const view = values.server === undefined ? (values.view ?? loaded.config.view) : `server:${values.server}`;
+  const { clientId } = located;
+  const view = values.server === undefined ? values.view : `server:${values.server}`;
   const project = host.environment.CLAUDE_PROJECT_DIR;
   return {
     'mcp-bridge/cwd': project?.startsWith('/') === true ? project : host.cwd,
     ...(clientId ? { 'mcp-bridge/clientId': clientId } : {}),
     ...(view ? { 'mcp-bridge/view': view } : {}),
+    ...(values.client ? { 'mcp-bridge/client': values.client } : {}),
   };
 }

@@ -38,6 +38,7 @@ export const CONNECT = {
   ...WHERE,
   server: { type: 'string', describe: 'The server to show, the same as --view server:NAME' },
   view: { type: 'string', describe: 'What to show of the servers: discover, all, or server:NAME' },
+  client: { type: 'string', describe: 'The program that starts it, such as cursor: for clients[].match of the config' },
   'mcp-client-id': {
     type: 'string',
     describe: 'The id to be known by; else MCP_CLIENT_ID, or client.id of the config file',

@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import type { Reader } from './reader.ts';
 import { NO_TOOL } from './tool-rules.ts';
 
-const CLOSING_SECTIONS = ['policy', 'discovery.toolRules', 'audit', 'agents'] as const;
+const CLOSING_SECTIONS = ['policy', 'discovery.toolRules', 'clients', 'audit', 'agents'] as const;
 export type ClosingSection = (typeof CLOSING_SECTIONS)[number];
 
 export function closingSectionsIn({ findings, misspelled }: Reader): ClosingSection[] {
@@ -32,6 +32,7 @@ export function withSectionsOf(before: Config, config: Config, sections: readonl
   const toolRules = has('discovery.toolRules') ? before.discovery.toolRules : config.discovery.toolRules;
   return {
     ...config,
+    clients: has('clients') ? before.clients : config.clients,
     onToolChange: has('policy') ? before.onToolChange : config.onToolChange,
     discovery: { ...config.discovery, policy, toolRules },
     audit: has('audit') ? before.audit : config.audit,

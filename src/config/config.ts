@@ -7,6 +7,7 @@ import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
 import { DEFAULT_RECONNECT, type ReconnectSettings } from '../util/backoff.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { type AuditSettings, NO_AUDIT } from './audit-settings.ts';
+import type { ClientEntry } from './clients-schema.ts';
 import type { PolicyLists } from './policy-schema.ts';
 import type { SynonymGroups } from './search-words.ts';
 import type { ServerSettings } from './server-schema.ts';
@@ -18,6 +19,8 @@ export interface Config {
   readonly reconnect: ReconnectSettings;
   readonly clientId: string | undefined;
   readonly view: string | undefined;
+  /** What holds for some clients only. */
+  readonly clients: readonly ClientEntry[];
   readonly servers: readonly ServerDefinition[];
   /** By the names of servers, wherever these are defined. */
   readonly serverSettings: Readonly<Record<string, ServerSettings>>;
@@ -63,6 +66,7 @@ export const EMPTY_CONFIG: Config = {
   reconnect: DEFAULT_RECONNECT,
   clientId: undefined,
   view: undefined,
+  clients: [],
   servers: [],
   serverSettings: {},
   limits: DEFAULT_LIMITS,

@@ -8,6 +8,7 @@ import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { agentsOf } from './agents-schema.ts';
 import { auditSettingsOf } from './audit-settings.ts';
+import { clientsOf } from './clients-schema.ts';
 import { type ClosingSection, closed, closingSectionsIn } from './closing-sections.ts';
 import { type Config, type DaemonSettings, DEFAULT_DAEMON, type DiscoverySettings, HOUR_S } from './config.ts';
 import { dialInOf } from './dial-in-schema.ts';
@@ -31,6 +32,7 @@ const SECTIONS = [
   '$schema',
   'mcpBridge',
   'client',
+  'clients',
   'mcpServers',
   'serverSettings',
   'discovery',
@@ -63,6 +65,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     reconnect: reconnectOf(reader, bridge.reconnect),
     clientId: clientIdOf(reader, client.id),
     view: viewOf(reader, client.view),
+    clients: clientsOf(reader, meant.clients, patterns),
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
     serverSettings: serverSettingsOf(reader, root.serverSettings),
     limits: limitsOf(reader, root.limits),

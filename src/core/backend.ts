@@ -48,7 +48,7 @@ export interface BackendPorts {
 export interface BackendOptions {
   readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints'> & SharingTerms;
   readonly known: KnownServer;
-  readonly gate: () => ToolGate;
+  readonly gate: (session: Session) => ToolGate;
   readonly key: InstanceKey;
   readonly ports: BackendPorts;
   readonly context: BackendContext;

@@ -12,6 +12,7 @@ import type { Counters } from './counters.ts';
 import { type CallRole, type MethodRole, methodOf } from './era/era-2025.ts';
 import { NEEDS_NO_LANE } from './lane.ts';
 import { outcomeUnknown } from './outcome-unknown.ts';
+import type { Session } from './session.ts';
 import type { ClientRequest, Slot } from './slot.ts';
 import type { SlotTable } from './slot-table.ts';
 import type { Tasks } from './tasks.ts';
@@ -22,7 +23,7 @@ export interface CallDeskPorts {
   readonly backend: Backend;
   readonly slots: SlotTable;
   readonly tasks: Tasks;
-  readonly gate: () => ToolGate;
+  readonly gate: (session: Session) => ToolGate;
   readonly audit?: AuditTrail | undefined;
   readonly limits: Limits;
   readonly counters: Counters;
@@ -72,7 +73,7 @@ export class CallDesk {
   #refuses(slot: Slot, frame: Frame, read: Envelope): boolean {
     const { slots, backend, audit } = this.#ports;
     slot.record?.reached(backend.server, slot.nameText);
-    const gate = this.#ports.gate();
+    const gate = this.#ports.gate(slot.session);
     const refusal = (gate.isOpen ? undefined : this.#refusalAt(gate, slot, frame, read)) ?? audit?.refusal;
     if (refusal !== undefined) slots.fail(slot, refusal);
     return refusal !== undefined;

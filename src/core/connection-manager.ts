@@ -259,6 +259,14 @@ export class ConnectionManager {
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
 
+  /** The config says other things of clients now. */
+  profilesChanged(): void {
+    const { profiles } = this.#options;
+    if (profiles === undefined) return;
+    for (const session of this.#sessions)
+      if (session.view !== undefined) session.profile = profiles.of(session.identity);
+  }
+
   /** There are other servers now, or some are defined otherwise. */
   serversChanged(): void {
     for (const session of this.#sessions)

@@ -10,6 +10,7 @@ import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Agents } from './agents/agents.ts';
+import { type ClientProfiles, PLAIN_PROFILE } from './client-profile.ts';
 import type { Counters } from './counters.ts';
 import { methodOf } from './era/era-2025.ts';
 import { bridgeHello, type Hello, type ResumeWish, readHello, resumedHello, writeServerHello } from './era/hello.ts';
@@ -27,6 +28,8 @@ export interface HandshakeContext {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly servers: ServerDirectory;
+  /** What the config says of clients. */
+  readonly profiles?: ClientProfiles | undefined;
   /** The view of a client that looks for tools before it uses them. */
   readonly discoverView: (session: Session, all: JoinedView) => View;
   /** Clients that speak to each other. */
@@ -148,6 +151,7 @@ export class Handshake {
     const preparing = this.#context.servers.prepare(hello.cwd);
     if (preparing !== undefined) await preparing;
     if (!session.isOpen) return;
+    session.profile = this.#context.profiles?.of(session.identity) ?? PLAIN_PROFILE;
     session.view = this.#open(session, hello);
     const greeting = await session.view.greeting();
     if (!session.isOpen) return;
@@ -158,7 +162,7 @@ export class Handshake {
   }
 
   #open(session: Session, hello: Hello): View {
-    const choice = chooseView(hello, this.#context.servers);
+    const choice = chooseView(hello.view, session, this.#context.servers);
     if (choice.kind === 'server') return new ServerView(session, choice.server, this.#context.limits);
     const all = new JoinedView(session, choice.servers, this.#context);
     const view = choice.kind === 'all' ? all : this.#context.discoverView(session, all);

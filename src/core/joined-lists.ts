@@ -51,7 +51,7 @@ export class JoinedLists {
     const pages = leg.pagesOf(kind);
     if (pages === undefined) return undefined;
     const part = joinedPart(kind, pages, alias);
-    return kind === 'tools' ? permittedPart(part, leg.server.gate) : part;
+    return kind === 'tools' ? permittedPart(part, leg.gate) : part;
   }
 
   isKnown(kind: ListKind): boolean {

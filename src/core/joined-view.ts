@@ -69,14 +69,12 @@ export class JoinedView implements View {
   /** The legs that there are, and new ones. */
   #legsTo(servers: readonly Server[]): JoinedLeg[] {
     const before = new Map(this.#legs.map((joined) => [joined.leg.server.name, joined]));
-    const known = new Map([...before].map(([name, { alias }]) => [name, alias]));
-    const aliases = aliasesOf(
-      servers.map(({ name }) => name),
-      known,
-    );
+    const nameOf = ({ name }: Server): string => this.#session.profile.nameOf(name);
+    const known = new Map(this.#legs.map(({ leg, alias }) => [leg.name, alias]));
+    const aliases = aliasesOf(servers.map(nameOf), known);
     return servers.map(
       (server) =>
-        before.get(server.name) ?? { alias: aliases.get(server.name) ?? server.name, leg: this.#newLeg(server) },
+        before.get(server.name) ?? { alias: aliases.get(nameOf(server)) ?? server.name, leg: this.#newLeg(server) },
     );
   }
 
@@ -233,7 +231,7 @@ export class JoinedView implements View {
   }
 
   serversChanged(servers: ServerDirectory): void {
-    const now = new Map(serversFor(this.#session.cwd, servers).map((server) => [server.name, server]));
+    const now = new Map(serversFor(this.#session, servers).map((server) => [server.name, server]));
     const before = this.#legs;
     this.lists.legs = this.#legsTo([...now.values()]);
     const isSame = before.length === this.#legs.length && before.every((joined, i) => joined === this.#legs[i]);

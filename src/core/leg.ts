@@ -9,6 +9,7 @@ import { LIST_KINDS, LISTS, type ListKind } from './era/era-2025.ts';
 import type { Face, ListPage } from './known-server.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
+import type { ToolGate } from './tool-gate.ts';
 
 export class Leg {
   readonly session: Session;
@@ -30,6 +31,16 @@ export class Leg {
 
   get server(): Server {
     return this.#server;
+  }
+
+  /** What the client calls the server. */
+  get name(): string {
+    return this.session.profile.nameOf(this.#server.name);
+  }
+
+  /** Which of its tools the client may use. */
+  get gate(): ToolGate {
+    return this.#server.gateFor(this.session);
   }
 
   /** Why it is of no use any more, if it is not. */

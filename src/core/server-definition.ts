@@ -13,6 +13,12 @@ export interface ServerNature {
   readonly losesWrites?: string;
 }
 
+export interface ClientFilter {
+  /** The program, such as `codex`. */
+  readonly client: string;
+  readonly tools: ToolFilter;
+}
+
 interface AnyServer {
   readonly name: string;
   readonly description: string;
@@ -22,6 +28,10 @@ interface AnyServer {
   readonly startTimeoutMs: number | undefined;
   /** Which of its tools may be used, as the file says that it was found in. */
   readonly tools: ToolFilter;
+  /** Where clients that have it say different things of its tools: each with what it says. */
+  readonly filters?: readonly ClientFilter[];
+  /** Other ids that mean it, of definitions that are the same. */
+  readonly alsoNamed?: readonly string[];
   /** Who may share an instance, if somebody has said so; see sharing.ts. */
   readonly sharing: Sharing | undefined;
   /** Calls of tools that one instance gets at a time; 0 for no bound, undefined for what its nature asks for. */

@@ -28,7 +28,7 @@ export class ServerView implements View {
 
   constructor(session: Session, server: Server, limits: Limits) {
     this.#pending = new PendingRequests(session, limits);
-    this.name = `server:${server.name}`;
+    this.name = `server:${session.profile.nameOf(server.name)}`;
     this.#session = session;
     this.#leg = new Leg(session, server, (kind) => this.#listChanged(kind));
   }
@@ -92,7 +92,7 @@ export class ServerView implements View {
     const cursor = cursorIn(frame, read);
     const page = this.#leg.pagesOf(kind)?.find((known) => known.cursor === cursor);
     if (page === undefined) return false;
-    const { gate } = this.#leg.server;
+    const { gate } = this.#leg;
     const { result } = page;
     const whole = { b: result, start: 0, end: result.length - 1 };
     const seen = kind === 'tools' && !gate.isOpen ? withPermittedTools(whole, 0, gate) : whole;
@@ -104,11 +104,11 @@ export class ServerView implements View {
   /** A server may tell a client what it has not told the bridge: what may not be called is decided by both. */
   #permitted(answer: Frame, read: Envelope): Frame {
     if (!read.has(Field.result)) return answer;
-    const { server, backend } = this.#leg;
+    const { server, backend, gate } = this.#leg;
     const result = answer.b.subarray(read.from(Field.result), read.to(Field.result));
     const isRead = backend?.lists.pagesOf('tools')?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
     if (!isRead) server.known.toolsPassed({ cursor: undefined, result });
-    return server.gate.isOpen ? answer : withPermittedTools(answer, read.from(Field.result), server.gate);
+    return gate.isOpen ? answer : withPermittedTools(answer, read.from(Field.result), gate);
   }
 
   /** What the client has seen of a server that did not run was not so any more. */
@@ -131,7 +131,9 @@ export class ServerView implements View {
   }
 
   serversChanged(servers: ServerDirectory): void {
-    const server = servers.find(this.#leg.server.name, this.#session.cwd);
+    const { name } = this.#leg.server;
+    const isSeen = this.#session.profile.sees(name);
+    const server = isSeen ? servers.find(name, this.#session.cwd) : undefined;
     const { refusal } = this.#leg;
     if (server === undefined) this.#leg.release();
     else if (server !== this.#leg.server || refusal !== undefined) this.#leg.replaceServer(server);

@@ -3,6 +3,7 @@
 
 import { Backend, type BackendPorts } from './backend.ts';
 import type { BackendContext } from './backend-context.ts';
+import type { ClientProfile } from './client-profile.ts';
 import { NO_ROOTS_KEY } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
 import { Faults } from './faults.ts';
@@ -18,6 +19,8 @@ export interface ServerOptions {
   readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints'> & SharingTerms;
   readonly known: KnownServer;
   readonly gate: ToolGate;
+  /** What a client of this profile may use; undefined if the same as everybody. */
+  readonly gateOf?: ((profile: ClientProfile) => ToolGate | undefined) | undefined;
   readonly context: BackendContext;
   /** Makes the instance behind a backend. */
   readonly makeInstance: (backend: Backend) => InstancePorts;
@@ -36,8 +39,8 @@ export class Server {
   readonly name: string;
   readonly description: string;
   readonly known: KnownServer;
-  /** Another one when the rules are others. */
-  gate: ToolGate;
+  #gate: ToolGate;
+  #gates = new WeakMap<ClientProfile, ToolGate>();
   readonly #options: ServerOptions;
   readonly #instances = new Map<Backend, InstancePorts>();
   /** Where clients wait whose roots are not known yet. */
@@ -51,12 +54,31 @@ export class Server {
     this.name = options.definition.name;
     this.description = options.definition.description;
     this.known = options.known;
-    this.gate = options.gate;
+    this.#gate = options.gate;
     this.#options = options;
   }
 
   get sharing(): Sharing {
     return sharingOf(this.#options.definition, this.known.declaredSharing);
+  }
+
+  /** For whoever is no client. */
+  get gate(): ToolGate {
+    return this.#gate;
+  }
+
+  /** The rules are others now. */
+  set gate(gate: ToolGate) {
+    this.#gate = gate;
+    this.#gates = new WeakMap();
+  }
+
+  gateFor({ profile }: Session): ToolGate {
+    const known = this.#gates.get(profile);
+    if (known !== undefined) return known;
+    const gate = this.#options.gateOf?.(profile) ?? this.#gate;
+    this.#gates.set(profile, gate);
+    return gate;
   }
 
   get backends(): IterableIterator<Backend> {
@@ -144,7 +166,7 @@ export class Server {
     const backend: Backend = new Backend({
       definition,
       known,
-      gate: () => this.gate,
+      gate: (session) => this.gateFor(session),
       key,
       context,
       ports: {
@@ -175,7 +197,8 @@ export class Server {
       listLearnt: nothing,
     };
     const key = { offers: {}, rootsKey: undefined, owner: undefined };
-    const lobby: Backend = new Backend({ definition, known, gate: () => this.gate, key, ports, context });
+    const gate = (session: Session): ToolGate => this.gateFor(session);
+    const lobby: Backend = new Backend({ definition, known, gate, key, ports, context });
     this.#lobbies.add(lobby);
     return lobby;
   }

@@ -12,6 +12,7 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { CallRecord } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
+import { type ClientIdentity, type ClientProfile, PLAIN_PROFILE } from './client-profile.ts';
 import { ClientRoots } from './client-roots.ts';
 import type { Counters } from './counters.ts';
 import { BATCH_VERSION, type CallBackRole } from './era/era-2025.ts';
@@ -59,6 +60,9 @@ export class Session {
   mayBatch = false;
   /** What the client sees; undefined before it has said so. */
   view: View | undefined;
+  /** Who it says that it is, and what the config says of it. */
+  identity: ClientIdentity = { name: '', program: undefined };
+  profile: ClientProfile = PLAIN_PROFILE;
   /** The directory that it works in, if it has said so. */
   cwd: string | undefined;
   /** Its process, by what it says of itself. */
@@ -132,10 +136,11 @@ export class Session {
   }
 
   /** From here on it may be bound to servers. */
-  introduce({ offers, cwd, pid }: Hello): void {
+  introduce({ offers, cwd, pid, name, program }: Hello): void {
     this.offers = offers;
     this.cwd = cwd;
     this.pid = pid;
+    this.identity = { name, program };
   }
 
   greet(hello: Hello, clientId: string): void {

@@ -6,7 +6,6 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Backend } from './backend.ts';
 import type { ListKind } from './era/era-2025.ts';
-import type { Hello } from './era/hello.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -63,29 +62,36 @@ export type ViewChoice =
 
 const SERVER_PREFIX = 'server:';
 
-/** What the client names, else the default. Throws what to ask for instead. */
-export function chooseView({ view, cwd }: Pick<Hello, 'view' | 'cwd'>, servers: ServerDirectory): ViewChoice {
-  const wanted = view ?? servers.defaultView ?? 'discover';
-  if (wanted === 'all' || wanted === 'discover') return { kind: wanted, servers: serversFor(cwd, servers) };
+/** What decides which servers a client sees. */
+type Seeing = Pick<Session, 'cwd' | 'profile'>;
+
+/** What the client names, else what the config says of it, else the default. Throws what to ask for instead. */
+export function chooseView(view: string | undefined, client: Seeing, servers: ServerDirectory): ViewChoice {
+  const { cwd, profile } = client;
+  const wanted = view ?? profile.view ?? servers.defaultView ?? 'discover';
+  if (wanted === 'all' || wanted === 'discover') return { kind: wanted, servers: serversFor(client, servers) };
   if (!wanted.startsWith(SERVER_PREFIX))
     throw new BridgeError('VIEW_UNKNOWN', `There is no view ${JSON.stringify(wanted.slice(0, 64))}`, {
-      hint: `A view is "discover", "all" or "server:NAME". ${known(servers, cwd)}`,
+      hint: `A view is "discover", "all" or "server:NAME". ${known(servers, client)}`,
     });
   const name = wanted.slice(SERVER_PREFIX.length);
-  const server = servers.find(name, cwd);
+  const id = profile.idOf(name);
+  const server = profile.sees(id) ? servers.find(id, cwd) : undefined;
   if (server !== undefined) return { kind: 'server', server };
   throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${JSON.stringify(name.slice(0, 64))}`, {
-    hint: known(servers, cwd),
+    hint: known(servers, client),
   });
 }
 
 /** All that a client sees that works there. */
-export function serversFor(cwd: string | undefined, servers: ServerDirectory): readonly Server[] {
-  return servers.names(cwd).flatMap((name) => servers.find(name, cwd) ?? []);
+export function serversFor({ cwd, profile }: Seeing, servers: ServerDirectory): readonly Server[] {
+  const ids = servers.names(cwd).filter((id) => profile.sees(id));
+  return ids.flatMap((id) => servers.find(id, cwd) ?? []);
 }
 
-function known(servers: ServerDirectory, cwd: string | undefined): string {
-  const names = servers.names(cwd);
+function known(servers: ServerDirectory, { cwd, profile }: Seeing): string {
+  const ids = servers.names(cwd).filter((id) => profile.sees(id));
+  const names = ids.map((id) => profile.nameOf(id));
   return `${names.length === 0 ? 'There is none' : `Known servers: ${names.join(', ')}`}. ${servers.origin}`;
 }
 

@@ -26,6 +26,7 @@ import { FlushTurn } from '../wire/outbox.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
+import { ConfiguredClients } from './configured-clients.ts';
 import type { DaemonOptions } from './daemon-options.ts';
 import { DialIns } from './dial-ins.ts';
 import { FollowedServers } from './followed-servers.ts';
@@ -49,6 +50,7 @@ export class Daemon {
   readonly #guard = new OrphanGuard();
   readonly #followed: FollowedServers;
   readonly #gates = new ToolGates();
+  readonly #clients = new ConfiguredClients();
   readonly #forDiscover = {
     finder: new ToolFinder({
       synonyms: () => this.#options.finder.config.config.discovery.synonyms,
@@ -74,7 +76,11 @@ export class Daemon {
       home: options.homedir,
       dirsInUse: () => [...this.#connections.clients().flatMap(({ cwd }) => cwd ?? []), ...this.#pool.dirsInUse()],
       gates: this.#gates,
-      gatesChanged: () => this.#pool.renewGates(),
+      clients: this.#clients,
+      gatesChanged: () => {
+        this.#connections.profilesChanged();
+        this.#pool.renewGates();
+      },
       changed: () => this.#connections.serversChanged(),
       refreshed: () => {
         this.#dialIns.refresh();
@@ -112,6 +118,7 @@ export class Daemon {
       logger,
       audit: this.#audit,
       servers: this.#pool,
+      profiles: this.#clients,
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
       dialIns: this.#dialIns,
       agents,

@@ -142,14 +142,24 @@ function differences(before: Found, after: Found): Omit<ReloadReport, 'faults'> 
     for (const [name, definition] of servers) {
       const known = old.get(name);
       if (known === undefined) changes.added.add(name);
-      else if (identityOf(known) !== identityOf(definition)) changes.changed.add(name);
+      else if (isOther(known, definition)) changes.changed.add(name);
     }
     for (const name of old.keys()) if (!servers.has(name)) changes.removed.add(name);
   }
   return { added: [...changes.added], changed: [...changes.changed], removed: [...changes.removed] };
 }
 
+function isOther(a: ServerDefinition, b: ServerDefinition): boolean {
+  return identityOf(a) !== identityOf(b) || gatedBy(a) !== gatedBy(b);
+}
+
 /** Two definitions that have it in common are one server. It has their secrets in it. */
 export function identityOf(definition: ServerDefinition): string {
-  return JSON.stringify(definition);
+  const { filters: _, alsoNamed: __, ...own } = definition;
+  return JSON.stringify(own);
+}
+
+/** What decides who may use which of its tools, and is nothing to what runs. */
+export function gatedBy({ filters, alsoNamed }: ServerDefinition): string {
+  return JSON.stringify([filters, alsoNamed]);
 }

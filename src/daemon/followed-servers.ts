@@ -5,6 +5,7 @@ import { messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { ReloadReport } from '../wire/control-report.ts';
+import type { ConfiguredClients } from './configured-clients.ts';
 import { Definitions, type DefinitionsOptions, type FoundServers } from './definitions.ts';
 import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
@@ -19,6 +20,7 @@ export type FinderPorts = Pick<
 export interface FollowedServersOptions extends Pick<DefinitionsOptions, 'home' | 'dirsInUse'> {
   readonly finder: FinderPorts;
   readonly gates: ToolGates;
+  readonly clients: ConfiguredClients;
   /** Other tools than before may be used. */
   readonly gatesChanged: () => void;
   /** There are other servers than before. */
@@ -74,11 +76,13 @@ export class FollowedServers {
 
   /** What of its servers' tools may be used is known with them. */
   async #find(dir: string): Promise<FoundServers> {
-    const { finder, gates, gatesChanged } = this.#options;
+    const { finder, gates, clients, gatesChanged } = this.#options;
     const found = await finder.find(dir);
-    const { discovery, onToolChange } = finder.config.config;
-    const settings = { toolRules: discovery.toolRules, onToolChange };
-    if (await gates.prepare(settings, found.servers.values())) gatesChanged();
+    const { discovery, onToolChange, clients: entries } = finder.config.config;
+    const areOfClients = entries.some(({ toolRules }) => toolRules.length > 0);
+    const settings = { toolRules: discovery.toolRules, onToolChange, areOfClients };
+    const areOthers = clients.prepare(entries);
+    if ((await gates.prepare(settings, found.servers.values())) || areOthers) gatesChanged();
     this.#tellFaults([...this.definitions.faults, ...found.faults]);
     return found;
   }

@@ -8,16 +8,17 @@ import type { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import type { SweptDirectory } from '../catalog/sweeper.ts';
 import type { Backend } from '../core/backend.ts';
 import type { BackendContext } from '../core/backend-context.ts';
-import { Server } from '../core/server.ts';
+import type { ClientProfile } from '../core/client-profile.ts';
+import { Server, type ServerOptions } from '../core/server.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
-import type { ToolChangePolicy } from '../core/tool-gate.ts';
+import type { ToolChangePolicy, ToolGate } from '../core/tool-gate.ts';
 import type { ServerDirectory } from '../core/view.ts';
 import { Instance, type InstanceContext } from '../downstream/instance.ts';
 import { inProject } from '../downstream/project.ts';
 import type { ServerOutput } from '../downstream/server-output.ts';
 import type { Timer } from '../util/clock.ts';
 import type { InstanceReport } from '../wire/control-report.ts';
-import { type Definitions, identityOf } from './definitions.ts';
+import { type Definitions, gatedBy, identityOf } from './definitions.ts';
 import { instanceReports } from './instance-reports.ts';
 import type { ToolGates } from './tool-gates.ts';
 
@@ -30,7 +31,7 @@ export interface ServerPoolOptions {
   readonly catalog: Catalog;
   readonly seenTools: SeenToolsStore;
   /** Which of their tools may be used. */
-  readonly gates: Pick<ToolGates, 'gateOf' | 'policyFor'>;
+  readonly gates: Pick<ToolGates, 'gateOf' | 'isForClient' | 'policyFor'>;
   readonly backendContext: BackendContext;
   readonly instanceContext: InstanceContext;
 }
@@ -50,7 +51,7 @@ export interface SeenToolsOf {
 interface PooledServer {
   readonly server: Server;
   readonly seen: SeenTools;
-  readonly definition: ServerDefinition;
+  definition: ServerDefinition;
   /** What it was defined by, before it was for a directory. */
   readonly source: string;
   /** Where the client works that was the last to look for it. */
@@ -120,17 +121,25 @@ export class ServerPool implements ServerDirectory {
     if (definition === undefined) return undefined;
     const own = inProject(definition, cwd);
     const identity = identityOf(own);
-    const namesakes = this.#servers.get(name) ?? new Map<string, PooledServer>();
-    this.#servers.set(name, namesakes);
+    const namesakes = this.#servers.get(own.name) ?? new Map<string, PooledServer>();
+    this.#servers.set(own.name, namesakes);
     const known = namesakes.get(identity);
     if (known !== undefined) {
       known.lastDir = cwd;
+      if (gatedBy(known.definition) !== gatedBy(definition)) {
+        known.definition = definition;
+        this.#renewGate(known);
+      }
       return known;
     }
     if (namesakes.size >= MOST_NAMESAKES) this.#letGo(namesakes, ({ server }) => server.isUnused);
     const seen = this.#options.seenTools.of(own);
-    const server = this.#make(own, seen);
-    const pooled = { server, seen, definition, source: identityOf(definition), lastDir: cwd };
+    const gateOf = (profile: ClientProfile): ToolGate | undefined =>
+      this.#options.gates.isForClient(pooled.definition, profile)
+        ? this.#options.gates.gateOf(pooled.definition, seen.changed, profile)
+        : undefined;
+    const server = this.#make(own, seen, gateOf);
+    const pooled: PooledServer = { server, seen, definition, source: identityOf(definition), lastDir: cwd };
     namesakes.set(identity, pooled);
     return pooled;
   }
@@ -202,13 +211,14 @@ export class ServerPool implements ServerDirectory {
     this.#timer = this.#options.instanceContext.clock.after(LOOK_MS, () => this.#endLeaving());
   }
 
-  #make(definition: ServerDefinition, seen: SeenTools): Server {
+  #make(definition: ServerDefinition, seen: SeenTools, gateOf: ServerOptions['gateOf']): Server {
     const server: Server = new Server({
       definition,
       known: this.#options.catalog.knownOf(definition, {
         toolsListed: (pages, how) => seen.learn(pages, how),
       }),
       gate: this.#options.gates.gateOf(definition, seen.changed),
+      gateOf,
       context: this.#options.backendContext,
       makeInstance: (backend) => this.#makeInstance(definition, backend, () => server.stopped(backend)),
     });
@@ -259,8 +269,13 @@ export class ServerPool implements ServerDirectory {
     );
   }
 
+  /** Also by the id of one that is the same. */
   definitionOf(name: string, cwd: string | undefined): ServerDefinition | undefined {
-    return this.#options.definitions.of(cwd).get(name) ?? this.#options.dialledIn().get(name);
+    const defined = this.#options.definitions.of(cwd);
+    const known = defined.get(name) ?? this.#options.dialledIn().get(name);
+    if (known !== undefined) return known;
+    for (const definition of defined.values()) if (definition.alsoNamed?.includes(name) === true) return definition;
+    return undefined;
   }
 
   async stop(): Promise<void> {

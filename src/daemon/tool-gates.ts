@@ -1,12 +1,22 @@
 // Makes the gates of servers out of the rules that count now, and of what has become of their tools. What it takes for
 // rules is loaded when there is one.
 
+import { BothGates } from '../catalog/both-gates.ts';
 import { ChangeGate } from '../catalog/change-gate.ts';
+import type { GateRules } from '../catalog/ruled-gate.ts';
+import type { ClientProfile } from '../core/client-profile.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
-import { OPEN_GATE, type ToolChangePolicy, type ToolGate, type ToolRule } from '../core/tool-gate.ts';
+import {
+  NO_FILTER,
+  OPEN_GATE,
+  type ToolChangePolicy,
+  type ToolFilter,
+  type ToolGate,
+  type ToolRule,
+} from '../core/tool-gate.ts';
 import { invariant } from '../util/invariant.ts';
 
-type Gated = Pick<ServerDefinition, 'name' | 'tools' | 'isOfProject'>;
+type Gated = Pick<ServerDefinition, 'name' | 'tools' | 'filters' | 'alsoNamed' | 'isOfProject'>;
 type RuledGate = typeof import('../catalog/ruled-gate.ts').RuledGate;
 
 /** What a config says of tools. */
@@ -14,6 +24,8 @@ export interface ToolSettings {
   readonly toolRules: readonly ToolRule[];
   /** Undefined for what goes without saying. */
   readonly onToolChange: ToolChangePolicy | undefined;
+  /** Whether some hold for one client. */
+  readonly areOfClients?: boolean;
 }
 
 export class ToolGates {
@@ -21,8 +33,11 @@ export class ToolGates {
   #RuledGate: RuledGate | undefined;
 
   /** Before gates of these are made under these settings; whether they are others than before. */
-  async prepare({ toolRules, onToolChange }: ToolSettings, definitions: Iterable<Gated>): Promise<boolean> {
-    const isNeeded = toolRules.length > 0 || [...definitions].some(isFiltered);
+  async prepare(
+    { toolRules, onToolChange, areOfClients = false }: ToolSettings,
+    definitions: Iterable<Gated>,
+  ): Promise<boolean> {
+    const isNeeded = areOfClients || toolRules.length > 0 || [...definitions].some(isFiltered);
     if (isNeeded) this.#RuledGate ??= (await import('../catalog/ruled-gate.ts')).RuledGate;
     const settings = { toolRules, onToolChange };
     const isOther = JSON.stringify(settings) !== JSON.stringify(this.#settings);
@@ -31,8 +46,8 @@ export class ToolGates {
   }
 
   /** `changed` are the tools that are others than they were. */
-  gateOf(definition: Gated, changed: ReadonlySet<string>): ToolGate {
-    const rules = this.#rulesFor(definition);
+  gateOf(definition: Gated, changed: ReadonlySet<string>, profile?: ClientProfile): ToolGate {
+    const rules = this.#rulesOf(definition, profile);
     const policy = this.policyFor(definition);
     if (changed.size === 0 || policy === 'allow') return rules;
     return new ChangeGate(rules, { server: definition.name, changed, isBlocking: policy === 'block' });
@@ -43,14 +58,46 @@ export class ToolGates {
     return this.#settings.onToolChange ?? (isOfProject === true ? 'block' : 'warn');
   }
 
-  #rulesFor(definition: Gated): ToolGate {
+  /** Whether a client of this profile may use other tools of it than everybody. */
+  isForClient({ filters }: Gated, { program, toolRules }: ClientProfile): boolean {
+    return toolRules.length > 0 || (filters !== undefined && program !== undefined);
+  }
+
+  #rulesOf(definition: Gated, profile: ClientProfile | undefined): ToolGate {
     const { toolRules } = this.#settings;
-    if (toolRules.length === 0 && !isFiltered(definition)) return OPEN_GATE;
+    const { name, alsoNamed = [] } = definition;
+    const filter = filterFor(definition, profile?.program);
+    const where = 'by discovery.toolRules of the config';
+    const everybody = this.#gateBy({ names: [name, ...alsoNamed], where, rules: toolRules, filter });
+    if (profile === undefined || profile.toolRules.length === 0) return everybody;
+    const rules = {
+      names: [name, ...alsoNamed, profile.nameOf(name)] as [string, ...string[]],
+      where: `for this client, by ${profile.place} of the config`,
+      rules: profile.toolRules,
+      filter: NO_FILTER,
+    };
+    return new BothGates(everybody, this.#gateBy(rules));
+  }
+
+  #gateBy(rules: GateRules): ToolGate {
+    if (rules.rules.length === 0 && !isFilter(rules.filter)) return OPEN_GATE;
     invariant(this.#RuledGate !== undefined, 'gates are prepared before they are made');
-    return new this.#RuledGate(definition.name, toolRules, definition.tools);
+    return new this.#RuledGate(rules);
   }
 }
 
-function isFiltered({ tools: { allow, deny } }: Pick<Gated, 'tools'>): boolean {
+/** Where several clients have it, what one of them says of its tools holds for that one alone. */
+function filterFor({ tools, filters = [] }: Gated, program: string | undefined): ToolFilter {
+  if (filters.length === 0) return tools;
+  const own = filters.filter(({ client }) => client === program);
+  const said = (own.length === 0 ? filters : own).map((filter) => filter.tools);
+  return said.find((filter) => !isFilter(filter)) ?? (own.length === 0 ? tools : (said[0] ?? tools));
+}
+
+function isFiltered({ tools, filters = [] }: Pick<Gated, 'tools' | 'filters'>): boolean {
+  return isFilter(tools) || filters.some((filter) => isFilter(filter.tools));
+}
+
+function isFilter({ allow, deny }: ToolFilter): boolean {
   return allow !== undefined || deny.length > 0;
 }

@@ -3,7 +3,7 @@
 
 import type { Config } from '../config/config.ts';
 import type { ServerSettings } from '../config/server-schema.ts';
-import type { OAuthSettings, ServerDefinition } from '../core/server-definition.ts';
+import type { ClientFilter, OAuthSettings, ServerDefinition } from '../core/server-definition.ts';
 import { textOf } from '../util/json-value.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { isOfProject, isOwn } from './naming.ts';
@@ -36,15 +36,45 @@ function definitionsOf(
 ): Map<string, ServerDefinition> {
   const own = new Set(servers.filter(isOwn));
   const refused = new Set([...own].filter(({ state }) => REFUSED.has(state)).map(({ name }) => name));
-  const served = new Map(config.servers.map((definition) => [definition.name, definition]));
+  const sameAs = duplicatesOf(servers);
+  const ownNamed = new Map([...own].map((server) => [server.name, server]));
+  const served = new Map<string, ServerDefinition>(
+    config.servers.map((definition) => {
+      const found = ownNamed.get(definition.name);
+      return [definition.name, found === undefined ? definition : { ...definition, ...sharedBy(found, sameAs(found)) }];
+    }),
+  );
   for (const name of refused) served.delete(name);
   if (!config.discovery.isEnabled) return served;
   // The user's own first: an alias that two want is the first one's.
   const inTurn = [...servers.filter((server) => !isOfProject(server)), ...servers.filter(isOfProject)];
   for (const server of inTurn)
     if (server.state === 'ready' && !own.has(server) && !served.has(server.id))
-      served.set(server.id, definitionOf(server));
+      served.set(server.id, { ...definitionOf(server), ...sharedBy(server, sameAs(server)) });
   return served;
+}
+
+type Same = (server: DiscoveredServer) => readonly DiscoveredServer[];
+
+/** Looks up the definitions whose place another one takes because they are the same. */
+function duplicatesOf(servers: readonly DiscoveredServer[]): Same {
+  const keyOf = ({ client, name, file }: Pick<DiscoveredServer, 'client' | 'name' | 'file'>): string =>
+    JSON.stringify([client, name, file]);
+  const duplicates = new Map(
+    servers.filter(({ state }) => state === 'duplicate').map((server) => [keyOf(server), server]),
+  );
+  return ({ sources }) => sources.flatMap((source) => duplicates.get(keyOf(source)) ?? []);
+}
+
+/** What those who have the same server under other names, or with other filters, go on to mean by it. */
+function sharedBy(
+  server: DiscoveredServer,
+  same: readonly DiscoveredServer[],
+): Pick<ServerDefinition, 'alsoNamed' | 'filters'> {
+  if (same.length === 0) return {};
+  const filters: ClientFilter[] = [server, ...same].map(({ client, tools }) => ({ client, tools }));
+  const areFiltered = filters.some(({ tools }) => tools.allow !== undefined || tools.deny.length > 0);
+  return { alsoNamed: same.map(({ id }) => id), ...(areFiltered ? { filters } : {}) };
 }
 
 function definitionOf(server: DiscoveredServer): ServerDefinition {

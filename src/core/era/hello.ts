@@ -22,6 +22,8 @@ export interface Hello {
   readonly role: ClientRole;
   readonly view: string | undefined;
   readonly clientId: string | undefined;
+  /** The client program that it is, as its config has it say; undefined if it has not said so. */
+  readonly program: string | undefined;
   /** The directory that it works in, absolute; undefined if it has not said so. */
   readonly cwd: string | undefined;
   /** Its process, if it names one; nothing is decided by it. */
@@ -60,6 +62,8 @@ export function readHello(params: unknown): Hello | string {
     return '_meta["mcp-bridge/role"] is one of "client", "server", "control"';
   const clientId = meta['mcp-bridge/clientId'];
   if (clientId !== undefined && !isClientId(clientId)) return `_meta["mcp-bridge/clientId"] is ${CLIENT_ID_RULE}`;
+  const program = meta['mcp-bridge/client'];
+  if (program !== undefined && !isClientId(program)) return `_meta["mcp-bridge/client"] is ${CLIENT_ID_RULE}`;
   const view = meta['mcp-bridge/view'];
   if (view !== undefined && typeof view !== 'string') return '_meta["mcp-bridge/view"] is a string';
   const cwd = meta['mcp-bridge/cwd'];
@@ -81,6 +85,7 @@ export function readHello(params: unknown): Hello | string {
     role,
     view,
     clientId,
+    program,
     cwd,
     pid: pidOf(params.processId),
     offers: offersOf(params.capabilities),

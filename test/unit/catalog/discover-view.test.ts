@@ -455,7 +455,7 @@ describe('a tool that the rules switch off', () => {
 
   async function ruled(): Promise<Setting> {
     const all = await setting();
-    all.github.server.gate = new RuledGate('github', rules, NO_FILTER);
+    all.github.server.gate = new RuledGate({ names: ['github'], where: 'by a test', rules, filter: NO_FILTER });
     return all;
   }
 

@@ -8,7 +8,7 @@ const BROKEN = '{read';
 
 function mayCall(tool: string, rules: readonly Partial<ToolRule>[], filter: ToolFilter = NO_FILTER): boolean {
   const whole = rules.map((rule) => ({ patterns: [], isEnabled: undefined, tags: [], ...rule }));
-  return new RuledGate('files', whole, filter).refusalOf(tool) === undefined;
+  return new RuledGate({ names: ['files'], where: 'by a test', rules: whole, filter }).refusalOf(tool) === undefined;
 }
 
 test('the last rule that speaks of a tool counts', () => {

@@ -287,7 +287,12 @@ describe('a gate', () => {
   });
 
   test('that blocks refuses them alone, and leaves the rules theirs', () => {
-    const rules = new RuledGate('files', [{ patterns: ['w*'], isEnabled: false, tags: ['t'] }], NO_FILTER);
+    const rules = new RuledGate({
+      names: ['files'],
+      where: 'by a test',
+      rules: [{ patterns: ['w*'], isEnabled: false, tags: ['t'] }],
+      filter: NO_FILTER,
+    });
     const both = new Set(['read', 'write']);
     const gate = new ChangeGate(rules, { server: 'files', changed: both, isBlocking: true });
     const codes = ['read', 'write', 'other'].map((tool) => gate.refusalOf(tool)?.code);

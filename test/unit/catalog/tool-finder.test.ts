@@ -10,7 +10,8 @@ function searched(names: readonly string[]): SearchedServer {
   const tools = names.map((name) => ({ name, description: 'Does it', inputSchema: { properties: { path: {} } } }));
   const pages = [{ cursor: undefined, result: Buffer.from(`${JSON.stringify({ tools })}\n`) }];
   toolsIn(pages);
-  return { server: new CoreInMemory().server().server, pages };
+  const { server } = new CoreInMemory().server();
+  return { leg: { server, name: server.name, gate: server.gate }, pages };
 }
 
 test('the definitions of a long list are decoded a few in each turn', async () => {

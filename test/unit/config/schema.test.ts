@@ -63,6 +63,7 @@ describe('a config file', () => {
       reconnect: { isEnabled: true, maxAttempts: 3, initialDelayMs: 7, maxDelayMs: 5000 },
       clientId: 'me',
       view: 'server:a',
+      clients: [],
       servers: [
         {
           name: 'a',
@@ -338,6 +339,25 @@ describe('rules for tools', () => {
     expect([config.discovery.toolRules, faults]).toEqual([[{ patterns: ['a*'], isEnabled: false, tags: [] }], []]);
   });
 
+  test.each<[unknown, string, object]>([
+    [{}, 'clients must be a list of entries', { servers: [], toolRules: [{ patterns: ['**'], isEnabled: false }] }],
+    [[7], 'clients[0] must be an object', { servers: [], toolRules: [{ patterns: ['**'], isEnabled: false }] }],
+    [[{}], 'clients[0].match is missing (such as {"name": "cursor*"})', { match: { name: undefined } }],
+    [[{ match: { nam: 'x' } }], 'clients[0].match.nam is not known (did you mean name?)', { match: { name: ['x'] } }],
+    [[{ match: { name: 7 } }], 'clients[0].match.name must be a list of strings', { match: { name: undefined } }],
+    [[{ match: { name: 'x' }, servers: 7 }], 'clients[0].servers must be a list of strings', { servers: [] }],
+    [
+      [{ match: { name: 'x' }, toolRules: 7 }],
+      'clients[0].toolRules must be a list of rules',
+      { toolRules: [{ patterns: ['**'], isEnabled: false }] },
+    ],
+  ])('clients: %j closes', (clients, fault, entry) => {
+    const { config, faults, inDoubt } = read({ clients });
+    expect(faults).toContain(fault);
+    expect(inDoubt).toEqual(['clients']);
+    expect(config.clients).toMatchObject([entry]);
+  });
+
   const NO_GLOB =
     'is not a glob: its brackets, braces or ranges make no sense (until then the rule forbids all tools, if it forbids any)';
   const forbids = (...patterns: string[]) => [{ patterns, isEnabled: false, tags: [] }];
@@ -410,7 +430,7 @@ describe('a policy that is not understood', () => {
       onToolChange: 'block',
       discovery: { policy: { deniesAll: true }, toolRules: [{ patterns: ['**'], isEnabled: false }] },
     });
-    expect(nothing.inDoubt).toEqual(['policy', 'discovery.toolRules', 'audit', 'agents']);
+    expect(nothing.inDoubt).toEqual(['policy', 'discovery.toolRules', 'clients', 'audit', 'agents']);
   });
 
   test('is not meant by faults elsewhere', () => {

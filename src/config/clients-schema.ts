@@ -1,0 +1,91 @@
+// `clients`: what holds for some clients only. What is not understood closes: a match that cannot be read is everybody's,
+// and lists that cannot be read leave nothing to use.
+
+import type { ToolRule } from '../core/tool-gate.ts';
+import type { Reader } from './reader.ts';
+import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
+
+/** An entry of the list. The first that matches a client counts. */
+export interface ClientEntry {
+  /** Globs; undefined for any. */
+  readonly match: { readonly name: readonly string[] | undefined; readonly client: readonly string[] | undefined };
+  readonly view: string | undefined;
+  /** Globs over the servers that it sees; undefined for all. */
+  readonly servers: readonly string[] | undefined;
+  /** Servers by what it calls them. */
+  readonly names: Readonly<Record<string, string>>;
+  readonly toolRules: readonly ToolRule[];
+}
+
+const KEYS = ['match', 'view', 'servers', 'names', 'toolRules'];
+const VIEW = /^(?:discover|all|server:.+)$/s;
+const NOTHING: ClientEntry = {
+  match: { name: undefined, client: undefined },
+  view: undefined,
+  servers: [],
+  names: {},
+  toolRules: [NO_TOOL],
+};
+
+export function clientsOf(reader: Reader, value: unknown, budget: PatternBudget | undefined): readonly ClientEntry[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value))
+    return value.map((entry: unknown, i) => entryOf(reader, entry, { place: `clients[${i}]`, budget }));
+  reader.fault('clients', 'must be a list of entries');
+  return [NOTHING];
+}
+
+interface At {
+  readonly place: string;
+  readonly budget: PatternBudget | undefined;
+}
+
+function entryOf(reader: Reader, value: unknown, { place, budget }: At): ClientEntry {
+  const before = reader.errors;
+  const section = reader.section(value, place);
+  if (reader.errors > before) return NOTHING;
+  reader.keys(section, place, KEYS);
+  const fields = reader.meant(section, place, KEYS);
+  const names = reader.textMap(fields.names, `${place}.names`);
+  return {
+    match: matchOf(reader, fields.match, { place: `${place}.match`, budget }),
+    view: viewOf(reader, fields.view, `${place}.view`),
+    servers: globsOf(reader, fields.servers, { place: `${place}.servers`, budget, otherwise: [] }),
+    names: Object.fromEntries(Object.entries(names).filter(([, id]) => typeof id === 'string')),
+    toolRules: toolRulesOf(reader, fields.toolRules, `${place}.toolRules`, budget),
+  };
+}
+
+function matchOf(reader: Reader, value: unknown, { place, budget }: At): ClientEntry['match'] {
+  if (value === undefined) reader.fault(place, 'is missing', 'such as {"name": "cursor*"}');
+  const section = reader.section(value, place);
+  reader.keys(section, place, ['name', 'client']);
+  const fields = reader.meant(section, place, ['name', 'client']);
+  const globs = (key: 'name' | 'client'): readonly string[] | undefined =>
+    globsOf(reader, fields[key], { place: `${place}.${key}`, budget, otherwise: undefined });
+  const match = { name: globs('name'), client: globs('client') };
+  if (value !== undefined && match.name === undefined && match.client === undefined)
+    reader.fault(place, 'needs a name, or a client', 'such as {"name": "cursor*"}');
+  return match;
+}
+
+interface Globs extends At {
+  /** Where they cannot be read. */
+  readonly otherwise: readonly string[] | undefined;
+}
+
+function globsOf(reader: Reader, value: unknown, { place, budget, otherwise }: Globs): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  const before = reader.errors;
+  const globs = typeof value === 'string' && value !== '' ? [value] : reader.texts(value, place);
+  const problems = reader.errors > before ? [] : globs.flatMap((glob) => budget?.problemWith(glob) ?? []);
+  for (const problem of problems) reader.fault(place, problem);
+  return reader.errors > before ? otherwise : globs;
+}
+
+function viewOf(reader: Reader, value: unknown, place: string): string | undefined {
+  const view = reader.text(value, place);
+  if (view === undefined || VIEW.test(view)) return view;
+  reader.fault(place, 'is discover, all, or server:NAME');
+  return undefined;
+}
