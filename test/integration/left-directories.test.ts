@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { NO_CONFIG } from '../../src/config/load.ts';
 import type { StdioServer } from '../../src/core/server-definition.ts';
 import { NO_FILTER } from '../../src/core/tool-gate.ts';
+import { ConfiguredClients } from '../../src/daemon/configured-clients.ts';
 import { FollowedServers, LINGER_MS } from '../../src/daemon/followed-servers.ts';
 import { ServerFinder } from '../../src/daemon/server-finder.ts';
 import { ToolGates } from '../../src/daemon/tool-gates.ts';
@@ -40,7 +41,15 @@ function following() {
   });
   let reloads = 0;
   const followed = new FollowedServers({
-    ...{ finder, home, gates: new ToolGates(), gatesChanged: () => undefined, clock, logger: QUIET },
+    ...{
+      finder,
+      home,
+      gates: new ToolGates(),
+      clients: new ConfiguredClients(),
+      gatesChanged: () => undefined,
+      clock,
+      logger: QUIET,
+    },
     dirsInUse: () => inUse,
     changed: () => reloads++,
     refreshed: () => undefined,
