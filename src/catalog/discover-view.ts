@@ -22,6 +22,8 @@ import { ToolRunner } from './tool-runner.ts';
 export interface DiscoverContext {
   readonly finder: ToolFinder;
   readonly check: ArgumentCheck;
+  /** How long a tool may run besides what its server allows; 0 for as long as that. */
+  readonly timeoutMs: () => number;
 }
 
 const META_NAMES: ReadonlyMap<string, MetaTool> = new Map(
@@ -36,12 +38,12 @@ export class DiscoverView implements View {
   readonly #guide: ToolGuide;
   readonly #runner: ToolRunner;
 
-  constructor(session: Session, all: JoinedView, { finder, check }: DiscoverContext) {
+  constructor(session: Session, all: JoinedView, { finder, check, timeoutMs }: DiscoverContext) {
     this.#session = session;
     this.#all = all;
     const servers = new NamedServers(all);
     this.#guide = new ToolGuide({ session, all, servers, finder, check });
-    this.#runner = new ToolRunner({ session, all, servers, check });
+    this.#runner = new ToolRunner({ session, all, servers, check, timeoutMs });
   }
 
   async greeting(): Promise<Greeting> {

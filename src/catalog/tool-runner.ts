@@ -25,6 +25,8 @@ export interface ToolRunnerContext {
   readonly all: JoinedView;
   readonly servers: NamedServers;
   readonly check: ArgumentCheck;
+  /** How long a tool may run besides what its server allows; 0 for as long as that. */
+  readonly timeoutMs: () => number;
 }
 
 /** A tool to run, for as long as its server's list is this one, and what may be used of it. */
@@ -95,6 +97,7 @@ export class ToolRunner {
     const slot = openSlot(session, request, read, backend);
     if (slot === undefined) return;
     slot.nameText = target.tool.nameText;
+    slot.timeoutMs = this.#context.timeoutMs();
     slot.cut = execution.cut;
     slot.errorOf = errorFor(target);
     backend.submit(slot, request, read);
@@ -105,6 +108,7 @@ export class ToolRunner {
     const { pending, lists } = all;
     const slot = pending.open(request, read);
     if (slot === undefined) return;
+    slot.timeoutMs = this.#context.timeoutMs();
     const joined = servers.for(slot, execution);
     if (joined === undefined) return;
     const known = Promise.all([lists.learn(joined, 'tools'), check.ready]);

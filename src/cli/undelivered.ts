@@ -51,7 +51,7 @@ function hintFor(refusal: string, { message, hint = '' }: BridgeError): string |
     case 'MESSAGE_NOT_ACCEPTED':
       return notAccepted(message, hint);
     case 'CALL_TIMED_OUT':
-      return 'limits.callTimeoutMs of the config file allows more; --notify waits for no answer.';
+      return 'limits.callTimeoutMs or limits.maxCallMs of the config file allows more; --notify waits for no answer.';
     default:
       return hint === '' ? undefined : hint;
   }

@@ -54,6 +54,8 @@ export interface DiscoverySettings {
   readonly registries: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
   /** Groups of words that may stand for each other in a search. */
   readonly synonyms: SynonymGroups;
+  /** How long a tool that is run by `execute_tool` may take; 0 for as long as its server allows. */
+  readonly timeoutMs: number;
   readonly policy: PolicyLists;
 }
 
@@ -79,6 +81,7 @@ export const EMPTY_CONFIG: Config = {
     toolRules: [],
     registries: NO_REGISTRIES,
     synonyms: [],
+    timeoutMs: 0,
     policy: {},
   },
   onToolChange: undefined,

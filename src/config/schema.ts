@@ -130,13 +130,14 @@ function limitsOf(reader: Reader, value: unknown): Limits {
     stallTimeoutMs: count('stallTimeoutMs', 1),
     handshakeTimeoutMs: count('handshakeTimeoutMs', 1),
     startTimeoutMs: count('startTimeoutMs', 1),
-    callTimeoutMs: count('callTimeoutMs', 1),
+    callTimeoutMs: count('callTimeoutMs', 0),
     progressExtendsTimeout: reader.flag(
       fields.progressExtendsTimeout,
       'limits.progressExtendsTimeout',
       DEFAULT_LIMITS.progressExtendsTimeout,
     ),
     maxCallMs: count('maxCallMs', 1),
+    maxLaneMs: count('maxLaneMs', 1),
     maxQuestions: count('maxQuestions', 1),
     questionHeldMs: count('questionHeldMs', 1),
     questionTimeoutMs: count('questionTimeoutMs', 1),
@@ -167,7 +168,16 @@ function cacheOf(reader: Reader, value: unknown): Config['cache'] {
   };
 }
 
-const DISCOVERY_KEYS = ['cache', 'enabled', 'precedence', 'registries', 'registryHosts', 'search', 'toolRules'];
+const DISCOVERY_KEYS = [
+  'cache',
+  'enabled',
+  'precedence',
+  'registries',
+  'registryHosts',
+  'search',
+  'timeoutMs',
+  'toolRules',
+];
 
 function discoveryOf(
   reader: Reader,
@@ -194,6 +204,7 @@ function discoveryOf(
       mayBeRemote: hosts === 'any',
     },
     synonyms: synonymsOf(reader, discovery.search, 'discovery.search'),
+    timeoutMs: reader.count(discovery.timeoutMs, 'discovery.timeoutMs', { otherwise: 0, least: 0 }),
   };
 }
 

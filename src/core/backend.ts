@@ -22,7 +22,7 @@ import { ServerMessages } from './server-messages.ts';
 import type { Session } from './session.ts';
 import { maxConcurrentCallsOf, type SharingTerms } from './sharing.ts';
 import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
-import { SlotTable } from './slot-table.ts';
+import { type Elsewhere, SlotTable } from './slot-table.ts';
 import { Tasks } from './tasks.ts';
 import type { ToolGate } from './tool-gate.ts';
 import { UnansweredCalls } from './unanswered-calls.ts';
@@ -40,7 +40,7 @@ export interface BackendPorts {
   /** An error of ours over it: nobody knows any more what it works on, so it is ended. */
   readonly broken: (error: unknown) => void;
   /** A client would have to wait for another one's conversation. */
-  readonly contended: (session: Session) => void;
+  readonly contended: (session: Session) => Elsewhere;
   /** A list of the server's is another one than it was, and has been read. */
   readonly listLearnt: (kind: ListKind) => void;
 }

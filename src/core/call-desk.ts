@@ -9,6 +9,7 @@ import { ownFrame } from '../wire/own-frame.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
 import type { Counters } from './counters.ts';
+import { extend } from './deadline.ts';
 import { type CallRole, type MethodRole, methodOf } from './era/era-2025.ts';
 import { NEEDS_NO_LANE } from './lane.ts';
 import { outcomeUnknown } from './outcome-unknown.ts';
@@ -56,6 +57,7 @@ export class CallDesk {
   /** Takes a request in and sees to its one answer. */
   take(slot: Slot, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
     slot.owner = this.#ports.backend;
+    extend(slot); // what it may take from here on is the server's to say
     switch (role) {
       case 'call':
         if (this.#refuses(slot, frame, read)) return;

@@ -3,14 +3,25 @@
 import type { Limits } from '../wire/limits.ts';
 import type { Slot } from './slot.ts';
 
-/** Whether the call's time is up. The first look at a call sets its time, so that it may take up to a second more. */
-export function isOverdue(slot: Slot, nowMs: number, timeoutMs: number, limits: Limits): boolean {
-  if (slot.lastDeadlineMs === 0) slot.lastDeadlineMs = nowMs + Math.max(limits.maxCallMs, timeoutMs);
-  if (slot.deadlineMs === 0) slot.deadlineMs = Math.min(nowMs + timeoutMs, slot.lastDeadlineMs);
-  return nowMs >= slot.deadlineMs;
+/**
+ * The limit that has ended a call, in milliseconds; undefined while its time is not up. `timeoutMs` is 0 where the client
+ * decides. The first look at a call sets its time, so that it may take up to a second more.
+ */
+export function overdueMs(slot: Slot, nowMs: number, timeoutMs: number, limits: Limits): number | undefined {
+  const mostMs = Math.max(limits.maxCallMs, timeoutMs);
+  if (slot.lastDeadlineMs === 0) slot.lastDeadlineMs = nowMs + mostMs;
+  if (slot.deadlineMs === 0)
+    slot.deadlineMs = timeoutMs === 0 ? slot.lastDeadlineMs : Math.min(nowMs + timeoutMs, slot.lastDeadlineMs);
+  if (nowMs < slot.deadlineMs) return undefined;
+  return nowMs >= slot.lastDeadlineMs ? mostMs : timeoutMs;
 }
 
 /** The call has shown a sign of life: its time begins anew at the next look, within the upper bound. */
 export function extend(slot: Slot): void {
   slot.deadlineMs = 0;
+}
+
+/** The shorter one of two limits, of which 0 is none. */
+export function shorterMs(one: number, other: number): number {
+  return one === 0 || other === 0 ? one + other : Math.min(one, other);
 }

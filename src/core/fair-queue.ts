@@ -69,6 +69,11 @@ export class FairQueue<Owner, Item> {
     return undefined;
   }
 
+  /** What is next of this owner. */
+  headOf(owner: Owner): Item | undefined {
+    return this.#waiting.get(owner)?.first;
+  }
+
   /** What is next of each owner. */
   heads(): (readonly [Owner, Item])[] {
     return [...this.#waiting].flatMap(([owner, { first }]) => (first === undefined ? [] : [[owner, first] as const]));

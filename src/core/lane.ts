@@ -25,6 +25,10 @@ export class Lane {
   #calls = 0;
   /** Whether the server has asked its owner, who may think for as long as a person does. */
   #isConversing = false;
+  /** Its owner has kept it from another client for too long: whoever comes gets another instance. */
+  isOverlong = false;
+  /** How often it was taken by somebody. */
+  turn = 0;
 
   constructor(known: Pick<KnownServer, 'habits' | 'changed'>) {
     this.#known = known;
@@ -47,7 +51,7 @@ export class Lane {
 
   /** Whether it would have to wait for another client's conversation, which may take as long as a person does. */
   isContended(session: Session, call: string): boolean {
-    return !this.admits(session, call) && (this.#isConversing || this.isConversational(call));
+    return !this.admits(session, call) && (this.#isConversing || this.isOverlong || this.isConversational(call));
   }
 
   isConversational(call: string): boolean {
@@ -60,6 +64,7 @@ export class Lane {
 
   #take(slot: Slot): void {
     slot.hasLane = true;
+    if (this.#owner === undefined) this.turn++;
     this.#owner = slot.session;
     this.#calls++;
   }
@@ -78,6 +83,7 @@ export class Lane {
     if (--this.#calls > 0) return;
     this.#owner = undefined;
     this.#isConversing = false;
+    this.isOverlong = false;
   }
 
   /** Clients may call what they like. */

@@ -7,7 +7,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { Backend } from './backend.ts';
-import { isOverdue } from './deadline.ts';
+import { overdueMs, shorterMs } from './deadline.ts';
 import type { CallRole } from './era/era-2025.ts';
 import { failureOf, INTERNAL_ERROR, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
@@ -111,7 +111,10 @@ export class PendingRequests implements SlotOwner {
   }
 
   checkTime(slot: Slot, nowMs: number): void {
-    if (!isOverdue(slot, nowMs, this.#limits.callTimeoutMs, this.#limits)) return;
-    this.refuse(slot, rpcError(INTERNAL_ERROR, 'The servers have not answered in time', { code: 'CALL_TIMED_OUT' }));
+    const timeoutMs = shorterMs(slot.timeoutMs, this.#limits.callTimeoutMs);
+    const tookMs = overdueMs(slot, nowMs, timeoutMs, this.#limits);
+    if (tookMs === undefined) return;
+    const message = `The servers have not answered within ${tookMs} ms`;
+    this.refuse(slot, rpcError(INTERNAL_ERROR, message, { code: 'CALL_TIMED_OUT' }));
   }
 }

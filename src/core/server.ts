@@ -13,6 +13,7 @@ import type { Leg } from './leg.ts';
 import type { ServerDefinition, Sharing } from './server-definition.ts';
 import type { Session } from './session.ts';
 import { type SharingTerms, sharingOf } from './sharing.ts';
+import type { Elsewhere } from './slot-table.ts';
 import type { ToolGate } from './tool-gate.ts';
 
 export interface ServerOptions {
@@ -193,7 +194,7 @@ export class Server {
       declared: nothing,
       divide: nothing,
       broken: (error) => this.#onBroken(lobby, error),
-      contended: nothing,
+      contended: () => 'shared',
       listLearnt: nothing,
     };
     const key = { offers: {}, rootsKey: undefined, owner: undefined };
@@ -266,12 +267,14 @@ export class Server {
   // --- conversations ---
 
   /** Rather than let one client wait for another's conversation, it gets an instance of its own, within the limit. */
-  #contended(backend: Backend, session: Session): void {
-    if (this.sharing !== 'auto') return;
+  #contended(backend: Backend, session: Session): Elsewhere {
+    if (this.sharing !== 'auto') return 'shared';
     const leg = this.legs.get(session);
-    if (leg?.backend !== backend) return;
+    if (leg?.backend !== backend) return 'full';
     const other = this.#free(backend, session) ?? this.#another(backend.key, session);
-    if (other !== undefined) leg.moveTo(other);
+    if (other === undefined) return 'full';
+    leg.moveTo(other);
+    return 'moved';
   }
 
   #free(busy: Backend, session: Session): Backend | undefined {

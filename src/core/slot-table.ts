@@ -4,7 +4,7 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
+import { type Limits, ownTimeoutMs } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { CallMeter } from './call-meter.ts';
@@ -24,6 +24,9 @@ const splice = new Splice();
 /** Of frames that have waited: what was read of them when they came is not kept, it is read again. */
 const readAgain = new Envelope();
 
+/** Another instance for a client that would have to wait; or why there is none: the server has one for all, or enough. */
+export type Elsewhere = 'moved' | 'shared' | 'full';
+
 export interface SlotTableOptions {
   readonly server: string;
   readonly limits: Limits;
@@ -33,8 +36,8 @@ export interface SlotTableOptions {
   readonly contain: (session: Session, task: () => void) => void;
   /** Calls of tools that the server gets at a time; 0 for no bound. */
   readonly maxConcurrentCalls: number;
-  /** A client waits for the end of another one's conversation. */
-  readonly contended: (session: Session) => void;
+  /** A client waits for the end of another one's conversation. Says what it gets instead. */
+  readonly contended: (session: Session) => Elsewhere;
   /** A call that was given up is over at the server too. */
   readonly released: () => void;
 }
@@ -49,7 +52,7 @@ export class SlotTable {
   readonly #sent = new Map<number, Slot>();
   readonly #waiting: WaitingRequests;
   readonly #contain: (session: Session, task: () => void) => void;
-  readonly #contended: (session: Session) => void;
+  readonly #contended: (session: Session) => Elsewhere;
   /** Requests that were sent, ever, and calls of tools among them. */
   sentInAll = 0;
   toolCallsSent = 0;
@@ -75,7 +78,7 @@ export class SlotTable {
     this.#contended = contended;
     this.#waiting = new WaitingRequests(limits);
     this.lane = new Lane(known);
-    this.own = new OwnRequests(() => this.#nextId++, limits.callTimeoutMs);
+    this.own = new OwnRequests(() => this.#nextId++, ownTimeoutMs(limits));
     this.givenUp = new GivenUpCalls((slot) => {
       this.lane.leave(slot);
       released();
@@ -101,6 +104,29 @@ export class SlotTable {
   checkTime(nowMs: number): void {
     this.givenUp.checkTime(nowMs);
     this.own.checkTime(nowMs);
+    if (this.lane.isTaken) for (const [session, next] of this.#waiting.heads()) this.#checkLane(session, next, nowMs);
+  }
+
+  /** A client for which the lane was kept from it for long enough gets another instance, or an error for each such call. */
+  #checkLane(session: Session, first: Slot, nowMs: number): void {
+    for (let slot: Slot | undefined = first; slot !== undefined; slot = this.#waiting.headOf(session)) {
+      if (this.lane.admits(session, slot.call) || !this.#hasWaitedForLane(slot, nowMs)) return;
+      this.lane.isOverlong = true;
+      const found = this.#contended(session);
+      if (found === 'moved') return;
+      this.#waiting.remove(slot);
+      this.#counters.serverBusy++;
+      this.fail(slot, laneKept(this.#server, this.#limits, found));
+    }
+  }
+
+  /** Each turn of the lane may take its time. */
+  #hasWaitedForLane(slot: Slot, nowMs: number): boolean {
+    if (slot.laneTurn !== this.lane.turn || slot.laneUntilMs === 0) {
+      slot.laneTurn = this.lane.turn;
+      slot.laneUntilMs = nowMs + this.#limits.maxLaneMs;
+    }
+    return nowMs >= slot.laneUntilMs;
   }
 
   /** Tells the server; nobody answers. */
@@ -332,6 +358,15 @@ export class SlotTable {
     const hint = 'Too much is waiting for it already; ask again later.';
     this.fail(slot, new BridgeError('SERVER_BUSY', `Server ${this.#server} is busy`, { server: this.#server, hint }));
   }
+}
+
+function laneKept(server: string, { maxLaneMs }: Limits, why: Elsewhere): BridgeError {
+  const message = `Server ${server} has worked for more than ${maxLaneMs} ms on a call of another client, which it may ask something`;
+  const more =
+    why === 'shared'
+      ? 'The server’s setting sharing is "shared": with "auto", who has to wait gets an instance of its own.'
+      : 'There are as many instances as limits.maxInstancesPerServer allows.';
+  return new BridgeError('SERVER_BUSY', message, { server, hint: `${more} limits.maxLaneMs lets calls wait longer.` });
 }
 
 function cutAround({ from, innerFrom, innerTo, to }: Cut, start: number): void {

@@ -67,6 +67,11 @@ export class Slot {
   hasLane = false;
   /** Only this instance has what it is about. */
   isBound = false;
+  /** How long it may take besides what its server allows; 0 for as long as that. */
+  timeoutMs = 0;
+  /** Until when it waits for the lane, and for whose turn of that this was set. */
+  laneUntilMs = 0;
+  laneTurn = 0;
   /** It is answered when a task ends, however long that takes. */
   waitsForTask = false;
   /** What is recorded of it, if anything: of calls. */

@@ -10,7 +10,7 @@ import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { CallBacks } from './call-backs.ts';
 import type { Counters } from './counters.ts';
-import { extend, isOverdue } from './deadline.ts';
+import { extend, overdueMs, shorterMs } from './deadline.ts';
 import { cancelNotice } from './era/era-2025.ts';
 import type { Senders } from './senders.ts';
 import { downIdAt, type Slot, type SlotOwner } from './slot.ts';
@@ -83,16 +83,30 @@ export class UnansweredCalls implements SlotOwner {
 
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
   checkTime(slot: Slot, nowMs: number): void {
-    const { server, timeoutMs: ownMs, slots, callBacks, limits, counters } = this.#ports;
+    const { server, slots, callBacks, limits, counters } = this.#ports;
     // While a person is asked, the call waits for that person, within the upper bound.
     if (callBacks.isAsking(slot.session)) extend(slot);
-    const timeoutMs = slot.waitsForTask ? limits.maxCallMs : (ownMs ?? limits.callTimeoutMs);
-    if (!isOverdue(slot, nowMs, timeoutMs, limits)) return;
+    const timeoutMs = this.#timeoutOf(slot);
+    const tookMs = overdueMs(slot, nowMs, timeoutMs, limits);
+    if (tookMs === undefined) return;
     counters.timeouts++;
-    const hint = 'It may still go on there. timeoutMs of the server, or limits.callTimeoutMs, allows more.';
-    const message = `Server ${server} has not answered within ${timeoutMs} ms`;
+    const hint = `It may still go on there. ${this.#settingsFor(slot, tookMs)} allows more.`;
+    const message = `Server ${server} has not answered within ${tookMs} ms`;
     slots.giveUp(slot, 'The time for this call is up', new BridgeError('CALL_TIMED_OUT', message, { server, hint }));
     this.#ended(slot);
+  }
+
+  /** 0 where the client decides, and where a task does. */
+  #timeoutOf({ waitsForTask, timeoutMs }: Slot): number {
+    const { timeoutMs: ownMs, limits } = this.#ports;
+    return waitsForTask ? 0 : shorterMs(timeoutMs, ownMs ?? limits.callTimeoutMs);
+  }
+
+  #settingsFor(slot: Slot, tookMs: number): string {
+    if (tookMs !== this.#timeoutOf(slot)) return 'The setting limits.maxCallMs';
+    return slot.timeoutMs === tookMs
+      ? 'The setting discovery.timeoutMs'
+      : 'The setting timeoutMs of the server, or limits.callTimeoutMs,';
   }
 
   #ended(slot: Slot): void {

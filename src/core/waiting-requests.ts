@@ -60,6 +60,11 @@ export class WaitingRequests {
     if (this.#queue.remove(slot.session, slot)) this.takeFrame(slot);
   }
 
+  /** What is next of this client. */
+  headOf(session: Session): Slot | undefined {
+    return this.#queue.headOf(session);
+  }
+
   /** What is next of each client. */
   heads(): (readonly [Session, Slot])[] {
     return this.#queue.heads();

@@ -4,6 +4,7 @@ import { JSONRPCServer } from 'json-rpc-2.0';
 import { systemClock } from '../util/clock.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { StopReport } from '../wire/control-report.ts';
+import { ownTimeoutMs } from '../wire/limits.ts';
 import type { Daemon } from './daemon.ts';
 import { refresh } from './refresh.ts';
 import { logsOf } from './server-logs.ts';
@@ -24,7 +25,7 @@ export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<str
       const params = isRecord(given) ? given : {};
       return answer(await here(params), params);
     });
-  const options = { clock: systemClock, timeoutMs: daemon.limits.callTimeoutMs };
+  const options = { clock: systemClock, timeoutMs: ownTimeoutMs(daemon.limits) };
   withServers('bridge/refresh', (servers, params) => refresh(servers, params.servers, options));
   withServers('bridge/changes', (servers, { server }) => changesIn(servers, server));
   withServers('bridge/accept', (servers, { server, tools }) => accept(servers, server, tools));

@@ -57,6 +57,7 @@ export class Daemon {
       clock: this.#clock,
     }),
     check: new ArgumentCheck(),
+    timeoutMs: () => this.#options.finder.config.config.discovery.timeoutMs,
   };
   readonly #audit: AuditLog | undefined;
   readonly #dialIns: DialIns;

@@ -103,7 +103,7 @@ function failureOf({ backend, failures }: Listed): string | undefined {
 }
 
 function listTimedOut(name: string, timeoutMs: number): BridgeError {
-  const hint = 'limits.callTimeoutMs allows more.';
+  const hint = 'limits.callTimeoutMs sets another time.';
   return new BridgeError('CALL_TIMED_OUT', `Server ${name} has not listed what it has within ${timeoutMs} ms`, {
     hint,
   });

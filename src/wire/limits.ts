@@ -26,11 +26,13 @@ export interface Limits {
   readonly handshakeTimeoutMs: number;
   /** From starting a server to its answer to `initialize`. */
   readonly startTimeoutMs: number;
-  /** How long a call may take, where its server's definition does not say. Progress begins it anew, if that is set. */
+  /** How long a call may take, where its server's definition does not say; 0 leaves that to the client. Progress begins it anew, if that is set. */
   readonly callTimeoutMs: number;
   readonly progressExtendsTimeout: boolean;
   /** How long a call may take in all, however much progress it makes. */
   readonly maxCallMs: number;
+  /** How long a call may keep the lane from other clients. */
+  readonly maxLaneMs: number;
   /** Questions of one server that are not answered, and questions to one client. */
   readonly maxQuestions: number;
   /** How long a question is held until it is certain whom it is for. */
@@ -66,6 +68,13 @@ export interface Limits {
 }
 
 const MIB = 1024 * 1024;
+/** What the bridge asks servers for itself has no client that would give it up. */
+const OWN_TIMEOUT_MS = 30_000;
+
+/** How long an answer to the bridge itself may take. */
+export function ownTimeoutMs({ callTimeoutMs }: Pick<Limits, 'callTimeoutMs'>): number {
+  return callTimeoutMs === 0 ? OWN_TIMEOUT_MS : callTimeoutMs;
+}
 
 export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 8 * MIB,
@@ -81,9 +90,10 @@ export const DEFAULT_LIMITS: Limits = {
   stallTimeoutMs: 10_000,
   handshakeTimeoutMs: 5_000,
   startTimeoutMs: 30_000,
-  callTimeoutMs: 30_000,
+  callTimeoutMs: 0,
   progressExtendsTimeout: true,
-  maxCallMs: 600_000,
+  maxCallMs: 3_600_000,
+  maxLaneMs: 30_000,
   maxQuestions: 256,
   questionHeldMs: 20_000,
   questionTimeoutMs: 600_000,

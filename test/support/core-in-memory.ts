@@ -457,6 +457,7 @@ export interface TestDefinition {
   readonly maxConcurrentCalls: number;
   readonly nature: ServerNature;
   readonly trustHints: boolean;
+  readonly timeoutMs: number;
 }
 
 export interface CoreOptions {
@@ -470,6 +471,8 @@ export interface CoreOptions {
   /** Who is told of each call. */
   readonly audit?: AuditTrail;
   readonly agents?: Partial<AgentSettings>;
+  /** `discovery.timeoutMs`. */
+  readonly executionTimeoutMs?: number;
   readonly dialIns?: DialInDesk;
 }
 
@@ -543,7 +546,11 @@ export class CoreInMemory {
       agentView: (session, view) => new AgentView(session, view, { agents, clock }),
       control: options.control ?? (() => undefined),
       discoverView: (session, all) =>
-        new DiscoverView(session, all, { finder: new ToolFinder({ clock: this.clock }), check: new ArgumentCheck() }),
+        new DiscoverView(session, all, {
+          finder: new ToolFinder({ clock: this.clock }),
+          check: new ArgumentCheck(),
+          timeoutMs: () => options.executionTimeoutMs ?? 0,
+        }),
       version: '0.0.0-test',
       build: '0.0.0-test+1',
       daemonId: 'in-memory',

@@ -7,7 +7,7 @@ import type { Frame } from '../../wire/frame-splitter.ts';
 import type { Limits } from '../../wire/limits.ts';
 import { Splice } from '../../wire/splice.ts';
 import type { Counters } from '../counters.ts';
-import { extend, isOverdue } from '../deadline.ts';
+import { extend, overdueMs } from '../deadline.ts';
 import { cancelNotice } from '../era/era-2025.ts';
 import { rpcErrorOf } from '../rpc-error.ts';
 import type { ClientQuestion } from '../session.ts';
@@ -96,11 +96,12 @@ export class Delivery implements ClientQuestion, SlotOwner {
 
   checkTime(slot: Slot, nowMs: number): void {
     const { limits, counters } = this.#ports;
-    if (!isOverdue(slot, nowMs, limits.callTimeoutMs, limits)) return;
+    const tookMs = overdueMs(slot, nowMs, limits.callTimeoutMs, limits);
+    if (tookMs === undefined) return;
     counters.timeouts++;
     this.#tellReceiver('Its time is up');
     this.#forget();
-    const message = `The client ${this.#to.session.clientId} has not answered within ${limits.callTimeoutMs} ms`;
+    const message = `The client ${this.#to.session.clientId} has not answered within ${tookMs} ms`;
     this.#fail(slot, new BridgeError('CALL_TIMED_OUT', message, { hint: 'It was told to cancel.' }));
   }
 

@@ -107,6 +107,7 @@ describe('a config file', () => {
         toolRules: [],
         registries: { files: ['/base/../other/mcp_servers.json'], mayBeRemote: true },
         synonyms: [],
+        timeoutMs: 0,
         policy: { deniedMcpServers: [{ serverName: 'x' }] },
       },
       limits: { ...EMPTY_CONFIG.limits, maxClients: 7 },

@@ -108,7 +108,8 @@ describe('any life of clients and servers', () => {
     readonly #answered = new WeakMap<object, Set<unknown>>();
 
     constructor() {
-      const limits = { maxInFlightPerClient: 3, maxInFlightPerServer: 4, maxWaitingBytesPerServer: 2000 };
+      const most = { maxInFlightPerClient: 3, maxInFlightPerServer: 4, maxWaitingBytesPerServer: 2000 };
+      const limits = { ...most, callTimeoutMs: 30_000 };
       ({ core: this.core, records: this.records } = recordedCore(limits));
     }
 

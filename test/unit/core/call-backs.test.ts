@@ -118,7 +118,7 @@ describe('a question', () => {
   });
 
   test('that its client never answers ends after ten minutes; until then its call is not timed out', async () => {
-    const { core, one } = await two();
+    const { core, one } = await two({ limits: { callTimeoutMs: 30_000 } });
     one.call(1);
     await core.settle();
     core.server().say(question(7));

@@ -206,7 +206,7 @@ describe('a call by a joined name', () => {
   });
 
   test('can be cancelled, abandoned and timed out while its server starts', async () => {
-    const core = new CoreInMemory({ servers: TWO });
+    const core = new CoreInMemory({ servers: TWO, limits: { callTimeoutMs: 30_000 } });
     core.server('two').opensByItself = false;
     const [client, leaver] = [await core.ready(ALL), await core.ready(ALL)];
     for (const id of [1, 2]) request(client, id, 'tools/call', { name: 'two__get' });

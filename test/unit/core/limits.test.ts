@@ -213,6 +213,14 @@ const CORE: Tried = {
       }
     },
   },
+  maxLaneMs: {
+    ...{ most: 5 * TICK, counter: 'serverBusy', amounts: [5 * TICK, 6 * TICK] },
+    options: { definition: { sharing: 'shared' } },
+    take: async (core, ms) => {
+      for (const client of [await core.ready(ASKABLE), await core.ready(ASKABLE)]) await calls(core, client, 1);
+      await core.pass(ms);
+    },
+  },
   maxQuestions: { most: 4, counter: 'questionsRefused', take: asked },
   questionHeldMs: {
     ...{ most: 5 * TICK, counter: 'questionsUncertain', amounts: [5 * TICK, 6 * TICK] },

@@ -10,7 +10,7 @@ async function serving(
   tools: readonly object[],
   trustHints = true,
 ): Promise<{ core: CoreInMemory; client: TestClient; calls: () => Message[] }> {
-  const core = new CoreInMemory({ definition: { trustHints } });
+  const core = new CoreInMemory({ definition: { trustHints }, limits: { callTimeoutMs: 30_000 } });
   core.server().has({ tools });
   const client = await core.ready();
   const calls = (): Message[] => core.server().requests.filter(({ method }) => method === 'tools/call');
