@@ -3,17 +3,19 @@
 import type { Socket } from 'node:net';
 import { checkClientId } from '../client/client-id.ts';
 import { notedBuild } from '../client/daemon-build.ts';
+import { openFirst } from '../client/first-connection.ts';
 import type { Located } from '../client/locate.ts';
 import { openOrStart as openAgain } from '../client/open-or-start.ts';
 import { answerUnavailable, relay } from '../shim/connect.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
+import { printable } from '../util/printable.ts';
 import { sleep } from '../util/sleep.ts';
 import { readArguments, type Values } from './arguments.ts';
 import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { locateToUse } from './locate.ts';
-import { openOrStart, startSettings } from './open-bridge.ts';
+import { startSettings } from './open-bridge.ts';
 import { CONNECT } from './options.ts';
 
 /** For a person who has typed it. */
@@ -34,7 +36,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     located = await locateToUse(values, host);
     if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
     if (startSettings(located, values, host) !== undefined) await replaceIfOlder(located.path, host);
-    socket = await openOrStart(located, values, host);
+    socket = await firstConnection(located, values, host);
   } catch (thrown) {
     const { startingThere } = await import('./start-hint.ts');
     const error = failureOf(startingThere(thrown, values));
@@ -59,6 +61,30 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   });
   if (error !== undefined) throw error;
   return DONE;
+}
+
+/** From this attempt on, a client that has gone meanwhile is noticed. */
+const LATE = 5;
+
+async function firstConnection(located: Located, values: Values<typeof CONNECT>, host: CliHost): Promise<Socket> {
+  const { where: path, reconnect } = located;
+  const { stdout, stderr } = host;
+  const gone = new AbortController();
+  const clientGone = (error: unknown): void => gone.abort(error);
+  stdout.once('error', clientGone);
+  try {
+    return await openFirst({
+      start: startSettings(located, values, host),
+      waits: (attempt) => {
+        if (attempt === 2) stderr.write(`mcp-bridge: no mcp-bridge runs at ${printable(path())}; waiting for one\n`);
+        // Only a write tells whether anybody is still there; a space is part of the answer behind it (docs/adr/0004).
+        if (attempt >= LATE) stdout.write(' ');
+      },
+      ...{ path, reconnect, clock: systemClock, sleep, random: Math.random, signal: gone.signal },
+    });
+  } finally {
+    stdout.off('error', clientGone);
+  }
 }
 
 /** What its client is told; a bug is none of that. */

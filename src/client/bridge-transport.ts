@@ -70,7 +70,8 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   #connection: ResumingConnection | undefined;
   #path = '';
   #hasStarted = false;
-  #isLeft = false;
+  /** Ends what is under way before there is a connection. */
+  readonly #leaving = new AbortController();
   #isFull = false;
   #wake: (() => void)[] = [];
   #closed: Promise<void> = Promise.resolve();
@@ -102,7 +103,8 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     this.#hasStarted = true;
     const { signal, view, accepts } = this.#options;
     signal?.throwIfAborted();
-    const [{ locateBridge }, { librarySettings, ownPlace }, { openOrStart }, { ResumingConnection }] = await loadCore();
+    const [{ locateBridge }, { librarySettings, ownPlace }, { openOrStart }, { openFirst }, { ResumingConnection }] =
+      await loadCore();
     const place = ownPlace(process.env);
     const located = await locateBridge({
       socketFlag: this.#options.socketPath,
@@ -114,16 +116,25 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
     this.#path = located.path;
     const start = librarySettings(located, this.#options.autostart, place);
-    const socket = await openOrStart(located.path, start);
-    if (signal?.aborted || this.#isLeft) socket.destroy();
-    signal?.throwIfAborted();
-    if (this.#isLeft) throw new BridgeError('USAGE', 'This transport was closed while it connected');
     const { clientId, where } = located;
+    const reconnect = reconnectSettings(this.#options.reconnect, located.reconnect);
+    const over = AbortSignal.any([this.#leaving.signal, ...(signal ? [signal] : [])]);
+    const socket = await openFirst({
+      path: where,
+      start,
+      reconnect,
+      clock: systemClock,
+      sleep,
+      random: Math.random,
+      signal: over,
+    });
+    if (over.aborted) socket.destroy();
+    over.throwIfAborted();
     const cwd = this.#options.cwd ?? process.cwd();
     const options: ConnectionOptions = {
       dial: (mayStart) => openOrStart(where(), mayStart ? start : undefined),
       path: where,
-      reconnect: reconnectSettings(this.#options.reconnect, located.reconnect),
+      reconnect,
       meta: {
         'mcp-bridge/cwd': cwd,
         ...(clientId ? { 'mcp-bridge/clientId': clientId } : {}),
@@ -154,7 +165,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
 
   /** Leaves for good: nothing is kept for this client. */
   async close(): Promise<void> {
-    this.#isLeft = true;
+    this.#leaving.abort(new BridgeError('USAGE', 'This transport was closed while it connected'));
     this.#connection?.close();
     await this.#closed;
   }
@@ -209,6 +220,7 @@ function loadCore() {
     import('./locate.ts'),
     import('./library-start.ts'),
     import('./open-or-start.ts'),
+    import('./first-connection.ts'),
     import('./resuming-connection.ts'),
   ]);
 }

@@ -10,6 +10,7 @@ import { type DialInState, isServerName, SERVER_NAME_RULE } from '../wire/dial-i
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { Comeback } from './comeback.ts';
 import { type DialInHello, DialledLink } from './dialled-link.ts';
+import { openFirst } from './first-connection.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
 
 export type { DialInState, LeavingReason };
@@ -34,6 +35,7 @@ export class DialIn {
   readonly #options: DialInOptions;
   readonly #comeback: Comeback;
   #isLeft = false;
+  readonly #leaving = new AbortController();
   /** To the daemon, which knows of no server yet. */
   #reached: Socket | undefined;
   #link: DialledLink | undefined;
@@ -58,8 +60,9 @@ export class DialIn {
 
   /** Sees that there is a daemon, before anything is registered. */
   async reach(): Promise<void> {
-    const { where, start } = this.#options;
-    const socket = await openOrStart(where(), start);
+    const { where: path, start, reconnect } = this.#options;
+    const { signal } = this.#leaving;
+    const socket = await openFirst({ path, start, reconnect, clock: systemClock, sleep, random: Math.random, signal });
     socket.on('error', () => socket.destroy());
     if (this.isLeft) return void socket.destroy();
     this.#reached = socket;
@@ -99,6 +102,7 @@ export class DialIn {
 
   leave(): void {
     this.#isLeft = true;
+    this.#leaving.abort(new BridgeError('USAGE', 'The server was taken back while it connected'));
     this.#comeback.end();
     this.#reached?.destroy();
     this.#link?.socket.end();

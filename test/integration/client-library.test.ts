@@ -8,7 +8,7 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { expect, test } from 'vitest';
 import { BridgeTransport, connectToBridge } from '../../src/client/index.ts';
 import { BrittleSocket } from '../support/brittle-socket.ts';
-import { fixtureServer, PROGRAM, runCommand, TestDaemon } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 import { keepUncaughtErrors } from '../support/uncaught-errors.ts';
 
 const INFO = { name: 'library', version: '1' };
@@ -224,6 +224,27 @@ test('when nobody comes back each call ends with an error, which says what was t
     /could not be reached again, by 3 attempts in \d+\.\d s: .*; whether this was done is not known/,
   );
   expect(errors).toMatchObject([{ code: 'DAEMON_UNREACHABLE', message: expect.stringContaining(daemon.path) }]);
+  await daemon.stop();
+});
+
+test('the first connection waits for a daemon that somebody else starts, as often as it would come back', async () => {
+  const dir = tempDir();
+  const socketPath = join(dir, 'b.sock');
+  const few = new BridgeTransport({ socketPath, autostart: false, reconnect: { maxAttempts: 3, initialDelayMs: 1 } });
+  await expect(few.start()).rejects.toMatchObject({ code: 'DAEMON_NOT_RUNNING' });
+  const none = new BridgeTransport({ socketPath, autostart: false, reconnect: { enabled: false } });
+  await expect(none.start()).rejects.toMatchObject({ code: 'DAEMON_NOT_RUNNING' });
+  const left = new BridgeTransport({ socketPath, autostart: false });
+  const leaving = left.start();
+  await left.close();
+  await expect(leaving).rejects.toMatchObject({ message: 'This transport was closed while it connected' });
+
+  const client = new ClientV1(INFO);
+  const reconnect = { maxAttempts: 1000, maxDelayMs: 100 };
+  const connected = client.connect(new BridgeTransport({ socketPath, autostart: false, reconnect }));
+  const daemon = await TestDaemon.start(CONFIG, { dir });
+  await connected;
+  await client.close();
   await daemon.stop();
 });
 

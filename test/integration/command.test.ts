@@ -290,8 +290,41 @@ describe('connect', () => {
     expect((await run(['status'])).code).toBe(0);
   });
 
+  test('with --no-autostart it waits for the daemon that somebody else starts', async () => {
+    const shim = spawn(process.execPath, [PROGRAM, 'connect', '--no-autostart'], {
+      env: { ...process.env, ...env },
+      cwd: dir,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    const waits = new Promise<void>((resolve) => {
+      shim.stderr.setEncoding('utf8').on('data', (text: string) => {
+        if (text === `mcp-bridge: no mcp-bridge runs at ${path}; waiting for one\n`) resolve();
+      });
+    });
+    const client = new RawClient(shim.stdout, shim.stdin);
+    const answered = client.initialize();
+    await waits;
+    await run(['start']);
+    expect(await answered).toMatchObject({ result: { serverInfo: {} } });
+    shim.stdin.end();
+    expect(await new Promise((resolve) => shim.once('exit', resolve))).toBe(0);
+  });
+
+  test('its wait ends when its client goes', async () => {
+    const shim = spawn(process.execPath, [PROGRAM, 'connect', '--no-autostart'], {
+      env: { ...process.env, ...env },
+      cwd: dir,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    shim.stdout.destroy();
+    shim.stdin.end();
+    expect(await new Promise((resolve) => shim.once('exit', resolve))).toBe(1);
+  });
+
   test('with --no-autostart and no daemon it answers initialize with an error and ends with 1', async () => {
-    const { code, stdout, stderr } = await run(['connect', '--no-autostart'], INITIALIZE);
+    writeFileSync(join(dir, 'few.json'), JSON.stringify({ mcpBridge: { reconnect: { maxAttempts: 2 } } }));
+    const args = ['connect', '--no-autostart', '--config', join(dir, 'few.json')];
+    const { code, stdout, stderr } = await run(args, INITIALIZE);
     expect(code).toBe(1);
     expect(stderr).toContain('Start it with: mcp-bridge start');
     expect(JSON.parse(stdout)).toMatchObject({

@@ -169,7 +169,7 @@ test('where no daemon runs at a place that was given, the hint starts one there'
     `mcp-bridge: No mcp-bridge runs at ${socket}. Start it with: mcp-bridge start${options}\n`;
   const given = ['--mcp-bridge-socket', socket];
   const there = line(` --mcp-bridge-socket '${home}/it'\\''s none.sock'`);
-  for (const args of [['status'], ['tools', '--no-autostart'], ['connect', '--no-autostart']])
+  for (const args of [['status'], ['tools', '--no-autostart']])
     expect(await run(...args, ...given)).toMatchObject({ code: 1, stderr: there });
   const other = { ...env, MCP_BRIDGE_SOCKET: socket };
   expect((await runCommand(['status'], { env: other, cwd: project })).stderr).toBe(line(''));

@@ -231,7 +231,8 @@ describe('a daemon', () => {
     const { configFile, socketPath } = place();
     writeFileSync(configFile, JSON.stringify({ ...IDE, ...config }));
     const { BridgeServerTransport } = await library();
-    const transport = new BridgeServerTransport({ name: 'ide', socketPath, configFile, ...options });
+    const reconnect = { maxAttempts: 2 };
+    const transport = new BridgeServerTransport({ name: 'ide', socketPath, configFile, reconnect, ...options });
     await expect(transport.start()).rejects.toMatchObject({ code: 'DAEMON_NOT_RUNNING' });
   });
 });
