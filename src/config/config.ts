@@ -52,6 +52,10 @@ export interface DiscoverySettings {
   readonly toolRules: readonly ToolRule[];
   /** More registries of running servers, and whether servers of any may be on other machines. */
   readonly registries: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
+  /** More files, and directories of files, in which servers are defined. */
+  readonly sources: readonly string[];
+  /** The directories of Agent Plugins. */
+  readonly agentPlugins: readonly string[];
   /** Groups of words that may stand for each other in a search. */
   readonly synonyms: SynonymGroups;
   /** How long a tool that is run by `execute_tool` may take; 0 for as long as its server allows. */
@@ -80,6 +84,8 @@ export const EMPTY_CONFIG: Config = {
     precedence: 'scope',
     toolRules: [],
     registries: NO_REGISTRIES,
+    sources: [],
+    agentPlugins: [],
     synonyms: [],
     timeoutMs: 0,
     policy: {},

@@ -169,6 +169,7 @@ function cacheOf(reader: Reader, value: unknown): Config['cache'] {
 }
 
 const DISCOVERY_KEYS = [
+  'agentPlugins',
   'cache',
   'enabled',
   'precedence',
@@ -176,6 +177,7 @@ const DISCOVERY_KEYS = [
   'registryHosts',
   'search',
   'timeoutMs',
+  'sources',
   'toolRules',
 ];
 
@@ -203,6 +205,8 @@ function discoveryOf(
       files: pathsOf(reader, discovery.registries, 'discovery.registries').map(resolvePath),
       mayBeRemote: hosts === 'any',
     },
+    sources: pathsOf(reader, discovery.sources, 'discovery.sources').map(resolvePath),
+    agentPlugins: pathsOf(reader, discovery.agentPlugins, 'discovery.agentPlugins').map(resolvePath),
     synonyms: synonymsOf(reader, discovery.search, 'discovery.search'),
     timeoutMs: reader.count(discovery.timeoutMs, 'discovery.timeoutMs', { otherwise: 0, least: 0 }),
   };

@@ -45,6 +45,7 @@ const LAYERED: Partial<ClientRules> = { isLayered: true };
 const RULES: Readonly<Record<string, Partial<ClientRules>>> = {
   'seed-dir': { dialect: 'braces' },
   override: { dialect: 'braces' },
+  source: { dialect: 'braces' },
   bridge: { dialect: 'braces' },
   'claude-code': {
     dialect: 'claude',

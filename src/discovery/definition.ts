@@ -85,7 +85,7 @@ function missingIn({ transport, url = '' }: Launch, { missing, executes }: Varia
 type Tell = (code: DiagnosticCode, message: string, about?: About) => void;
 
 function namedVerdict(
-  { name, scope, refusal }: PlacedEntry,
+  { name, scope, refusal, fault: ownFault }: PlacedEntry,
   rules: ClientRules,
   verdict: Verdict,
   tell: Tell,
@@ -98,7 +98,9 @@ function namedVerdict(
   const fault =
     rules.names?.test(scope === 'plugin' ? (name.split(':').at(-1) ?? name) : name) === false
       ? { kind: 'invalid' as const, reason: 'its client takes letters, digits, "-" and "_" in names only' }
-      : verdict;
+      : ownFault === undefined
+        ? verdict
+        : { kind: 'invalid' as const, reason: ownFault };
   if (fault.kind === 'invalid') tell('invalid-entry', `cannot be used: ${fault.reason}.`);
   return fault;
 }

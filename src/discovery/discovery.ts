@@ -27,6 +27,7 @@ import {
   type Override,
   overrideOf,
   registryLocations,
+  sourceLocations,
 } from './locations.ts';
 import { type Machine, machineOf } from './machine.ts';
 import { tellShellFiles, withMoved } from './moved-places.ts';
@@ -58,6 +59,8 @@ export interface DiscoveryOptions {
   readonly given?: readonly GivenServers[];
   /** The directories of Agent Plugins, each with its plugin.json and mcp.json. */
   readonly agentPlugins?: readonly string[];
+  /** More files and directories of definitions. */
+  readonly sources?: readonly string[];
   /** More registries of running servers, and whether those of any may be on other machines. */
   readonly registries?: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
   /** With it, a broken file is read once more a moment later. */
@@ -177,12 +180,15 @@ async function locationsFor(
       ...(await copilotPlugins(reader, machine, dirOf(machine, 'COPILOT'))),
       ...(await linkedExtensions(reader, machine)),
       ...agentPluginLocations(machine, options.agentPlugins ?? []),
+      ...(await Promise.all(
+        sourceLocations(options.sources ?? []).map((location) => namedBy('discovery.sources', location, gathering)),
+      )),
       ...registryLocations(options.registries?.files ?? []),
     ];
   }
   return [
     ...managedLocations(machine),
-    ...(await Promise.all(override.locations.map((location) => namedByOverride(location, gathering)))),
+    ...(await Promise.all(override.locations.map((location) => namedBy('MCP_SERVERS_CONFIG', location, gathering)))),
   ];
 }
 
@@ -207,12 +213,12 @@ function tellRelative({ machine, report }: Gathering, override: Override | undef
 }
 
 /** A file, or a directory of them. */
-async function namedByOverride(location: Location, { reader, report }: Gathering): Promise<Location> {
+async function namedBy(who: string, location: Location, { reader, report }: Gathering): Promise<Location> {
   const { path } = location;
   if ((await reader.list(path)).length > 0) return { ...location, pattern: ['*.json'] };
   const reading = await reader.read(path, 'json');
   if (reading.kind === 'absent')
-    report(diagnostic('unreadable', `MCP_SERVERS_CONFIG names ${path}, which is not there.`, { path }));
+    report(diagnostic('unreadable', `${who} names ${path}, which is not there.`, { path }));
   return location;
 }
 

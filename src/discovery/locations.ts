@@ -168,14 +168,21 @@ export function overrideOf({ path, home, env }: Machine): Override | undefined {
   if (named.length === 0) return undefined;
   const files = named.map((name) => (/^~(?=$|[\\/])/.test(name) ? path.join(home, name.slice(1)) : name));
   return {
-    locations: files.filter((file) => path.isAbsolute(file)).map((file) => namedLocation(path.resolve(file))),
+    locations: files
+      .filter((file) => path.isAbsolute(file))
+      .map((file) => namedLocation('override', path.resolve(file))),
     refused: files.filter((file) => !path.isAbsolute(file)),
   };
 }
 
-function namedLocation(path: string): Location {
+/** More files and directories of definitions, which the bridge's own config names. */
+export function sourceLocations(files: readonly string[]): Location[] {
+  return files.map((file) => ({ ...namedLocation('source', file), scope: 'user' }));
+}
+
+function namedLocation(client: string, path: string): Location {
   return {
-    client: 'override',
+    client,
     scope: 'dynamic',
     format: 'definitions',
     path,

@@ -73,11 +73,13 @@ function discover(
   { cwd, config, approvals, seenApprovals, memory, isOwnOnly = false }: OwnDiscoveryOptions,
   heldNames: HeldNames,
 ): Promise<Discovery> {
-  const { precedence, policy, registries } = config.config.discovery;
+  const { precedence, policy, registries, sources, agentPlugins } = config.config.discovery;
   return discoverServers(hostOf(own, cwd), {
     precedence,
     policy,
     registries,
+    sources,
+    agentPlugins,
     approvals,
     seenApprovals,
     isOwnOnly,

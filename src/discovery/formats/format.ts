@@ -53,6 +53,8 @@ export interface Entry {
   readonly variables?: ReadonlyMap<string, string | readonly string[]>;
   /** Why it is not used, whatever it says. */
   readonly refusal?: string;
+  /** Why it is a mistake, whatever else it says. */
+  readonly fault?: string;
   /** The process that it lives in. */
   readonly process?: ProcessIdentity;
   /** The extension that brings it, by its name. */

@@ -1,7 +1,11 @@
 // The servers of plugins: those of several clients, in .mcp.json or in the manifest, and Agent Plugins, in mcp.json beside
 // plugin.json. They are named after the plugin.
 
+import { createHash } from 'node:crypto';
+import type { Machine } from '../machine.ts';
+import { basesOf } from '../places/bases.ts';
 import { isTree, member, type Tree, textAt, treeAt } from '../tree.ts';
+import { agentPluginFault } from './agent-plugin-entry.ts';
 import { type Entry, entriesIn, entriesOfMap, type Format, type ParsedFile } from './format.ts';
 
 export const PLUGIN: Format = {
@@ -19,15 +23,31 @@ export const AGENT_PLUGIN: Format = {
   companion: (path, { path: paths }) => paths.join(paths.dirname(path), 'plugin.json'),
   read: (file) => {
     const { machine, path, companion } = file;
-    const dir = machine.path.dirname(path);
-    const variables = new Map([
-      ['PLUGIN_ROOT', dir],
-      ['PLUGIN_DATA', machine.path.join(dir, 'data')],
-    ]);
-    const name = textAt(companion, 'name') ?? machine.path.basename(dir);
-    return ofPlugin(entriesIn(file, ['mcpServers']), name, { variables, dir });
+    const root = machine.path.dirname(path);
+    const name = textAt(companion, 'name') ?? machine.path.basename(root);
+    const dirs = { root, data: pluginDataDir(name, root, machine) };
+    const given = { PLUGIN_ROOT: root, PLUGIN_DATA: dirs.data };
+    const variables = new Map(Object.entries(given));
+    const entries = entriesIn(file, ['mcpServers']).map((entry) => {
+      const fault = agentPluginFault(entry.fields, dirs, machine);
+      return fault === undefined ? { ...entry, fields: atRoot(entry.fields, root, machine) } : { ...entry, fault };
+    });
+    return ofPlugin(entries, name, { variables, given, dir: root });
   },
 };
+
+/** Wherever it runs: its command is relative to the plugin. */
+function atRoot(fields: unknown, root: string, { path }: Machine): unknown {
+  const command = textAt(fields, 'command');
+  return isTree(fields) && command?.startsWith('./') ? { ...fields, command: path.resolve(root, command) } : fields;
+}
+
+/** One for each plugin that is installed, which stays when the plugin is another version. */
+function pluginDataDir(name: string, root: string, machine: Machine): string {
+  const [data = ''] = basesOf(machine).get('DATA')?.dirs ?? [];
+  const which = createHash('sha256').update(root).digest('hex').slice(0, 8);
+  return machine.path.join(data, 'mcp-bridge', 'plugin-data', `${name.replace(/[^A-Za-z0-9_-]/g, '-')}-${which}`);
+}
 
 function ofPlugin(
   entries: readonly Entry[],

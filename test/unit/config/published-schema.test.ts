@@ -212,6 +212,7 @@ function files(): fc.Arbitrary<unknown> {
   const discovery = {
     ...{ enabled: flag, precedence: mostly(['scope', 'first-wins'], ['x', null]) },
     ...{ cache: object({ enabled: flag, ttl: mostly([0, 60], [-1, '1']) }), search: object({ synonyms: groups }) },
+    ...{ sources: texts, agentPlugins: texts },
     ...{ registries: texts, registryHosts: mostly(['loopback', 'any'], ['none', 7]) },
     toolRules: fc.oneof({ weight: 30, arbitrary: fc.array(rule, { maxLength: 2 }) }, fc.constant('x')),
   };
