@@ -15,7 +15,7 @@ const STATES: Readonly<Record<string, number>> = {
   ...{ ready: GREEN, yes: GREEN },
   ...{ starting: YELLOW, stopping: YELLOW, waiting: YELLOW, connecting: YELLOW, initializing: YELLOW },
   ...{ parked: YELLOW, 'pending-approval': YELLOW, 'needs-input': YELLOW },
-  ...{ failed: RED, broken: RED, invalid: RED, 'blocked-by-policy': RED },
+  ...{ failed: RED, broken: RED, invalid: RED, missing: RED, 'blocked-by-policy': RED },
 };
 const LEVELS: Readonly<Record<string, number>> = {
   ...{ error: RED, WRONG: RED, warn: YELLOW, note: YELLOW, '!': YELLOW, ok: GREEN, debug: GREY },

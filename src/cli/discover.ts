@@ -8,11 +8,11 @@ import { type Narrowed, ofClients } from './client-filter.ts';
 import { reportOf } from './discovery-report.ts';
 import { byUse, countsOf, discoveryTable, isUsual } from './discovery-table.ts';
 import { DONE } from './exit-code.ts';
-import { explanation } from './explanation.ts';
+import { explanation, leftOut } from './explanation.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
 import { connectedAs } from './refused.ts';
-import { named } from './selection.ts';
+import { isNamed, named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
 import { printable, printableLines } from './table.ts';
 import { tilde } from './terminal.ts';
@@ -38,6 +38,11 @@ export async function discover(values: DiscoverValues, host: CliHost): Promise<n
 }
 
 async function explain(name: string, found: Survey, values: DiscoverValues, host: CliHost): Promise<number> {
+  const told = leftOut(name, found, host);
+  if (told !== undefined && values.json !== true && !found.discovery.servers.some((server) => isNamed(server, name))) {
+    host.stdout.write(told);
+    return DONE;
+  }
   const servers = (await definedAs(name, found, values, host)).sort(byUse);
   if (values.json === true) return printJson(reportOf(found, servers), host);
   host.stdout.write(explanation(name, servers, found, host));

@@ -23,7 +23,7 @@ export function reportOf(found: Survey, servers: readonly DiscoveredServer[] = f
 
 /** What there is none of is null. */
 export function serverReport(server: DiscoveredServer, found: Survey): object {
-  const { approvals, discovery } = found;
+  const { approvals, discovery, missing } = found;
   const decision = approvals.decisionOn(definitionHash(server));
   const before = decidedBefore(server, found);
   const shown = shownLaunch(server);
@@ -31,6 +31,7 @@ export function serverReport(server: DiscoveredServer, found: Survey): object {
     ...placeOf(server),
     state: server.state,
     reason: server.reason ?? null,
+    missing: missing.get(server) ?? null,
     transport: shown.transport,
     command: shown.command ?? null,
     args: shown.args,

@@ -40,7 +40,7 @@ export function discoveryTable(servers: readonly DiscoveredServer[], found: Surv
     .toSorted(byUse)
     .map((server) => [
       server.id,
-      server.state,
+      found.missing.has(server) ? 'missing' : server.state,
       server.transport === 'unknown' ? '-' : server.transport,
       `${server.client} ${tilde(server.file, host)}`,
       whyOf(server, found, host),
@@ -54,6 +54,8 @@ export function discoveryTable(servers: readonly DiscoveredServer[], found: Surv
 function whyOf(server: DiscoveredServer, found: Survey, host: CliHost): string {
   const { state, reason, sources, client } = server;
   if (state === 'pending-approval') return sinceWhen(decidedBefore(server, found));
+  const lacking = found.missing.get(server);
+  if (lacking !== undefined) return tilde(lacking, host);
   if (state !== 'ready') return tilde(reason ?? '', host);
   const others = [...new Set(sources.map((source) => source.client))].filter((other) => other !== client);
   return others.length === 0 ? '' : `also in ${others.join(', ')}`;

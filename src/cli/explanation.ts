@@ -21,8 +21,11 @@ export function explanation(name: string, servers: readonly DiscoveredServer[], 
 
 function one(server: DiscoveredServer, found: Survey, host: CliHost): string {
   const { id, name, state, reason } = server;
-  const why = reason === undefined ? '' : `: ${tilde(reason, host)}`;
-  const head = `${id === name ? name : `${id} (${name})`} of ${ownerOf(server)}, ${state}${why}`;
+  const lacking = found.missing.get(server);
+  const word = lacking === undefined ? state : 'missing';
+  const told = lacking ?? reason;
+  const why = told === undefined ? '' : `: ${tilde(told, host)}`;
+  const head = `${id === name ? name : `${id} (${name})`} of ${ownerOf(server)}, ${word}${why}`;
   const notes = notesOn(server, found.discovery.diagnostics).map(
     (message) => `  ! ${printableLines(tilde(message, host), '    ')}\n`,
   );
@@ -77,8 +80,8 @@ function notesOn({ file, name }: DiscoveredServer, diagnostics: readonly Diagnos
   return diagnostics.filter((found) => found.path === file && found.server === name).map(({ message }) => message);
 }
 
-function summaryOf(name: string, servers: readonly DiscoveredServer[], { discovery }: Survey): string[] {
-  const ready = servers.filter(({ state }) => state === 'ready');
+function summaryOf(name: string, servers: readonly DiscoveredServer[], { discovery, missing }: Survey): string[] {
+  const ready = servers.filter((server) => server.state === 'ready' && !missing.has(server));
   const ids = ready.map((server) => `${server.id} (of ${ownerOf(server)})`).join(', ');
   const isAmong = (members: readonly string[]): boolean =>
     members.length > 1 && servers.some((server) => members.includes(`${server.client}:${server.name}`));
@@ -91,4 +94,12 @@ function summaryOf(name: string, servers: readonly DiscoveredServer[], { discove
       .filter((conflict) => isAmong(conflict.members))
       .map(({ members }) => `Different servers of one name: ${apart(alikeAmong(members, discovery.groups))}.`),
   ];
+}
+
+/** What was said of an entry of this name that is in no list; undefined if nothing was. */
+export function leftOut(name: string, { discovery }: Survey, host: CliHost): string | undefined {
+  const told = discovery.diagnostics.filter(({ server }) => server === name).map(({ message }) => message);
+  if (told.length === 0) return undefined;
+  const lines = told.map((message) => `  ! ${printableLines(tilde(message, host), '    ')}\n`);
+  return `${printable(name)} was found, and left out:\n${lines.join('')}`;
 }

@@ -150,6 +150,7 @@ export const DISCOVER = {
   all: { type: 'boolean', describe: 'Show what is not used too, and every remark' },
   client: { type: 'string', repeats: true, describe: 'Only what this client has; may be given several times' },
   explain: { type: 'string', describe: 'Everything about the definitions of this name' },
+  plugin: { type: 'string', repeats: true, describe: 'The directory of an Agent Plugin; may be given several times' },
 } as const satisfies Options;
 
 export const POLICY = PROJECT;

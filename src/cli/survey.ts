@@ -19,9 +19,12 @@ import { StoredApprovals } from '../discovery/stored-approvals.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { CliHost } from './host.ts';
 import { goingOn, locate, type WhereValues } from './locate.ts';
+import { missingPrograms } from './missing-programs.ts';
 
 export interface SurveyValues extends WhereValues {
   readonly cwd?: string | undefined;
+  /** Directories of Agent Plugins, besides those of the config. */
+  readonly plugin?: string | readonly string[] | undefined;
 }
 
 export interface Survey {
@@ -34,6 +37,8 @@ export interface Survey {
   readonly own: OwnProcess;
   /** Whose project was looked at. */
   readonly cwd: string;
+  /** What is not on this machine of servers that are ready as they are written. */
+  readonly missing: ReadonlyMap<DiscoveredServer, string>;
   /** What of the bridge's own files could not be used. */
   readonly failures: readonly string[];
 }
@@ -45,7 +50,8 @@ export async function survey(values: SurveyValues, host: CliHost): Promise<Surve
   const located = await locate(values, host);
   const own = { platform: platform(), environment, homedir, program, socketPath: located.path };
   if (located.configError !== undefined) failures.push(wordsOf(goingOn(located.configError)));
-  const config = await unlessBroken(() => ownConfigOf(located.loaded, own), NO_CONFIG, failures);
+  const loaded = await unlessBroken(() => ownConfigOf(located.loaded, own), NO_CONFIG, failures);
+  const config = withPlugins(loaded, values.plugin, cwd);
   failures.push(...config.faults.map((fault) => `${config.file}: ${fault}`));
   const approvalFile = new ApprovalFile(environment, homedir);
   const approvals = await unlessBroken(async () => approvalFile.read(), new StoredApprovals([]), failures);
@@ -57,7 +63,17 @@ export async function survey(values: SurveyValues, host: CliHost): Promise<Surve
   const seenApprovals = stored ?? NOTHING_COVERED;
   const discovery = toldOnce(await discoverHere(own, { cwd, config, approvals, seenApprovals }), config);
   const clientApprovals = stored ?? new StoredClientApprovals([]);
-  return { discovery, approvals, approvalFile, clientApprovals, config, own, cwd, failures };
+  const missing = missingPrograms(discovery.servers, environment);
+  return { discovery, missing, approvals, approvalFile, clientApprovals, config, own, cwd, failures };
+}
+
+function withPlugins(loaded: LoadedConfig, named: SurveyValues['plugin'], cwd: string): LoadedConfig {
+  const dirs = [named ?? []].flat().map((dir) => resolve(cwd, dir));
+  const { config } = loaded;
+  const agentPlugins = [...config.discovery.agentPlugins, ...dirs];
+  return dirs.length === 0
+    ? loaded
+    : { ...loaded, config: { ...config, discovery: { ...config.discovery, agentPlugins } } };
 }
 
 /** The decision about another definition at the same place, the bridge's own or that of another client's user. */

@@ -55,6 +55,8 @@ export interface StdioServer extends AnyServer {
   readonly cwd: string | undefined;
   /** Where it was defined: the directory to run in without a cwd, and for clients that do not say where they work. */
   readonly dir: string | undefined;
+  /** A directory that is made for it before it starts. */
+  readonly dataDir?: string;
 }
 
 /** One at a URL. `auto` tries Streamable HTTP, then the older SSE. */

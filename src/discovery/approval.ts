@@ -7,6 +7,7 @@ import type { ClaudeSettings } from './claude-settings.ts';
 import type { ClientApproval, FirstSeen, SeenApprovals } from './client-approvals.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { type Draft, withState } from './draft.ts';
+import { withoutGiven } from './given-variables.ts';
 import { asWritten } from './text-variables.ts';
 
 export type Approval = 'approved' | 'rejected';
@@ -24,7 +25,12 @@ export function definitionHash(server: Omit<DiscoveredServer, 'id' | 'alias'>): 
   const { client, name, transport, command, args, cwd, url, headersHelper, oauth, env, headers, raw, tools } = server;
   const added = Object.fromEntries(Object.entries(env).filter(([variable]) => !Object.hasOwn(raw.env, variable)));
   const launch = [transport, command, args, cwd, url, headersHelper];
-  const parts = [...launch, sorted(asWritten(raw.env, env)), sorted(asWritten(raw.headers, headers)), sorted(added)];
+  const parts = [
+    ...launch,
+    sorted(asWritten(withoutGiven(raw.env, raw.env), env)),
+    sorted(asWritten(raw.headers, headers)),
+    sorted(added),
+  ];
   const all = [client, name, ...parts, oauth, ...filterOf(tools)];
   return createHash('sha256')
     .update(JSON.stringify(all.map((part) => part ?? null)))

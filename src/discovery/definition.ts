@@ -9,6 +9,7 @@ import type { Launch, ServerSource, ServerState } from './discovered-server.ts';
 import type { Draft } from './draft.ts';
 import type { Value, Values } from './entry-fields.ts';
 import type { Entry } from './formats/format.ts';
+import { givenAsWritten } from './given-variables.ts';
 import type { Location } from './locations.ts';
 import type { Machine } from './machine.ts';
 import { basesOf } from './places/bases.ts';
@@ -65,7 +66,7 @@ export function define(entry: PlacedEntry, definer: Definer): Defined {
   const { state, reason } = stateOf({ entry, written, verdict, launch, inputs });
   if (state === 'invalid' && verdict.kind !== 'invalid') tell('invalid-entry', `cannot be used: ${reason}.`);
   const unfilled = entry.unfilled === undefined ? written : writtenEntry(entry.unfilled, client, rules).written;
-  const draft = draftOf(entry, launch, written, { raw: rawOf(unfilled), inputs, state, reason, rules });
+  const draft = draftOf(entry, launch, written, { raw: rawOf(unfilled, entry.given), inputs, state, reason, rules });
   return { draft, envFile: written.envFile && variables.fill(written.envFile, 'cwd') };
 }
 
@@ -213,8 +214,12 @@ function helperDir({ client, scope }: PlacedEntry, { transport }: Written, machi
   return basesOf(machine).get('CLAUDE')?.dirs[0];
 }
 
-function rawOf({ transport, command, args, env, cwd, url, headers, headersHelper }: Written): Launch {
-  const [rawEnv, rawHeaders] = [textsOf(env, rawText), textsOf(headers, rawText)];
+function rawOf(
+  { transport, command, args, env, cwd, url, headers, headersHelper }: Written,
+  given: Texts = NO_TEXTS,
+): Launch {
+  const [ownEnv, rawHeaders] = [textsOf(env, rawText), textsOf(headers, rawText)];
+  const rawEnv = transport === 'stdio' ? withGiven(givenAsWritten(given), ownEnv) : ownEnv;
   return { transport, command, args, env: rawEnv, cwd, url, headers: rawHeaders, headersHelper };
 }
 

@@ -90,13 +90,18 @@ function definitionOf(server: DiscoveredServer): ServerDefinition {
   };
   const { transport, command = '', args, env, cwd, url = '', headers, headersHelper } = server;
   if (transport === 'stdio' || transport === 'unknown')
-    return { ...common, transport: 'stdio', command, args, env, cwd, dir: undefined };
+    return { ...common, transport: 'stdio', command, args, env, cwd, dir: undefined, ...dataDirOf(server) };
   return {
     ...common,
     ...{ transport, url, headers, isFilledIn: true },
     headersHelper: headersHelper === undefined ? undefined : { command: headersHelper, cwd },
     oauth: oauthOf(server.oauth),
   };
+}
+
+/** Agent Plugins are promised theirs. */
+function dataDirOf({ client, env }: DiscoveredServer): { readonly dataDir?: string } {
+  return client === 'agent-plugin' && env.PLUGIN_DATA !== undefined ? { dataDir: env.PLUGIN_DATA } : {};
 }
 
 const SHARED = { idleMs: undefined, sharing: undefined, trustHints: false } as const;

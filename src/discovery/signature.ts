@@ -3,6 +3,7 @@
 
 import { programName, unwrapped } from './command-line.ts';
 import type { Draft } from './draft.ts';
+import { withoutGiven } from './given-variables.ts';
 import { packageRun } from './package-identity.ts';
 import { unproxied } from './proxied-url.ts';
 import { maskedArgs } from './shown-launch.ts';
@@ -16,19 +17,12 @@ export interface Signature {
 
 export type Signed = Pick<Draft, 'transport' | 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers' | 'raw'>;
 
-/** Variables that a client gives whatever the entry says: they are about the client, and tell no servers apart. */
-const GIVEN = new Set([
-  ...['CLAUDE_PROJECT_DIR', 'CLAUDE_PLUGIN_ROOT', 'CLAUDE_PLUGIN_DATA'],
-  ...['PLUGIN_ROOT', 'PLUGIN_DATA'],
-]);
-
 export function signatureOf(server: Signed): Signature {
   return server.transport === 'stdio' ? ofProcess(server) : ofUrl(server);
 }
 
 function ofProcess({ command = '', args, env: whole, cwd, raw }: Signed): Signature {
-  const isOwn = (name: string): boolean => !GIVEN.has(name) || Object.hasOwn(raw.env, name);
-  const declared = Object.fromEntries(Object.entries(whole).filter(([name]) => isOwn(name)));
+  const declared = withoutGiven(whole, raw.env);
   const line = unwrapped(command, args);
   const run = packageRun(line);
   const env = Object.entries({ ...declared, ...line.env }).sort(byName);

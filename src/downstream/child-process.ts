@@ -1,6 +1,7 @@
 // One running process of a server: its group, its pipes, its end.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import type { Counters } from '../core/counters.ts';
 import type { StdioServer } from '../core/server-definition.ts';
@@ -56,6 +57,7 @@ export class ServerProcess implements ServerConnection {
   constructor(definition: StdioServer, context: LaunchContext) {
     this.#context = context;
     checkDescriptors();
+    if (definition.dataDir !== undefined) mkdirSync(definition.dataDir, { recursive: true, mode: 0o700 });
     this.#child = spawn(definition.command, definition.args, {
       cwd: definition.cwd ?? definition.dir ?? context.cwd,
       env: childEnvironment(context.environment, definition.env),

@@ -69,7 +69,7 @@ describe('discover', () => {
       '.codex/config.toml': '[mcp_servers.lost]\ncommand = "s3cret\n',
       '.config/goose/config.yaml': 'extensions: [s3cret: : \n',
       '.cursor/mcp.json': {
-        mcpServers: { bad: { args: 's3cret' }, good: { command: 'x', env: { N: { a: 's3cret' } } } },
+        mcpServers: { bad: { args: 's3cret' }, good: { command: 'node', env: { N: { a: 's3cret' } } } },
       },
       '.config/Code/User/mcp.json': { servers: ['s3cret'] },
       '.gemini/settings.json/dir': '',

@@ -58,8 +58,9 @@ export const CLAUDE_SETTINGS: Format = {
 export const IGNORED: Format = {
   syntax: 'json',
   read: (file) => {
-    if (member(file.value, 'mcpServers') !== undefined) warnIgnored(file);
-    return [];
+    if (member(file.value, 'mcpServers') === undefined) return [];
+    warnIgnored(file);
+    return entriesIn(file, ['mcpServers'], { refusal: 'Claude Code does not read servers in this file' });
   },
 };
 

@@ -135,7 +135,8 @@ const CONTROL = /\p{Cc}|[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\
 export function isUsableName({ path, report }: ParsedFile, name: string, pointer: string): boolean {
   if (name !== '' && name !== '__proto__' && !CONTROL.test(name)) return true;
   const problem = name === '' ? 'has no name' : 'has a name that cannot be used';
-  report(diagnostic('invalid-entry', `${path}: the entry at ${JSON.stringify(pointer)} ${problem}.`, { path }));
+  const about = name === '' ? { path } : { path, server: name };
+  report(diagnostic('invalid-entry', `${path}: the entry at ${JSON.stringify(pointer)} ${problem}.`, about));
   return false;
 }
 

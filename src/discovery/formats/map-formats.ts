@@ -73,14 +73,17 @@ export const OPENCODE: Format = {
 export const GOOSE: Format = {
   syntax: 'yaml',
   read: (file) =>
-    entriesIn(file, ['extensions'])
-      .filter(
-        ({ fields }) =>
-          !['builtin', 'platform', 'frontend', 'inline_python'].includes(textAt(fields, 'type') ?? '') &&
-          member(fields, 'bundled') !== true,
-      )
-      .map((entry) => ({ ...entry, variables: gooseVariables(entry.fields) })),
+    entriesIn(file, ['extensions']).map((entry) => ({
+      ...entry,
+      variables: gooseVariables(entry.fields),
+      ...(isOfGoose(entry.fields) ? { refusal: 'it is a part of Goose, which nobody else can start' } : {}),
+    })),
 };
+
+function isOfGoose(fields: unknown): boolean {
+  const type = textAt(fields, 'type') ?? '';
+  return ['builtin', 'platform', 'frontend', 'inline_python'].includes(type) || member(fields, 'bundled') === true;
+}
 
 function gooseVariables(fields: unknown): ReadonlyMap<string, string> {
   const envs = Object.entries(treeAt(fields, 'envs') ?? {}).map(([name, value]) => [name, String(value)] as const);

@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -233,7 +234,16 @@ test('JSON has all of it, and null where there is nothing', async () => {
     ...{ id: 'docs', name: 'docs', alias: 'docs', client: 'claude-code', scope: 'user' },
     ...{ file: join(home, '.claude.json'), realpath: join(home, '.claude.json'), pointer: '/mcpServers/docs' },
     sources: [{ client: 'claude-code', scope: 'user', name: 'docs', file: join(home, '.claude.json') }],
-    ...{ state: 'ready', reason: null, transport: 'http', command: null, args: [], cwd: null, url: 'https://d/' },
+    ...{
+      state: 'ready',
+      reason: null,
+      missing: null,
+      transport: 'http',
+      command: null,
+      args: [],
+      cwd: null,
+      url: 'https://d/',
+    },
     ...{ headersHelper: null, variables: [], headers: [], inputs: [], timeoutMs: null, startupTimeoutMs: null },
     ...{
       tools: { allow: null, deny: [] },
@@ -244,6 +254,56 @@ test('JSON has all of it, and null where there is nothing', async () => {
       differences: [],
     },
   });
+});
+
+test('a program that is not there is called missing, and what is missing is said', async () => {
+  writeFiles(home, {
+    'bin/there': '#!/bin/sh\n',
+    '.claude.json': {
+      mcpServers: {
+        ok: { command: 'there' },
+        gone: { command: 'gone-program', args: ['x'] },
+        path: { command: join(home, 'bin/none') },
+        own: { command: 'there', env: { PATH: '/nowhere' } },
+        dir: { command: 'there', args: ['d'], cwd: join(home, 'no-directory') },
+      },
+    },
+  });
+  chmodSync(join(home, 'bin/there'), 0o755);
+  const env = { PATH: join(home, 'bin') };
+  const shown = await discovered({ env });
+  expect(shown).toMatch(/^ok +ready /m);
+  expect(shown).toMatch(/^gone +missing +stdio .* there is no program gone-program in PATH$/m);
+  expect(shown).toMatch(/^path +missing .* there is no program ~\/bin\/none$/m);
+  expect(shown).toMatch(/^own +missing .* there is no program there in PATH$/m);
+  expect(shown).toMatch(/^dir +missing .* there is no directory ~\/no-directory$/m);
+  const explained = await discovered({ env, explain: 'gone' });
+  expect(explained).toContain('gone of claude-code, missing: there is no program gone-program in PATH');
+  expect(explained).toContain('None of gone can be used as it is.');
+  const { servers } = JSON.parse(await discovered({ env, json: true })) as {
+    servers: { name: string; missing: string | null }[];
+  };
+  expect(servers.find(({ name }) => name === 'gone')?.missing).toBe('there is no program gone-program in PATH');
+  expect(servers.find(({ name }) => name === 'ok')?.missing).toBe(null);
+});
+
+test('--explain says why an entry was left out', async () => {
+  writeFiles(home, { '.cursor/mcp.json': { mcpServers: { 'a\u202eb': { command: 'c' }, ok: { command: 'd' } } } });
+  const shown = await discovered({ explain: 'a\u202eb' });
+  expect(shown).toContain('was found, and left out:');
+  expect(shown).toContain('~/.cursor/mcp.json: the entry at');
+  expect(shown).not.toContain('\u202e');
+  await expect(discovered({ explain: 'nowhere' })).rejects.toMatchObject({ code: 'SERVER_NOT_FOUND' });
+});
+
+test('--plugin shows an Agent Plugin that no setting names', async () => {
+  writeFiles(home, {
+    'plug/plugin.json': { name: 'plug' },
+    'plug/mcp.json': { mcpServers: { s: { type: 'stdio', command: 'c' }, t: { type: 'stdio', command: '/abs' } } },
+  });
+  const shown = await discovered({ plugin: join(home, 'plug') });
+  expect(shown).toMatch(/^plugin:plug:s +ready +stdio +agent-plugin /m);
+  expect(shown).toMatch(/^plugin:plug:t +invalid .* its command is a name, or a path within the plugin/m);
 });
 
 describe('policy explain', () => {
