@@ -1,13 +1,30 @@
 // What both the refresh and the sign-in send, and with which settings.
 
 import type { OAuthSettings, RemoteServer } from '../core/server-definition.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { fillIn } from '../util/variables.ts';
+import { GrowingBytes, TooLong } from '../wire/growing-bytes.ts';
 
 const ANSWER_TIMEOUT_MS = 30_000;
+/** Of metadata, registrations and tokens; after decompression. */
+const MOST_ANSWER_BYTES = 256 << 10;
 
-/** `fetch` that does not wait for ever. */
-export function patientFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  return fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+/** `fetch` that does not wait for ever, nor for more than such an answer may be. */
+export async function patientFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+  if (response.body === null) return response;
+  const bytes = new GrowingBytes(MOST_ANSWER_BYTES);
+  try {
+    for await (const piece of response.body) bytes.add(piece); // what throws in here cancels the rest
+  } catch (error) {
+    throw error instanceof TooLong ? tooLong() : error;
+  }
+  const { b, start, end } = bytes.takeFrame();
+  return new Response(new Uint8Array(b.subarray(start, end)), response);
+}
+
+function tooLong(): BridgeError {
+  return new BridgeError('AUTH_FAILED', `an answer was longer than ${MOST_ANSWER_BYTES >> 10} KiB`);
 }
 
 /** With the variables of the secret filled in. */

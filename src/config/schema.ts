@@ -145,6 +145,7 @@ function limitsOf(reader: Reader, value: unknown): Limits {
     maxInstancesPerServer: count('maxInstancesPerServer', 1),
     maxLocalStarts: count('maxLocalStarts', 1),
     maxRemoteStarts: count('maxRemoteStarts', 1),
+    maxRemoteCalls: count('maxRemoteCalls', 1),
     maxDeathsPerMinute: count('maxDeathsPerMinute', 1),
     brokenMs: count('brokenMs', 1),
     termGraceMs: count('termGraceMs', 0),

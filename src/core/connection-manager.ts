@@ -20,6 +20,8 @@ const MOST_LINGERING = 16;
 
 export interface ConnectionManagerOptions extends RouterContext {
   readonly liveness: LivenessSettings;
+  /** There are descriptors for one more client. */
+  readonly hasRoom?: () => boolean;
 }
 
 export class ConnectionManager {
@@ -146,6 +148,7 @@ export class ConnectionManager {
     if (this.#isDraining) return 'The bridge is shutting down';
     if (this.#openCount >= this.#limits.maxClients)
       return `The bridge has ${this.#limits.maxClients} clients already, its limit`;
+    if (this.#options.hasRoom?.() === false) return 'The bridge has no descriptors left for another client';
     return undefined;
   }
 

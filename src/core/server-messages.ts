@@ -73,8 +73,7 @@ export class ServerMessages implements FrameSink {
   /** Of one that is refused nothing is passed on; but who waits for an answer in it need not wait for its time to be up. */
   #onBatch(b: Buffer, start: number): void {
     const { messages, others, isTooLong } = cutBatch(b, start);
-    const tooLong = isTooLong ? TOO_LONG_A_BATCH : undefined;
-    const refusal = this.#ports.mayBatch() ? tooLong : NO_BATCHES;
+    const refusal = isTooLong ? TOO_LONG_A_BATCH : this.#ports.mayBatch() ? undefined : NO_BATCHES;
     if (refusal !== undefined || others.length > 0 || messages.length === 0) this.#context.counters.serverNoise++;
     for (const place of messages) {
       const message = messageIn(b, place);

@@ -15,8 +15,10 @@ import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
 import { Faults } from '../core/faults.ts';
 import type { Session } from '../core/session.ts';
+import { ExchangeGate } from '../downstream/exchange-gate.ts';
 import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
+import { ClientDescriptors } from '../local/descriptors.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { type Clock, containedClock, systemClock } from '../util/clock.ts';
@@ -48,6 +50,7 @@ export class Daemon {
   readonly #turn = new FlushTurn(setImmediate, this.#onFault);
   readonly #faults: Faults;
   readonly #guard = new OrphanGuard();
+  readonly #descriptors = new ClientDescriptors();
   readonly #followed: FollowedServers;
   readonly #gates = new ToolGates();
   readonly #clients = new ConfiguredClients();
@@ -122,6 +125,7 @@ export class Daemon {
       profiles: this.#clients,
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
       dialIns: this.#dialIns,
+      hasRoom: () => this.#descriptors.hasRoom(),
       agents,
       agentView: (session, view) => new AgentView(session, view, { agents, clock: this.#clock }),
       control: (request, answer) => void this.#control(request, answer),
@@ -313,6 +317,7 @@ export class Daemon {
           local: new StartGate(limits.maxLocalStarts, { clock, counters }),
           remote: new StartGate(limits.maxRemoteStarts, { clock, counters }),
         },
+        exchanges: new ExchangeGate(limits.maxRemoteCalls),
         dialledIn: (name) => this.#dialIns.open(name),
       },
     });

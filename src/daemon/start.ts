@@ -182,10 +182,12 @@ function exampleDefinition(program: string): StdioServer {
 function withinDescriptors(limits: Limits, logger: Logger): Limits {
   const most = descriptorLimit();
   if (most === undefined) return limits;
-  const maxClients = Math.max(1, most - Math.min(RESERVED_DESCRIPTORS, most >> 1));
-  if (maxClients >= limits.maxClients) return limits;
-  logger.warn('fewer clients than configured, for want of descriptors', { maxClients, descriptors: most });
-  return { ...limits, maxClients };
+  const free = most - Math.min(RESERVED_DESCRIPTORS, most >> 1);
+  const maxClients = Math.min(limits.maxClients, Math.max(1, free));
+  const maxRemoteCalls = Math.min(limits.maxRemoteCalls, Math.max(1, free >> 2));
+  if (maxClients < limits.maxClients)
+    logger.warn('fewer clients than configured, for want of descriptors', { maxClients, descriptors: most });
+  return { ...limits, maxClients, maxRemoteCalls };
 }
 
 /** Node raises the soft limit to the hard one when it starts. */

@@ -1,54 +1,65 @@
 // Streamable HTTP, or the older SSE if the server refuses the first message over HTTP.
 
-import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { type Deferred, deferred } from '../util/deferred.ts';
 import { RemoteFailure } from './remote-failure.ts';
+import type { Exchange, RemoteMessage, RemoteTransport } from './remote-transport.ts';
 
-export class EitherTransport implements Transport {
-  readonly #start: (kind: 'http' | 'sse') => Promise<Transport>;
-  /** From the first message on. */
-  #chosen: Promise<Transport> | undefined;
+type Sent = Promise<RemoteFailure | undefined>;
 
-  constructor(start: (kind: 'http' | 'sse') => Promise<Transport>) {
+export class EitherTransport implements RemoteTransport {
+  readonly #start: (kind: 'http' | 'sse') => Promise<RemoteTransport>;
+  /** From the first message on; settled once a server has taken that. */
+  #chosen: Deferred<RemoteTransport> | undefined;
+
+  constructor(start: (kind: 'http' | 'sse') => Promise<RemoteTransport>) {
     this.#start = start;
   }
 
-  start(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (this.#chosen !== undefined) return (await this.#chosen).send(message, options);
-    this.#chosen = this.#choose(message);
-    await this.#chosen;
-  }
-
-  async #choose(message: JSONRPCMessage): Promise<Transport> {
+  async send(message: RemoteMessage, exchange: Exchange): Sent {
+    if (this.#chosen !== undefined) return (await this.#chosen.promise).send(message, exchange);
+    const chosen = deferred<RemoteTransport>();
+    chosen.promise.catch(() => undefined); // whoever sends the first message is told
+    this.#chosen = chosen;
     try {
-      return await this.#try('http', message);
+      return await this.#sendFirst(message, exchange, chosen);
+    } catch (error) {
+      chosen.reject(error);
+      throw error;
+    }
+  }
+
+  async #sendFirst(message: RemoteMessage, exchange: Exchange, chosen: Deferred<RemoteTransport>): Sent {
+    const over = async (kind: 'http' | 'sse'): Sent => {
+      const transport = await this.#start(kind);
+      const taken = (): void => {
+        exchange.taken();
+        chosen.resolve(transport);
+      };
+      return transport.send(message, { ...exchange, taken }).catch((error: unknown) => {
+        transport.close();
+        throw error;
+      });
+    };
+    try {
+      return await over('http');
     } catch (refusal) {
       if (!isOfOlderServer(refusal)) throw refusal;
-      return this.#try('sse', message).catch((error: unknown) => {
+      return await over('sse').catch((error: unknown) => {
         throw isOfOlderServer(error) ? refusal : error;
       });
     }
   }
 
-  async #try(kind: 'http' | 'sse', message: JSONRPCMessage): Promise<Transport> {
-    const transport = await this.#start(kind);
-    try {
-      await transport.send(message);
-      return transport;
-    } catch (error) {
-      delete transport.onclose;
-      await transport.close();
-      throw error;
-    }
+  negotiated(protocolVersion: string): void {
+    void this.#chosen?.promise.then((transport) => transport.negotiated(protocolVersion));
   }
 
-  /** Whoever started them closes them. */
-  close(): Promise<void> {
-    return Promise.resolve();
+  async sayGoodbye(): Promise<void> {
+    await (await this.#chosen?.promise)?.sayGoodbye();
+  }
+
+  close(): void {
+    // Whoever started the transports closes them.
   }
 }
 

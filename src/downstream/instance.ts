@@ -9,16 +9,16 @@ import { containedClock, type Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { type LaunchContext, ServerProcess } from './child-process.ts';
+import { ServerProcess } from './child-process.ts';
 import type { ServerConnection } from './connection.ts';
 import { brokenServer, crash, ownFault, refusedStart, shuttingDown, startFailure } from './instance-failure.ts';
 import { type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
-import { connectRemote } from './remote-server.ts';
+import { connectRemote, type RemoteContext } from './remote-server.ts';
 import { ServerHandshake } from './server-handshake.ts';
 import type { ServerOutput } from './server-output.ts';
 import type { StartGate } from './start-gate.ts';
 
-export interface InstanceContext extends Omit<LaunchContext, 'failed'> {
+export interface InstanceContext extends Omit<RemoteContext, 'failed'> {
   readonly logger: Logger;
   /** From 0 up to 1, for pauses that shall not fall together. */
   readonly random: () => number;
@@ -35,7 +35,7 @@ export interface InstanceContext extends Omit<LaunchContext, 'failed'> {
 export class Instance {
   readonly definition: ServerDefinition;
   readonly backend: Backend;
-  readonly #context: InstanceContext & LaunchContext;
+  readonly #context: InstanceContext & RemoteContext;
   readonly #faults: Faults;
   #life = NEWBORN;
   #child: ServerConnection | undefined;

@@ -90,6 +90,7 @@ export class RemoteEnd {
     const { name } = this.definition;
     if (this.#isSignInNeeded(failure)) return signInNeeded(name);
     const options = { server: name, hint: this.#hintFor(failure), cause: error };
+    if (failure.isTooLong && code === 'SERVER_UNREACHABLE') code = 'SERVER_ANSWER_REFUSED';
     return new BridgeError(code, `Server ${name} ${failure.message}`, options);
   }
 
@@ -102,7 +103,8 @@ export class RemoteEnd {
     });
   }
 
-  #hintFor({ status, isFinal }: RemoteFailure): string {
+  #hintFor({ status, isFinal, isTooLong }: RemoteFailure): string {
+    if (isTooLong) return 'Ask it for less at once, or let it say more with limits.maxMessageBytes.';
     if (status === 401) return 'Check its headers, or their helper.';
     if (isFinal) return 'The next call begins a new session.';
     return `Check its url, at ${originOf(this.definition.url)}`;

@@ -1,7 +1,7 @@
 // What can go wrong on the way to a server at a URL, each as one sentence that follows the server's name. It never holds
 // what the server has answered.
 
-import { systemCode } from '../util/bridge-error.ts';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
 export interface FailureFacts {
   /** Of an answer over HTTP. */
@@ -14,6 +14,8 @@ export interface FailureFacts {
   readonly isUnreachable?: boolean;
   /** It was refused for its session: the server has not looked at it, and it may be asked again in another one. */
   readonly isUnheard?: boolean;
+  /** The server has said more at once than it may. */
+  readonly isTooLong?: boolean;
 }
 
 export class RemoteFailure extends Error {
@@ -22,6 +24,7 @@ export class RemoteFailure extends Error {
   readonly isUncertain: boolean;
   readonly isUnreachable: boolean;
   readonly isUnheard: boolean;
+  readonly isTooLong: boolean;
 
   constructor(sentence: string, facts: FailureFacts = {}) {
     super(sentence);
@@ -30,6 +33,7 @@ export class RemoteFailure extends Error {
     this.isUncertain = facts.isUncertain ?? false;
     this.isUnreachable = facts.isUnreachable ?? false;
     this.isUnheard = facts.isUnheard ?? false;
+    this.isTooLong = facts.isTooLong ?? false;
   }
 }
 
@@ -132,15 +136,21 @@ export function contentFailure(contentType: string | null): RemoteFailure {
   });
 }
 
-/** From whatever the transports have thrown. */
+/** From whatever was thrown on the way. An error that nothing on the way explains is ours, and is not called the server's. */
 export function failureOf(error: unknown): RemoteFailure {
   if (error instanceof RemoteFailure) return error;
-  if (error instanceof SyntaxError) return new RemoteFailure('answered with something that is not JSON');
-  if (error instanceof Error && error.name === 'ZodError')
-    return new RemoteFailure('answered with something that is not JSON-RPC');
-  if (error instanceof Error && error.message.includes('Unexpected content type')) return contentFailure(null);
-  const status = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof status === 'number' && status >= 300 ? statusFailure(status, false) : networkFailure(error);
+  const code = codeWithin(error);
+  if (code?.endsWith('MODULE_NOT_FOUND')) return new RemoteFailure(`${OURS}: a part of it is missing (${code})`);
+  if (code !== undefined) return networkFailure(error);
+  return new RemoteFailure(`${OURS} (${error instanceof Error ? error.name : typeof error})`);
+}
+
+const OURS = 'cannot be used, because of a fault in mcp-bridge';
+
+/** It was thrown neither by the server, nor on the way to it, nor because somebody gave up. */
+export function isOurs(error: unknown): boolean {
+  if (error instanceof RemoteFailure || error instanceof BridgeError) return false;
+  return !(error instanceof Error && error.name === 'AbortError');
 }
 
 /** Where a URL leads, without what may be a secret in it: tokens stand in paths too. */

@@ -1,5 +1,5 @@
-// `fetch` for the SDK's transports to one server: what goes wrong is thrown as a RemoteFailure, before the transports
-// put the server's answer into their own errors.
+// `fetch` for the transports to one server: it adds what the server wants to know of who asks, follows the redirects that
+// stay with the server, and throws what goes wrong as a RemoteFailure.
 
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import { isAnswered } from './refused-request.ts';
@@ -9,116 +9,118 @@ export interface RemoteFetchOptions {
   /** Has tokens for this origin, if it is one that we can sign in to. */
   readonly keeper: () => TokenKeeper | undefined;
   readonly origin: string;
-  /** The stream that a request's answer comes in has ended, with the answer or without it. */
-  readonly streamEnded: (requestId: unknown) => void;
 }
+
+export interface RemoteRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array<ArrayBuffer>;
+  readonly signal: AbortSignal;
+  /** As it is spelled; of a message that wants an answer. */
+  readonly requestId?: string | undefined;
+}
+
+const MOST_REDIRECTS = 5;
 
 export class RemoteFetch {
   readonly #options: RemoteFetchOptions;
-  /** What it has thrown last: an EventSource hands on no more than a text of it. */
-  failure: unknown;
   #isOpen = false;
 
   constructor(options: RemoteFetchOptions) {
     this.#options = options;
   }
 
-  readonly fetch = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
-    try {
-      return await this.#checked(url, init);
-    } catch (error) {
-      this.failure = error;
-      throw error;
-    }
-  };
-
-  async #checked(url: string | URL, init: RequestInit): Promise<Response> {
-    const response = await this.#send(url, init);
-    const failure = (await this.#isDoubtful(response, init))
+  readonly fetch = async (url: URL, request: RemoteRequest): Promise<Response> => {
+    const response = await this.#send(url, request);
+    const failure = (await this.#isDoubtful(response, request))
       ? sessionDoubted(response.status)
-      : this.#failureIn(response, init);
-    if (failure === undefined) return this.#watched(response, init);
+      : this.#failureIn(response, request);
+    if (failure === undefined) return response;
     if (!response.bodyUsed) await response.body?.cancel();
     throw failure;
-  }
+  };
 
   /** Not every server knows that 404 is what it says of a session that it has forgotten. */
-  async #isDoubtful(response: Response, { headers, body }: RequestInit): Promise<boolean> {
-    if (response.status !== 400 || !this.#isOpen || !new Headers(headers).has('mcp-session-id')) return false;
-    const id = requestIdIn(body);
-    return id !== undefined && !(await isAnswered(id, response));
+  async #isDoubtful(response: Response, { headers, requestId }: RemoteRequest): Promise<boolean> {
+    if (response.status !== 400 || !this.#isOpen || headers['mcp-session-id'] === undefined) return false;
+    return requestId !== undefined && !(await isAnswered(JSON.parse(requestId), response));
   }
 
-  async #send(url: string | URL, init: RequestInit): Promise<Response> {
-    const keeper = new URL(url).origin === this.#options.origin ? this.#options.keeper() : undefined;
+  async #send(url: URL, request: RemoteRequest): Promise<Response> {
+    let response = await this.#withToken(url, request);
+    for (let followed = 0; followed < MOST_REDIRECTS; followed++) {
+      const target = redirectWithin(url, response, request);
+      if (target === undefined) break;
+      await response.body?.cancel();
+      response = await this.#withToken(target, request);
+      url = target;
+    }
+    return response;
+  }
+
+  async #withToken(url: URL, request: RemoteRequest): Promise<Response> {
+    const keeper = url.origin === this.#options.origin ? this.#options.keeper() : undefined;
     const token = keeper?.accessToken();
-    const response = await this.#ask(url, init, token);
+    const response = await ask(url, request, token);
     if (response.status !== 401 || keeper === undefined) return response;
     const renewed = await keeper.renewed(token, response);
     if (renewed === undefined) return response;
     await response.body?.cancel();
-    return this.#ask(url, init, renewed);
+    return ask(url, request, renewed);
   }
 
-  async #ask(url: string | URL, init: RequestInit, token: string | undefined): Promise<Response> {
-    const headers = new Headers(init.headers);
-    if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
-    try {
-      return await fetch(url, { ...init, headers });
-    } catch (error) {
-      if (error instanceof Error && error.name === 'AbortError') throw error;
-      throw networkFailure(error);
-    }
-  }
-
-  #failureIn(response: Response, { method = 'GET', headers }: RequestInit): RemoteFailure | undefined {
-    // Not every server has a stream besides its answers, and redirects are the transport's to follow or not.
-    if (response.status < 400) return this.#contentFailureIn(response, method);
-    if (response.status === 405 && method === 'GET') return undefined;
+  #failureIn(response: Response, { method, headers }: RemoteRequest): RemoteFailure | undefined {
+    const { status, ok } = response;
+    if (ok) return this.#contentFailureIn(response, method);
+    // Not every server has a stream besides its answers, or an end of its sessions.
+    if (status === 405 && method !== 'POST') return undefined;
     // What a server says to GET is about the stream and not about the session, unless the stream was there before.
-    const isOfSession = method === 'POST' || new Headers(headers).has('last-event-id');
-    return statusFailure(response.status, this.#isOpen && isOfSession);
+    const isOfSession = method === 'POST' || headers['last-event-id'] !== undefined;
+    return statusFailure(status, this.#isOpen && isOfSession);
   }
 
   #contentFailureIn(response: Response, method: string): RemoteFailure | undefined {
-    if (!response.ok) return undefined;
-    const contentType = response.headers.get('content-type');
-    if (contentType?.toLowerCase().startsWith('text/html')) return contentFailure(contentType);
+    if (isMediaType(response, 'text/html')) return contentFailure('text/html');
     if (method === 'POST') this.#isOpen = true;
     return undefined;
   }
+}
 
-  /** A response like this one, of whose end we hear. */
-  #watched(response: Response, { method, body }: RequestInit): Response {
-    const isStream = response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false;
-    if (method !== 'POST' || !isStream || response.body === null || typeof body !== 'string') return response;
-    const id = requestIdIn(body);
-    const watched = untilEnd(response.body, () => this.#options.streamEnded(id));
-    return new Response(watched, response);
+async function ask(
+  url: URL,
+  { method, headers, body, signal }: RemoteRequest,
+  token: string | undefined,
+): Promise<Response> {
+  const authorized = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
+  try {
+    return await fetch(url, { method, headers: authorized, body: body ?? null, signal, redirect: 'manual' });
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') throw error;
+    throw networkFailure(error);
   }
 }
 
-/** Of what goes out; undefined if it asks for nothing. */
-function requestIdIn(body: RequestInit['body']): unknown {
-  if (typeof body !== 'string') return undefined;
-  const { id, method } = JSON.parse(body) as { id?: unknown; method?: unknown };
-  return method === undefined ? undefined : id;
+/** The redirect's target, if it is the same server; a POST is followed only where it stays one. */
+function redirectWithin(url: URL, { status, headers }: Response, { method }: RemoteRequest): URL | undefined {
+  const location = headers.get('location');
+  const keepsMethod = status === 307 || status === 308 || (method === 'GET' && [301, 302, 303].includes(status));
+  if (!keepsMethod || location === null || !URL.canParse(location, url.href)) return undefined;
+  const target = new URL(location, url);
+  const isSame = target.origin === url.origin && target.username === '' && target.password === '';
+  return isSame || isSecureTwin(url, target) ? target : undefined;
 }
 
-/** The same stream; `ended` is called when all of it was read, or it broke. */
-function untilEnd(stream: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
-  const reader = stream.getReader();
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        controller.close();
-      } catch (error) {
-        controller.error(error);
-      }
-      ended();
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
+/** The same host, with TLS, both on the usual port. */
+function isSecureTwin(url: URL, target: URL): boolean {
+  const { protocol, host, username, password } = target;
+  const isTwin = url.protocol === 'http:' && protocol === 'https:' && host === url.host && url.port === '';
+  return isTwin && username === '' && password === '';
+}
+
+export function mediaType({ headers }: Response): string | null {
+  return headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? null;
+}
+
+export function isMediaType(response: Response, type: string): boolean {
+  return mediaType(response) === type;
 }

@@ -1,34 +1,38 @@
-// A link to a server at a URL. The SDK's transports carry messages as objects, so this is the one place where bytes are
-// decoded on their way: a frame that goes out is parsed, a message that comes in is written.
+// A link to a server at a URL: each frame that goes out is an exchange of its own over a transport, with one AbortController,
+// so that whatever ends it also closes its connection. The bytes are those of the wire both ways; nothing is decoded.
 
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
+import { isUtf8 } from 'node:buffer';
 import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
+import { type Deferred, deferred } from '../util/deferred.ts';
+import { membersOf } from '../util/json-value.ts';
+import { cutBatch, MOST_IN_BATCH, messageIn } from '../wire/batch.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
 import { endsOf } from '../wire/frame-ends.ts';
-import { FrameSplitter } from '../wire/frame-splitter.ts';
+import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
+import { DEEPEST } from '../wire/json-grammar.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
-import { RemoteFailure, sessionEnded } from './remote-failure.ts';
+import { copyOf } from '../wire/own-frame.ts';
+import type { ExchangeDoor } from './exchange-gate.ts';
+import { isOurs, RemoteFailure, sessionEnded } from './remote-failure.ts';
 import type { RemoteSession } from './remote-session.ts';
+import type { Exchange, RemoteTransport } from './remote-transport.ts';
 
 export interface RemoteLinkOptions {
   readonly turn: FlushTurn;
   readonly clock: Clock;
   /** What a failed message's sender is told. */
   readonly errorOf: (error: unknown) => BridgeError;
-  /** What is told of a call whose answer will not come any more. */
-  readonly lost: () => BridgeError;
-  /** What the server says may be no longer. */
-  readonly maxFrameBytes: number;
   /** The first message has failed: nothing can follow. */
   readonly refused: (error: unknown) => void;
+  /** The server has said which version of the protocol it speaks. */
+  readonly negotiated: (protocolVersion: string) => void;
   readonly session: Pick<RemoteSession, 'examine' | 'isForgotten'>;
+  /** Where requests wait for a connection. */
+  readonly door: Pick<ExchangeDoor, 'enter'>;
 }
-
-/** How long what a stream has brought may take through the transport, once the stream has ended. */
-const STREAM_GRACE_MS = 100;
 
 /**
  * A server that answers in JSON says nothing of a request before it answers it, so what it has been sent looks like what it has
@@ -36,43 +40,68 @@ const STREAM_GRACE_MS = 100;
  */
 const BYTES_UNDER_WAY = 16 << 20;
 
+/** A server may take so long to accept what it need not answer; what comes behind it waits. */
+const NOTICE_MS = 30_000;
+/** Cancellations on their way. Of a server that accepts none of them no more are kept: each has lost its connection anyway. */
+const MOST_CANCELLATIONS = 8;
+
+const CANCELLED = 'notifications/cancelled';
+
+/** Nobody but the bridge asks this: ids of its own are numbers. */
+const PING_ID = '"mcp-bridge/ping"';
+const PING = Buffer.from(`{"jsonrpc":"2.0","id":${PING_ID},"method":"ping"}`);
+
 /** What of a message counts as not taken yet. */
 interface Charge {
   bytes: number;
 }
 
-/** A request without an answer. */
-interface Awaited {
+interface Outgoing {
+  readonly frame: Frame;
+  readonly method: string;
+  readonly requestId: string | undefined;
   readonly charge: Charge;
-  /** Until the transport has it. */
-  unsent: JSONRPCRequest | undefined;
-  /** Its stream can be taken up again where it broke. */
-  isResumable: boolean;
-  isBroken: boolean;
+  readonly abort: AbortController;
 }
+
+/** A request without an answer. */
+interface Awaited extends Outgoing {
+  readonly requestId: string;
+  /** The transport does not have it yet. */
+  isUnsent: boolean;
+}
+
+/** Shared by all links: a frame is dealt with before the next one is looked at. */
+const envelope = new Envelope();
 
 export class RemoteLink implements Link, ByteSink {
   readonly outbox: Outbox;
-  /** Bytes of messages whose sending has not ended, and that somebody waits for. */
+  /** Bytes of messages that the server has not taken, and that somebody waits for. */
   #bytesUnderWay = 0;
-  readonly #transport: Promise<Transport>;
+  readonly #transport: Promise<RemoteTransport>;
   readonly #splitter: FrameSplitter;
   readonly #options: RemoteLinkOptions;
   /** Notifications are in order, and before the requests that come after them. */
   #afterNotices: Promise<void> = Promise.resolve();
-  readonly #awaited = new Map<unknown, Awaited>();
+  #cancellations = 0;
+  readonly #awaited = new Map<string, Awaited>();
+  /** All that are under way. */
+  readonly #exchanges = new Set<AbortController>();
+  #pong: Deferred<void> | undefined;
   #isRetired = false;
   #becameQuiet = (): void => undefined;
+  /** While what the server says may not be read. */
+  #pause: Deferred<void> | undefined;
   #handler: LinkHandler | undefined;
   #isClosed = false;
 
-  constructor(transport: Promise<Transport>, options: RemoteLinkOptions) {
+  constructor(transport: Promise<RemoteTransport>, options: RemoteLinkOptions) {
     this.#transport = transport;
     this.#options = options;
     this.outbox = new Outbox(this, options.turn);
     // What comes this way was measured before; with an id of ours in it, it may be a little longer.
     this.#splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
-      frame: (b, start, end) => this.#send(JSON.parse(b.toString('utf8', start, end)) as JSONRPCMessage, end - start),
+      frame: (b, start, end) => this.#send(copyOf({ b, start, end })),
       overflowed: () => undefined,
       badFrame: () => undefined,
     });
@@ -82,40 +111,72 @@ export class RemoteLink implements Link, ByteSink {
     this.#handler = handler;
   }
 
-  /** A message of the server. */
-  receive(message: JSONRPCMessage): void {
-    this.#handOn(JSON.stringify(message));
-    if (!('method' in message)) this.#settle(message.id);
+  /** Takes a message of the server, or several in an array. Returns a reason if it is neither. */
+  receive(frame: Frame): RemoteFailure | undefined {
+    const { b, start, end } = frame;
+    if (this.#isClosed) return undefined;
+    if (!isUtf8(b.subarray(start, end))) {
+      this.#handler?.badFrame('not-utf8', endsOf(b, start, end));
+      return new RemoteFailure('answered with something that is not UTF-8');
+    }
+    const isSound = envelope.scan(b, start, end, DEEPEST);
+    if (isSound || envelope.fault === 'not-jsonrpc-2.0') return this.#receiveMessage(frame);
+    const { fault } = envelope;
+    if (fault === 'batch') return this.#receiveBatch(frame);
+    this.#handler?.frame(b, start, end);
+    return new RemoteFailure(`answered with something that is not ${fault === 'not-json' ? 'JSON' : 'JSON-RPC'}`);
   }
 
-  #handOn(json: string): void {
-    if (this.#isClosed) return;
-    const frame = Buffer.from(`${json}\n`);
-    const end = frame.length - 1;
-    if (end <= this.#options.maxFrameBytes) return this.#handler?.frame(frame, 0, end);
-    this.#handler?.overflowed();
-    this.#handler?.badFrame('too-long', endsOf(frame, 0, end));
+  #receiveMessage({ b, start, end }: Frame): undefined {
+    const isResponse = envelope.kind === 'response' && envelope.has(Field.id);
+    const id = isResponse ? envelope.raw(b, Field.id) : undefined;
+    if (id === PING_ID) {
+      this.#pong?.resolve();
+      return;
+    }
+    const awaited = id === undefined ? undefined : this.#awaited.get(id);
+    if (awaited?.method === 'initialize') this.#noteVersion(envelope.decode(b, Field.result));
+    this.#handler?.frame(b, start, end);
+    if (awaited !== undefined) this.#settle(awaited);
   }
 
-  /** The stream of a request's answer has ended. */
-  streamEnded(id: unknown): void {
-    this.#options.clock.after(STREAM_GRACE_MS, () => {
-      const awaited = this.#awaited.get(id);
-      if (awaited === undefined) return;
-      awaited.isBroken = true;
-      if (!awaited.isResumable) this.#fail(id, this.#options.lost());
-    });
+  #noteVersion(result: unknown): void {
+    const { protocolVersion } = membersOf(result);
+    if (typeof protocolVersion === 'string') this.#options.negotiated(protocolVersion);
   }
 
-  /** Streams that broke could not be taken up again. */
-  gaveUp(): void {
-    for (const [id, { isBroken }] of this.#awaited) if (isBroken) this.#fail(id, this.#options.lost());
+  /** Over HTTP several answers may come in one array, whatever the version. */
+  #receiveBatch(frame: Frame): RemoteFailure | undefined {
+    const { messages, isTooLong } = cutBatch(frame.b, frame.start);
+    if (isTooLong) {
+      this.#handler?.frame(frame.b, frame.start, frame.end); // those whose answers are in it are told
+      return new RemoteFailure(`answered with more than ${MOST_IN_BATCH} messages in one array`, { isTooLong });
+    }
+    if (messages.length === 0) return new RemoteFailure('answered with something that is not JSON-RPC');
+    for (const message of messages) this.receive(messageIn(frame.b, message));
+    return undefined;
+  }
+
+  /** Resolves when the server says that it is there; fails as a request does. */
+  async ping(signal: AbortSignal): Promise<void> {
+    const pong = deferred<void>();
+    this.#pong = pong;
+    const abort = new AbortController();
+    const aborted = (): void => abort.abort();
+    signal.addEventListener('abort', aborted, { once: true });
+    const ping = { frame: pingFrame(), method: 'ping', requestId: PING_ID, charge: { bytes: 0 }, abort };
+    try {
+      await Promise.race([pong.promise, this.#exchange(ping, () => this.#pong === pong)]);
+    } finally {
+      signal.removeEventListener('abort', aborted);
+      if (this.#pong === pong) this.#pong = undefined;
+    }
   }
 
   /** Sends nothing more, and gives back what it has not sent; resolves when nothing is awaited. */
   retire(): Promise<void> {
     this.#isRetired = true;
-    for (const { unsent } of [...this.#awaited.values()]) if (unsent !== undefined) this.#refuse(unsent);
+    for (const awaited of [...this.#awaited.values()]) if (awaited.isUnsent) this.#refuse(awaited);
     if (this.#awaited.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#becameQuiet = resolve;
@@ -131,22 +192,103 @@ export class RemoteLink implements Link, ByteSink {
     return true;
   }
   cork(): void {
-    // Each message is a request of its own anyway.
+    // Each message is an exchange of its own anyway.
   }
   uncork(): void {
     // See cork().
   }
 
-  #send(message: JSONRPCMessage, bytes: number): void {
-    const charge = { bytes };
-    if (isRequest(message)) {
-      if (this.#isRetired) return this.#refuse(message);
-      this.#awaited.set(message.id, { charge, unsent: message, isResumable: false, isBroken: false });
+  #send(frame: Frame): void {
+    const isSound = envelope.scan(frame.b, frame.start, frame.end, DEEPEST);
+    const method = isSound && envelope.has(Field.method) ? envelope.raw(frame.b, Field.method).slice(1, -1) : '';
+    const outgoing = { frame, method, charge: { bytes: frame.end - frame.start }, abort: new AbortController() };
+    if (isSound && envelope.kind === 'request') {
+      return this.#ask({ ...outgoing, requestId: envelope.raw(frame.b, Field.id), isUnsent: true });
     }
-    this.#bytesUnderWay += bytes;
-    const sent = this.#afterNotices.then(() => this.#hand(message));
-    const settled = sent.catch((error: unknown) => this.#failed(message, error)).finally(() => this.#release(charge));
-    if (!('id' in message)) this.#afterNotices = settled;
+    const cancelled = method === CANCELLED ? envelope.raw(frame.b, Field.requestId) : undefined;
+    const notice = { ...outgoing, requestId: undefined };
+    if (cancelled === undefined) this.#tell(notice);
+    else this.#cancel(cancelled, notice);
+  }
+
+  #ask(request: Awaited): void {
+    if (this.#isRetired) return this.#refuse(request);
+    this.#awaited.set(request.requestId, request);
+    this.#bytesUnderWay += request.charge.bytes;
+    void this.#afterNotices.then(() =>
+      this.#options.door.enter((leave) => void this.#sendRequest(request).finally(leave)),
+    );
+  }
+
+  async #sendRequest(request: Awaited): Promise<void> {
+    if (!this.#isAwaited(request)) return; // it was given back meanwhile, or cancelled
+    request.isUnsent = false;
+    try {
+      const failure = await this.#exchange(request, () => this.#isAwaited(request));
+      if (failure !== undefined) await this.#failed(request, failure);
+    } catch (error) {
+      await this.#failed(request, error);
+    } finally {
+      this.#release(request.charge);
+    }
+  }
+
+  #isAwaited(request: Awaited): boolean {
+    return this.#awaited.get(request.requestId) === request;
+  }
+
+  async #exchange(
+    { frame, method, requestId, charge, abort }: Outgoing,
+    isAwaited: () => boolean,
+  ): Promise<RemoteFailure | undefined> {
+    const transport = await this.#transport;
+    const body = bytesOf(frame);
+    const exchange: Exchange = {
+      signal: abort.signal,
+      abort: () => abort.abort(),
+      taken: () => this.#release(charge),
+      isAwaited,
+    };
+    this.#exchanges.add(abort);
+    try {
+      if (this.#isClosed) abort.abort();
+      abort.signal.throwIfAborted();
+      return await transport.send({ body, method, requestId }, exchange);
+    } finally {
+      this.#exchanges.delete(abort);
+    }
+  }
+
+  /** In order with the others. */
+  #tell(notice: Outgoing): void {
+    this.#bytesUnderWay += notice.charge.bytes;
+    this.#afterNotices = this.#afterNotices.then(() => this.#sendNotice(notice));
+  }
+
+  /** Nobody waits for what is cancelled, and it need not be answered. A server that has not seen it need not be told. */
+  #cancel(requestId: string, notice: Outgoing): void {
+    const awaited = this.#awaited.get(requestId);
+    if (awaited !== undefined) {
+      this.#settle(awaited);
+      awaited.abort.abort();
+    }
+    if (awaited?.isUnsent === true || this.#cancellations >= MOST_CANCELLATIONS) return;
+    this.#cancellations++;
+    this.#bytesUnderWay += notice.charge.bytes;
+    void this.#sendNotice(notice).finally(() => void this.#cancellations--);
+  }
+
+  async #sendNotice(notice: Outgoing): Promise<void> {
+    const late = this.#options.clock.after(NOTICE_MS, () => notice.abort.abort());
+    try {
+      if (!this.#isRetired) await this.#exchange(notice, () => false);
+    } catch (error) {
+      if (isOurs(error)) this.#handler?.failed?.(error);
+      this.#options.session.examine(error);
+    } finally {
+      late.cancel();
+      this.#release(notice.charge);
+    }
   }
 
   #release(charge: Charge): void {
@@ -156,65 +298,57 @@ export class RemoteLink implements Link, ByteSink {
     this.#handler?.drained();
   }
 
-  async #hand(message: JSONRPCMessage): Promise<void> {
-    const transport = await this.#transport;
-    if (!isRequest(message)) return this.#handNotice(transport, message);
-    const awaited = this.#awaited.get(message.id);
-    if (awaited === undefined) return; // it was given back meanwhile, or cancelled
-    awaited.unsent = undefined;
-    const onresumptiontoken = (): void => {
-      awaited.isResumable = true;
-    };
-    await transport.send(message, { onresumptiontoken });
-  }
-
-  async #handNotice(transport: Transport, message: JSONRPCMessage): Promise<void> {
-    // Nobody waits for what is cancelled, and it need not be answered.
-    if ('method' in message && message.method === 'notifications/cancelled') this.#settle(message.params?.requestId);
-    if (!this.#isRetired) await transport.send(message);
-  }
-
   /** The one who waits for it is told, or asks again in another session; nobody else is concerned. */
-  async #failed(message: JSONRPCMessage, error: unknown): Promise<void> {
+  async #failed(request: Awaited, error: unknown): Promise<void> {
     const { session, refused, errorOf } = this.#options;
-    if (isRequest(message) && message.method === 'initialize') return refused(error);
+    if (isOurs(error)) this.#handler?.failed?.(error);
+    if (!this.#isAwaited(request)) return;
+    if (request.method === 'initialize') return refused(error);
     session.examine(error);
-    if (!isRequest(message)) return;
     const isUnheard = error instanceof RemoteFailure && error.isUnheard;
-    if (isUnheard && this.#giveBack(message) && (await session.isForgotten())) return this.#settle(message.id);
-    this.#fail(message.id, errorOf(error));
+    if (isUnheard && this.#giveBack(request) && (await session.isForgotten())) return this.#settle(request);
+    if (error instanceof RemoteFailure && error.isTooLong) this.#handler?.overflowed();
+    this.#fail(request, errorOf(error));
   }
 
   /** Nothing is asked here any more. */
-  #refuse(request: JSONRPCRequest): void {
-    if (this.#giveBack(request)) this.#settle(request.id);
-    else this.#fail(request.id, this.#options.errorOf(sessionEnded()));
+  #refuse(request: Awaited): void {
+    if (this.#giveBack(request)) this.#settle(request);
+    else this.#fail(request, this.#options.errorOf(sessionEnded()));
   }
 
   /** Whether it is asked again, if this connection ends. */
-  #giveBack(request: JSONRPCRequest): boolean {
-    const frame = Buffer.from(`${JSON.stringify(request)}\n`);
-    return this.#handler?.returned?.({ b: frame, start: 0, end: frame.length - 1 }) ?? false;
+  #giveBack({ frame }: Awaited): boolean {
+    return this.#handler?.returned?.(frame) ?? false;
   }
 
-  #fail(id: unknown, error: BridgeError): void {
-    this.#handOn(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${rpcErrorOf(error)}}`);
-    this.#settle(id);
+  #fail(request: Awaited, error: BridgeError): void {
+    if (!this.#isClosed) {
+      const frame = Buffer.from(`{"jsonrpc":"2.0","id":${request.requestId},"error":${rpcErrorOf(error)}}\n`);
+      this.#handler?.frame(frame, 0, frame.length - 1);
+    }
+    this.#settle(request);
   }
 
   /** Nobody waits for its answer any more, be it that the server still works on it. */
-  #settle(id: unknown): void {
-    const awaited = this.#awaited.get(id);
-    this.#awaited.delete(id);
-    if (awaited !== undefined) this.#release(awaited.charge);
+  #settle(request: Awaited): void {
+    if (this.#isAwaited(request)) this.#awaited.delete(request.requestId);
+    this.#release(request.charge);
     if (this.#awaited.size === 0) this.#becameQuiet();
   }
 
-  pause(): void {
-    // There is no stream to hold up: each answer is one that was asked for.
+  /** Pending while what the server says may not be read. */
+  mayRead(): Promise<void> | undefined {
+    return this.#pause?.promise;
   }
+
+  pause(): void {
+    this.#pause ??= deferred<void>();
+  }
+
   resume(): void {
-    // See pause().
+    this.#pause?.resolve();
+    this.#pause = undefined;
   }
 
   end(): void {
@@ -227,10 +361,19 @@ export class RemoteLink implements Link, ByteSink {
     if (this.#isRetired) this.outbox.flush(); // what stands in it goes back
     this.#isClosed = true;
     this.outbox.close();
+    for (const exchange of this.#exchanges) exchange.abort();
+    this.resume();
     queueMicrotask(() => this.#handler?.closed());
   }
 }
 
-function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
-  return 'id' in message && 'method' in message;
+function pingFrame(): Frame {
+  return copyOf({ b: PING, start: 0, end: PING.length });
+}
+
+/** Without the newline behind it. */
+function bytesOf({ b, start, end }: Frame): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(end - start);
+  b.copy(bytes, 0, start, end);
+  return bytes;
 }

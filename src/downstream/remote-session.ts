@@ -7,8 +7,8 @@ import { RemoteFailure, sessionEnded } from './remote-failure.ts';
 
 export interface RemoteSessionPorts {
   readonly clock: Clock;
-  /** Asks the server whether it is there; fails as a request does. */
-  readonly ping: () => Promise<void>;
+  /** Asks the server whether it is there; fails as a request does. Aborted when its answer does not count any more. */
+  readonly ping: (signal: AbortSignal) => Promise<void>;
   /** Sends nothing more; resolves when nothing waits for an answer. */
   readonly retire: () => Promise<void>;
   readonly over: (failure: RemoteFailure) => void;
@@ -47,9 +47,10 @@ export class RemoteSession {
 
   async #isRefused(): Promise<boolean> {
     const late = deferred<void>();
+    const abort = new AbortController();
     const timer = this.#ports.clock.after(PING_MS, () => late.resolve());
     try {
-      await Promise.race([this.#ports.ping(), late.promise]);
+      await Promise.race([this.#ports.ping(abort.signal), late.promise]);
       return false;
     } catch (error) {
       if (error instanceof RemoteFailure && error.isUnheard) this.#end(sessionEnded());
@@ -57,6 +58,7 @@ export class RemoteSession {
       return this.#isOver;
     } finally {
       timer.cancel();
+      abort.abort();
     }
   }
 

@@ -1,5 +1,6 @@
-// Whether there are descriptors to start a process with. Node opens the pipes of a child first, and where one more cannot be
-// had it says so and never closes those that it has got: so one looks before.
+// Descriptors that are left, for a process to be started and for a client to be taken in. Node opens the pipes of a child
+// first, and where one more cannot be had it says so and never closes those that it has got. A connection for which there is
+// no descriptor is closed by Node without a word. So one looks before.
 
 import { closeSync, openSync } from 'node:fs';
 import { systemCode } from '../util/bridge-error.ts';
@@ -7,15 +8,43 @@ import { systemCode } from '../util/bridge-error.ts';
 /** Three pipes, each with two ends, the one by which a child says that it runs, and those of the guard that is told of it. */
 const OF_A_CHILD = 12;
 
+/** Left for those who are told that there is no room, and for files. */
+const IN_RESERVE = 16;
+/** Clients that are taken in upon one look. */
+const PER_LOOK = 8;
+
 /** Throws as the system does. */
-export function checkDescriptors(): void {
+export function checkDescriptors(count = OF_A_CHILD): void {
   const taken: number[] = [];
   try {
-    while (taken.length < OF_A_CHILD) taken.push(openSync('/dev/null', 'r'));
+    while (taken.length < count) taken.push(openSync('/dev/null', 'r'));
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined || code === 'EMFILE' || code === 'ENFILE') throw error; // others say nothing of descriptors
   } finally {
     for (const fd of taken) closeSync(fd);
+  }
+}
+
+/** The descriptors that clients may have: all but a reserve, whoever has taken the others. */
+export class ClientDescriptors {
+  #known = 0;
+
+  /** There is room for one more client. One look is good for some of them, if they come in the same turn. */
+  hasRoom(): boolean {
+    if (this.#known > 0) {
+      this.#known--;
+      return true;
+    }
+    try {
+      checkDescriptors(IN_RESERVE);
+    } catch {
+      return false;
+    }
+    this.#known = PER_LOOK - 1;
+    setImmediate(() => {
+      this.#known = 0;
+    });
+    return true;
   }
 }

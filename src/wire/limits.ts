@@ -46,6 +46,8 @@ export interface Limits {
   /** Servers that are being started at the same time: processes, and connections to remote ones. */
   readonly maxLocalStarts: number;
   readonly maxRemoteStarts: number;
+  /** Requests that servers at a URL have not answered, over all of these servers. Further ones wait for their turn. */
+  readonly maxRemoteCalls: number;
   /** Deaths of an instance within a minute, at which it counts as broken, and how long it is left alone then. */
   readonly maxDeathsPerMinute: number;
   readonly brokenMs: number;
@@ -101,6 +103,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxInstancesPerServer: 8,
   maxLocalStarts: 4,
   maxRemoteStarts: 32,
+  maxRemoteCalls: 1024,
   maxDeathsPerMinute: 5,
   brokenMs: 30_000,
   termGraceMs: 3_000,

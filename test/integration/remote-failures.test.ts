@@ -101,7 +101,7 @@ test.each<[string, RequestListener, string]>([
   [
     'plain text',
     answering(200, 's3cret', { 'content-type': 'text/plain' }),
-    'does not speak MCP at its url: it answered with something instead of JSON',
+    'does not speak MCP at its url: it answered with text/plain instead of JSON',
   ],
   [
     'a way to another host',

@@ -4,6 +4,7 @@ import { costly } from './costly.mjs';
 import { faults } from './faults.mjs';
 import { files } from './files.mjs';
 import { flow } from './flow.mjs';
+import { http } from './http.mjs';
 import { processes } from './processes.mjs';
 import { protocol } from './protocol.mjs';
 import { resuming } from './resuming.mjs';
@@ -15,6 +16,7 @@ export const themes = {
   files,
   flow: { ...flow, ...costly },
   processes,
+  http,
   protocol,
   resuming,
   faults,

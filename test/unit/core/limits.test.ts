@@ -322,6 +322,10 @@ const SHARED_LOG = audit('two daemons that write to one file, and put it aside a
 const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, Elsewhere>>>> = {
   limits: {
     ...{ progressExtendsTimeout: here('progressExtendsTimeout: %s'), maxLocalStarts: STARTS, maxRemoteStarts: STARTS },
+    maxRemoteCalls: [
+      'unit/downstream/exchange-gate.test.ts',
+      'one server gets a quarter of maxRemoteCalls, and the others have the rest',
+    ],
     drainTimeoutMs: here('drainTimeoutMs: after %i ms %i calls are still waited for'),
     ...{ maxDeathsPerMinute: BROKEN, brokenMs: BROKEN, startTimeoutMs: SLOW_START, termGraceMs: SLOW_START },
     idleMs: processes('a server without any client is stopped after idleMs, and not one that has any'),

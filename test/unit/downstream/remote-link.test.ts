@@ -1,8 +1,8 @@
-import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { expect, test } from 'vitest';
-import { sessionDoubted } from '../../../src/downstream/remote-failure.ts';
+import { ExchangeGate } from '../../../src/downstream/exchange-gate.ts';
+import { RemoteFailure, sessionDoubted } from '../../../src/downstream/remote-failure.ts';
 import { RemoteLink } from '../../../src/downstream/remote-link.ts';
+import type { Exchange, RemoteTransport } from '../../../src/downstream/remote-transport.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { deferred } from '../../../src/util/deferred.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
@@ -11,25 +11,37 @@ import { FakeClock } from '../../support/fake-clock.ts';
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const ignored = () => undefined;
 
-/** A link over a transport in memory, what arrives over it, and which requests have got a token to go on with. */
-function linked(
-  send: (message: JSONRPCMessage, options: TransportSendOptions) => Promise<void>,
-  { isForgotten = false, takesBack = true } = {},
-) {
+interface Said {
+  readonly id?: unknown;
+  readonly method?: string;
+}
+type Send = (message: Said, exchange: Exchange) => Promise<unknown>;
+
+/** A link over a transport in memory, and what arrives over it. */
+function linked(send: Send, { isForgotten = false, takesBack = true, most = 1024 } = {}) {
   const returned: unknown[] = [];
   const arrived: unknown[] = [];
   const refused: unknown[] = [];
+  const versions: string[] = [];
   let drains = 0;
   const clock = new FakeClock();
-  const transport = { start: () => Promise.resolve(), close: () => Promise.resolve(), send } as Transport;
+  const transport: RemoteTransport = {
+    send: async ({ body }, exchange) => {
+      const failure = await send(JSON.parse(Buffer.from(body).toString()) as Said, exchange);
+      return failure instanceof RemoteFailure ? failure : undefined;
+    },
+    negotiated: ignored,
+    sayGoodbye: () => Promise.resolve(),
+    close: ignored,
+  };
   const link = new RemoteLink(Promise.resolve(transport), {
     turn: new FlushTurn(),
-    maxFrameBytes: 1 << 20,
     clock,
     errorOf: (error) => new BridgeError('SERVER_UNREACHABLE', String(error)),
-    lost: () => new BridgeError('SERVER_CRASHED', 'lost'),
     refused: (error) => refused.push(error),
+    negotiated: (version) => versions.push(version),
     session: { examine: ignored, isForgotten: () => Promise.resolve(isForgotten) },
+    door: new ExchangeGate(most).door(),
   });
   link.start({
     frame: (b, start, end) => arrived.push(JSON.parse(b.toString('utf8', start, end))),
@@ -49,45 +61,174 @@ function linked(
     link.outbox.flush();
     await settled();
   };
-  return { link, ask, clock, arrived, refused, returned, drains: () => drains };
+  const receive = (message: unknown): RemoteFailure | undefined => {
+    const b = Buffer.from(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+    return link.receive({ b, start: 0, end: b.length - 1 });
+  };
+  return { link, ask, receive, clock, arrived, refused, returned, versions, drains: () => drains };
 }
 
-const lost = (id: number): object => ({
-  jsonrpc: '2.0',
-  id,
-  error: { code: -32603, message: 'lost', data: { code: 'SERVER_CRASHED' } },
-});
+const forever = (): Promise<void> => new Promise(() => undefined);
+const cancel = (requestId: unknown): object => ({ method: 'notifications/cancelled', params: { requestId } });
 
-test('a request whose stream ends without its answer is told so, once what is on its way has come', async () => {
-  const { link, ask, clock, arrived } = linked(() => Promise.resolve());
+test('a request whose exchange ends without its answer is told so', async () => {
+  const ends = deferred<void>();
+  const { ask, receive, arrived } = linked(() => ends.promise.then(() => new RemoteFailure('has ended')));
   await ask({ id: 1, method: 'a' });
   await ask({ id: 2, method: 'b' });
-  link.streamEnded(1);
-  link.streamEnded(2);
-  link.receive({ jsonrpc: '2.0', id: 1, result: {} });
-  expect(arrived).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
-  clock.advance(100);
-  expect(arrived.slice(1)).toEqual([lost(2)]);
+  receive({ jsonrpc: '2.0', id: 1, result: {} });
+  ends.resolve();
+  await settled();
+  expect(arrived).toEqual([
+    { jsonrpc: '2.0', id: 1, result: {} },
+    { jsonrpc: '2.0', id: 2, error: expect.objectContaining({ message: 'Error: has ended' }) },
+  ]);
 });
 
-test('a request whose stream can be taken up again waits, until that has failed', async () => {
-  const { link, ask, clock, arrived } = linked((_, options) => Promise.resolve(options.onresumptiontoken?.('t')));
-  await ask({ id: 1, method: 'broken' });
-  await ask({ id: 2, method: 'whole' });
-  link.streamEnded(1);
-  clock.advance(100);
-  expect(arrived).toEqual([]);
-  link.gaveUp();
-  expect(arrived).toEqual([lost(1)]);
-});
-
-test('nothing is told of a request that was cancelled', async () => {
-  const { link, ask, clock, arrived } = linked(() => Promise.resolve());
+test('a request whose answer comes another way waits for it', async () => {
+  const { ask, receive, arrived } = linked(() => Promise.resolve());
   await ask({ id: 1, method: 'a' });
-  await ask({ method: 'notifications/cancelled', params: { requestId: 1 } });
-  link.streamEnded(1);
-  clock.advance(100);
   expect(arrived).toEqual([]);
+  receive({ jsonrpc: '2.0', id: 1, result: {} });
+  expect(arrived).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
+});
+
+test('a message is handed on as it is spelled', () => {
+  const { link } = linked(() => Promise.resolve());
+  const frames: string[] = [];
+  link.start({
+    frame: (b, start, end) => frames.push(b.toString('latin1', start, end)),
+    ...{ overflowed: ignored, badFrame: ignored, ended: ignored, closed: ignored, drained: ignored },
+  });
+  const spelled = '{"jsonrpc":"2.0", "result":{"n":1.0e2,"n":12345678901234567890},"id":7 }';
+  const b = Buffer.from(`${spelled}\n`);
+  link.receive({ b, start: 0, end: b.length - 1 });
+  expect(frames).toEqual([spelled]);
+});
+
+test('what is cancelled loses its connection, and nothing is told of it', async () => {
+  const signals = new Map<unknown, AbortSignal>();
+  const { ask, arrived } = linked(({ id }, { signal }) => {
+    if (id === undefined) return Promise.resolve();
+    signals.set(id, signal);
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+  });
+  await ask({ id: 1, method: 'a' });
+  await ask({ id: 2, method: 'a' });
+  await ask(cancel(1));
+  expect([signals.get(1)?.aborted, signals.get(2)?.aborted, arrived]).toEqual([true, false, []]);
+});
+
+test('all connections are lost with the link', async () => {
+  const signals: AbortSignal[] = [];
+  const { link, ask } = linked((_, { signal }) => {
+    signals.push(signal);
+    return forever();
+  });
+  await ask({ id: 1, method: 'a' });
+  await ask({ method: 'notifications/x' });
+  await ask(cancel(7));
+  link.destroy();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true]);
+});
+
+test('a server that accepts no notification holds up what comes behind it for half a minute', async () => {
+  const sent: unknown[] = [];
+  const { ask, clock } = linked(({ method }, { signal }) => {
+    sent.push(method);
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+  });
+  await ask({ method: 'notifications/x' });
+  await ask({ id: 1, method: 'a' });
+  expect(sent).toEqual(['notifications/x']);
+  clock.advance(30_000);
+  await settled();
+  expect(sent).toEqual(['notifications/x', 'a']);
+});
+
+test('cancellations hold up nobody, and no more than eight are kept of a server that takes none', async () => {
+  const sent: unknown[] = [];
+  const { link, ask } = linked(({ method }) => {
+    sent.push(method);
+    return method === 'a' ? Promise.resolve() : forever();
+  });
+  for (let id = 1; id <= 20; id++) await ask({ id, method: 'a' });
+  for (let id = 1; id <= 20; id++) await ask(cancel(id));
+  expect(sent.filter((method) => method === 'notifications/cancelled')).toHaveLength(8);
+  await ask({ id: 21, method: 'a' });
+  expect(sent.at(-1)).toBe('a');
+  expect(link.writableLength).toBe(0);
+});
+
+test('requests beyond what one server may have open wait; one that is cancelled meanwhile is never sent', async () => {
+  const sent: unknown[] = [];
+  const { ask } = linked(
+    ({ id, method }, { signal }) => {
+      sent.push(id ?? method);
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+    },
+    { most: 8 },
+  );
+  for (const id of [1, 2, 3, 4]) await ask({ id, method: 'a' });
+  await ask(cancel(3));
+  expect(sent).toEqual([1, 2]);
+  await ask(cancel(1));
+  expect(sent).toEqual([1, 2, 'notifications/cancelled', 4]);
+});
+
+test('several answers in one array are one each; of more than a thousand none is passed on', async () => {
+  const { ask, receive, arrived } = linked(() => Promise.resolve());
+  await ask({ id: 1, method: 'a' });
+  await ask({ id: 2, method: 'a' });
+  const answers = [1, 2].map((id) => ({ jsonrpc: '2.0', id, result: {} }));
+  expect(receive(answers)).toBeUndefined();
+  expect(arrived).toEqual(answers);
+  const many = Array(1001).fill({ jsonrpc: '2.0', method: 'notifications/x' });
+  expect(receive(many)?.message).toBe('answered with more than 1000 messages in one array');
+  expect(arrived.at(-1)).toEqual(many); // who is the bridge's to refuse
+});
+
+test.each([
+  ['{"s3cret', 'answered with something that is not JSON'],
+  ['["s3cret"]', 'answered with something that is not JSON-RPC'],
+  ['7', 'answered with something that is not JSON-RPC'],
+])('of %s it says why it is no message', (said, why) => {
+  const { link, receive } = linked(() => Promise.resolve());
+  link.start({
+    ...{ frame: ignored, overflowed: ignored, badFrame: ignored, ended: ignored, closed: ignored, drained: ignored },
+  });
+  expect(receive(said)?.message).toBe(why);
+});
+
+test('the version that the server has settled on is told', async () => {
+  const { ask, receive, versions } = linked(() => Promise.resolve());
+  await ask({ id: 0, method: 'initialize' });
+  receive({ jsonrpc: '2.0', id: 0, result: { protocolVersion: '2025-06-18' } });
+  expect(versions).toEqual(['2025-06-18']);
+});
+
+test('a ping is answered, and its answer goes no further', async () => {
+  const { link, receive, arrived } = linked(forever);
+  const ping = link.ping(new AbortController().signal);
+  await settled();
+  receive({ jsonrpc: '2.0', id: 'mcp-bridge/ping', result: {} });
+  await ping;
+  expect(arrived).toEqual([]);
+});
+
+test('what the server says is not read while the link is paused', async () => {
+  const { link } = linked(forever);
+  expect(link.mayRead()).toBeUndefined();
+  link.pause();
+  let isRead = false;
+  void link.mayRead()?.then(() => {
+    isRead = true;
+  });
+  await settled();
+  expect(isRead).toBe(false);
+  link.resume();
+  await settled();
+  expect([isRead, link.mayRead()]).toEqual([true, undefined]);
 });
 
 test('a request that cannot be sent is told why; what is no request, nobody', async () => {
@@ -108,7 +249,7 @@ test('the first message of all that cannot be sent ends it', async () => {
 });
 
 const CALL = { jsonrpc: '2.0', id: 1, method: 'a', params: { x: 'ü' } };
-const unheard = (): Promise<void> => Promise.reject(sessionDoubted(400));
+const unheard = (): Promise<never> => Promise.reject(sessionDoubted(400));
 
 test('a request that was refused for its session goes back', async () => {
   const { ask, arrived, returned } = linked(unheard, { isForgotten: true });
@@ -128,9 +269,9 @@ test.each([
 test('a link that is retired sends nothing, gives back what it has not sent, and waits for what it has', async () => {
   const sent: unknown[] = [];
   const notice = deferred<void>();
-  const { link, ask, arrived, returned } = linked((message) => {
-    sent.push('method' in message && message.method);
-    return 'id' in message ? Promise.resolve() : notice.promise;
+  const { link, ask, receive, arrived, returned } = linked((message) => {
+    sent.push(message.method);
+    return message.id === undefined ? notice.promise : Promise.resolve();
   });
   await ask({ id: 1, method: 'a' });
   await ask({ method: 'notifications/x' });
@@ -144,7 +285,7 @@ test('a link that is retired sends nothing, gives back what it has not sent, and
   await settled();
   expect([sent, isQuiet]).toEqual([['a', 'notifications/x'], false]);
   expect(returned).toMatchObject([{ id: 2 }, { id: 3 }]);
-  link.receive({ jsonrpc: '2.0', id: 1, result: {} });
+  receive({ jsonrpc: '2.0', id: 1, result: {} });
   await settled();
   expect([arrived, isQuiet]).toEqual([[{ jsonrpc: '2.0', id: 1, result: {} }], true]);
 });
@@ -159,16 +300,16 @@ test('what stands in the queue of a retired link goes back when it closes', asyn
 });
 
 test('requests that a server works on do not count as not taken, but for what is beyond 16 MiB of them', async () => {
-  const { link, ask, drains } = linked(() => new Promise(() => undefined));
+  const { link, ask, receive, drains } = linked(forever);
   const large = (id: number): object => ({ id, method: 'a', params: { text: 'x'.repeat(4 << 20) } });
   for (const id of [1, 2, 3]) await ask(large(id));
   expect(link.writableLength).toBe(0);
   for (const id of [4, 5]) await ask(large(id));
   expect(link.writableLength).toBeGreaterThan(4 << 20);
-  await ask({ method: 'notifications/cancelled', params: { requestId: 4 } });
+  await ask(cancel(4));
   expect(drains()).toBe(1);
-  link.receive({ jsonrpc: '2.0', id: 5, result: {} });
+  receive({ jsonrpc: '2.0', id: 5, result: {} });
   expect([link.writableLength, drains()]).toEqual([0, 2]);
-  link.receive({ jsonrpc: '2.0', id: 5, result: {} });
+  receive({ jsonrpc: '2.0', id: 5, result: {} });
   expect(drains()).toBe(2);
 });

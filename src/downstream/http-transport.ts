@@ -1,0 +1,199 @@
+// Streamable HTTP: each message is a POST of its own, whose response holds what the server says of it; besides there is one
+// stream for what belongs to no request. A stream that breaks is taken up again, if the server can do that.
+
+import type { Clock, Timer } from '../util/clock.ts';
+import { contentFailure, RemoteFailure } from './remote-failure.ts';
+import { isMediaType, mediaType, type RemoteFetch } from './remote-fetch.ts';
+import type { Exchange, RemoteMessage, RemoteTransport, TransportPorts } from './remote-transport.ts';
+import { readEvents, readFrame } from './response-body.ts';
+import { Resumption } from './stream-resumption.ts';
+
+export interface HttpTransportOptions extends TransportPorts {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetch: RemoteFetch['fetch'];
+  readonly clock: Clock;
+  /** A stream could not be taken up again, for this reason. */
+  readonly gaveUp: (failure: unknown) => void;
+}
+
+/** A stream that has brought the answer may go on for so long. */
+const LAST_WORDS_MS = 1_000;
+
+const EVENT_STREAM = 'text/event-stream';
+const ENDED = new RemoteFailure('ended the stream before its answer', { isUncertain: true });
+const NO_ANSWER = new RemoteFailure('gave no answer', { isUncertain: true });
+
+export class HttpTransport implements RemoteTransport {
+  readonly #options: HttpTransportOptions;
+  readonly #end = new AbortController();
+  #sessionId: string | undefined;
+  #protocolVersion: string | undefined;
+
+  constructor(options: HttpTransportOptions) {
+    this.#options = options;
+  }
+
+  async send(message: RemoteMessage, exchange: Exchange): Promise<RemoteFailure | undefined> {
+    const response = await this.#post(message, exchange.signal);
+    this.#sessionId = response.headers.get('mcp-session-id') ?? this.#sessionId;
+    if (message.requestId === undefined || response.status === 202) {
+      await response.body?.cancel();
+      exchange.taken();
+      if (message.method === 'notifications/initialized') void this.#followNotices();
+      return NO_ANSWER;
+    }
+    const isStream = isMediaType(response, EVENT_STREAM);
+    if (!isStream && !isMediaType(response, 'application/json')) {
+      await response.body?.cancel();
+      throw contentFailure(mediaType(response));
+    }
+    exchange.taken();
+    return isStream ? this.#readStream(response, exchange) : this.#readAnswer(response);
+  }
+
+  #post({ body, requestId }: RemoteMessage, signal: AbortSignal): Promise<Response> {
+    const own = { 'content-type': 'application/json', accept: `application/json, ${EVENT_STREAM}` };
+    const headers = { ...this.#headers(), ...own };
+    return this.#options.fetch(this.#options.url, { method: 'POST', headers, body, signal, requestId });
+  }
+
+  #headers(): Record<string, string> {
+    return {
+      ...(this.#sessionId === undefined ? {} : { 'mcp-session-id': this.#sessionId }),
+      ...(this.#protocolVersion === undefined ? {} : { 'mcp-protocol-version': this.#protocolVersion }),
+      ...this.#options.headers,
+    };
+  }
+
+  async #readAnswer(response: Response): Promise<RemoteFailure> {
+    const { maxFrameBytes, received } = this.#options;
+    return received(await readFrame(response, maxFrameBytes)) ?? NO_ANSWER;
+  }
+
+  async #readStream(response: Response, exchange: Exchange): Promise<RemoteFailure> {
+    const stream = Resumption.ofCall();
+    let next: Response | undefined = response;
+    while (next !== undefined) {
+      const refused = await this.#read(next, stream, exchange);
+      if (refused !== undefined) return refused;
+      if (!exchange.isAwaited() || stream.lastId === undefined) break;
+      next = await this.#resume(stream, exchange.signal);
+    }
+    return ENDED;
+  }
+
+  /**
+   * Resolves when the stream has ended, or is broken; with a reason if something in it could not be taken. Rejects if it was
+   * aborted, or has said too much at once.
+   */
+  async #read(response: Response, stream: Resumption, exchange?: Exchange): Promise<RemoteFailure | undefined> {
+    const { clock, received, mayRead, maxFrameBytes: mostBytes } = this.#options;
+    let lastWords: Timer | undefined;
+    let refused: RemoteFailure | undefined;
+    const event = stream.sink(({ type, data }) => {
+      if (data !== undefined && type === 'message') refused = received(data) ?? refused;
+      // Its connection can be used again if the server ends the stream by itself.
+      if (exchange?.isAwaited() === false) lastWords ??= clock.after(LAST_WORDS_MS, () => exchange.abort());
+    });
+    try {
+      await readEvents(response, { ...event, mostBytes, mayRead });
+    } catch (error) {
+      if (!(error instanceof RemoteFailure) || error.isTooLong) throw error;
+    } finally {
+      lastWords?.cancel();
+    }
+    return refused;
+  }
+
+  /** The stream from where it broke; undefined if it cannot be had. */
+  async #resume(stream: Resumption, signal: AbortSignal): Promise<Response | undefined> {
+    const { clock, failed, gaveUp } = this.#options;
+    for (;;) {
+      await pause(clock, stream.nextPauseMs(), signal);
+      try {
+        const response = await this.#get(signal, stream.lastId);
+        stream.found();
+        return response;
+      } catch (error) {
+        signal.throwIfAborted();
+        failed(error);
+        if (error instanceof RemoteFailure && error.isFinal) return undefined;
+        if (stream.failed()) continue;
+        gaveUp(error);
+        return undefined;
+      }
+    }
+  }
+
+  async #followNotices(): Promise<void> {
+    const { signal } = this.#end;
+    const stream = Resumption.ofNotices();
+    try {
+      let response: Response | undefined = await this.#get(signal, undefined);
+      while (response !== undefined) {
+        await this.#read(response, stream).catch((error: unknown) => this.#startOver(stream, error));
+        response = await this.#resume(stream, signal);
+      }
+    } catch (error) {
+      // Not every server has such a stream.
+      const isNone = error instanceof RemoteFailure && error.status === 405;
+      if (!signal.aborted && !isNone) this.#options.failed(error);
+    }
+  }
+
+  /** The server would send again what was too long. */
+  #startOver(stream: Resumption, error: unknown): undefined {
+    if (!(error instanceof RemoteFailure)) throw error;
+    this.#options.failed(error);
+    stream.forget();
+  }
+
+  /** Rejects unless a stream is what is answered. */
+  async #get(signal: AbortSignal, lastId: string | undefined): Promise<Response> {
+    const resumption = lastId === undefined ? {} : { 'last-event-id': lastId };
+    const headers = { ...this.#headers(), accept: EVENT_STREAM, ...resumption };
+    const response = await this.#options.fetch(this.#options.url, { method: 'GET', headers, signal });
+    if (response.ok && isMediaType(response, EVENT_STREAM)) return response;
+    await response.body?.cancel();
+    throw response.ok ? contentFailure(mediaType(response)) : noStream(response.status);
+  }
+
+  negotiated(protocolVersion: string): void {
+    this.#protocolVersion = protocolVersion;
+  }
+
+  async sayGoodbye(): Promise<void> {
+    if (this.#sessionId === undefined) return;
+    const { signal } = this.#end;
+    const response = await this.#options.fetch(this.#options.url, {
+      method: 'DELETE',
+      headers: this.#headers(),
+      signal,
+    });
+    await response.body?.cancel();
+  }
+
+  close(): void {
+    this.#end.abort();
+  }
+}
+
+function noStream(status: number): RemoteFailure {
+  return new RemoteFailure('has no stream for what belongs to no request', { status });
+}
+
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => {
+      timer.cancel();
+      reject(signal.reason);
+    };
+    const timer = clock.after(ms, () => {
+      signal.removeEventListener('abort', aborted);
+      resolve();
+    });
+    if (signal.aborted) aborted();
+    else signal.addEventListener('abort', aborted, { once: true });
+  });
+}

@@ -1,0 +1,69 @@
+// Bytes that come in pieces, up to a limit. They are copied into blocks, so that a peer cannot make us hold one object for
+// every byte that it sends, and put together once.
+
+import type { Frame } from './frame-splitter.ts';
+
+/** More came than may. */
+export class TooLong extends Error {}
+
+const SMALLEST_BLOCK = 1024;
+const LARGEST_BLOCK = 65_536;
+
+export class GrowingBytes {
+  readonly #mostBytes: number;
+  /** Full, but for the last one. */
+  #blocks: Buffer[] = [];
+  #length = 0;
+  /** Free in the last one. */
+  #room = 0;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Adds b[from, to). Throws TooLong beyond the limit. */
+  add(b: Uint8Array, from = 0, to = b.length): void {
+    if (this.#length + to - from > this.#mostBytes) {
+      this.clear();
+      throw new TooLong();
+    }
+    while (from < to) {
+      const block = this.#lastBlock();
+      const count = Math.min(to - from, this.#room);
+      block.set(b.subarray(from, from + count), block.length - this.#room);
+      this.#room -= count;
+      this.#length += count;
+      from += count;
+    }
+  }
+
+  #lastBlock(): Buffer {
+    const last = this.#blocks.at(-1);
+    if (last !== undefined && this.#room > 0) return last;
+    this.#room = Math.min(LARGEST_BLOCK, Math.max(SMALLEST_BLOCK, this.#length));
+    const block = Buffer.allocUnsafeSlow(this.#room);
+    this.#blocks.push(block);
+    return block;
+  }
+
+  /** Gives away what there is, with a newline behind it, and begins again. */
+  takeFrame(): Frame {
+    const end = this.#length;
+    const b = Buffer.allocUnsafeSlow(end + 1);
+    let at = 0;
+    for (const block of this.#blocks) at += block.copy(b, at, 0, Math.min(block.length, end - at));
+    b[end] = 0x0a;
+    this.clear();
+    return { b, start: 0, end };
+  }
+
+  clear(): void {
+    this.#blocks = [];
+    this.#length = 0;
+    this.#room = 0;
+  }
+}

@@ -1,0 +1,210 @@
+// Streamable HTTP against real servers; only the clock is not.
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { HttpTransport } from '../../../src/downstream/http-transport.ts';
+import { RemoteFetch } from '../../../src/downstream/remote-fetch.ts';
+import type { Exchange, RemoteMessage } from '../../../src/downstream/remote-transport.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const open: Server[] = [];
+afterEach(() => {
+  for (const server of open.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+const STREAM = { 'content-type': 'text/event-stream' };
+
+/** A transport to a server with these answers, and what comes over it. */
+async function connected(answers: {
+  get?: (response: ServerResponse, request: IncomingMessage) => void;
+  post?: (response: ServerResponse, request: IncomingMessage) => void;
+}) {
+  const asked: string[] = [];
+  const arrived: string[] = [];
+  const failures: unknown[] = [];
+  const gaveUp: unknown[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    asked.push(`${request.method} ${request.headers['last-event-id'] ?? ''}`.trim());
+    if (request.method === 'POST') (answers.post ?? ((one) => one.writeHead(202).end()))(response, request);
+    else (answers.get ?? ((one) => one.writeHead(405).end()))(response, request);
+  });
+  open.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
+  const clock = new FakeClock();
+  const transport = new HttpTransport({
+    ...{ url, headers: {}, clock, maxFrameBytes: 1000 },
+    fetch: new RemoteFetch({ keeper: () => undefined, origin: url.origin }).fetch,
+    received: ({ b, start, end }) => {
+      arrived.push(b.toString('utf8', start, end));
+      return undefined;
+    },
+    mayRead: () => undefined,
+    failed: (failure) => failures.push(failure),
+    gaveUp: (failure) => gaveUp.push(failure),
+  });
+  return { transport, clock, asked, arrived, failures, gaveUp };
+}
+
+const message = (method: string, requestId?: string): RemoteMessage => ({
+  body: new Uint8Array(Buffer.from(JSON.stringify({ jsonrpc: '2.0', method }))),
+  method,
+  requestId,
+});
+
+function exchange(isAwaited: () => boolean = () => true): Exchange {
+  const abort = new AbortController();
+  return { signal: abort.signal, abort: () => abort.abort(), taken: () => undefined, isAwaited };
+}
+
+/** Waits until this holds, however long the machine takes. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+test('a server that ends its stream at once is left alone for longer each time, whatever it asks for', async () => {
+  const { transport, clock, asked } = await connected({
+    get: (response) => void response.writeHead(200, STREAM).end('retry: 0\n\n'),
+  });
+  await transport.send(message('notifications/initialized'), exchange());
+  const gets = (): number => asked.filter((request) => request.startsWith('GET')).length;
+  const pauses: number[] = [];
+  for (let n = 1; n <= 9; n++) {
+    await until(() => gets() === n && clock.pending === 1);
+    let pause = 0;
+    for (; clock.pending === 1; pause += 500) clock.advance(500);
+    pauses.push(pause);
+  }
+  expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1000));
+  transport.close();
+});
+
+test('a server may ask for longer pauses', async () => {
+  const { transport, clock, asked } = await connected({
+    get: (response) => void response.writeHead(200, STREAM).end('retry: 5000\n\n'),
+  });
+  await transport.send(message('notifications/initialized'), exchange());
+  await until(() => asked.length === 2 && clock.pending === 1);
+  clock.advance(4_999);
+  expect(clock.pending).toBe(1);
+  clock.advance(1);
+  await until(() => asked.length === 3);
+  transport.close();
+});
+
+test('a stream that fails again and again is given up', async () => {
+  let isThere = true;
+  const { transport, clock, failures, gaveUp } = await connected({
+    get: (response) => void (isThere ? response.writeHead(200, STREAM) : response.writeHead(503)).end(),
+  });
+  await transport.send(message('notifications/initialized'), exchange());
+  await until(() => clock.pending === 1);
+  isThere = false;
+  for (let n = 1; n <= 5; n++) {
+    clock.advance(60_000);
+    await until(() => failures.length === n && (clock.pending === 1 || n === 5));
+  }
+  expect(gaveUp).toMatchObject([{ status: 503 }]);
+  expect(clock.pending).toBe(0);
+});
+
+test('a stream is taken up behind its last event, and not at all where its events have no id', async () => {
+  const { transport, clock, asked, arrived } = await connected({
+    get: (response) => void response.writeHead(200, STREAM).end('id: 8\ndata: "rest"\n\n'),
+    post: (response) => void response.writeHead(200, STREAM).end('id: 7\ndata: "first"\n\n'),
+  });
+  let isAwaited = true;
+  const sent = transport.send(
+    message('tools/call', '1'),
+    exchange(() => isAwaited),
+  );
+  await until(() => clock.pending === 1);
+  isAwaited = false;
+  clock.advance(250);
+  expect((await sent)?.isUncertain).toBe(true);
+  expect([asked, arrived]).toEqual([
+    ['POST', 'GET 7'],
+    ['"first"', '"rest"'],
+  ]);
+
+  const other = await connected({ post: (response) => void response.writeHead(200, STREAM).end('data: "first"\n\n') });
+  expect((await other.transport.send(message('tools/call', '1'), exchange()))?.message).toContain('ended the stream');
+});
+
+test('a stream that goes on behind the answer has a second before its connection is closed', async () => {
+  let closed = false;
+  const { transport, clock } = await connected({
+    post: (response) => {
+      response.writeHead(200, STREAM).write('data: "answer"\n\n');
+      response.on('close', () => {
+        closed = true;
+      });
+    },
+  });
+  const sent = transport
+    .send(
+      message('tools/call', '1'),
+      exchange(() => false),
+    )
+    .catch((error: unknown) => error);
+  await until(() => clock.pending === 1);
+  expect(closed).toBe(false);
+  clock.advance(1000);
+  await until(() => closed);
+  expect(await sent).toMatchObject({ name: 'AbortError' });
+});
+
+test.each<[string, (response: ServerResponse) => void]>([
+  ['JSON', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(' '.repeat(1001))],
+  ['an event', (response) => response.writeHead(200, STREAM).end(`data: ${'x'.repeat(1001)}\n`)],
+  ['a line of nothing', (response) => response.writeHead(200, STREAM).end('x'.repeat(1101))],
+])('%s of more than limits.maxMessageBytes is refused', async (_, answer) => {
+  const { transport, arrived } = await connected({ post: answer });
+  await expect(transport.send(message('tools/call', '1'), exchange())).rejects.toMatchObject({
+    message: 'sent a message of more than 1000 bytes (limits.maxMessageBytes)',
+    isTooLong: true,
+  });
+  expect(arrived).toEqual([]);
+});
+
+test('after an event that is too long the stream of notices begins again with what comes then', async () => {
+  const streams = ['id: 5\ndata: "a"\n\n', `data: ${'x'.repeat(2000)}`, 'data: "b"\n\n'];
+  const { transport, clock, asked, arrived, failures } = await connected({
+    get: (response) => void response.writeHead(200, STREAM).end(streams.shift()),
+  });
+  await transport.send(message('notifications/initialized'), exchange());
+  for (let n = 0; n < 2; n++) {
+    await until(() => clock.pending === 1);
+    clock.advance(2000);
+  }
+  await until(() => arrived.length === 2);
+  expect([asked, arrived]).toEqual([
+    ['POST', 'GET', 'GET 5', 'GET'],
+    ['"a"', '"b"'],
+  ]);
+  expect(failures).toMatchObject([{ isTooLong: true }]);
+  transport.close();
+});
+
+test('redirects are followed while they stay with the server, and with the message', async () => {
+  const { transport, asked } = await connected({
+    post: (response, { url }) => {
+      if (url === '/mcp') response.writeHead(307, { location: '/there' }).end();
+      else if (url === '/there') response.writeHead(202).end();
+    },
+  });
+  await transport.send(message('notifications/x'), exchange());
+  expect(asked).toEqual(['POST', 'POST']);
+  const elsewhere = await connected({
+    post: (response) => void response.writeHead(307, { location: 'http://localhost:1/' }).end(),
+  });
+  await expect(elsewhere.transport.send(message('x'), exchange())).rejects.toMatchObject({ status: 307 });
+  const turned = await connected({ post: (response) => void response.writeHead(302, { location: '/there' }).end() });
+  await expect(turned.transport.send(message('x'), exchange())).rejects.toMatchObject({ status: 302 });
+});
