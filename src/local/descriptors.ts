@@ -9,9 +9,9 @@ import { systemCode } from '../util/bridge-error.ts';
 const OF_A_CHILD = 12;
 
 /** Left for those who are told that there is no room, and for files. */
-const IN_RESERVE = 16;
+const IN_RESERVE = 6;
 /** Clients that are taken in upon one look. */
-const PER_LOOK = 8;
+const PER_LOOK = 3;
 
 /** Throws as the system does. */
 export function checkDescriptors(count = OF_A_CHILD): void {

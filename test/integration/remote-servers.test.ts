@@ -104,8 +104,10 @@ test('a stream that cannot be taken up again is an error of its call alone', asy
   const client = await daemon.client();
   client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: WAIT });
   expect((await client.next()).params).toMatchObject({ progressToken: 'p', progress: 1 });
-  expect(textOf(await client.callTool(2, 'cut'))).toBe('cut');
-  expect((await client.answerTo(1)).error).toMatchObject({
+  client.send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'cut' } });
+  const answers = [await client.next(), await client.next()]; // in any order
+  expect(answers.find(({ id }) => id === 2)?.result).toBeDefined();
+  expect(answers.find(({ id }) => id === 1)?.error).toMatchObject({
     message: 'Server remote ended the stream before its answer; the outcome of the call is unknown',
     data: { code: 'SERVER_CRASHED', server: 'remote' },
   });

@@ -8,6 +8,7 @@ import { KnownServer } from '../../../src/core/known-server.ts';
 import { Server } from '../../../src/core/server.ts';
 import type { StdioServer } from '../../../src/core/server-definition.ts';
 import { NO_FILTER, OPEN_GATE } from '../../../src/core/tool-gate.ts';
+import { ExchangeGate } from '../../../src/downstream/exchange-gate.ts';
 import { Instance } from '../../../src/downstream/instance.ts';
 import { OrphanGuard } from '../../../src/downstream/orphan-guard.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
@@ -54,6 +55,7 @@ class World {
           ...context,
           ...{ environment: process.env, cwd: process.cwd(), guard: this.guard, random: () => 0, version: '0' },
           ...{ turn: new FlushTurn(), maxFrameBytes: 1 << 20, gates: { local: gate, remote: gate }, dialledIn: fail },
+          exchanges: new ExchangeGate(8),
         });
         this.instance = instance;
         return {
