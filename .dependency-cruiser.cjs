@@ -6,7 +6,7 @@ const mayUse = {
   local: ['util', 'wire'],
   registry: ['util', 'local'],
   config: ['util', 'wire', 'core', 'local'],
-  auth: ['util', 'core', 'local'],
+  auth: ['util', 'wire', 'core', 'local'],
   discovery: ['util', 'wire', 'core', 'local', 'config'],
   editing: ['util', 'wire', 'core', 'local', 'config', 'discovery'],
   downstream: ['util', 'wire', 'core', 'local', 'auth'],
