@@ -35,6 +35,7 @@ import {
   START,
   STATUS,
   TOP,
+  UPGRADE,
   WHERE,
 } from './options.ts';
 import { overview } from './overview.ts';
@@ -222,8 +223,8 @@ function withDaemonVerbs(parser: Argv, does: Does, line: readonly string[] = [])
     )
     .command(
       'upgrade',
-      'Restart the daemon if it is of another build than this program',
-      (y) => y.options(RESTART),
+      'The same as restart --if-older: after an update of this program, have the daemon be of the same build',
+      (y) => y.options(UPGRADE),
       does(upgrade),
     )
     .command('reload', 'Look for servers anew, and show what has changed', (y) => y.options(LISTING), does(reload))

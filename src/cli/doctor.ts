@@ -2,13 +2,16 @@
 // wrong. It changes nothing, and starts nothing but servers, if it is told to.
 
 import { existsSync } from 'node:fs';
+import { openBridgeSocket } from '../client/bridge-socket.ts';
 import { ControlClient, type StatusReport } from '../client/control-client.ts';
 import { compareVersions } from '../client/daemon-build.ts';
 import { type Located, locateBridge } from '../client/locate.ts';
+import { ToolClient } from '../client/tool-client.ts';
 import { configFilesOf } from '../config/load.ts';
 import { ownUid, statOf } from '../local/owned-path.ts';
 import { DEFAULT_SOCKET, inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { textOf } from '../util/json-value.ts';
 import { isWaiting } from './candidates.ts';
 import { coloursOf } from './colour.ts';
 import { directoryFindings, logFindings } from './directory-findings.ts';
@@ -28,6 +31,7 @@ import { jsonText } from './json-output.ts';
 import { goingOn, locateOptions, type WhereValues } from './locate.ts';
 import { pendingNotes } from './status-view.ts';
 import { counted, printable, printableLines } from './table.ts';
+import { ask, recordsIn } from './tool-session.ts';
 
 type Level = Finding['level'];
 
@@ -50,7 +54,7 @@ export type DoctorValues = WhereValues & { readonly json?: boolean | undefined; 
 
 export async function doctor(values: DoctorValues, host: CliHost): Promise<number> {
   const report = await examine(values, host);
-  host.stdout.write(values.json === true ? jsonText(report) : textOf(report, host));
+  host.stdout.write(values.json === true ? jsonText(report) : reportText(report, host));
   return report.findings.some(({ level }) => level === 'wrong') ? FAILED : DONE;
 }
 
@@ -195,7 +199,7 @@ async function daemonFindings(
   }
   try {
     const status = await client.call<StatusReport>('bridge/status');
-    const names = [...new Set(status.instances.map(({ server }) => server))];
+    const names = await serversHere(path, host);
     return [
       ...described(status, host),
       ...(await bypassFindings(new Set(names), host)),
@@ -205,6 +209,16 @@ async function daemonFindings(
     return [wrong('daemon', messageOf(error), 'See mcp-bridge logs, or end it by its pid.')];
   } finally {
     client.close();
+  }
+}
+
+/** Those of this directory: the daemon also has those of projects elsewhere, which nobody can use from here. */
+async function serversHere(path: string, host: CliHost): Promise<string[]> {
+  const tools = await ToolClient.open(await openBridgeSocket(path), host);
+  try {
+    return recordsIn((await ask(tools, 'list_mcp_servers')).servers).map(({ name }) => textOf(name));
+  } finally {
+    await tools.close();
   }
 }
 
@@ -229,7 +243,7 @@ function described(status: StatusReport & { readonly build?: string }, host: Cli
 const INDENT = ' '.repeat(8);
 const SIGNS: Readonly<Record<Level, string>> = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' };
 
-function textOf({ socket, config, clientId, findings }: Report, host: CliHost): string {
+function reportText({ socket, config, clientId, findings }: Report, host: CliHost): string {
   const colours = coloursOf(host);
   const sign = (level: Level): string => colours?.level(SIGNS[level]) ?? SIGNS[level];
   const part = (title: string, taken: string | null, candidates: readonly Candidate[]): string[] => [

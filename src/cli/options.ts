@@ -118,8 +118,12 @@ export const LOGS = {
   follow: { type: 'boolean', alias: 'f', describe: 'Go on with what comes, until Ctrl-C' },
 } as const satisfies Options;
 
-export const RESTART = { ...WHERE, 'log-level': LOGGING['log-level'] } as const satisfies Options;
-export const START = { ...RESTART, json: LISTING.json } as const satisfies Options;
+export const UPGRADE = { ...WHERE, 'log-level': LOGGING['log-level'] } as const satisfies Options;
+export const RESTART = {
+  ...UPGRADE,
+  'if-older': { type: 'boolean', describe: 'Only if the daemon is of another build than this program, and not newer' },
+} as const satisfies Options;
+export const START = { ...UPGRADE, json: LISTING.json } as const satisfies Options;
 
 export const CONFIG = { config: WHERE.config, json: LISTING.json } as const satisfies Options;
 export const DOCTOR = {

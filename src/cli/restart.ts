@@ -12,6 +12,7 @@ import { doubtOf, locate, placeOf, type WhereValues } from './locate.ts';
 import { askIfRunning, endDaemon } from './running-daemon.ts';
 
 export interface RestartValues extends WhereValues {
+  readonly 'if-older'?: boolean | undefined;
   readonly 'log-level'?: string | undefined;
 }
 
@@ -22,6 +23,7 @@ interface Replaced {
 }
 
 export async function restart(values: RestartValues, host: CliHost): Promise<number> {
+  if (values['if-older'] === true) return upgrade(values, host);
   const { path } = await locate(values, host);
   const running = await statusAt(path, host);
   const { pid, log } = await replace(values, host, { path, running });

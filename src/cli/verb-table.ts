@@ -92,8 +92,8 @@ export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
   },
   start: { options: options.START, examples: ['start', 'start --log-level debug'] },
   stop: { options: options.LISTING, examples: ['stop', 'stop --json'] },
-  restart: { options: options.RESTART, examples: ['restart'] },
-  upgrade: { options: options.RESTART, examples: ['upgrade'] },
+  restart: { options: options.RESTART, examples: ['restart', 'restart --if-older'] },
+  upgrade: { options: options.UPGRADE, examples: ['upgrade'] },
   reload: { options: options.LISTING, examples: ['reload'] },
   doctor: { options: options.DOCTOR, examples: ['doctor', 'doctor --start', 'doctor --json'] },
   logs: {

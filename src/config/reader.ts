@@ -24,6 +24,7 @@ export class Reader {
   readonly misspelled: string[] = [];
   /** Those for which something has to be left out. */
   errors = 0;
+  readonly #mistaken = new Set<string>();
 
   /** In words, one line each. */
   get faults(): readonly string[] {
@@ -37,6 +38,9 @@ export class Reader {
 
   /** One for which nothing has to be left out. */
   mistake(place: string, problem: string, hint?: string): void {
+    // What follows from the first at the same place would count it twice.
+    if (this.#mistaken.has(place)) return;
+    this.#mistaken.add(place);
     this.findings.push({ level: 'error', place, problem, hint });
   }
 

@@ -107,6 +107,28 @@ test('with --start each server is started, and what does not start is wrong; cli
   await daemon.stop();
 });
 
+test('with --start it looks at the servers of its own directory, not at those of a project elsewhere', async () => {
+  const home = tempDir();
+  const project = join(home, 'project');
+  mkdirSync(join(project, '.git'), { recursive: true });
+  writeFileSync(join(project, '.mcp.json'), JSON.stringify({ mcpServers: { there: fixtureServer({ AT: 'there' }) } }));
+  const env = {
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, '.config'),
+    XDG_STATE_HOME: undefined,
+    XDG_CACHE_HOME: undefined,
+  };
+  const daemon = await TestDaemon.start(undefined, { dir: home, env });
+  const at = { env: { ...env, MCP_BRIDGE_SOCKET: daemon.path }, cwd: project };
+  expect((await runCommand(['approve', 'there', '--yes'], at)).code).toBe(0);
+  expect((await runCommand(['tools', 'there'], at)).code).toBe(0);
+  expect((await daemon.status()).instances.map(({ server }) => server)).toContain('there');
+  const elsewhere = await runCommand(['doctor', '--start', '--json'], { ...at, cwd: home });
+  const { findings } = JSON.parse(elsewhere.stdout) as { findings: { check: string; level: string }[] };
+  expect(findings.filter(({ check, level }) => check.startsWith('server ') && level === 'wrong')).toEqual([]);
+  await daemon.stop();
+});
+
 test('without a daemon nothing can be started, and that is said', async () => {
   const home = tempDir();
   const { code, findings } = await doctor(home, join(home, 'b.sock'), '--start');

@@ -197,7 +197,8 @@ describe('restart', () => {
     expect((await run('restart')).stdout).toContain('none ran');
     const { pid, build } = await status();
     expect(build).toMatch(/^\d+\.\d+\.\d+\+[0-9a-f]{12}$/);
-    expect((await run('upgrade')).stdout).toBe(`mcp-bridge at ${path} is of this build already: ${String(build)}\n`);
+    for (const same of [['upgrade'], ['restart', '--if-older']])
+      expect((await run(...same)).stdout).toBe(`mcp-bridge at ${path} is of this build already: ${String(build)}\n`);
     expect((await status()).pid).toBe(pid);
     const client = await RawClient.connect(path);
     const { result } = await client.initialize({ 'mcp-bridge/role': 'control' });

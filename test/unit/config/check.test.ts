@@ -50,6 +50,27 @@ describe('a config file', () => {
     ]);
   });
 
+  test.each([
+    ['discovery.toolRules[0].pattern', { discovery: { toolRules: [{ pattern: 5 }] } }],
+    ['discovery.toolRules[0].pattern', { discovery: { toolRules: [{ pattern: [] }] } }],
+    ['discovery.toolRules[0].pattern', { discovery: { toolRules: [{ pattern: '' }] } }],
+    ['discovery.toolRules[0].pattern', { discovery: { toolRules: [{ pattern: {} }] } }],
+    ['discovery.toolRules[0].tags', { discovery: { toolRules: [{ pattern: 'x', tags: 5 }] } }],
+    ['mcpServers.a.command', { mcpServers: { a: { command: 5 } } }],
+    ['mcpServers.a.args', { mcpServers: { a: { command: 'x', args: 'y' } } }],
+    ['mcpServers.a.env', { mcpServers: { a: { command: 'x', env: [] } } }],
+    ['mcpServers.a.url', { mcpServers: { a: { url: 5 } } }],
+    ['client.view', { client: { view: 5 } }],
+    ['client.id', { client: { id: '' } }],
+    ['policy.deniedMcpServers', { policy: { deniedMcpServers: 5 } }],
+    ['limits.maxClients', { limits: { maxClients: 'x' } }],
+    ['audit', { audit: 5 }],
+    ['agents.allow', { agents: { allow: 5 } }],
+  ])('counts one mistake once: %s in %j', async (place, config) => {
+    const lines = await linesFor(JSON.stringify(config));
+    expect(lines.map((line) => line.split(' ')[2])).toEqual([place]);
+  });
+
   test('says of what is not there where it should be', async () => {
     expect(await linesFor('[]')).toEqual(['1:1 error The file must be an object']);
     expect(await linesFor('{ "discovery": {\n"toolRules": [{ "enabled": true }] } }')).toEqual([
