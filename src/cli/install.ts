@@ -1,16 +1,18 @@
 // `mcp-bridge install`: the bridge into a client's config; without a client, which there are.
 
 import { targetNamed } from '../editing/client-config.ts';
+import type { LostRule } from '../editing/client-entry.ts';
 import { listClients } from '../editing/client-list.ts';
 import { install } from '../editing/install.ts';
 import { socketPath } from '../local/socket-path.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { haveDaemonLook } from './daemon-look.ts';
 import { editingHostOf, tell } from './editing.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
-import { table } from './table.ts';
-import { tilde } from './terminal.ts';
+import { printableLines, table } from './table.ts';
+import { confirm, hasPerson, tilde } from './terminal.ts';
 
 export interface InstallValues {
   readonly client?: readonly string[] | undefined;
@@ -19,17 +21,31 @@ export interface InstallValues {
   readonly replace?: boolean | undefined;
   readonly 'dry-run'?: boolean | undefined;
   readonly 'no-client-cli'?: boolean | undefined;
+  readonly yes?: boolean | undefined;
   readonly json?: boolean | undefined;
 }
 
 export async function installVerb(values: InstallValues, host: CliHost): Promise<number> {
   const { client = [], config, replace = false, 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
   if (client.length === 0) return list(values, host);
-  const options = { config, socket: namedSocket(values, host), replace, dryRun, clientCommand: !direct };
+  const lose = (lost: readonly LostRule[]): Promise<void> => tellLost(lost, values, host);
+  const options = { config, socket: namedSocket(values, host), replace, dryRun, clientCommand: !direct, lose };
   const targets = [...new Set(client.map(targetNamed))];
   for (const target of targets) tell(await install(target, options, editingHostOf(host)), host);
   if (replace && !dryRun) await haveDaemonLook({}, host);
   return DONE;
+}
+
+/** What is lost is said before anything is changed; what can do harm needs a yes. */
+async function tellLost(lost: readonly LostRule[], { yes }: InstallValues, host: CliHost): Promise<void> {
+  for (const { line } of lost) host.stdout.write(`${printableLines(tilde(line, host))}\n`);
+  if (yes === true || !lost.some(({ isDangerous }) => isDangerous)) return;
+  if (!hasPerson(host))
+    throw new BridgeError('REQUEST_REFUSED', 'Nothing was changed: rules of the client would not hold any more', {
+      hint: 'Having looked at them, add --yes.',
+    });
+  if (await confirm('Move the servers behind the bridge all the same?', host)) return;
+  throw new BridgeError('REQUEST_REFUSED', 'Nothing was changed');
 }
 
 /** The client does not know what this shell does, but reads the same config files. */

@@ -215,6 +215,7 @@ export const INSTALL = {
   'mcp-bridge-socket': { type: 'string', describe: 'The socket that the client is to use; else MCP_BRIDGE_SOCKET' },
   config: OWN_CONFIG,
   replace: { type: 'boolean', describe: "Move the client's own servers behind the bridge" },
+  yes: { type: 'boolean', describe: 'Ask nothing, also where rules of the client would not hold any more' },
   ...UNINSTALL,
   json: LISTING.json,
 } as const satisfies Options;

@@ -14,13 +14,16 @@ export interface LaunchOptions {
   readonly config: string | undefined;
   /** The socket, where the client would come to another one by itself. */
   readonly socket?: string | undefined;
+  /** The program, where the config has something to say of it. */
+  readonly client?: string | undefined;
 }
 
-export function bridgeLaunch(host: EditingHost, { config, socket }: LaunchOptions): BridgeLaunch {
+export function bridgeLaunch(host: EditingHost, { config, socket, client }: LaunchOptions): BridgeLaunch {
   const { node, program, cwd } = host;
   const named = config === undefined ? [] : ['--config', resolve(cwd, config)];
   const at = socket === undefined ? [] : ['--mcp-bridge-socket', socket];
-  return { command: node, args: [realpathOf(program), 'connect', ...named, ...at] };
+  const as = client === undefined ? [] : ['--client', client];
+  return { command: node, args: [realpathOf(program), 'connect', ...named, ...at, ...as] };
 }
 
 /** `stale` is one that an earlier installation has left: it starts this program where it is not any more. */

@@ -1,17 +1,23 @@
 // What `install` is going to change, worked out before anything is: the client's file with the bridge in it, and the
 // bridge's own config with the servers that move there.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { ServerNature } from '../core/server-definition.ts';
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { natureOf } from '../discovery/server-natures.ts';
+import { isTree } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { bridgeLaunch, type LaunchOptions } from './bridge-entry.ts';
 import type { ClientConfig } from './client-config.ts';
-import { ENTRY_NAME } from './client-targets.ts';
+import { type ClientRules, clientRulesOf } from './client-entry.ts';
+import { permissionsOf } from './client-permissions.ts';
+import { type BridgeLaunch, ENTRY_NAME } from './client-targets.ts';
 import type { ConfigDocument } from './config-document.ts';
 import type { EditingHost } from './editing-host.ts';
 import { foundServers } from './found-servers.ts';
 import type { InstallRecord, Moved } from './install-record.ts';
 import { type Movable, type Staying, sortServers } from './movable-servers.ts';
+import { entryInTheWay, hasClientEntry, type OwnClientEntry, withClientEntry } from './own-clients.ts';
 import { type OwnConfig, openOwnConfig } from './own-config.ts';
 import { OwnNames } from './own-names.ts';
 
@@ -23,6 +29,8 @@ export interface InstallPlan {
   readonly own: OwnConfig | undefined;
   readonly ownDocument: ConfigDocument | undefined;
   readonly moved: readonly Moved[];
+  /** What becomes of the client's own rules for the tools of those. */
+  readonly rules: ClientRules;
   readonly staying: readonly Staying[];
   /** How many of the client's own were not asked to move. */
   readonly beside: number;
@@ -61,6 +69,7 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
     filled: new Map<string, readonly string[]>(),
     natures: new Map<string, ServerNature>(),
     rivals: new Map<string, string>(),
+    rules: { entry: undefined, kept: [], lost: [] },
   };
   if (!options.replace) return { ...bare, beside: theirs.length };
   const { movable, staying } = await sortServers(theirs, config, host);
@@ -70,7 +79,72 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
   const found = await foundServers(own, { cwd: host.homedir, keepsNames: !options.dryRun }, host);
   const names = new OwnNames(found);
   const moving = await moveAll(movable, { document: withBridge, own, config, names });
-  return { ...bare, own, filled, natures, ...moving, staying: [...staying, ...moving.staying] };
+  const ruled = await withRules({ ...moving, own, config, movable, offered: found.all }, options, host);
+  return { ...bare, own, filled, natures, ...moving, ...ruled, staying: [...staying, ...moving.staying] };
+}
+
+interface Ruling {
+  readonly document: ConfigDocument;
+  readonly ownDocument: ConfigDocument;
+  readonly moved: readonly Moved[];
+  readonly own: OwnConfig;
+  readonly config: ClientConfig;
+  readonly movable: readonly Movable[];
+  readonly offered: readonly DiscoveredServer[];
+}
+
+/** What the client's own rules come to in the bridge's config, and a client that says who it is. */
+async function withRules(moving: Ruling, options: PlanOptions, host: EditingHost) {
+  const { moved, own, config, movable, offered, ownDocument } = moving;
+  const { target, record } = config;
+  const going = moved.flatMap(({ name, as, entry }) => {
+    const server = movable.find((one) => one.name === name)?.server;
+    return server === undefined ? [] : [{ name, as, entry, server }];
+  });
+  const before = hasClientEntry(ownDocument, record?.clients) ? (record?.clients as OwnClientEntry) : undefined;
+  const rules = clientRulesOf(going, {
+    client: target.client,
+    permissions: await permissionsOf(
+      target,
+      going.map(({ name }) => name),
+      host,
+    ),
+    offered,
+    obstacle: entryInTheWay(ownDocument, target.client, before),
+  });
+  if (rules.entry === undefined) return { rules, ownDocument, document: moving.document };
+  const entry = joined(before, rules.entry);
+  const named = await namingClient(moving.document, config, bridgeLaunch(host, { ...options, client: target.client }));
+  return {
+    rules: { ...rules, entry },
+    ownDocument: await withClientEntry({ file: own.file, document: ownDocument }, before, entry),
+    document: named,
+  };
+}
+
+function joined(before: OwnClientEntry | undefined, entry: OwnClientEntry): OwnClientEntry {
+  const rules = before?.toolRules ?? [];
+  const young = (entry.toolRules ?? []).filter((rule) => !rules.some((old) => isDeepStrictEqual(old, rule)));
+  const names = { ...before?.names, ...entry.names };
+  return {
+    match: entry.match,
+    ...(Object.keys(names).length === 0 ? {} : { names }),
+    ...(rules.length + young.length === 0 ? {} : { toolRules: [...rules, ...young] }),
+  };
+}
+
+/** The client's entry says which program starts it. One that somebody has written keeps all else that it says. */
+async function namingClient(document: ConfigDocument, { target, ours }: ClientConfig, launch: BridgeLaunch) {
+  const [name = ENTRY_NAME] = ours;
+  const written = ours.length === 0 ? target.entry(launch) : document.entries.get(name);
+  if (!isTree(written)) return document;
+  const flag = launch.args.slice(-2);
+  const key = ['args', 'command'].find((one) => Array.isArray(written[one]));
+  const words = key === undefined ? [] : (written[key] as readonly unknown[]);
+  if (ours.length === 0) return document.with(name, written);
+  return key === undefined || words.includes('--client')
+    ? document
+    : document.with(name, { ...written, [key]: [...words, ...flag] });
 }
 
 function named(name: string, command: string, args: readonly string[]): [string, ServerNature][] {

@@ -44,6 +44,8 @@ export interface InstallRecord {
   readonly ownOriginal: Original | null;
   /** The directories that were made for it, if an installation has made it: this one, or one before. */
   readonly ownMade?: readonly string[] | null;
+  /** What was written about the client into `clients` of the bridge's own config. */
+  readonly clients?: unknown;
 }
 
 /** A record, and whose it is. */

@@ -3,6 +3,7 @@
 
 import { bridgeLaunch } from './bridge-entry.ts';
 import { type ClientConfig, openClientConfig } from './client-config.ts';
+import type { LostRule } from './client-entry.ts';
 import { commandFor, installByCommand } from './client-install.ts';
 import { type ClientTarget, ENTRY_NAME } from './client-targets.ts';
 import { type ConfigFile, digestOf, linkLines } from './config-file.ts';
@@ -16,11 +17,15 @@ import { filledWords } from './own-entry.ts';
 export interface InstallOptions extends PlanOptions {
   /** Whether the client's own command is used where it has one. */
   readonly clientCommand: boolean;
+  /** Hears, before anything is changed, what will not hold any more; throws if that is not to be. */
+  readonly lose?: (lost: readonly LostRule[]) => Promise<void>;
 }
 
 export function install(target: ClientTarget, options: InstallOptions, host: EditingHost): Promise<EditReport> {
   const task = async (): Promise<EditReport> => {
     const plan = await planInstall(await openClientConfig(target, host), options, host);
+    const { lost } = plan.rules;
+    if (!options.dryRun && lost.length > 0) await options.lose?.(lost);
     if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: await diffOf(editsOf(plan)) };
     return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, options, 'did')], diff: '' };
   };
@@ -84,7 +89,8 @@ interface Written {
   readonly ownBytes: Buffer | undefined;
 }
 
-function recordOf({ config, own, moved }: InstallPlan, { bytes, ownBytes }: Written, host: EditingHost): InstallRecord {
+function recordOf(plan: InstallPlan, { bytes, ownBytes }: Written, host: EditingHost): InstallRecord {
+  const { config, own, moved } = plan;
   const { record, target, ours, stale } = config;
   const before = record?.moved ?? [];
   const isAgain = (name: string): boolean => moved.some((server) => server.name === name);
@@ -105,6 +111,7 @@ function recordOf({ config, own, moved }: InstallPlan, { bytes, ownBytes }: Writ
             host,
           }),
     ownMade: ownMadeOf(config, own, host),
+    clients: plan.rules.entry ?? record?.clients ?? null,
   };
 }
 
@@ -146,6 +153,7 @@ function linesOf(plan: InstallPlan, options: InstallOptions, mood: Mood): string
   return [
     ...bridgeLines(plan, options, mood),
     ...movedLines(plan, mood),
+    ...ruleLines(plan, mood),
     ...sharingLines(plan),
     ...staying.map(({ name, reason }) => `"${name}" stays: ${reason}`),
     ...besideLines(plan),
@@ -194,6 +202,16 @@ function sharingLines({ moved, natures }: InstallPlan): string[] {
     return losesWrites === undefined ? [] : [`"${as}" gets one call at a time: ${losesWrites}`];
   });
   return [...together, ...apart];
+}
+
+function ruleLines({ rules: { kept, lost }, config, own }: InstallPlan, mood: Mood): string[] {
+  if (own === undefined) return [];
+  const holds = mood === 'did' ? 'goes on to hold' : 'would go on to hold';
+  const there = `${config.target.title}, in "clients" of ${own.file.path}`;
+  return [
+    ...kept.map((what) => `${what} ${holds} for ${there}`),
+    ...(mood === 'would' ? lost.map(({ line }) => line) : []),
+  ];
 }
 
 function besideLines({ beside, config: { target } }: InstallPlan): string[] {

@@ -57,7 +57,7 @@ function judged(server: DiscoveredServer | undefined): Omit<Movable, 'name' | 'e
   if (server === undefined) return 'it is none that others could start';
   const isUsable = server.state === 'ready' || server.state === 'duplicate';
   if (!isUsable) return server.reason ?? `it is ${server.state}`;
-  const own = ownEntryOf(server);
+  const own = ownEntryOf(server, true);
   return own.kind === 'entry' ? { server, own: own.entry, filled: own.filled } : own.reason;
 }
 

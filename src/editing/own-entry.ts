@@ -16,10 +16,12 @@ export type OwnEntry =
     }
   | { readonly kind: 'impossible'; readonly reason: string };
 
-export function ownEntryOf(server: DiscoveredServer): OwnEntry {
+/** `keepsFilter`: whoever asks sees to it that its lists of tools go on to hold for the client. */
+export function ownEntryOf(server: DiscoveredServer, keepsFilter = false): OwnEntry {
   const { allow, deny } = server.tools;
   const isFiltered = deny.length > 0 || (allow !== undefined && !allow.includes('*'));
-  if (isFiltered) return impossible('it offers only some of its tools, which the bridge cannot do yet');
+  if (isFiltered && !keepsFilter)
+    return impossible('it offers only some of its tools, which would hold for this client alone');
   const fields = server.transport === 'stdio' ? processFields(server) : remoteFields(server);
   if (fields === undefined) return impossible('it has a text in its headers that the bridge would take for a variable');
   const oauth = oauthFields(server.oauth);

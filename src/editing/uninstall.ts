@@ -21,6 +21,7 @@ import {
   removeRecord,
   writeRecord,
 } from './install-record.ts';
+import { hasClientEntry, withClientEntry } from './own-clients.ts';
 import { openOwnConfig } from './own-config.ts';
 
 export interface UninstallOptions {
@@ -119,7 +120,9 @@ function namesToRemove({ ours, stale, record }: ClientConfig): readonly string[]
 /** Undefined if nothing was moved there. What its user has changed since stays, and what another client counts on. */
 async function undoOwn({ record, file }: ClientConfig, host: EditingHost): Promise<OwnUndoing | undefined> {
   const moved = record?.moved.filter(({ own }) => own !== null) ?? [];
-  if (record === undefined || record.ownFile === null || moved.length === 0) return undefined;
+  const clients = record?.clients ?? undefined;
+  if (record === undefined || record.ownFile === null) return undefined;
+  if (moved.length === 0 && clients === undefined) return undefined;
   const own = await openOwnConfig(record.ownFile, host);
   const dirs = record.ownMade ?? record.ownOriginal?.dirs ?? [];
   const bare = { file: own.file, syntax: 'json', dirs, heirs: [] } as const;
@@ -139,6 +142,10 @@ async function undoOwn({ record, file }: ClientConfig, host: EditingHost): Promi
     else if (isDeepStrictEqual(present, entry)) document = await document.without(as);
     else if (present !== undefined) lines.push(`"${as}" stays in ${own.file.path}: it was changed since`);
   }
+  if (hasClientEntry(document, clients))
+    document = await withClientEntry({ file: own.file, document }, clients, undefined);
+  else if (clients !== undefined)
+    lines.push(`What "clients" of ${own.file.path} says of it stays: it was changed since`);
   const isGone = own.file.bytes === undefined || (isMadeByUs(record) && isEmptyConfig(document));
   return {
     ...bare,
