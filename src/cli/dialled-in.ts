@@ -54,7 +54,7 @@ export function checkDecidable(
   decision: DialInDecision,
   { configFile }: DialledIn,
 ): void {
-  for (const { name, state, configured } of callers) {
+  for (const { name, state, configured, blockedBy } of callers) {
     const file = configFile ?? 'the config';
     if (decision === 'rejected' && configured)
       throw new BridgeError(
@@ -65,9 +65,13 @@ export function checkDecidable(
         },
       );
     if (decision === 'approved' && state === 'blocked')
-      throw new BridgeError('REQUEST_REFUSED', `Nothing was approved: the policy of ${file} blocks ${name}`, {
-        hint: `Remove it from policy.deniedMcpServers there, or add it to policy.allowedMcpServers. Then: mcp-bridge approve ${name}`,
-      });
+      throw new BridgeError(
+        'REQUEST_REFUSED',
+        `Nothing was approved: policy blocks ${name}: ${blockedBy ?? 'see status'}`,
+        {
+          hint: `Whoever wrote that rule can change it. Then: mcp-bridge approve ${name}`,
+        },
+      );
   }
 }
 

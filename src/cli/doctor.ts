@@ -79,7 +79,7 @@ async function examine(values: DoctorValues, host: CliHost): Promise<Report> {
     ...configFindings(located),
     ...directoryFindings(host),
     ...logFindings(host),
-    ...(await pendingFindings(values, host)),
+    ...(await discoveryFindings(located, values, host)),
     ...(inTheWay === undefined ? socketFindings(path) : [inTheWay]),
     // Where no daemon can be, there is nothing more to say of it.
     ...(inTheWay === undefined ? await daemonFindings(located, values, host) : []),
@@ -151,12 +151,21 @@ function configFindings({ loaded, configError }: Located): Finding[] {
   return loaded.faults.map((fault) => wrong('config', `${loaded.file}: ${fault}`, 'Mend the file.'));
 }
 
-/** What came with the project here, and is not used until somebody has looked at it. */
-async function pendingFindings(values: DoctorValues, host: CliHost): Promise<Finding[]> {
+/** Rules of policy that fit nothing; and what came with the project, and is not used until somebody has looked at it. */
+async function discoveryFindings({ loaded }: Located, values: DoctorValues, host: CliHost): Promise<Finding[]> {
   const { survey } = await import('./survey.ts');
   const { discovery } = await survey(values, host);
+  const isTold = (name = ''): boolean => loaded.faults.some((fault) => fault.startsWith(name));
+  const idle = discovery.diagnostics.filter(
+    ({ code, path, name }) => code === 'policy-rule' && !(path === loaded.file && isTold(name)),
+  );
   const [waiting] = pendingNotes(discovery.servers.filter(isWaiting).length);
-  return waiting === undefined ? [] : [note('approval', waiting, 'Until then they are not used.')];
+  return [
+    ...idle.map(({ message }) =>
+      wrong('policy', message.replace(/\.$/, ''), 'Write the rule otherwise, or take it out.'),
+    ),
+    ...(waiting === undefined ? [] : [note('approval', waiting, 'Until then they are not used.')]),
+  ];
 }
 
 /** What is where the socket should be, and is none of ours; undefined if there is nothing such. */

@@ -97,7 +97,7 @@ export class Daemon {
     this.#dialIns = new DialIns({
       configured: () => options.finder.config.config.dialIn,
       decisions: new DialInDecisions(options.environment, options.homedir),
-      policy: () => options.finder.config.config.discovery.policy,
+      refusalOf: (name) => options.finder.refusalOfDialIn(name),
       isDefined: (name) => [...this.#followed.definitions.all()].some((definition) => definition.name === name),
       changed: () => this.#onDialIns(),
       maxDialIns: limits.maxDialIns,

@@ -9,7 +9,6 @@ import { DialledServer, notConnected } from '../downstream/dialled-server.ts';
 import type { DialInDecision, DialInDecisions } from '../local/dial-in-decisions.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
-import { isRecord } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 import type { DialledInReport } from '../wire/control-report.ts';
 import { type DialInState, serverLeavingNotice, serverStateNotice } from '../wire/dial-in.ts';
@@ -20,8 +19,8 @@ export interface DialInsOptions {
   /** Those that the config has. */
   readonly configured: () => readonly DialInServer[];
   readonly decisions: Pick<DialInDecisions, 'read'>;
-  /** The bridge's own, as it is written. */
-  readonly policy: () => NamePolicy;
+  /** Why policy does not let a server of this name be used; undefined if it does. */
+  readonly refusalOf: (name: string) => string | undefined;
   /** Whether a server of that name is defined anywhere. */
   readonly isDefined: (name: string) => boolean;
   /** Other servers are offered now. */
@@ -33,13 +32,6 @@ export interface DialInsOptions {
 }
 
 const RENAME = 'Choose another name: _meta["mcp-bridge/serverName"] of initialize.';
-
-interface NamePolicy {
-  readonly allowedMcpServers?: unknown;
-  readonly deniedMcpServers?: unknown;
-  /** It is not understood whom it denies. */
-  readonly deniesAll?: true;
-}
 
 /** What it says of itself. */
 interface Program {
@@ -125,7 +117,7 @@ export class DialIns {
   }
 
   #stateOf(name: string): DialInState {
-    if (!isAllowed(name, this.#options.policy())) return 'blocked';
+    if (this.#options.refusalOf(name) !== undefined) return 'blocked';
     if (this.#configuredAs(name) !== undefined) return 'offered';
     const decision = this.#decisions.get(name);
     if (decision === 'approved') return 'offered';
@@ -173,6 +165,7 @@ export class DialIns {
     return [...this.#callers].map(([name, { program, version, since }]) => ({
       ...{ name, program, version, state: this.#stateOf(name) },
       configured: this.#configuredAs(name) !== undefined,
+      blockedBy: this.#options.refusalOf(name) ?? null,
       since: since.toISOString(),
     }));
   }
@@ -180,15 +173,6 @@ export class DialIns {
   async close(): Promise<void> {
     await Promise.all([...this.#callers.values()].map(({ server }) => server.stop()));
   }
-}
-
-/** It has no command and no URL: only rules for names can fit. */
-function isAllowed(name: string, policy: NamePolicy): boolean {
-  const { allowedMcpServers: allowed, deniedMcpServers: denied, deniesAll } = policy;
-  if (deniesAll === true) return false;
-  const isNamed = (rules: unknown): boolean =>
-    Array.isArray(rules) && rules.some((rule: unknown) => isRecord(rule) && rule.serverName === name);
-  return !isNamed(denied) && (allowed === undefined || isNamed(allowed));
 }
 
 function unconfigured(name: string): DialInServer {

@@ -14,7 +14,7 @@ import type { ToolGates } from './tool-gates.ts';
 /** What is asked of the finder. */
 export type FinderPorts = Pick<
   ServerFinder,
-  'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'settle' | 'close'
+  'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'settle' | 'refusalOfDialIn' | 'close'
 >;
 
 export interface FollowedServersOptions extends Pick<DefinitionsOptions, 'home' | 'dirsInUse'> {

@@ -6,6 +6,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
 import type { FindAnswer, Finding, FindRequest } from '../discovery/finding.ts';
 import type { OwnProcess } from '../discovery/own-discovery.ts';
+import type { Policy } from '../discovery/policy.ts';
 import { PathWatcher } from '../local/path-watcher.ts';
 import { livenessOf } from '../local/process-identity.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -59,6 +60,8 @@ export class ServerFinder {
   readonly #finder: FinderProcess;
   readonly #processes: ProcessWatch;
   readonly #claims = new PathClaims();
+  /** Which servers that connect by themselves may be used; undefined until policy has been read. */
+  #refusal: ((name: string) => string | undefined) | undefined;
   /** How many looks of this process itself are under way. */
   #ownLooks = 0;
   #config: LoadedConfig;
@@ -149,6 +152,7 @@ export class ServerFinder {
     try {
       const answer = await this.#finder.find(this.#requestFor(dir, false));
       this.#processes.watch(dir, answer.processes);
+      await this.#heed(answer.policies);
       const found = this.#served(answer);
       this.#last.set(dir, { servers: found.servers, pending: found.pending });
       return found;
@@ -164,12 +168,12 @@ export class ServerFinder {
   /** Those of the config, for which no other process is needed; policy holds for them all the same. */
   async #foundOwn(dir: string, faults: readonly string[]): Promise<FoundServers> {
     const { servers } = this.#config.config;
-    if (servers.length === 0) return this.#served({ servers, pending: 0, faults });
     this.#ownLooks++;
     try {
       const finding = await this.#theOwnFinding();
       const answer = await finding.find(this.#requestFor(dir, true));
       this.#claim(ownOf(dir), finding.pathsOf(dir));
+      await this.#heed(answer.policies);
       return this.#served({ ...answer, faults: [...faults, ...answer.faults] });
     } catch (error) {
       this.#options.logger.error('the servers of the config could not be looked at', { dir, error: messageOf(error) });
@@ -191,6 +195,20 @@ export class ServerFinder {
     return this.#ownFinding;
   }
 
+  /** Why a server that connects by itself may not be used; undefined if it may. */
+  refusalOfDialIn(name: string): string | undefined {
+    if (this.#refusal === undefined) return 'policy could not be looked at yet';
+    return this.#refusal(name);
+  }
+
+  async #heed(policies: readonly Policy[]): Promise<void> {
+    const { refusalOfDialIn } = await import('../discovery/policy.ts');
+    this.#refusal = (name) => {
+      const decision = refusalOfDialIn(name, policies);
+      return decision?.isAllowed === false ? decision.reason : undefined;
+    };
+  }
+
   #requestFor(dir: string, isOwnOnly: boolean): FindRequest {
     const { file, servers, config } = this.#config;
     // A config that is a program may hold what no other process can be told.
@@ -199,7 +217,7 @@ export class ServerFinder {
     return { dir, own: this.#options.process, config: plain, isOwnOnly };
   }
 
-  #served({ servers, pending, faults }: Omit<FindAnswer, 'processes'>): FoundServers {
+  #served({ servers, pending, faults }: Omit<FindAnswer, 'processes' | 'policies'>): FoundServers {
     const byName = new Map(servers.map((definition) => [definition.name, definition]));
     const { example } = this.#options;
     if (byName.size === 0 && this.#config.file === undefined) byName.set(example.name, example);

@@ -11,6 +11,7 @@ import { type FirstSeen, NOTHING_COVERED, NOTHING_SEEN, type SeenApprovals } fro
 import type { Discovery } from './discovery.ts';
 import type { KeptSources } from './kept-sources.ts';
 import { type ConfigForDiscovery, discoverHere, type OwnProcess } from './own-discovery.ts';
+import type { Policy } from './policy.ts';
 import { servedServers } from './served-servers.ts';
 import { SourceMemory } from './source-memory.ts';
 
@@ -32,6 +33,8 @@ export interface FindAnswer {
   readonly faults: readonly string[];
   /** How many wait for approval. */
   readonly pending: number;
+  /** Whose rules hold for the servers of every client. */
+  readonly policies: readonly Policy[];
   /** Those that servers live in which run already. */
   readonly processes: readonly ProcessIdentity[];
 }
@@ -75,6 +78,7 @@ export class Finding {
       servers: [...servedServers(found.servers, config.config).values()],
       faults: [...faults, ...errors],
       pending: found.servers.filter(({ state }) => state === 'pending-approval').length,
+      policies: found.policies.everybody,
       processes: found.processes,
     };
   }

@@ -13,8 +13,8 @@ interface AnyRule {
 }
 
 export type PolicyRule =
-  | (AnyRule & { readonly kind: 'name'; readonly name: string })
-  | (AnyRule & { readonly kind: 'command'; readonly argv: readonly string[] })
+  | (AnyRule & { readonly kind: 'name'; readonly name: string; readonly hasWildcards: boolean })
+  | (AnyRule & { readonly kind: 'command'; readonly argv: readonly string[]; readonly hasWildcards: boolean })
   | (AnyRule & { readonly kind: 'url'; readonly pattern: UrlPattern })
   /** Fits every server: what it says is not understood. */
   | (AnyRule & { readonly kind: 'unclear' });
@@ -69,7 +69,7 @@ function ruleOf(item: unknown, at: AnyRule, list: ListName, reading: RuleReading
     return `must have exactly one of ${KINDS.join(', ')}`;
   const value = item[kind];
   if (kind === 'serverName') return nameRule(value, at, list);
-  if (kind === 'serverCommand') return commandRule(value, at, reading);
+  if (kind === 'serverCommand') return commandRule(value, at, list, reading);
   return urlRule(value, at, list, reading);
 }
 
@@ -77,13 +77,16 @@ function nameRule(name: unknown, at: AnyRule, list: ListName): PolicyRule | stri
   if (typeof name !== 'string' || name === '') return 'fits nothing: it has no name';
   if (list === 'allowedMcpServers' && !/^[A-Za-z0-9_-]+$/.test(name))
     return 'fits nothing: a name that is allowed has letters, digits, "-" and "_" only';
-  return { ...at, kind: 'name', name };
+  return { ...at, kind: 'name', name, hasWildcards: list === 'deniedMcpServers' };
 }
 
-function commandRule(argv: unknown, at: AnyRule, reading: RuleReading): PolicyRule | string {
-  if (!Array.isArray(argv) || argv.length === 0) return 'fits nothing: it has no command';
+/** A permission says each word: a star in it would allow what nobody has looked at. */
+function commandRule(argv: unknown, at: AnyRule, list: ListName, reading: RuleReading): PolicyRule | string {
+  if (!Array.isArray(argv) || argv.length === 0 || argv[0] === '') return 'fits nothing: it has no command';
   if (!argv.every((arg) => typeof arg === 'string')) return 'fits nothing: a command is a list of texts';
-  return { ...at, kind: 'command', argv: argv.map((arg) => filled(arg, reading)) };
+  const isDenial = list === 'deniedMcpServers';
+  if (!isDenial && argv[0]?.includes('*')) return 'fits nothing: a command that is allowed has no wildcards';
+  return { ...at, kind: 'command', argv: argv.map((arg) => filled(arg, reading)), hasWildcards: isDenial };
 }
 
 function urlRule(text: unknown, at: AnyRule, list: ListName, reading: RuleReading): PolicyRule | string {

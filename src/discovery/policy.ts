@@ -3,7 +3,7 @@
 
 import type { DiscoveredServer } from './discovered-server.ts';
 import type { PolicyRule } from './policy-rules.ts';
-import { fitsUrl } from './url-pattern.ts';
+import { fitsGlob, fitsUrl } from './url-pattern.ts';
 
 export interface Policy {
   /** Undefined when everything is allowed that is not denied. */
@@ -30,10 +30,16 @@ export type PolicyDecision =
   | { readonly isAllowed: true; readonly rule: string | undefined }
   | { readonly isAllowed: false; readonly rule: string; readonly reason: string };
 
-export type PolicySubject = Pick<
-  DiscoveredServer,
-  'name' | 'scope' | 'file' | 'transport' | 'command' | 'args' | 'url'
->;
+export interface PolicySubject extends Pick<DiscoveredServer, 'name' | 'scope' | 'file' | 'command' | 'args' | 'url'> {
+  readonly transport: DiscoveredServer['transport'] | 'dial-in';
+}
+
+/** The first refusal of a server that has connected by itself; undefined if it may be used. */
+export function refusalOfDialIn(name: string, policies: readonly Policy[]): PolicyDecision | undefined {
+  const what = { transport: 'dial-in', command: undefined, args: [], url: undefined } as const;
+  const server: PolicySubject = { name, scope: 'dial-in', file: '', ...what };
+  return policies.map((policy) => decidePolicy(server, policy)).find(({ isAllowed }) => !isAllowed);
+}
 
 export function decidePolicy(server: PolicySubject, policy: Policy): PolicyDecision {
   return byMode(server, policy) ?? byDenial(server, policy) ?? byPermission(server, policy);
@@ -56,22 +62,30 @@ function byDenial(server: PolicySubject, { denied }: Policy): PolicyDecision | u
   return rule && refusal(labelOf(rule), `it is denied by ${labelOf(rule)}`);
 }
 
-/** Names count only where no rule says what may be started, or connected to. */
+/**
+ * Names count only where no rule says what may be started, or connected to; who connects by itself has nothing but a
+ * name.
+ */
 function byPermission(server: PolicySubject, { allowed }: Policy): PolicyDecision {
   if (allowed === undefined) return { isAllowed: true, rule: undefined };
-  const precise = allowed.filter(({ kind }) => kind === (server.transport === 'stdio' ? 'command' : 'url'));
+  const precise = allowed.filter(({ kind }) => kind === preciseKindOf(server));
   const counting = precise.length > 0 ? precise : allowed.filter(({ kind }) => kind === 'name');
   const rule = counting.find((candidate) => fits(server, candidate));
   if (rule !== undefined) return { isAllowed: true, rule: labelOf(rule) };
   return refusal('allowedMcpServers', 'no rule of allowedMcpServers allows it');
 }
 
+function preciseKindOf({ transport }: PolicySubject): PolicyRule['kind'] | undefined {
+  if (transport === 'dial-in') return undefined;
+  return transport === 'stdio' ? 'command' : 'url';
+}
+
 function fits(server: PolicySubject, rule: PolicyRule): boolean {
   switch (rule.kind) {
     case 'name':
-      return server.name === rule.name;
+      return server.name === rule.name || (rule.hasWildcards && fitsGlob(server.name, rule.name));
     case 'command':
-      return server.transport === 'stdio' && sameTexts([server.command ?? '', ...server.args], rule.argv);
+      return server.transport === 'stdio' && fitsCommand([server.command ?? '', ...server.args], rule);
     case 'unclear':
       return true;
     case 'url':
@@ -79,8 +93,13 @@ function fits(server: PolicySubject, rule: PolicyRule): boolean {
   }
 }
 
-function sameTexts(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((text, i) => text === b[i]);
+/** With wildcards, a star that stands alone at the end is for any further arguments. */
+function fitsCommand(argv: readonly string[], rule: PolicyRule & { kind: 'command' }): boolean {
+  const { hasWildcards } = rule;
+  const isOpen = hasWildcards && rule.argv.at(-1) === '*';
+  const wanted = isOpen ? rule.argv.slice(0, -1) : rule.argv;
+  if (isOpen ? argv.length < wanted.length : argv.length !== wanted.length) return false;
+  return wanted.every((text, i) => argv[i] === text || (hasWildcards && fitsGlob(argv[i] ?? '', text)));
 }
 
 function labelOf({ label, file }: PolicyRule): string {

@@ -62,6 +62,8 @@ export interface DialledInReport {
   readonly state: DialInState;
   /** Whether the config has its name, so that nobody has to decide about it. */
   readonly configured: boolean;
+  /** Why policy blocks it; null if it does not. */
+  readonly blockedBy: string | null;
   readonly since: string;
 }
 

@@ -120,8 +120,8 @@ test('what the config decides about a server that has connected is said, and not
     code: 1,
     stdout: '',
     stderr:
-      `mcp-bridge: Nothing was approved: the policy of ${config} blocks notes. ` +
-      'Remove it from policy.deniedMcpServers there, or add it to policy.allowedMcpServers. Then: mcp-bridge approve notes\n',
+      `mcp-bridge: Nothing was approved: policy blocks notes: it is denied by policy.deniedMcpServers[0] in ${config}. ` +
+      'Whoever wrote that rule can change it. Then: mcp-bridge approve notes\n',
   });
   expect((await daemon.status()).dialledIn).toMatchObject([
     { name: 'ide', state: 'offered', configured: true },

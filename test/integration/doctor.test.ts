@@ -66,6 +66,19 @@ test('the config file is named, with its faults', async () => {
   expect(await doctor(['--mcp-bridge-socket', join(dir, 'x.sock')], {}, dir)).toMatchObject({ code: 0 });
 });
 
+test('a rule of policy that can fit nothing is named, by doctor and by config check', async () => {
+  const dir = tempDir();
+  const file = join(dir, 'mcp-bridge.config.json');
+  const policy = { allowedMcpServers: [{ serverName: 'ok' }, { serverCommand: ['np*', 'x'] }] };
+  writeFileSync(file, JSON.stringify({ mcpBridge: { socketPath: 'x.sock' }, policy }));
+  const problem = 'fits nothing: a command that is allowed has no wildcards';
+  expect(of(await doctor([], {}, dir), 'policy')).toMatchObject([
+    { level: 'wrong', message: `${file}: the rule policy.allowedMcpServers[1] ${problem}` },
+  ]);
+  const { code, stdout } = await runCommand(['config', 'check', file], { cwd: dir });
+  expect([code, stdout.includes(problem)]).toEqual([1, true]);
+});
+
 test('where no daemon runs, that is wrong only if nobody starts one', async () => {
   const dir = tempDir();
   const socket = ['--mcp-bridge-socket', join(dir, 'b.sock')];

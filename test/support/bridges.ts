@@ -35,6 +35,7 @@ const inMemory: OpenBridge = (file) => {
       leave: () => undefined,
       watch: () => undefined,
       settle: () => undefined,
+      refusalOfDialIn: () => undefined,
       close: () => undefined,
       find: () =>
         Promise.resolve({

@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { validate } from '../../../src/config/schema.ts';
 import { DialIns } from '../../../src/daemon/dial-ins.ts';
+import { OPEN_POLICY, refusalOfDialIn } from '../../../src/discovery/policy.ts';
+import { type ListName, rulesIn } from '../../../src/discovery/policy-rules.ts';
+import type { OwnPolicy } from '../../../src/discovery/policy-sources.ts';
 import { DialInDecisions } from '../../../src/local/dial-in-decisions.ts';
 import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
@@ -31,7 +34,7 @@ function deskWith(file: object, defined: readonly string[] = []) {
   const dialIns = new DialIns({
     configured: () => config.dialIn,
     decisions,
-    policy: () => config.discovery.policy,
+    refusalOf: (name) => refusalUnder(config.discovery.policy, name),
     isDefined: (name) => defined.includes(name),
     changed: () => void changes++,
     maxDialIns: DEFAULT_LIMITS.maxDialIns,
@@ -45,6 +48,15 @@ function deskWith(file: object, defined: readonly string[] = []) {
     await new Promise(setImmediate);
   };
   return { dialIns, counters, decisions, link, settle, warnings, changes: () => changes };
+}
+
+/** As discovery reads the policy of the bridge. */
+function refusalUnder(policy: OwnPolicy, name: string): string | undefined {
+  const rules = (list: ListName) =>
+    rulesIn(policy[list], list, { file: 'F', report: () => undefined, closes: true, env: () => undefined });
+  const read = { ...OPEN_POLICY, allowed: rules('allowedMcpServers'), denied: rules('deniedMcpServers') ?? [] };
+  const decision = refusalOfDialIn(name, [read]);
+  return decision?.isAllowed === false ? decision.reason : undefined;
 }
 
 const dirty = { mcpServers: { own: { command: 'c' } }, dialIn: { ide: { description: 'd', timeoutMs: 7 } } };
@@ -106,6 +118,9 @@ describe('a name', () => {
 
   test.each([
     [{ deniedMcpServers: [{ serverName: 'ide' }] }, 'blocked'],
+    [{ deniedMcpServers: [{ serverName: 'id*' }] }, 'blocked'],
+    [{ deniedMcpServers: [{ serverName: '*x*' }] }, 'offered'],
+    [{ allowedMcpServers: [{ serverName: 'ide' }, { serverUrl: 'https://x.example/*' }] }, 'offered'],
     [{ allowedMcpServers: [] }, 'blocked'],
     [{ allowedMcpServers: [{ serverName: 'other' }, { serverCommand: ['ide'] }] }, 'blocked'],
     [{ allowedMcpServers: [{ serverName: 'ide' }] }, 'offered'],

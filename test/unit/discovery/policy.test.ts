@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Diagnostic } from '../../../src/discovery/diagnostic.ts';
-import { decidePolicy, OPEN_POLICY, type PolicySubject } from '../../../src/discovery/policy.ts';
+import { discoverServers } from '../../../src/discovery/discovery.ts';
+import { decidePolicy, OPEN_POLICY, type PolicySubject, refusalOfDialIn } from '../../../src/discovery/policy.ts';
 import { type ListName, rulesIn } from '../../../src/discovery/policy-rules.ts';
 import { fitsGlob, fitsUrl, urlPattern } from '../../../src/discovery/url-pattern.ts';
+import { memoryHost } from '../../support/memory-host.ts';
 
 const ENV: Readonly<Record<string, string>> = { HOST: 'h.example', PART: 'part', WIDE: '*', UP: '../x' };
 
@@ -96,4 +98,51 @@ test('hosted connectors can be refused, and admitted beside a managed file', () 
   expect(decidePolicy(hosted, { ...OPEN_POLICY, refusesHosted: true }).isAllowed).toBe(false);
   expect(decidePolicy(hosted, { ...OPEN_POLICY, exclusiveFile: 'm' }).isAllowed).toBe(false);
   expect(decidePolicy(hosted, { ...OPEN_POLICY, exclusiveFile: 'm', admitsHosted: true }).isAllowed).toBe(true);
+});
+
+test.each([
+  [{ serverName: 'git*' }, 'github', true],
+  [{ serverName: 'git*' }, 'my-github', false],
+  [{ serverName: '*' }, 'anything', true],
+  [{ serverName: 'github' }, 'github', true],
+])('the denial %j of the name %s: %s', (rule, name, isDenied) => {
+  expect(denies([rule], { ...local('c'), name })).toBe(isDenied);
+});
+
+test.each<[string[], string[], boolean]>([
+  [['npx', '-y', 'evil*'], ['npx', '-y', 'evil-server'], true],
+  [['npx', '-y', 'evil*'], ['npx', '-y', 'evil-server', 'x'], false],
+  [['npx', '*'], ['npx', '-y', 'evil-server', 'x'], true],
+  [['npx', '*'], ['npx'], true],
+  [['*/npx', '*'], ['/usr/bin/npx', 'x'], true],
+  [['npx', '*', 'evil'], ['npx', '-y', 'evil'], true],
+  [['npx', '*', 'evil'], ['npx', '-y', '-q', 'evil'], false],
+  [['*'], ['anything', 'at', 'all'], true],
+])('the denial of the command %j of %j: %s', (argv, command, isDenied) => {
+  expect(denies([{ serverCommand: argv }], local(...command))).toBe(isDenied);
+});
+
+test('a wildcard allows nothing, and a rule that fits nothing is told', () => {
+  expect(rules('allowedMcpServers', [{ serverName: 'git*' }]).names).toEqual(['allowedMcpServers[0]']);
+  expect(rules('allowedMcpServers', [{ serverCommand: ['*'] }]).names).toEqual(['allowedMcpServers[0]']);
+  expect(allows([{ serverCommand: ['npx', '*'] }], local('npx', 'evil'))).toBe(false);
+  expect(rules('deniedMcpServers', [{ serverCommand: [''] }]).names).toEqual(['deniedMcpServers[0]']);
+});
+
+test('a server that connects by itself stands under the rules of every administrator', async () => {
+  const refusal = async (name: string, files: Readonly<Record<string, object>>): Promise<boolean> => {
+    const texts = Object.entries(files).map(([path, content]) => [path, { text: JSON.stringify(content) }] as const);
+    const machine = { platform: 'linux', homedir: '/home/u', cwd: '/home/u/p' } as const;
+    const { policies } = await discoverServers(memoryHost({ ...machine, files: Object.fromEntries(texts) }));
+    return refusalOfDialIn(name, policies.everybody) !== undefined;
+  };
+  const settings = '/etc/claude-code/managed-settings.json';
+  expect(await refusal('ide', {})).toBe(false);
+  expect(await refusal('ide', { '/etc/claude-code/managed-mcp.json': { mcpServers: {} } })).toBe(true);
+  expect(await refusal('ide', { [settings]: { deniedMcpServers: [{ serverName: 'i*' }] } })).toBe(true);
+  expect(await refusal('ide', { [settings]: { allowedMcpServers: [{ serverName: 'other' }] } })).toBe(true);
+  expect(await refusal('ide', { [settings]: { allowedMcpServers: [{ serverName: 'ide' }] } })).toBe(false);
+  expect(await refusal('ide', { [settings]: { strictPluginOnlyCustomization: true } })).toBe(true);
+  const copilot = '/etc/github-copilot/managed-settings.json';
+  expect(await refusal('ide', { [copilot]: { deniedMcpServers: [{ serverName: 'ide' }] } })).toBe(true);
 });
