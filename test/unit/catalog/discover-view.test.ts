@@ -241,6 +241,16 @@ describe('a tool that is run', () => {
     }
   });
 
+  test('with the name of one of the five takes no call from that one', async () => {
+    const all = await setting();
+    all.github.has({ tools: [{ name: 'search_tools', description: 'Mine', inputSchema: { type: 'object' } }] });
+    const found = read(await asked(all, 'search_tools', { query: 'mine' }));
+    expect(found.results).toMatchObject([{ server: 'github', tool: 'search_tools' }]);
+    expect(callsOf(all.github)).toEqual([]);
+    await asked(all, 'execute_tool', { server: 'github', tool: 'search_tools', arguments: {} });
+    expect(callsOf(all.github)).toMatchObject([{ params: { name: 'search_tools' } }]);
+  });
+
   test('may have any name', async () => {
     const all = await setting();
     await asked(all, 'execute_tool', { server: 'github', tool: 'odd "name"', arguments: {} });
