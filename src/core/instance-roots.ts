@@ -74,13 +74,13 @@ export class InstanceRoots {
 
   /** Those that use it, or have calls under way there. */
   get #clients(): ReadonlySet<Session> {
-    return new Set([...this.#ports.sessions, ...this.#attribution.askers()]);
+    return new Set([...this.#ports.sessions, ...this.#askers()]);
   }
 
   /** The one client of the instance. If there are several, they are divided. */
   #onlyClient(): Session | undefined {
     const { sessions, key, isForAll, divide } = this.#ports;
-    const askers = this.#attribution.askers();
+    const askers = this.#askers();
     const clients = this.#clients;
     const [only] = clients;
     if (clients.size <= 1 || isForAll) return clients.size === 1 ? only : undefined;
@@ -117,8 +117,13 @@ export class InstanceRoots {
   /** Those whose calls are under way; without any, those that use the instance. */
   #candidates(): ReadonlySet<Session> {
     const { sessions, isForAll } = this.#ports;
-    const askers = this.#attribution.askers();
+    const askers = this.#askers();
     return isForAll || askers.size === 0 ? sessions : askers;
+  }
+
+  /** Those that are still there: nobody can ask the others for their roots. */
+  #askers(): ReadonlySet<Session> {
+    return new Set([...this.#attribution.askers()].filter(({ isOpen }) => isOpen));
   }
 
   #answer(rootsKey: string | undefined, result: string): void {
@@ -149,13 +154,11 @@ export class InstanceRoots {
 
   checkTime(nowMs: number): void {
     const { outbox, key, fence, limits, sessions } = this.#ports;
-    const late = this.#waiting.filter((question) => isLate(question, nowMs, limits.questionHeldMs));
-    if (late.length === 0 || [...this.#candidates()].some(({ roots }) => roots.key === undefined)) return;
-    this.#waiting = [];
-    const isUnused = sessions.size === 0 && this.#attribution.askers().size === 0;
+    if (this.#waiting.filter((question) => isLate(question, nowMs, limits.questionHeldMs)).length === 0) return;
+    const isUnused = sessions.size === 0 && this.#askers().size === 0;
     key.rootsKey = isUnused ? NO_ROOTS_KEY : ROOTS_DISAGREED;
     const why = isUnused ? 'No client uses it any more' : 'Clients with different roots have calls under way';
-    for (const { idText } of late) refuseServer(outbox(), idText, why);
+    for (const { idText } of this.#waiting.splice(0)) refuseServer(outbox(), idText, why);
     fence.answered();
   }
 

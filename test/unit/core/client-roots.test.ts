@@ -106,6 +106,20 @@ describe('a server that asks for roots', () => {
     expect(core.server().backend.key.rootsKey).toBe('disagreed');
   });
 
+  test('gets an answer to each question, also to one that came later, and when the client of a call under way has gone', async () => {
+    const core = new CoreInMemory({ limits: { questionHeldMs: 5_000 } });
+    const clients = [await core.ready(ROOTED), await core.ready(ROOTED), await core.ready(ROOTED)];
+    await core.pass(1_000);
+    for (const client of clients) client.call('under way');
+    await core.settle();
+    core.server().say(ask('r'));
+    clients[2]?.link.destroy();
+    await core.pass(3_000);
+    core.server().say(ask('s'));
+    await core.pass(7_000);
+    expect([...answersTo(core, 'r'), ...answersTo(core, 's')]).toEqual([-32603, -32603]);
+  });
+
   test('has them before the first call, however soon that comes', async () => {
     const core = new CoreInMemory();
     let asks = 0;
