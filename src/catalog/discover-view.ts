@@ -3,7 +3,7 @@
 
 import { methodOf } from '../core/era/era-2025.ts';
 import type { JoinedView } from '../core/joined-view.ts';
-import { INVALID_PARAMS, rpcError, rpcErrorOf, withHint } from '../core/rpc-error.ts';
+import { calledErrorOf, INVALID_PARAMS, rpcError, withHint } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import type { ClientRequest } from '../core/slot.ts';
 import type { Greeting, ServerDirectory, View } from '../core/view.ts';
@@ -82,7 +82,7 @@ export class DiscoverView implements View {
     const error = new BridgeError('TOOL_NOT_FOUND', `There is no tool ${quoted(name)} here`, {
       hint: `Find it with search_tools, and run it with execute_tool. There are: ${Object.keys(META_TOOLS).join(', ')}.`,
     });
-    this.#session.answerError(idText, rpcErrorOf(withHint(error)));
+    this.#session.answerError(idText, calledErrorOf(withHint(error)));
   }
 
   // --- the rest is as in `all` ---

@@ -42,6 +42,12 @@ export class KnownTool {
     return this.#needsTask;
   }
 
+  /** The resource that shows it, and who may call it, as its server says (MCP Apps). */
+  get ui(): object | undefined {
+    const { ui } = membersOf(this.#member('_meta'));
+    return isRecord(ui) ? ui : undefined;
+  }
+
   /** One line of what it does. */
   get summary(): string {
     const text = textOf(this.#member('description')) || textOf(this.#member('title'));

@@ -65,6 +65,7 @@ export function foundTool({ leg, tool, relevance }: FoundTool): object {
     summary,
     relevance: Math.round(relevance * 100) / 100,
     tags: server.gate.tagsOf(name),
+    ...(tool.ui !== undefined && { _meta: { ui: tool.ui } }),
     ...taskOf(tool),
     ...changeOf(name, server),
     ...failureOf(server),
@@ -74,7 +75,7 @@ export function foundTool({ leg, tool, relevance }: FoundTool): object {
 export function toolDetails(tool: KnownTool, { leg }: JoinedLeg): object {
   const { server } = leg;
   const { name } = tool;
-  const { description, inputSchema, outputSchema, annotations } = tool.decode();
+  const { description, inputSchema, outputSchema, annotations, _meta } = tool.decode();
   return {
     server: leg.name,
     tool: name,
@@ -82,6 +83,7 @@ export function toolDetails(tool: KnownTool, { leg }: JoinedLeg): object {
     inputSchema,
     outputSchema,
     annotations,
+    _meta,
     tags: server.gate.tagsOf(name),
     ...taskOf(tool),
     ...changeOf(name, server),

@@ -116,7 +116,8 @@ export class CallDesk {
     if (this.#ports.backend.mayAskBack) slot.call = callOf(slot, role, frame, read);
     const { tasks } = this.#ports;
     if (role === 'list-tasks') slot.onAnswer = (answer, said) => tasks.filterList(slot.session, answer, said);
-    if (hasName(role) && read.has(Field.task)) slot.onAnswer = (answer, said) => tasks.learn(slot, answer, said);
+    slot.makesTask = hasName(role) && read.has(Field.task);
+    if (slot.makesTask) slot.onAnswer = (answer, said) => tasks.learn(slot, answer, said);
     this.wishes.prepare(slot, role);
   }
 }

@@ -3,11 +3,18 @@
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Backend } from './backend.ts';
 import type { PendingRequests } from './pending-requests.ts';
+import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import type { ClientRequest } from './slot.ts';
+import { cursorIn } from './view.ts';
+
+/** The list has one page. */
+const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor');
 
 /** Answers `tasks/list` with what each instance says of the client's tasks there. */
 export function listTasks(session: Session, pending: PendingRequests, request: ClientRequest, read: Envelope): void {
+  if (cursorIn(request.frame, read) !== undefined)
+    return session.answerError(read.raw(request.frame.b, Field.id), NO_SUCH_CURSOR);
   const slot = pending.open(request, read);
   if (slot === undefined) return;
   const tasks = tasksOf(session);

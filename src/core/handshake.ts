@@ -13,7 +13,7 @@ import type { Agents } from './agents/agents.ts';
 import { type ClientProfiles, PLAIN_PROFILE } from './client-profile.ts';
 import type { Counters } from './counters.ts';
 import { methodOf } from './era/era-2025.ts';
-import { bridgeHello, type Hello, type ResumeWish, readHello, resumedHello, writeServerHello } from './era/hello.ts';
+import { bridgeHello, type Hello, type ResumeWish, readHello, writeServerHello } from './era/hello.ts';
 import { certainId, INITIALIZED_ALREADY, REGISTERED_ALREADY } from './frame-refusal.ts';
 import { JoinedView } from './joined-view.ts';
 import { Pause } from './pauses.ts';
@@ -83,6 +83,17 @@ export interface ResumptionPorts {
   ) => void;
 }
 
+interface InitializeAnswer {
+  readonly idText: string;
+  readonly protocolVersion: string;
+  readonly clientId: string;
+  /** What else its `_meta` says. */
+  readonly also: object;
+}
+
+/** Of a session that has a token and was greeted before; it has one in any case. */
+const NO_GREETING: Greeting = { of: 'bridge', capabilities: {}, instructions: undefined };
+
 const splice = new Splice();
 const TURNED = rpcError(INVALID_REQUEST, 'A server that dials in is asked from here on, and asks nothing by itself');
 
@@ -120,12 +131,12 @@ export class Handshake {
     { idText, first }: Pick<Initialize, 'idText' | 'first'>,
   ): void {
     const { resumption } = this.#ports;
-    const { version } = this.#context;
     try {
       if (this.#isLettingIn) throw new BridgeError('RESUME_REFUSED', 'A session is resumed by the first request');
       resumption.resume(session, { ...wish, first }, (resumed, also) => {
-        const meta = { 'mcp-bridge/clientId': resumed.clientId, 'mcp-bridge/resumed': true, ...also, ...this.#ownMeta };
-        session.answer(idText, resumedHello({ protocolVersion, version, meta }));
+        const { clientId, greeting = NO_GREETING } = resumed;
+        const more = { 'mcp-bridge/resumed': true, ...also, ...this.#ownMeta };
+        this.#answerWith(session, greeting, { idText, protocolVersion, clientId, also: more });
       });
     } catch (error) {
       if (!(error instanceof BridgeError)) throw error;
@@ -203,14 +214,25 @@ export class Handshake {
 
   #answer(session: Session, hello: Hello, idText: string, greeting: Greeting): void {
     const also = hello.resume === 'can' ? this.#resumeMeta(session) : {};
-    if (greeting.of === 'bridge') return this.#answerAsBridge(session, hello, idText, greeting, also);
+    if (hello.resume === 'can') session.greeting = greeting;
+    const { protocolVersion } = hello;
+    this.#answerWith(session, greeting, { idText, protocolVersion, clientId: session.clientId, also });
+  }
+
+  #answerWith(session: Session, greeting: Greeting, answer: InitializeAnswer): void {
+    const { idText, protocolVersion, clientId, also } = answer;
+    const { version } = this.#context;
+    if (greeting.of === 'bridge') {
+      const meta = { 'mcp-bridge/clientId': clientId, ...also };
+      return session.answer(idText, bridgeHello({ ...greeting, protocolVersion, version, meta }));
+    }
     const { outbox } = session.link;
     const { instanceId } = greeting;
     outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
     writeServerHello(outbox, splice, {
       result: greeting.hello,
-      protocolVersion: hello.protocolVersion,
-      meta: { 'mcp-bridge/clientId': session.clientId, 'mcp-bridge/instanceId': instanceId, ...also },
+      protocolVersion,
+      meta: { 'mcp-bridge/clientId': clientId, 'mcp-bridge/instanceId': instanceId, ...also },
     });
     outbox.latin1('}');
     outbox.endFrame();

@@ -84,6 +84,8 @@ export class InstanceRoots {
     const clients = this.#clients;
     const [only] = clients;
     if (clients.size <= 1 || isForAll) return clients.size === 1 ? only : undefined;
+    const keys = new Set([...clients].map(({ roots }) => roots.key));
+    if (keys.size === 1 && !keys.has(undefined)) return undefined; // they have the same, so nobody has to go
     const [asker] = askers;
     const staying = askers.size === 1 && asker !== undefined && sessions.has(asker) ? asker : undefined;
     // While calls are under way the roots are their clients': nobody may come in between.

@@ -185,6 +185,7 @@ export class JoinedLists {
       const part = this.partOf(joined, kind)?.items ?? [];
       for (let i = n === from.leg ? from.item : 0; i < part.length; i++) {
         const item = this.#shown(owners, joined, part[i] as JoinedItem);
+        if (item === undefined) continue;
         if (bytes > 0 && bytes + item.bytes.length > PAGE_BYTES)
           return { items, nextCursor: cursorAt(joined.alias, i) };
         items.push(item);
@@ -202,8 +203,13 @@ export class JoinedLists {
     return owners;
   }
 
-  #shown(owners: ReadonlyMap<string, JoinedLeg> | undefined, joined: JoinedLeg, item: JoinedItem): JoinedItem {
+  #shown(
+    owners: ReadonlyMap<string, JoinedLeg> | undefined,
+    joined: JoinedLeg,
+    item: JoinedItem,
+  ): JoinedItem | undefined {
     if (owners === undefined || owners.get(item.key) === joined) return item;
+    if (isOfApp(item.key)) return undefined;
     return renamed(item, this.outward(joined, item.key));
   }
 
@@ -217,6 +223,11 @@ export class JoinedLists {
 /** Its part of the list is made when somebody reads that, which those who use `discover` never do. */
 function isListed({ leg }: JoinedLeg, kind: ListKind): boolean {
   return leg.pagesOf(kind) !== undefined;
+}
+
+/** Tools name such a resource by this very URI, so it is never another one; of two servers the first has it. */
+export function isOfApp(uri: string): boolean {
+  return uri.startsWith('ui:');
 }
 
 /** Opaque to clients: a server, and how many of its items came before. */

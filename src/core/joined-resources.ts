@@ -3,7 +3,7 @@
 
 import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
-import type { JoinedLeg, JoinedLists } from './joined-lists.ts';
+import { isOfApp, type JoinedLeg, type JoinedLists } from './joined-lists.ts';
 import type { Leg } from './leg.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
@@ -47,6 +47,7 @@ export class JoinedResources {
   /** The URI by which the client knows a server's resource, or has subscribed to it; '' for the server's own. */
   outwardUri(joined: JoinedLeg, uri: string): string {
     const { backend, session } = joined.leg;
+    if (isOfApp(uri)) return '';
     const owner = this.#lists.ownerOf('resources', uri);
     const isOwn = owner === undefined || owner === joined;
     return isOwn && backend?.wishes.subscriptions.isNamed(session, uri) !== true

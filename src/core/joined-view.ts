@@ -17,7 +17,7 @@ import { JoinedResources } from './joined-resources.ts';
 import { Leg } from './leg.ts';
 import { isLevel } from './log-levels.ts';
 import { PendingRequests } from './pending-requests.ts';
-import { INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf, withHint } from './rpc-error.ts';
+import { calledErrorOf, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, withHint } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 import type { ClientRequest, Slot } from './slot.ts';
@@ -114,7 +114,7 @@ export class JoinedView implements View {
       case 'task-result':
         return this.#ofTask(request, read);
       case 'list-tasks':
-        return this.#listTasks(request, read);
+        return listTasks(this.#session, this.pending, request, read);
       case 'other':
         return this.#refuse(request, read, rpcError(METHOD_NOT_FOUND, 'Method not found'));
     }
@@ -148,7 +148,8 @@ export class JoinedView implements View {
       return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.name is missing'));
     const known = this.lists.find(kind, name);
     const found = known ?? this.lists.staleOwnerOf(kind, name);
-    if (found === undefined) return this.#refuse(request, read, rpcErrorOf(withHint(this.lists.notFound(kind, name))));
+    if (found === undefined)
+      return this.#refuse(request, read, calledErrorOf(withHint(this.lists.notFound(kind, name))));
     if (!('alias' in found)) {
       const text = read.raw(request.frame.b, Field.name);
       // There are too many spellings with escapes to keep them.
@@ -157,6 +158,7 @@ export class JoinedView implements View {
     }
     const slot = this.pending.open(request, read);
     if (slot === undefined) return;
+    slot.errorOf = calledErrorOf;
     const learning = known === undefined ? this.lists.learnAnew(found, kind) : this.lists.learn(found, kind);
     this.pending.later(slot, request, learning, (kept) => {
       const target = this.lists.find(kind, name);
@@ -211,11 +213,6 @@ export class JoinedView implements View {
       return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
     const slot = openSlot(this.#session, request, read, backend);
     if (slot !== undefined) backend.submit(slot, request, read);
-  }
-
-  #listTasks(request: ClientRequest, read: Envelope): void {
-    if (cursorIn(request.frame, read) !== undefined) return this.#refuse(request, read, NO_SUCH_CURSOR);
-    listTasks(this.#session, this.pending, request, read);
   }
 
   listsToldChanged(): void {

@@ -41,8 +41,18 @@ function rpcCodeOf(code: BridgeErrorCode): number {
 
 /** The `error` member of a response, as JSON; `more` goes into its data. */
 export function rpcErrorOf(error: BridgeError, more?: Readonly<Record<string, unknown>>): string {
+  return rpcErrorAs(rpcCodeOf(error.code), error, more);
+}
+
+function rpcErrorAs(rpcCode: number, error: BridgeError, more?: Readonly<Record<string, unknown>>): string {
   const data = { code: error.code, server: error.server, hint: error.hint, ...more };
-  return JSON.stringify({ code: rpcCodeOf(error.code), message: error.message, data });
+  return JSON.stringify({ code: rpcCode, message: error.message, data });
+}
+
+/** The same where a tool or prompt is called by a name that nobody has: the protocol counts that among wrong arguments. */
+export function calledErrorOf(error: BridgeError): string {
+  const isName = error.code === 'TOOL_NOT_FOUND' || error.code === 'PROMPT_NOT_FOUND';
+  return isName ? rpcErrorAs(INVALID_PARAMS, error) : rpcErrorOf(error);
 }
 
 /** Language models are shown nothing but the message. */

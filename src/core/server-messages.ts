@@ -142,6 +142,7 @@ export class ServerMessages implements FrameSink {
     splice.send(session.link.outbox, b, start, end);
     this.#context.counters.responses++;
     session.close(slot);
+    if (slot.makesTask) this.#notices.taskBegun();
     this.#ports.crowded.check(session);
   }
 

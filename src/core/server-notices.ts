@@ -6,6 +6,7 @@ import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Span } from '../wire/json-members.ts';
+import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Backend } from './backend.ts';
 import type { BackendContext } from './backend-context.ts';
@@ -125,8 +126,22 @@ export class ServerNotices {
   #onTaskStatus(frame: Frame, read: Envelope): void {
     const taskId = textOf(read.decode(frame.b, Field.taskId));
     const { status } = membersOf(read.decode(frame.b, Field.params));
-    this.#tellOne(this.#ports.tasks.ownerOf(taskId), frame);
+    const owner = this.#ports.tasks.ownerOf(taskId);
+    if (owner === undefined && this.#mayBeBegun(taskId)) return this.#ports.tasks.keepEarly(taskId, frame);
+    this.#tellOne(owner, frame);
     if (FINAL_STATUSES.has(status)) this.#ports.tasks.settled(taskId);
+  }
+
+  /** Whether the answer to a call that is under way may say that it has become this task. */
+  #mayBeBegun(taskId: string): boolean {
+    if (!isRequestId(taskId)) return false;
+    for (const { makesTask } of this.#ports.slots.sent()) if (makesTask) return true;
+    return false;
+  }
+
+  /** A call has become a task: its client is told what the server has said of that before. */
+  taskBegun(): void {
+    for (const { session, notice } of this.#ports.tasks.takeDue()) this.#broadcast([session], notice, false);
   }
 
   #tellOne(session: Session | undefined, frame: Frame): void {

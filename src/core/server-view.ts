@@ -57,7 +57,8 @@ export class ServerView implements View {
     if (refusal !== undefined && !isOfTask)
       return this.#session.answerError(read.raw(request.frame.b, Field.id), rpcErrorOf(refusal));
     if (role === 'list' && this.#answersFromKnown(request, read)) return;
-    if (role === 'list-tasks' && this.#hasTasksElsewhere())
+    // A page of the server's list may have no task of this client, and only say that there is another page.
+    if (role === 'list-tasks' && (this.#hasTasksElsewhere() || this.#hasDeclaredTasks()))
       return listTasks(this.#session, this.#pending, request, read);
     const backend = isOfTask ? this.#backendOfTask(request.frame.b, read) : this.#leg.bind();
     if (backend === undefined) {
@@ -77,6 +78,10 @@ export class ServerView implements View {
   #hasTasksElsewhere(): boolean {
     for (const backend of this.#session.tasks.values()) if (backend !== this.#leg.backend) return true;
     return false;
+  }
+
+  #hasDeclaredTasks(): boolean {
+    return this.#session.tasks.size > 0 && this.#leg.face?.declares('tasks') === true;
   }
 
   #backendOfTask(b: Buffer, read: Envelope): Backend | undefined {

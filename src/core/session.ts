@@ -20,7 +20,7 @@ import type { ClientRole, Hello, Offers } from './era/hello.ts';
 import { Pause, Pauses } from './pauses.ts';
 import type { Slot, SlotOwner } from './slot.ts';
 import { Untaken } from './untaken.ts';
-import type { View } from './view.ts';
+import type { Greeting, View } from './view.ts';
 
 /** `closing` is final: whatever still comes is dropped. */
 export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
@@ -77,6 +77,8 @@ export class Session {
   readonly tasks = new Map<string, Backend>();
   #whenReady: (() => void)[] = [];
 
+  /** The answer to its `initialize`, for when it comes back. */
+  greeting: Greeting | undefined;
   #muxSessionId = '';
 
   /** By which a server that wants to tells its clients apart; nobody can guess it. */

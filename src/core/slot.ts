@@ -76,6 +76,8 @@ export class Slot {
   waitsForTask = false;
   /** What is recorded of it, if anything: of calls. */
   record: CallRecord | undefined;
+  /** Its answer may say that it has become a task. */
+  makesTask = false;
   wasAskedBack = false;
   /** Its resource goes by a URI that names its server. */
   hasNamedUri = false;

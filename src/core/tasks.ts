@@ -7,6 +7,7 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
+import { ownFrame } from '../wire/own-frame.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import type { Backend } from './backend.ts';
 import type { BackendContext } from './backend-context.ts';
@@ -19,6 +20,19 @@ interface Task {
   /** The progress token of its call, as the server and as the client know it. */
   readonly downId: number;
   readonly tokenText: string;
+}
+
+interface EarlyNotice {
+  readonly taskId: string;
+  readonly notice: Frame;
+}
+
+/** One instance's. */
+const MOST_EARLY = 32;
+const MOST_EARLY_BYTES = 262_144;
+
+function bytesOf(early: readonly EarlyNotice[]): number {
+  return early.reduce((sum, { notice }) => sum + notice.end - notice.start, 0);
 }
 
 const IN_USE = {
@@ -36,6 +50,10 @@ export class Tasks {
   readonly #tell: (method: string, params: object) => void;
   readonly #byId = new Map<string, Task>();
   readonly #byToken = new Map<number, Task>();
+
+  /** Notices of tasks of which no call has been answered yet; and those whose call was, for its client. */
+  #early: EarlyNotice[] = [];
+  #due: { readonly session: Session; readonly notice: Frame }[] = [];
 
   constructor(
     backend: Backend,
@@ -61,7 +79,23 @@ export class Tasks {
     if (tokenText !== '') this.#byToken.set(downId, task);
     session.tasks.set(id, this.#backend);
     this.#forgetOldest();
+    this.#due = this.#early.flatMap((early) => (early.taskId === id ? [{ session, notice: early.notice }] : []));
+    this.#early = this.#early.filter((early) => early.taskId !== id);
     return answer;
+  }
+
+  /** Keeps a notice of a task that nobody has yet: a server may send it before it has answered the call that began it. */
+  keepEarly(taskId: string, notice: Frame): void {
+    this.#early.push({ taskId, notice: ownFrame(notice) });
+    while (this.#early.length > MOST_EARLY || bytesOf(this.#early) > MOST_EARLY_BYTES) {
+      this.#early.shift();
+      this.#context.counters.notificationsDropped++;
+    }
+  }
+
+  /** Gives away what was kept of the task whose call has just been answered. */
+  takeDue(): readonly { readonly session: Session; readonly notice: Frame }[] {
+    return this.#due.splice(0);
   }
 
   #forgetOldest(): void {
@@ -110,6 +144,7 @@ export class Tasks {
 
   /** The server has gone, and they with it. */
   closed(): void {
+    this.#early = [];
     for (const taskId of [...this.#byId.keys()]) this.#drop(taskId);
   }
 
@@ -121,6 +156,7 @@ export class Tasks {
     const items = span === undefined ? undefined : findItems(b, span.from);
     if (span === undefined || items === undefined) return answer;
     const own = this.#ownItems(session, b, items);
+    if (own.length === 0) return withoutTasks(answer, read);
     return changedFrame(answer, span, `[${own.join(',')}]`);
   }
 
@@ -139,6 +175,13 @@ export class Tasks {
     this.#byToken.delete(task.downId);
     if (task.session.tasks.get(taskId) === this.#backend) task.session.tasks.delete(taskId);
   }
+}
+
+/** The next page has none of the client's either, or they would be known. */
+function withoutTasks(answer: Frame, read: Envelope): Frame {
+  const { nextCursor, ...result } = membersOf(read.decode(answer.b, Field.result));
+  if (nextCursor === undefined && Array.isArray(result.tasks) && result.tasks.length === 0) return answer;
+  return changedFrame(answer, read.span(Field.result), JSON.stringify({ ...result, tasks: [] }));
 }
 
 function taskIdIn(result: unknown): string | undefined {

@@ -49,7 +49,7 @@ describe.each(['json', 'jsonc', 'js', 'mjs', 'ts'])('a config file that ends in 
     write(file, textFor(ending, { ...CONTENT, mcpServers: { second: fixtureServer() } }));
     for (let method: unknown; method !== 'notifications/tools/list_changed'; ) ({ method } = await client.next());
     expect(textOf(await client.callTool(2, 'second__echo', { text: 'hi' }))).toBe('hi');
-    expect((await client.callTool(3, 'first__echo')).error?.code).toBe(-32601);
+    expect((await client.callTool(3, 'first__echo')).error?.code).toBe(-32602);
     expect((await daemon.status()).configFaults).toEqual([]);
     client.destroy();
   });

@@ -135,16 +135,6 @@ export function settlesOnBatches(result: Buffer): boolean {
   return version !== undefined && JSON.parse(result.toString('utf8', version.from, version.to)) === BATCH_VERSION;
 }
 
-/** The answer to who goes on where it was: it knows the rest. */
-export function resumedHello({ protocolVersion, version, meta }: BridgeHello): string {
-  return JSON.stringify({
-    protocolVersion,
-    capabilities: {},
-    serverInfo: { name: 'mcp-bridge-server', version },
-    _meta: meta,
-  });
-}
-
 /** The server's answer (an object, with a newline behind it) as it goes to one client. `meta` is ASCII. */
 export function writeServerHello(
   outbox: Outbox,

@@ -22,8 +22,15 @@ export function joinedCapabilities(faces: readonly (Face | undefined)[]): Record
     ...(has('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
     ...(has('logging') && { logging: {} }),
     ...(has('completions') && { completions: {} }),
+    ...extensionsOf(declared),
     ...(has('tasks') && { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }),
   };
+}
+
+/** Those of all servers; of one that several have, the first one's settings. */
+function extensionsOf(declared: readonly Readonly<Record<string, unknown>>[]): { extensions?: object } {
+  const all = declared.flatMap(({ extensions }) => (isRecord(extensions) ? Object.entries(extensions) : []));
+  return all.length === 0 ? {} : { extensions: Object.fromEntries(all.reverse()) };
 }
 
 export function joinedInstructions(

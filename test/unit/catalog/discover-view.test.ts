@@ -186,7 +186,7 @@ describe('a client that looks for tools', () => {
         code: -32602,
         message: 'execute_tool: server is missing; tool is missing',
       });
-    expect(await told('create_issue', {})).toMatchObject({ code: -32601, data: { code: 'TOOL_NOT_FOUND' } });
+    expect(await told('create_issue', {})).toMatchObject({ code: -32602, data: { code: 'TOOL_NOT_FOUND' } });
   });
 
   test('is told of the names that are most like one that does not exist', async () => {
@@ -528,4 +528,24 @@ describe('a tool that the rules switch off', () => {
       expect(names.join()).not.toContain('create_issue');
     }
   });
+});
+
+test('what a tool says of its app is in what is found and described, as in the list of all', async () => {
+  const core = new CoreInMemory({ servers: ['one', 'two'] });
+  const _meta = { ui: { resourceUri: 'ui://clock/main', visibility: ['model'] }, other: 1 };
+  core.server('one').has({ tools: [{ name: 'show_clock', description: 'Show a clock', inputSchema: {}, _meta }] });
+  core.server('two').has({ tools: [READ] });
+  const client = await core.ready(DISCOVER);
+  const setting = { core, client, github: core.server('one'), files: core.server('two') };
+  const found = read(await asked(setting, 'search_tools', { query: 'show clock' })) as {
+    results: { _meta?: unknown }[];
+  };
+  expect(found.results.map((tool) => tool._meta)).toEqual([{ ui: _meta.ui }]);
+  const described = read(await asked(setting, 'get_tool_details', { server: 'one', tool: 'show_clock' }));
+  expect(described._meta).toEqual(_meta);
+  const all = await core.ready({ _meta: { 'mcp-bridge/view': 'all' } });
+  all.say({ jsonrpc: '2.0', id: 'list', method: 'tools/list' });
+  await core.settle();
+  const listed = all.answersTo('list')[0]?.result?.tools as { name: string; _meta?: unknown }[];
+  expect(listed.find(({ name }) => name === 'one__show_clock')?._meta).toEqual(_meta);
 });

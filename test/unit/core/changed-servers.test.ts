@@ -69,7 +69,7 @@ describe('a client of all servers', () => {
     one?.answer(callsOf(one)[0]);
     await core.settle();
     expect(client.answersTo('b')).toMatchObject([{ result: { echo: { id: 'b' } } }]);
-    expect(client.answersTo('c')).toMatchObject([{ error: { code: -32601, data: { code: 'TOOL_NOT_FOUND' } } }]);
+    expect(client.answersTo('c')).toMatchObject([{ error: { code: -32602, data: { code: 'TOOL_NOT_FOUND' } } }]);
     expect(one?.server.retireDone()).toBe(true);
     expect(core.openSlots).toBe(0);
   });

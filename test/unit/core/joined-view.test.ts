@@ -178,9 +178,9 @@ describe('a call by a joined name', () => {
   });
 
   test.each([
-    ['two__gte', -32601, /two__get/],
-    ['nobody__get', -32601, /two__get/],
-    ['zzz', -32601, /tools\/list/],
+    ['two__gte', -32602, /two__get/],
+    ['nobody__get', -32602, /two__get/],
+    ['zzz', -32602, /tools\/list/],
     [7, -32602, undefined],
   ])('%j is refused, and what it may have meant is said', async (name, code, hint) => {
     const core = new CoreInMemory({ servers: TWO });
@@ -264,7 +264,35 @@ describe('what a client may have under way', () => {
   });
 });
 
+describe('what a joined view declares', () => {
+  test('has the extensions of all servers', async () => {
+    const core = new CoreInMemory({ servers: ['one', 'two', 'three'], ttlMs: 1_000_000 });
+    core.server('one').declare({ extensions: { 'a/x': { of: 'one' }, 'b/y': {} } });
+    core.server('two').declare({ extensions: { 'a/x': { of: 'two' }, 'c/z': {} } });
+    core.server('three').declare({ extensions: 7 });
+    for (const name of ['one', 'two', 'three']) await core.ready({ _meta: { 'mcp-bridge/view': `server:${name}` } });
+    const client = core.connect();
+    client.initialize('init', ALL);
+    await core.settle();
+    const extensions = { 'a/x': { of: 'one' }, 'b/y': {}, 'c/z': {} };
+    expect(client.answersTo('init')[0]?.result).toMatchObject({ capabilities: { extensions } });
+  });
+});
+
 describe('joined resources', () => {
+  test('of apps are never called otherwise than their tools call them', async () => {
+    const core = new CoreInMemory({ servers: TWO });
+    readable(core, 'one', ['ui://app/main', 'a:1']);
+    readable(core, 'two', ['ui://app/main', 'ui://app/other', 'a:1']);
+    const client = await core.ready(ALL);
+    const uris = keysOf(await listed(core, client, 'resources/list', 'resources'), 'uri');
+    expect(uris).toEqual(['ui://app/main', 'a:1', 'ui://app/other', 'mcp-bridge://two/a:1']);
+    const by = [];
+    for (const uri of ['ui://app/main', 'ui://app/other'])
+      by.push(readBy(await asked(core, client, 'resources/read', { uri })));
+    expect(by).toEqual(['one', 'two']);
+  });
+
   test('go by their own URIs, but for those that an earlier server has too', async () => {
     const core = new CoreInMemory({ servers: TWO });
     readable(core, 'one', ['a:1', 'a:both']);

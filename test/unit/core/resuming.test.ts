@@ -45,7 +45,7 @@ describe('a client that can resume', () => {
     await core.settle();
     expect((await comeBack(core, client)).result).toMatchObject({
       capabilities: {},
-      serverInfo: { name: 'mcp-bridge-server' },
+      serverInfo: { name: 'memory' },
       _meta: { 'mcp-bridge/resumed': true },
     });
     await core.settle();
@@ -55,6 +55,21 @@ describe('a client that can resume', () => {
     expect(calls(core).map(({ params }) => params?.arguments)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
     expect(core.counters).toMatchObject({ sessionsResumed: 1, sessionsExpired: 0, strayResponses: 0 });
     expect(core.openSlots).toBe(0);
+  });
+
+  test('is told what it was told when it came first: what its server has, or all of them', async () => {
+    for (const view of ['server:memory', 'all']) {
+      const core = new CoreInMemory();
+      const capabilities = { tools: {}, extensions: { 'io.example/x': { a: 1 } } };
+      core.server().declare(capabilities, 'Do this.');
+      await core.ready();
+      const client = await ready(core, { _meta: { 'mcp-bridge/view': view, 'mcp-bridge/resume': true } });
+      client.drop();
+      await core.settle();
+      const { result } = await comeBack(core, client);
+      expect(result).toMatchObject({ capabilities: { extensions: capabilities.extensions } });
+      expect(result?.instructions).toContain('Do this.');
+    }
   });
 
   test('keeps its subscriptions, its log level and its id', async () => {

@@ -72,6 +72,54 @@ describe('a task', () => {
     expect(other.received).toEqual([]);
   });
 
+  test('is told of to its client when its server says how it goes before it has answered the call', async () => {
+    const core = new CoreInMemory();
+    const [one, other] = [await core.ready(), await core.ready()];
+    const status = (taskId: string, text: string): object => ({
+      jsonrpc: '2.0',
+      method: 'notifications/tasks/status',
+      params: { taskId, status: text },
+    });
+    ask(other, 'plain', 'tools/call', { name: 'tool' });
+    await core.settle();
+    core.server().say(status('early', 'lost, for no call may become a task'));
+    ask(one, 1, 'tools/call', { name: 'tool', task: {} });
+    await core.settle();
+    for (const text of ['working', 'input_required']) core.server().say(status('early', text));
+    core.server().say(status('strange', 'working'));
+    core.server().say({ jsonrpc: '2.0', id: core.server().requests.at(-1)?.id, result: { task: { taskId: 'early' } } });
+    core.server().say(status('early', 'completed'));
+    await core.settle();
+    expect(one.received.map(({ id, params }) => id ?? params?.status)).toEqual([
+      1,
+      'working',
+      'input_required',
+      'completed',
+    ]);
+    expect(other.notifications('notifications/tasks/status')).toEqual([]);
+  });
+
+  test('is in a list of one page, whatever pages its server has', async () => {
+    const core = new CoreInMemory();
+    core.server().declare({ tasks: { list: {} } });
+    const [one, other, third] = [await core.ready(), await core.ready(), await core.ready()];
+    await begin(core, one, 'mine');
+    await begin(core, other, 'other');
+    core.server().answers = ({ method, params }) => {
+      if (method === 'tasks/list') return { result: { tasks: [], nextCursor: 'more' } };
+      return method === 'tasks/get' ? { result: { taskId: params?.taskId, status: 'working' } } : undefined;
+    };
+    ask(one, 'list', 'tasks/list');
+    ask(one, 'page', 'tasks/list', { cursor: 'more' });
+    ask(third, 'none', 'tasks/list');
+    await core.settle();
+    expect(third.answersTo('none').map(({ result }) => result)).toEqual([{ tasks: [] }]);
+    expect(one.answersTo('list').map(({ result }) => result)).toEqual([
+      { tasks: [{ taskId: 'mine', status: 'working' }] },
+    ]);
+    expect(one.answersTo('page').map(({ error }) => error?.code)).toEqual([-32602]);
+  });
+
   test('is in the list of its client alone, as the server spells it', async () => {
     const { core, one, other } = await twoWithTask();
     await begin(core, other, 'u');
