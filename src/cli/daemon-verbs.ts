@@ -1,9 +1,13 @@
 // `start`, `stop`, `reload`, `status`, `clients`: the daemon in the background, and what it says of itself.
 
 import { type ClientReport, ControlClient, type ReloadReport, type StatusReport } from '../client/control-client.ts';
+import type { Located } from '../client/locate.ts';
 import { startDaemon } from '../client/start-daemon.ts';
+import { LastGoodConfigs } from '../config/last-good.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { stateDir } from '../local/state-dir.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { membersOf } from '../util/json-value.ts';
 import { clientTable } from './client-table.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
@@ -34,7 +38,7 @@ export async function start(values: StartValues, host: CliHost): Promise<number>
     host.stdout.write(`mcp-bridge runs already at ${path} (pid ${pid})\n`);
     return DONE;
   }
-  if (configError !== undefined) throw doubtOf(located) ?? configError;
+  if (configError !== undefined) goOnWithLastGood(located, configError, host);
   const config = givenConfig(values, loaded, host);
   const level = values['log-level'] === undefined ? [] : ['--log-level', values['log-level']];
   const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs: [...config, ...level] });
@@ -43,6 +47,17 @@ export async function start(values: StartValues, host: CliHost): Promise<number>
   if (values.json === true) return printJson({ socketPath: path, pid, logFile, ranAlready: false }, host);
   host.stdout.write(`mcp-bridge runs at ${path} (pid ${pid}); its log is ${logFile}\n`);
   return DONE;
+}
+
+/** A daemon begins with what the file said when it was last good. If that named a socket, it is not known that this is it. */
+function goOnWithLastGood(located: Located, configError: BridgeError, host: CliHost): void {
+  const { file } = located.loaded;
+  const lastGood = new LastGoodConfigs(stateDir(host.environment, host.homedir), () => undefined);
+  const kept = file === undefined ? undefined : lastGood.kept(file);
+  const doubt = doubtOf(located);
+  const named = membersOf(membersOf(kept?.content).mcpBridge).socketPath;
+  if (kept === undefined || (doubt !== undefined && named !== undefined)) throw doubt ?? configError;
+  host.stderr.write(lineFor(goingOn(configError)));
 }
 
 /** As `serve` would have it here: one that is named stays the one, and one that was found is found from here on. */

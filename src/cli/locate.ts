@@ -49,7 +49,7 @@ export function doubtOf({ path, source, configError }: Located): BridgeError | u
 
 /** What is to be said of a config that cannot be read by who goes on without it. */
 export function goingOn({ code, message, hint, cause }: BridgeError): BridgeError {
-  const told = `${hint ?? 'Mend the file.'} A daemon that runs goes on with what it has read of it before; a new one would not start.`;
+  const told = `${hint ?? 'Mend the file.'} A daemon goes on with what it said when it was last good, if it ever was.`;
   return new BridgeError(code, message, { hint: told, cause });
 }
 

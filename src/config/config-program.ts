@@ -1,37 +1,66 @@
 // A config file that is a program: runs it, and takes what it exports by default. It runs in a thread of its own, with all
 // that this process may do: one that never ends can be ended, and each time it runs anew.
 
-import { readFileSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SHARE_ENV, Worker } from 'node:worker_threads';
-import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
-
-/** Of the package `typescript`. */
-interface Compiler {
-  transpileModule(text: string, options: object): { readonly outputText: string };
-}
-
-const NO_TYPESCRIPT = 'this Node does not run TypeScript';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { membersOf } from '../util/json-value.ts';
 
 /** What came of a program; `code` is that of a failed system call. */
-type Outcome = { readonly value: unknown } | { readonly message: string; readonly code?: unknown };
+type Outcome =
+  | { readonly value: unknown }
+  | { readonly message: string; readonly code?: unknown; readonly isSyntax: boolean };
 
 const MOST_MS = 10_000;
 
-/** The thread, as a script: an import of its own, so that the bundler leaves it alone. */
+/**
+ * What an older Node needs to import TypeScript, in the thread of its own that it runs such things in: the package
+ * `typescript` takes the types out, where the file finds it. Without it, a file without types is JavaScript.
+ */
+const TYPES = `
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+export async function load(url, context, next) {
+  if (!url.startsWith('file:') || !new URL(url).pathname.endsWith('.ts')) return next(url, context);
+  const text = await readFile(fileURLToPath(url), 'utf8');
+  return { format: 'module', shortCircuit: true, source: withoutTypes(text, url) };
+}
+
+function withoutTypes(text, url) {
+  const compiler = compilerFor(url);
+  const compilerOptions = { module: 'esnext', target: 'es2022' };
+  return compiler === undefined ? text : compiler.transpileModule(text, { compilerOptions }).outputText;
+}
+
+function compilerFor(url) {
+  try {
+    return createRequire(url)('typescript');
+  } catch (error) {
+    if (error?.code === 'MODULE_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+`;
+
+/** The thread, as a script: an import of its own, so that the bundler leaves it alone. Node runs TypeScript from 22.18 on. */
 const THREAD = `
+const { register } = require('node:module');
 const { parentPort, workerData } = require('node:worker_threads');
 const say = (outcome) => parentPort.postMessage(outcome);
-const failed = (error) => say({ message: error instanceof Error ? error.message : String(error), code: error?.code });
-import(workerData).then((module) => say({ value: module.default })).catch(failed);
+const failed = (error) =>
+  say({ message: error instanceof Error ? error.message : String(error), code: error?.code, isSyntax: error instanceof SyntaxError });
+if (!process.features.typescript) register('data:text/javascript,' + encodeURIComponent(workerData.types));
+import(workerData.url).then((module) => say({ value: module.default })).catch(failed);
 `;
 
 export async function runConfig(file: string, mostMs = MOST_MS): Promise<unknown> {
   try {
     if (!statSync(file).isFile()) throw new Error('it is no regular file');
-    const value = await load(file, mostMs);
+    const value = await exportOf(pathToFileURL(file).href, mostMs);
     if (value === undefined) throw new Error('it has no default export');
     return value;
   } catch (error) {
@@ -42,18 +71,9 @@ export async function runConfig(file: string, mostMs = MOST_MS): Promise<unknown
   }
 }
 
-async function load(file: string, mostMs: number): Promise<unknown> {
-  try {
-    return await exportOf(pathToFileURL(file).href, mostMs);
-  } catch (error) {
-    if (!isUnknownType(error, file)) throw error;
-    return exportOf(`data:text/javascript,${encodeURIComponent(withoutTypes(file))}`, mostMs);
-  }
-}
-
 /** What the module at `url` exports by default, if it comes to an end in time. */
 function exportOf(url: string, mostMs: number): Promise<unknown> {
-  const thread = new Worker(THREAD, { eval: true, workerData: url, env: SHARE_ENV });
+  const thread = new Worker(THREAD, { eval: true, workerData: { url, types: TYPES }, env: SHARE_ENV });
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       reject(new Error(`it has not come to an end within ${mostMs / 1000} s`));
@@ -61,7 +81,7 @@ function exportOf(url: string, mostMs: number): Promise<unknown> {
     }, mostMs);
     thread.once('message', (outcome: Outcome) => {
       if ('value' in outcome) resolve(outcome.value);
-      else reject(Object.assign(new Error(outcome.message), { code: outcome.code }));
+      else reject(Object.assign(new Error(outcome.message), { code: outcome.code, isSyntax: outcome.isSyntax }));
       void thread.terminate(); // whatever it has left open
     });
     thread.once('error', reject);
@@ -72,27 +92,9 @@ function exportOf(url: string, mostMs: number): Promise<unknown> {
   });
 }
 
-/** Node runs TypeScript itself from 22.18 on. */
-function isUnknownType(error: unknown, file: string): boolean {
-  return systemCode(error) === 'ERR_UNKNOWN_FILE_EXTENSION' && extname(file) === '.ts';
-}
-
-function withoutTypes(file: string): string {
-  const { transpileModule } = compilerFor(file);
-  const compilerOptions = { module: 'esnext', target: 'es2022' };
-  return transpileModule(readFileSync(file, 'utf8'), { compilerOptions }).outputText;
-}
-
-function compilerFor(file: string): Compiler {
-  try {
-    return createRequire(file)('typescript') as Compiler;
-  } catch (error) {
-    throw new Error(NO_TYPESCRIPT, { cause: error });
-  }
-}
-
 function hintFor(error: unknown, file: string): { readonly hint?: string } {
-  if (extname(file) === '.ts' && messageOf(error) === NO_TYPESCRIPT)
-    return { hint: 'Use Node 22.18 or newer, install the package typescript beside the file, or write it as .mjs.' };
-  return {};
+  if (extname(file) !== '.ts' || membersOf(error).isSyntax !== true) return {};
+  return {
+    hint: 'Types are understood by Node 22.18 and newer, and where the package typescript is beside the file. Use one of them, or leave the types out.',
+  };
 }

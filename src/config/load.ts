@@ -9,6 +9,7 @@ import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import type { ClosingSection } from './closing-sections.ts';
 import { type Config, EMPTY_CONFIG } from './config.ts';
+import type { LastGoodConfigs } from './last-good.ts';
 import type { PatternBudget } from './tool-rules.ts';
 
 export interface ConfigPlace {
@@ -79,10 +80,38 @@ export function findConfigFile(place: ConfigPlace): Pick<LoadedConfig, 'file' | 
 
 const isThere = (file: string): boolean => existsSync(file);
 
-export async function loadConfig(place: ConfigPlace): Promise<LoadedConfig> {
+/** With `lastGood`, it is kept there what the file says. */
+export async function loadConfig(place: ConfigPlace, lastGood?: LastGoodConfigs): Promise<LoadedConfig> {
   const { file, origin } = findConfigFile(place);
   if (file === undefined) return NO_CONFIG;
-  const [content, { validate }] = await Promise.all([readConfig(file), import('./schema.ts')]);
+  const content = await readConfig(file);
+  lastGood?.keep(file, content, new Date());
+  return loadedFrom(content, { file, origin, place });
+}
+
+/** Of a daemon that starts: while its file cannot be read, what that said when it was last read counts. */
+export async function loadOrLastGood(place: ConfigPlace, lastGood: LastGoodConfigs): Promise<LoadedConfig> {
+  try {
+    return await loadConfig(place, lastGood);
+  } catch (error) {
+    if (!(error instanceof BridgeError) || error.code !== 'CONFIG_INVALID') throw error;
+    const { file, origin } = findConfigFile(place);
+    const kept = file === undefined ? undefined : lastGood.kept(file);
+    if (file === undefined || kept === undefined) throw error;
+    const loaded = await loadedFrom(kept.content, { file, origin, place });
+    const hint = error.hint === undefined ? '' : ` ${error.hint}`;
+    const fault = `${error.message}.${hint} What it said at ${kept.at} still counts.`;
+    return { ...loaded, faults: [fault, ...loaded.faults] };
+  }
+}
+
+interface FoundConfig extends Pick<LoadedConfig, 'origin'> {
+  readonly file: string;
+  readonly place: ConfigPlace;
+}
+
+async function loadedFrom(content: unknown, { file, origin, place }: FoundConfig): Promise<LoadedConfig> {
+  const { validate } = await import('./schema.ts');
   const { config, faults, inDoubt } = validate(content, pathsIn(file, place.homedir), await patternsOf(content));
   return { file, origin, servers: membersOf(content).mcpServers, config, faults, inDoubt };
 }

@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ConfigPlace, configFilesOf, loadConfig } from '../config/load.ts';
+import { LastGoodConfigs } from '../config/last-good.ts';
+import { type ConfigPlace, configFilesOf, loadConfig, loadOrLastGood } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
 import { NO_FILTER } from '../core/tool-gate.ts';
 import { takeActivatedFd } from '../local/activated-socket.ts';
@@ -13,6 +14,7 @@ import { homeDir, xdgCacheDir } from '../local/home-dir.ts';
 import { jsonLogger, lossyWriter, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
 import { daemonLogFile, stateDir } from '../local/state-dir.ts';
+import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
@@ -61,7 +63,10 @@ export async function serve(options: ServeOptions): Promise<void> {
     xdgConfigHome: process.env.XDG_CONFIG_HOME,
     runsPrograms: true,
   };
-  const loaded = await loadConfig(place);
+  const lastGood = new LastGoodConfigs(stateDir(process.env, home), (error) =>
+    logger.warn('config not kept', { reason: messageOf(error) }),
+  );
+  const loaded = await loadOrLastGood(place, lastGood);
   for (const fault of loaded.faults) logger.warn('config', { file: loaded.file, fault });
   const { path } = socketPath({
     flag: options.socketFlag,
@@ -82,7 +87,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     program: options.finderProgram,
     version: options.version,
     config: loaded,
-    loadConfig: () => loadConfig(place),
+    loadConfig: () => loadConfig(place, lastGood),
     configFiles: configFilesOf(place),
     clock: systemClock,
     example: exampleDefinition(options.exampleServer),

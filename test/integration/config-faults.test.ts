@@ -125,7 +125,7 @@ test('where a config that cannot be read may name another socket, nothing is sto
   expect(elsewhere).toEqual({ code: 0, stdout: `No mcp-bridge runs at ${join(dir, 'c.sock')}\n`, stderr: '' });
 });
 
-test('of files that break while a daemon runs it is said that it goes on, and that no other would start', async () => {
+test('of files that break while a daemon runs it is said that it goes on, and so does the next one', async () => {
   const home = tempDir();
   const broken = '{ "mcpServers": {';
   const own = join(home, '.config/mcp-bridge/config.json');
@@ -143,7 +143,7 @@ test('of files that break while a daemon runs it is said that it goes on, and th
   for (const file of [own, ofCursor]) writeFileSync(file, broken);
 
   const fault = (file: string) => `${file}:1:18: a closing brace is expected here. Mend the file.`;
-  const goesOn = 'A daemon that runs goes on with what it has read of it before; a new one would not start.';
+  const goesOn = 'A daemon goes on with what it said when it was last good, if it ever was.';
   const stillCounts = 'What was read of it before still counts.';
   expect((await at('reload')).stdout).toBe(`! ${fault(own)} ${stillCounts}\n! ${fault(ofCursor)} ${stillCounts}\n`);
   const call = await at('call', 'mine', 'cwd');
@@ -154,5 +154,12 @@ test('of files that break while a daemon runs it is said that it goes on, and th
     `\n! ${fault(ofCursor)} Nothing of it is used, but for what a daemon that runs has read of it before.\n`,
   );
   await at('stop');
-  expect(await at('serve')).toEqual({ code: 1, stdout: '', stderr: `mcp-bridge: ${fault(own)}\n` });
+  // Another config has never been good.
+  const { code, stderr } = await at('serve', '--config', ofCursor);
+  expect([code, stderr]).toEqual([1, `mcp-bridge: ${fault(ofCursor)}\n`]);
+  expect((await at('start')).code).toBe(0);
+  expect((await at('call', 'mine', 'cwd')).code).toBe(0);
+  const status = (await at('status')).stdout;
+  expect(status).toContain(`! ${fault(own)} What it said at 2`);
+  expect(status).toMatch(/What it said at \S+ still counts\.$/m);
 });

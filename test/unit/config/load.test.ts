@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runConfig } from '../../../src/config/config-program.ts';
+import { LastGoodConfigs } from '../../../src/config/last-good.ts';
 import {
   type ConfigPlace,
   findConfigFile,
   type LoadedConfig,
   loadConfig,
+  loadOrLastGood,
   NO_CONFIG,
 } from '../../../src/config/load.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
@@ -141,6 +143,45 @@ describe('a config file', () => {
         expect.stringContaining('/cwd/mcp-bridge.config.mjs failed'),
       ]);
     }
+  });
+
+  test('that is TypeScript without types is loaded on every Node, with what it imports', async () => {
+    const { config } = await load({
+      'cwd/mcp-bridge.config.ts': "import { id } from './id.ts';\nexport default { client: { id } };",
+      'cwd/id.ts': "import { ending } from './ending.mjs';\nexport const id = 'typed-' + ending;",
+      'cwd/ending.mjs': "export const ending = 'x';",
+    });
+    expect(config.clientId).toBe('typed-x');
+  });
+
+  test('that is TypeScript with types needs a newer Node or the package beside it, and says so', async () => {
+    const text = "const config: object = { client: { id: 'typed' } };\nexport default config;";
+    const fake = "exports.transpileModule = (text) => ({ outputText: text.replace(': object', '') });";
+    const beside = { 'cwd/node_modules/typescript/index.js': fake };
+    expect((await load({ 'cwd/mcp-bridge.config.ts': text, ...beside })).config.clientId).toBe('typed');
+    if (Number.parseInt(process.versions.node, 10) >= 22) return;
+    const error = await failure({ 'cwd/mcp-bridge.config.ts': text });
+    expect(error.message).toContain('/cwd/mcp-bridge.config.ts failed: ');
+    expect(error.hint).toContain('leave the types out');
+  });
+
+  test('that was good once counts while it cannot be read', async () => {
+    const place = home({ 'cwd/mcp-bridge.config.mjs': "export default { client: { id: 'good' }, oops: 1 };" });
+    const problems: unknown[] = [];
+    const lastGood = new LastGoodConfigs(join(place.homedir, 'state'), (error) => problems.push(error));
+    const first = await loadOrLastGood(place, lastGood);
+    writeFileSync(join(place.cwd, 'mcp-bridge.config.mjs'), 'throw new Error("on purpose");');
+    const { faults, ...second } = await loadOrLastGood(place, lastGood);
+    expect({ ...second, faults: faults.slice(1) }).toEqual(first);
+    expect(faults[0]).toMatch(/mcp-bridge\.config\.mjs failed: on purpose\. What it said at \S+ still counts\.$/);
+    // What another file said is no substitute.
+    writeFileSync(join(place.cwd, 'other.mjs'), 'throw new Error("on purpose");');
+    await expect(loadOrLastGood({ ...place, named: 'other.mjs' }, lastGood)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+    });
+    const kept = join(place.homedir, 'state/last-good-config');
+    for (const name of readdirSync(kept)) expect(statSync(join(kept, name)).mode & 0o777).toBe(0o600);
+    expect(problems).toEqual([]);
   });
 
   test('that cannot be read says so', async () => {
