@@ -42,6 +42,8 @@ const catalog = fc.uniqueArray(fc.tuple(anyName, fc.uniqueArray(anyName, { maxLe
 
 describe('an alias', () => {
   test.each([
+    ['météo', 'm_t_o'],
+    ['天気', 'server'],
     ['my-cool-server', 'my_cool_server'],
     ['123service', '_123service'],
     ['Weather', 'weather'],
