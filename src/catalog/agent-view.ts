@@ -139,6 +139,11 @@ export class AgentView implements View, SlotOwner {
     this.abandon(slot);
   }
 
+  /** What waits here only reads. */
+  wasSent({ mayBeDone }: Slot): boolean {
+    return mayBeDone;
+  }
+
   withdraw(slot: Slot): void {
     this.#stopWaiting(slot);
   }

@@ -4,6 +4,7 @@
 import { AttemptPace, type ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
+import type { RequestId } from '../wire/request-id.ts';
 import { reconnect } from './reconnection.ts';
 
 export interface ComebackOptions {
@@ -31,6 +32,8 @@ export interface Farewell {
   /** Of what it was sent, it has looked at so many bytes. */
   readonly received: number;
   readonly reason: string;
+  /** The requests that it has looked at and sent to nobody. */
+  readonly unsent: readonly RequestId[];
 }
 
 /** What a daemon refuses a client for, and will tomorrow. */

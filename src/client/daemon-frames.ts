@@ -5,7 +5,9 @@ import { membersOf, textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { findMembers } from '../wire/json-members.ts';
+import { isRequestId, type RequestId } from '../wire/request-id.ts';
 import { replaced, startsWith } from './bytes.ts';
+import type { Farewell } from './comeback.ts';
 import type { Conversation } from './conversation.ts';
 import { type Refusal, readWelcome, type Welcome, withoutResumption } from './introduction.ts';
 
@@ -14,8 +16,8 @@ export interface DaemonFramesPorts {
   readonly deliver: (b: Buffer, start: number, end: number) => void;
   /** An `initialize` was answered, the client's or one of this side's own. */
   readonly answered: (answer: Welcome | Refusal) => void;
-  /** The daemon goes in order; it has not looked at what was sent behind `received` bytes. */
-  readonly leaving: (received: number, reason: string) => void;
+  /** The daemon goes in order. */
+  readonly leaving: (farewell: Farewell) => void;
 }
 
 const BRIDGE: Buffer = Buffer.from('"bridge/');
@@ -137,8 +139,9 @@ export class DaemonFrames {
     const isLeaving = startsWith(b, method, LEAVING);
     if (!isLeaving && !startsWith(b, method, RECEIVED)) return false;
     if (this.#conversation.stream.token === undefined) return false;
-    const { bytes, received, reason } = membersOf(membersOf(JSON.parse(b.toString('utf8', start, end))).params);
-    if (isLeaving && typeof received === 'number') this.#ports.leaving(received, textOf(reason));
+    const { bytes, received, reason, unsent } = membersOf(membersOf(JSON.parse(b.toString('utf8', start, end))).params);
+    if (isLeaving && typeof received === 'number')
+      this.#ports.leaving({ received, reason: textOf(reason), unsent: idsIn(unsent) });
     if (!isLeaving && typeof bytes === 'number') this.#conversation.stream.acknowledged(bytes);
     return true;
   }
@@ -149,4 +152,9 @@ export class DaemonFrames {
     const respelled = replaced(b, frame, { ...this.#envelope.span(field), text });
     this.#ports.deliver(respelled, 0, respelled.length - 1);
   }
+}
+
+/** Older daemons say nothing of them. */
+function idsIn(unsent: unknown): RequestId[] {
+  return Array.isArray(unsent) ? unsent.filter((id: unknown) => isRequestId(id)) : [];
 }

@@ -110,7 +110,7 @@ export class DialIn {
 
   async #comeBack(farewell: LeavingReason | undefined): Promise<void> {
     const comeback = this.#comeback;
-    comeback.farewell = farewell && { received: 0, reason: farewell };
+    comeback.farewell = farewell && { received: 0, reason: farewell, unsent: [] };
     comeback.lost(undefined);
     try {
       await comeback.run();

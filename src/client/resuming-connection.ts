@@ -47,8 +47,8 @@ export class ResumingConnection {
     this.#fromDaemon = new DaemonFrames(this.#conversation, {
       deliver: (b, start, end) => this.#deliver(b, start, end),
       answered: (answer) => this.#answered(answer),
-      leaving: (received, reason) => {
-        this.#comeback.farewell = { received, reason };
+      leaving: (farewell) => {
+        this.#comeback.farewell = farewell;
       },
     });
     this.#flow = new ClientFlow(this.#conversation, (isFull) => options.client.full(isFull));

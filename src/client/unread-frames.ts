@@ -1,10 +1,11 @@
-// The end of what was sent in a session, which nobody has read: what a daemon that went in order says it has not looked
-// at, and what the kernel did not take. It waits for the next daemon, as if it had never been sent.
+// What was sent in a session and reached nobody: what a daemon that went in order says it has not looked at, or has sent to
+// no server, and what the kernel did not take. It waits for the next daemon, as if it had never been sent.
 
 import type { ClientFrames } from './client-frames.ts';
 import type { Farewell } from './comeback.ts';
-import type { Conversation } from './conversation.ts';
+import type { Conversation, WaitingFrame } from './conversation.ts';
 import type { DaemonLink } from './daemon-link.ts';
+import type { OpenRequest } from './open-requests.ts';
 
 interface Unread {
   readonly from: number;
@@ -25,7 +26,7 @@ export class UnreadFrames {
 
   /** A connection has dropped, whose daemon may have said farewell. */
   dropped({ refusedBytes }: Pick<DaemonLink, 'refusedBytes'>, farewell: Farewell | undefined): void {
-    if (farewell !== undefined) return this.#left(farewell.received);
+    if (farewell !== undefined) return this.#left(farewell);
     const { stream } = this.#conversation;
     this.#neverLeft = undefined;
     if (stream.token === undefined || refusedBytes === 0) return;
@@ -34,10 +35,15 @@ export class UnreadFrames {
   }
 
   /** A daemon has gone in order, and has looked at so many bytes: the session has ended. */
-  #left(receivedBytes: number): void {
-    const { stream } = this.#conversation;
-    this.#takeBack({ from: receivedBytes, pieces: stream.sentFrom(receivedBytes) });
+  #left({ received, unsent }: Farewell): void {
+    const { stream, requests, waiting } = this.#conversation;
+    this.#takeBack({ from: received, pieces: stream.sentFrom(received) });
     stream.token = undefined;
+    // They stand before what it has not looked at.
+    const known = unsent.flatMap((id) => requests.get(id) ?? []);
+    const taken = known.filter(({ position }) => position !== undefined);
+    for (const request of taken) takeBack(request);
+    waiting.unshift(...taken.map(asWaiting));
   }
 
   /** The session does not go on. */
@@ -49,17 +55,21 @@ export class UnreadFrames {
     this.#neverLeft = undefined;
     const { requests, waiting } = this.#conversation;
     const unseen = requests.all().filter(({ position }) => position !== undefined && position > from);
-    for (const request of unseen) {
-      request.position = undefined;
-      request.sendings--;
-    }
+    for (const request of unseen) takeBack(request);
     const again = pieces === undefined ? [] : this.#fromClient.repeatable(pieces);
     const found = new Set(again.map(({ request }) => request));
     // All, if so much is not kept; else only those that share their id with another one.
     const missed = unseen.filter((request) => !found.has(request));
-    waiting.unshift(
-      ...again,
-      ...missed.map((request) => ({ b: request.b, start: request.start, end: request.end, request })),
-    );
+    waiting.unshift(...again, ...missed.map(asWaiting));
   }
+}
+
+/** No daemon has had it, as if it had not been sent. */
+function takeBack(request: OpenRequest): void {
+  request.position = undefined;
+  request.sendings--;
+}
+
+function asWaiting(request: OpenRequest): WaitingFrame {
+  return { b: request.b, start: request.start, end: request.end, request };
 }

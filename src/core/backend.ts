@@ -206,6 +206,10 @@ export class Backend implements SlotOwner {
     this.#unanswered.cancel(slot, notice, read);
   }
 
+  wasSent(slot: Slot): boolean {
+    return this.#unanswered.wasSent(slot);
+  }
+
   withdraw(slot: Slot): void {
     this.#contain(() => this.#unanswered.withdraw(slot));
   }

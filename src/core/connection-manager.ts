@@ -12,8 +12,9 @@ import { type LivenessSettings, TICK_MS } from './liveness.ts';
 import { Pause } from './pauses.ts';
 import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
-import { INTERNAL_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
+import { cutShort, INTERNAL_ERROR, rpcError } from './rpc-error.ts';
 import { Session } from './session.ts';
+import type { Slot } from './slot.ts';
 
 /** Refused clients that are given time to read why. */
 const MOST_LINGERING = 16;
@@ -302,21 +303,33 @@ export class ConnectionManager {
     return open;
   }
 
+  /** Nothing more of it is sent; returns what was sent to nobody. */
+  #withdraw(session: Session): ReadonlySet<Slot> {
+    const slots = [...session.slots.values()];
+    const unsent = new Set(slots.filter((slot) => !slot.owner.wasSent(slot)));
+    for (const slot of slots) this.contain(session, () => slot.owner.withdraw(slot));
+    return unsent;
+  }
+
   /** Tells it that the daemon goes, and answers what it has asked. */
-  #dismiss(session: Session, reason: LeavingReason): void {
+  #dismiss(session: Session, reason: LeavingReason, unsent: ReadonlySet<Slot>): void {
     this.#router.abandon(session);
     // Who can ask the next daemon is not told that it failed: that decides what may be done once more.
-    if (this.#resumption.tellLeaving(session, reason)) return;
+    const ids = [...unsent].map(({ id }) => JSON.stringify(id));
+    if (this.#resumption.tellLeaving(session, reason, ids)) return;
     for (const slot of session.slots.values()) {
-      slot.record?.refused(SHUTTING_DOWN);
-      session.answerError(slot.idText, SHUTTING_DOWN);
+      const error = cutShort(!unsent.has(slot));
+      slot.record?.refused(error);
+      session.answerError(slot.idText, error);
     }
   }
 
   /** Lets all clients go; resolves when the last one has left. */
   async close(reason: LeavingReason = 'stop'): Promise<void> {
+    // Before any of them goes: the end of one lets calls of others be sent, whose clients are about to be told otherwise.
+    const unsent = new Map([...this.#sessions].map((session) => [session, this.#withdraw(session)]));
     for (const session of this.#sessions) {
-      this.contain(session, () => this.#dismiss(session, reason));
+      this.contain(session, () => this.#dismiss(session, reason, unsent.get(session) ?? new Set()));
       this.#leave(session, TICK_MS);
     }
     // Who reads slowly has as long again for what is left as there was for the answers.

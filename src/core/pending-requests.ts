@@ -102,6 +102,10 @@ export class PendingRequests implements SlotOwner {
     this.#session.close(slot);
   }
 
+  wasSent({ isSecondTry, mayBeDone }: Slot): boolean {
+    return isSecondTry || mayBeDone;
+  }
+
   withdraw(slot: Slot): void {
     this.#drop(slot);
   }

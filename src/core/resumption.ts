@@ -177,11 +177,11 @@ export class Resumption implements ResumptionPorts {
     else session.pauses.add(Pause.leaving);
   }
 
-  /** Tells it how much of what it has sent was taken; false if it cannot make use of that. */
-  tellLeaving(session: Session, reason: LeavingReason): boolean {
+  /** Tells it how much of what it has sent was taken, and what of that went no further; false if it cannot make use of that. */
+  tellLeaving(session: Session, reason: LeavingReason, unsent: readonly string[]): boolean {
     const { link } = session;
     if (!(link instanceof ResumableLink) || !link.isResumable) return false;
-    if (link.isCarried) session.tell(leavingNotice(link.receivedBytes, reason));
+    if (link.isCarried) session.tell(leavingNotice(link.receivedBytes, reason, unsent));
     return true;
   }
 }

@@ -80,3 +80,9 @@ export function codeIn(error: string): string {
 }
 
 export const SHUTTING_DOWN: string = rpcError(INTERNAL_ERROR, 'The bridge is shutting down', { code: 'SHUTTING_DOWN' });
+
+/** The answer to a call that the daemon's end has cut short. */
+export function cutShort(wasSent: boolean): string {
+  const what = wasSent ? 'whether this was done is not known' : 'this was not sent to a server, and may be asked again';
+  return rpcError(INTERNAL_ERROR, `The bridge is shutting down; ${what}`, { code: 'SHUTTING_DOWN', wasSent });
+}

@@ -21,6 +21,8 @@ export interface ClientRequest {
 export interface SlotOwner {
   /** The client does not want this answer any more: it gets none, as from the server itself. */
   cancel(slot: Slot, notice: Frame, read: Envelope): void;
+  /** Whether anybody but the bridge may have got it, in this daemon or one before. */
+  wasSent(slot: Slot): boolean;
   /** The client is going: from here on nothing of it is sent, and nothing but `abandon` ends it. */
   withdraw(slot: Slot): void;
   /** The client has gone. */

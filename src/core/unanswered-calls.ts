@@ -56,6 +56,10 @@ export class UnansweredCalls implements SlotOwner {
     splice.send(server, b, start, end);
   }
 
+  wasSent({ downId, isSecondTry, mayBeDone }: Slot): boolean {
+    return downId !== 0 || isSecondTry || mayBeDone;
+  }
+
   withdraw(slot: Slot): void {
     this.#ports.slots.withdraw(slot);
   }

@@ -13,7 +13,11 @@ export function receivedNotice(bytes: number): string {
   return `{"jsonrpc":"2.0","method":"bridge/received","params":{"bytes":${bytes}}}`;
 }
 
-/** The daemon goes: what was sent from `received` on it has never looked at. */
-export function leavingNotice(received: number, reason: LeavingReason): string {
-  return `{"jsonrpc":"2.0","method":"bridge/leaving","params":{"received":${received},"reason":"${reason}"}}`;
+/**
+ * The daemon goes: what was sent from `received` on it has never looked at, and the requests with the ids of `unsent`, as
+ * they are spelled, it has sent to nobody.
+ */
+export function leavingNotice(received: number, reason: LeavingReason, unsent: readonly string[]): string {
+  const params = `{"received":${received},"reason":"${reason}","unsent":[${unsent.join(',')}]}`;
+  return `{"jsonrpc":"2.0","method":"bridge/leaving","params":${params}}`;
 }

@@ -53,6 +53,29 @@ test('connect: behind kill -9 and a new daemon the client goes on as if nothing 
   await next.stop();
 });
 
+test('connect: a call that the old daemon had sent to no server is done by the next one', async () => {
+  const config = { ...CONFIG, limits: { maxInFlightPerServer: 1, drainTimeoutMs: 200 } };
+  const daemon = await TestDaemon.start(config);
+  const { client, exited } = startShim(['--no-autostart', '--mcp-bridge-socket', daemon.path]);
+  await client.initialize();
+  const plain = await daemon.client();
+  client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+  await client.request(2, 'ping');
+  const late = { name: 'echo', arguments: { text: 'late' } };
+  client.send({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: late });
+  plain.send({ jsonrpc: '2.0', id: 4, method: 'tools/call', params: late });
+  await Promise.all([client.request(5, 'ping'), plain.request(5, 'ping')]);
+  daemon.kill('SIGTERM');
+  expect((await plain.answerTo(4)).error).toMatchObject({ data: { code: 'SHUTTING_DOWN', wasSent: false } });
+  await daemon.exited;
+  const next = await TestDaemon.start(config, { dir: daemon.dir });
+  expect((await client.answerTo(1)).error).toMatchObject({ data: { code: 'OUTCOME_UNKNOWN' } });
+  expect(textOf(await client.answerTo(3))).toBe('late');
+  client.end();
+  expect(await exited).toBe(0);
+  await next.stop();
+});
+
 test('connect: what is asked while nobody listens any more was never asked, and is asked of the next daemon', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const { child, client, exited } = startShim(['--no-autostart', '--mcp-bridge-socket', daemon.path]);

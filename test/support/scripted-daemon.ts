@@ -132,16 +132,21 @@ export class ScriptedDaemon {
     this.#sessions.clear();
   }
 
-  /** Goes in order: answers what it has taken, and says how far it has come. */
-  leave(reason: string): void {
+  /** Goes in order: answers what it has taken, or the first calls of each session, and says what became of the rest. */
+  leave(reason: string, mostAnswered = Number.POSITIVE_INFINITY): void {
     this.isRunning = false;
     for (const session of this.#sessions.values()) {
-      while (session.pending.length > 0) {
+      for (let answered = 0; session.pending.length > 0 && answered < mostAnswered; answered++) {
         const call = session.pending.shift() as Message;
         this.#send(session, { jsonrpc: '2.0', id: call.id, result: { said: textOf(call) } });
       }
       const { received } = session;
-      this.#send(session, { jsonrpc: '2.0', method: 'bridge/leaving', params: { received, reason } });
+      const unsent = session.pending.splice(0).map((call) => {
+        const runs = this.runs.get(textOf(call)); // it was counted when it came
+        if (runs !== undefined) this.runs.set(textOf(call), runs - 1);
+        return call.id;
+      });
+      this.#send(session, { jsonrpc: '2.0', method: 'bridge/leaving', params: { received, reason, unsent } });
     }
     this.give(Number.POSITIVE_INFINITY);
     for (const connection of [...this.connections]) {

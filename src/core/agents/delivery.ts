@@ -82,6 +82,10 @@ export class Delivery implements ClientQuestion, SlotOwner {
 
   // --- what the sender does ---
 
+  wasSent(): boolean {
+    return true;
+  }
+
   withdraw(): void {
     // The receiver has it already.
   }

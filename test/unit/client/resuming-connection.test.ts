@@ -171,6 +171,30 @@ describe('a daemon that is gone', () => {
     expect([...world.daemon.runs.values()]).toEqual([1, 1]);
   });
 
+  test('one that goes in order says which calls it has sent to nobody, and they are done as if they were new', async () => {
+    const world = await ready();
+    for (const id of [1, 'two', 3]) world.say(call(id));
+    await world.exchange();
+    world.say(call(4));
+    await world.settle();
+    world.daemon.leave('restart', 1);
+    await world.settle();
+    world.daemon.isRunning = true;
+    await world.untilBack();
+    for (let n = 0; n < 4; n++) {
+      world.daemon.answer();
+      await world.exchange();
+    }
+    for (const id of [1, 'two', 3, 4]) expect(world.answersTo(id)).toMatchObject([{ result: { said: `${id}` } }]);
+    expect([...world.daemon.runs]).toEqual([
+      ['1', 1],
+      ['two', 1],
+      ['3', 1],
+      ['4', 1],
+    ]);
+    expect(world.daemon.sessions[0]?.announced.size).toBe(0);
+  });
+
   test('one that cannot resume is not asked to repeat anything', async () => {
     const world = new World();
     world.daemon.canResume = false;
@@ -528,7 +552,8 @@ describe('a batch', () => {
 type Step =
   | { do: 'say'; what: 'unsafe' | 'safe' | 'list' | 'cancel' | 'note' }
   | { do: 'take' | 'give'; bytes: number }
-  | { do: 'answer' | 'drop' | 'kill' | 'leave' | 'start' | 'ask' }
+  | { do: 'answer' | 'drop' | 'kill' | 'start' | 'ask' }
+  | { do: 'leave'; mostAnswered: number }
   | { do: 'advance'; ms: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -545,7 +570,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constantFrom('answer', 'ask', 'start', 'start', 'drop', 'kill', 'leave') }),
+    arbitrary: fc.record({ do: fc.constantFrom('answer', 'ask', 'start', 'start', 'drop', 'kill') }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('leave' as const), mostAnswered: fc.constantFrom(0, 1, 1e9) }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.nat(3000) }) },
 );
@@ -572,7 +601,7 @@ test('whatever dies and when: each request gets exactly one answer, and nothing 
         else if (one.do === 'give') world.daemon.give(one.bytes);
         else if (one.do === 'advance') world.clock.advance(one.ms);
         else if (one.do === 'start') world.daemon.isRunning = true;
-        else if (one.do === 'leave') world.daemon.leave('restart');
+        else if (one.do === 'leave') world.daemon.leave('restart', one.mostAnswered);
         else if (one.do === 'ask') world.daemon.ask(asked);
         else world.daemon[one.do]();
         await world.settle();

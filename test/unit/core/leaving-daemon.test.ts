@@ -21,7 +21,7 @@ describe('a daemon that goes in order', () => {
     await core.pass(1000);
     await gone;
     expect(idsOf(client)).toEqual([1]);
-    expect(client.leaving).toEqual({ received: taken, reason: 'restart' });
+    expect(client.leaving).toEqual({ received: taken, reason: 'restart', unsent: [] });
     expect(plain.received.map(({ id, error }) => [id, codeOf({ error } as Message)])).toEqual([
       [2, 'SHUTTING_DOWN'],
       [1, undefined],
@@ -55,7 +55,7 @@ describe('a daemon that goes in order', () => {
     await gone;
     expect(calls(core)).toHaveLength(1);
     expect(idsOf(client).slice(2)).toEqual([1]);
-    expect(client.leaving).toEqual({ received: taken, reason: 'restart' });
+    expect(client.leaving).toEqual({ received: taken, reason: 'restart', unsent: [] });
   });
 
   test('leaves what it could not answer in time without an answer, and cancels it', async () => {
@@ -70,9 +70,60 @@ describe('a daemon that goes in order', () => {
     await core.pass(4000);
     await gone;
     expect(idsOf(client)).toEqual([]);
-    expect(client.leaving).toEqual({ received: client.sent.length, reason: 'stop' });
+    expect(client.leaving).toEqual({ received: client.sent.length, reason: 'stop', unsent: [] });
     expect(core.server().cancelled).toHaveLength(2);
     expect(core.manager.isEmpty).toBe(true);
+  });
+
+  test('says which requests it has sent to no server, and sends none of them while it lets its clients go', async () => {
+    const core = new CoreInMemory({ limits: { drainTimeoutMs: 2000, maxInFlightPerServer: 1 } });
+    const [first, client] = [await ready(core), await ready(core)];
+    const plain = await core.ready();
+    first.call('sent');
+    await core.settle();
+    client.call(1);
+    client.call('two');
+    plain.call('three');
+    const gone = core.manager.drain().then(() => core.manager.close('restart'));
+    await core.settle();
+    await core.pass(4000);
+    await gone;
+    for (const one of [first, client]) one.take();
+    expect([first.leaving?.unsent, client.leaving?.unsent]).toEqual([[], [1, 'two']]);
+    expect(calls(core)).toHaveLength(1);
+    expect(plain.answersTo('three')).toMatchObject([
+      { error: { message: expect.stringContaining('not sent'), data: { code: 'SHUTTING_DOWN', wasSent: false } } },
+    ]);
+  });
+
+  test('tells a client that cannot ask the next one whether its call was sent', async () => {
+    const core = new CoreInMemory({ limits: { drainTimeoutMs: 2000 } });
+    const client = await core.ready();
+    client.call('sent');
+    const gone = core.manager.drain().then(() => core.manager.close());
+    await core.settle();
+    await core.pass(4000);
+    await gone;
+    expect(client.answersTo('sent')).toMatchObject([
+      { error: { message: expect.stringContaining('not known'), data: { code: 'SHUTTING_DOWN', wasSent: true } } },
+    ]);
+  });
+
+  test('counts what it has delivered to another client, and what may have been done before, as sent', async () => {
+    const core = new CoreInMemory({ limits: { drainTimeoutMs: 2000, maxInFlightPerServer: 1 } });
+    const receiver = await ready(core, { 'mcp-bridge/clientId': 'receiver', 'mcp-bridge/accepts': true });
+    const [first, sender] = [await core.ready(), await ready(core)];
+    first.call('sent');
+    sender.say({ jsonrpc: '2.0', id: 'm', method: 'bridge/send', params: { to: 'receiver', method: 'note' } });
+    sender.say({ jsonrpc: '2.0', method: 'bridge/again', params: { ids: ['again'] } });
+    sender.say({ jsonrpc: '2.0', id: 'again', method: 'resources/read', params: { uri: 'x:1' } });
+    await core.settle();
+    const gone = core.manager.drain().then(() => core.manager.close('restart'));
+    await core.pass(4000);
+    await gone;
+    sender.take();
+    receiver.take();
+    expect(sender.leaving?.unsent).toEqual([]);
   });
 
   test('does not wait for what those who are away were asked', async () => {
