@@ -90,6 +90,7 @@ export class Backend implements SlotOwner {
       maxConcurrentCalls: maxConcurrentCallsOf(definition),
       meter: context.meters.of(server),
       contended: ports.contended,
+      unsent: (session) => session.waitsAlsoAt(this),
       released: () => this.callBacks.callEnded(),
     });
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.#slots.own.ask(method, params, onAnswer);

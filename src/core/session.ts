@@ -75,6 +75,8 @@ export class Session {
   readonly roots = new ClientRoots(this);
   /** Its tasks, by their ids, and where they are worked on. */
   readonly tasks = new Map<string, Backend>();
+  /** Instances that it may not use any more, and where a call of its waits to be made once more. */
+  readonly #waitsAlsoAt = new Set<Backend>();
   #whenReady: (() => void)[] = [];
 
   /** The answer to its `initialize`, for when it comes back. */
@@ -200,6 +202,7 @@ export class Session {
   close(slot: Slot): void {
     const wasOpen = this.slots.delete(slot.id);
     invariant(wasOpen, 'a slot is closed once');
+    if (this.#waitsAlsoAt.size > 0 && this.slots.size === 0) this.#waitsAlsoAt.clear();
     slot.record?.end();
     const mayHaveWaited = this.sentCount >= this.#mostInFlight || slot.downId === 0;
     if (slot.downId !== 0) this.sentCount--;
@@ -213,10 +216,16 @@ export class Session {
     for (const backend of this.backends()) if (backend !== owner) backend.pump();
   }
 
-  /** All that may have something of its waiting: those that it uses, and those that have a task of its. */
+  /** All that may have something of its waiting: those that it uses, and those that have a task or an old call of its. */
   backends(): Iterable<Backend> {
     const used = this.view?.backends() ?? [];
-    return this.tasks.size === 0 ? used : new Set([...used, ...this.tasks.values()]);
+    if (this.tasks.size === 0 && this.#waitsAlsoAt.size === 0) return used;
+    return new Set([...used, ...this.tasks.values(), ...this.#waitsAlsoAt]);
+  }
+
+  /** A call of its is to be made once more there. */
+  waitsAlsoAt(backend: Backend): void {
+    this.#waitsAlsoAt.add(backend);
   }
 
   /** A client that has stopped asking is let go once everything is answered. */

@@ -38,6 +38,8 @@ export interface SlotTableOptions {
   readonly maxConcurrentCalls: number;
   /** A client waits for the end of another one's conversation. Says what it gets instead. */
   readonly contended: (session: Session) => Elsewhere;
+  /** A call of the client's waits here once more, whichever instance the client uses by now. */
+  readonly unsent: (session: Session) => void;
   /** A call that was given up is over at the server too. */
   readonly released: () => void;
 }
@@ -53,6 +55,7 @@ export class SlotTable {
   readonly #waiting: WaitingRequests;
   readonly #contain: (session: Session, task: () => void) => void;
   readonly #contended: (session: Session) => Elsewhere;
+  readonly #unsent: (session: Session) => void;
   /** Requests that were sent, ever, and calls of tools among them. */
   sentInAll = 0;
   toolCallsSent = 0;
@@ -76,6 +79,7 @@ export class SlotTable {
     this.#counters = counters;
     this.#meter = meter;
     this.#contended = contended;
+    this.#unsent = options.unsent;
     this.#waiting = new WaitingRequests(limits);
     this.lane = new Lane(known);
     this.own = new OwnRequests(() => this.#nextId++, ownTimeoutMs(limits));
@@ -276,6 +280,7 @@ export class SlotTable {
     }
     slot.downId = 0;
     slot.session.sentCount--;
+    this.#unsent(slot.session);
     this.#wait(slot, frame);
   }
 

@@ -72,3 +72,28 @@ describe('a client that hangs up', () => {
     expect([core.openSlots, core.counters.internalErrors]).toEqual([0, 0]);
   });
 });
+
+test('a call that is made once more by an instance that its client does not use any more has its turn', async () => {
+  const core = new CoreInMemory({
+    definition: { trustHints: true },
+    limits: { maxInFlightPerClient: 1, maxInstancesPerServer: 1 },
+  });
+  core.server().has({ tools: [{ name: 'tool', annotations: { readOnlyHint: true } }] });
+  const client = await core.ready();
+  client.call('again');
+  await core.settle();
+  const before = core.server().first;
+  core.redefine(['memory'], ['memory']);
+  core.server().has({ tools: [{ name: 'tool', annotations: { readOnlyHint: true } }] });
+  await core.settle();
+  expect(before.backend.sessions.size).toBe(0);
+  client.call('next');
+  before.crash();
+  await core.settle();
+  core.server().first.answer(core.server().requests.find(({ method }) => method === 'tools/call'));
+  await core.settle();
+  before.answer(before.requests.find(({ method }) => method === 'tools/call'));
+  await core.settle();
+  expect([client.answersTo('again'), client.answersTo('next')]).toMatchObject([[{ result: {} }], [{ result: {} }]]);
+  expect(core.openSlots).toBe(0);
+});
