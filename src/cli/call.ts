@@ -91,10 +91,13 @@ const changedLine = ({ server, tool }: CallValues): string =>
 
 /** Of a tool whose details are refused, the call is what is to be refused, and recorded: it is made with what there is. */
 function unknownDetails(error: unknown): Readonly<Record<string, unknown>> {
+  // To call it now would start once more what has just failed to start.
+  if (FAILED_SERVER.has(daemonCodeOf(error))) throw error;
   if (error instanceof BridgeError && error.code === 'REQUEST_REFUSED') return { inputSchema: UNKNOWN_SCHEMA };
   throw error;
 }
 
+const FAILED_SERVER: ReadonlySet<string> = new Set(['SERVER_START_FAILED', 'SERVER_CRASHED', 'SERVER_BROKEN']);
 const UNKNOWN_SCHEMA = { additionalProperties: { type: ['string', 'array'] } };
 
 /** Arguments that do not fit are wrong usage, whoever has found it. */

@@ -7,7 +7,7 @@ import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
 import { waitingFor } from './spinner.ts';
 import { printable, table } from './table.ts';
-import { widthOf } from './terminal.ts';
+import { tilde, widthOf } from './terminal.ts';
 import { ask, noteOf, recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
 
 export interface SearchValues extends ToolVerbValues {
@@ -56,6 +56,7 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
   host.stdout.write(
     rows.length === 0 ? `No tool was found for: ${printable(query)}\nWhich there are: mcp-bridge tools\n` : text,
   );
+  host.stdout.write(await whatTellsApart(alikeIn(results), values, host));
   return DONE;
 }
 
@@ -87,4 +88,36 @@ class Unknown {
     if (performance.now() - this.#atMs > LOOK_MS) this.look().catch(() => undefined);
     return waitingFor(this.#names);
   }
+}
+
+type Found = Readonly<Record<string, unknown>>;
+
+/** The servers whose tools cannot be told apart by name and summary. */
+function alikeIn(results: readonly Found[]): ReadonlySet<string> {
+  const servers = new Map<string, Set<string>>();
+  for (const { server, tool, summary } of results) {
+    const looks = JSON.stringify([tool, summary]);
+    servers.set(looks, (servers.get(looks) ?? new Set()).add(textOf(server)));
+  }
+  return new Set([...servers.values()].filter(({ size }) => size > 1).flatMap((names) => [...names]));
+}
+
+/** What their definitions differ in: the command or URL, and where it works. */
+async function whatTellsApart(names: ReadonlySet<string>, values: SearchValues, host: CliHost): Promise<string> {
+  if (names.size === 0) return '';
+  const [{ survey }, { commandLine, shownLaunch }] = await Promise.all([
+    import('./survey.ts'),
+    import('../discovery/shown-launch.ts'),
+  ]);
+  const { discovery } = await survey(values, host);
+  const rows = discovery.servers
+    .filter(({ id, state }) => state === 'ready' && names.has(id))
+    .map((server) => {
+      const launch = shownLaunch(server);
+      const { cwd, url } = launch;
+      const runs = server.transport === 'stdio' ? commandLine(launch) : (url ?? '');
+      return [server.id, tilde(runs, host), cwd === undefined ? '' : tilde(cwd, host), server.description || ''];
+    });
+  if (rows.length < 2) return '';
+  return `\nSeveral of these have the same tool. What the servers are:\n${table(['SERVER', 'RUNS', 'IN', 'DESCRIPTION'], rows, { width: widthOf(host) })}`;
 }

@@ -31,7 +31,9 @@ test('a restart is one of a server that has run, and no attempt to start it', as
   const daemon = await TestDaemon.start({ mcpServers: { late } });
   const call = ['call', 'late', 'echo', 'text=x', '--mcp-bridge-socket', daemon.path];
   expect((await runCommand(call)).code).toBe(1);
-  expect((await daemon.status()).instances).toMatchObject([{ state: 'failed', restarts: 0 }]);
+  const failed = await daemon.status();
+  expect(failed.instances).toMatchObject([{ state: 'failed', restarts: 0 }]);
+  expect(failed.counters.serverStarts).toBe(1); // to look at a tool and to call it is one try
   writeFileSync(gate, '');
   expect(await runCommand(call)).toMatchObject({ code: 0 });
   const [running] = (await daemon.status()).instances;
