@@ -72,7 +72,7 @@ test('a rule of policy that can fit nothing is named, by doctor and by config ch
   const policy = { allowedMcpServers: [{ serverName: 'ok' }, { serverCommand: ['np*', 'x'] }] };
   writeFileSync(file, JSON.stringify({ mcpBridge: { socketPath: 'x.sock' }, policy }));
   const problem = 'fits nothing: a command that is allowed has no wildcards';
-  expect(of(await doctor([], {}, dir), 'policy')).toMatchObject([
+  expect(of(await doctor(['--config', file]), 'policy')).toMatchObject([
     { level: 'wrong', message: `${file}: the rule policy.allowedMcpServers[1] ${problem}` },
   ]);
   const { code, stdout } = await runCommand(['config', 'check', file], { cwd: dir });
