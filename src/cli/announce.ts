@@ -93,7 +93,7 @@ async function whyShadowed(name: string, file: string, host: CliHost): Promise<s
 async function tellIfNobodyListens(url: string, { stderr }: CliHost): Promise<void> {
   const { hostname, port, protocol } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
-  const why = await whyUnreachable(host, Number(port) || (protocol === 'https:' ? 443 : 80));
+  const why = await whyUnreachable(host, Number(port) || (['https:', 'wss:'].includes(protocol) ? 443 : 80));
   if (why === undefined) return;
   const where = printable(new URL(url).host);
   stderr.write(`mcp-bridge: Nothing can be reached at ${where} yet (${why}). It is registered all the same\n`);

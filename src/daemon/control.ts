@@ -19,6 +19,7 @@ export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<str
   methods.addMethod('bridge/status', (params: unknown) => daemon.status(textOf(membersOf(params).cwd) || undefined));
   methods.addMethod('bridge/connections', () => daemon.clients());
   methods.addMethod('bridge/reload', () => daemon.reload());
+  methods.addMethod('bridge/running', (params: unknown) => daemon.running(textOf(membersOf(params).cwd) || undefined));
   const here = (params: Params): Promise<ServersHere> => daemon.serversFor(textOf(params.cwd) || undefined);
   const withServers = (name: string, answer: (here: ServersHere, params: Params) => unknown): void =>
     methods.addMethod(name, async (given: unknown) => {

@@ -20,6 +20,8 @@ import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
 import { ClientDescriptors } from '../local/descriptors.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';
+import { knownRegistries } from '../registry/registry-places.ts';
+import { type RunningServer, runningServers } from '../registry/running-servers.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { type Clock, containedClock, systemClock } from '../util/clock.ts';
 import type { ClientReport, ReloadReport, StatusReport } from '../wire/control-report.ts';
@@ -38,6 +40,12 @@ import { clientReports, statusReport } from './reports.ts';
 import { ServerPool } from './server-pool.ts';
 import { ServersHere } from './servers-here.ts';
 import { ToolGates } from './tool-gates.ts';
+
+/** What registries list, for other programs. */
+interface RunningReport {
+  readonly servers: readonly Omit<RunningServer, 'entry'>[];
+  readonly warnings: readonly string[];
+}
 
 export class Daemon {
   readonly #options: DaemonOptions;
@@ -230,6 +238,16 @@ export class Daemon {
   async serversFor(cwd: string | undefined): Promise<ServersHere> {
     await this.#followed.definitions.prepare(cwd);
     return new ServersHere(this.#pool, cwd);
+  }
+
+  /** The servers that say in a registry that they run: those of the user, and of a directory. */
+  async running(cwd: string | undefined): Promise<RunningReport> {
+    const { homedir, environment } = this.#options;
+    const places = knownRegistries({ cwd: cwd ?? homedir, homedir, environment });
+    const { servers, warnings } = await runningServers(
+      cwd === undefined ? places.filter(({ scope }) => scope === 'user') : places,
+    );
+    return { servers: servers.map(({ entry: _, ...server }) => server), warnings };
   }
 
   get limits(): Limits {

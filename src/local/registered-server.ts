@@ -9,15 +9,20 @@ export interface RegisteredServer {
   /** Where it takes requests over HTTP; undefined if it does not. */
   readonly url: string | undefined;
   /** How it is reached there; undefined if it does not say, or says something else. */
-  readonly transport: 'http' | 'sse' | undefined;
+  readonly transport: 'http' | 'sse' | 'ws' | undefined;
   /** The path of a socket that it listens on. */
   readonly socket: string | undefined;
   readonly isOnStdio: boolean;
   readonly cwd: string | undefined;
   readonly startedAt: string | undefined;
+  /** What it says that it can do. */
+  readonly capabilities: readonly string[];
+  /** How many requests it says that it has answered. */
+  readonly requestCount: number | undefined;
+  readonly heartbeatAt: string | undefined;
 }
 
-const TRANSPORTS = ['http', 'sse'] as const;
+const TRANSPORTS = ['http', 'sse', 'ws'] as const;
 
 /** Undefined for what is no entry: nobody can tell whose it is, or whether that still runs. */
 export function registeredServer(entry: unknown): RegisteredServer | undefined {
@@ -25,15 +30,21 @@ export function registeredServer(entry: unknown): RegisteredServer | undefined {
   const process = processOf(entry);
   const name = textOf(entry.name);
   if (process === undefined || name === '') return undefined;
+  const { capabilities, request_count: requestCount } = entry;
+  const url = urlOf(entry.http);
+  const isWebSocket = url !== undefined && /^wss?:/i.test(url);
   return {
     name,
     process,
-    url: urlOf(entry.http),
-    transport: TRANSPORTS.find((transport) => transport === membersOf(entry.http).transport),
+    url,
+    transport: isWebSocket ? 'ws' : TRANSPORTS.find((transport) => transport === membersOf(entry.http).transport),
     socket: textOf(entry.socket) || undefined,
     isOnStdio: entry.stdio_active === true,
     cwd: textOf(entry.cwd) || undefined,
     startedAt: textOf(entry.started_at) || undefined,
+    capabilities: Array.isArray(capabilities) ? capabilities.filter((one) => typeof one === 'string') : [],
+    requestCount: Number.isSafeInteger(requestCount) ? Number(requestCount) : undefined,
+    heartbeatAt: textOf(entry.last_heartbeat) || undefined,
   };
 }
 

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { homeDir } from '../local/home-dir.ts';
 import { messageOf } from '../util/bridge-error.ts';
+import { isRecord } from '../util/json-value.ts';
 import { type ChangeOptions, type Outcome, register, unregister } from './registration.ts';
 import type { ServerInfo } from './registry-entry.ts';
 import { knownRegistries, projectRegistry, type RegistryPlace, userRegistry } from './registry-places.ts';
@@ -57,12 +58,14 @@ async function withPlace(
   id = '',
 ): Promise<Outcome> {
   let change: ChangeOptions;
+  // Programs without types pass anything.
+  const { strict, file }: RegistryOptions = isRecord(options) ? options : {};
   try {
     change = changeOptions(options);
   } catch (error) {
-    if (options.strict === true) throw error;
+    if (strict === true) throw error;
     const warning = `Where the registry is cannot be told: ${messageOf(error)}`;
-    return { isDone: false, id, file: options.file ?? '', warnings: [warning] };
+    return { isDone: false, id, file: typeof file === 'string' ? file : '', warnings: [warning] };
   }
   return task(change);
 }

@@ -3,6 +3,7 @@
 
 import { RegistryFile } from '../local/registry-file.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { isRecord } from '../util/json-value.ts';
 import { entryOf, idOf, type OwnProcess, type ServerInfo } from './registry-entry.ts';
 
 export interface Outcome {
@@ -22,8 +23,10 @@ export interface ChangeOptions {
 }
 
 export async function register(info: ServerInfo, { file, own, isStrict }: ChangeOptions): Promise<Outcome> {
-  const id = idOf(String(info.name), info.pid ?? own.pid);
-  return attempt({ id, file, isStrict }, () => {
+  // Programs without types pass anything.
+  const said: Partial<ServerInfo> = isRecord(info) ? info : {};
+  const id = idOf(said.name, said.pid ?? own.pid);
+  return attempt({ id, file, isStrict }, async () => {
     const { entry } = entryOf(info, own);
     return new RegistryFile(file).change((servers) => void servers.set(id, entry));
   });

@@ -9,7 +9,7 @@ export interface ServerInfo {
   readonly name: string;
   /** The process that it lives and dies with; else this one. */
   readonly pid?: number | undefined;
-  /** Where it takes requests over HTTP. */
+  /** Where it takes requests over HTTP, or over a WebSocket. */
   readonly url?: string | undefined;
   /** The address that it listens on, where that is not what the URL says. */
   readonly host?: string | undefined;
@@ -19,7 +19,14 @@ export interface ServerInfo {
   /** Whether it speaks on its stdin and stdout too. */
   readonly isOnStdio?: boolean | undefined;
   readonly cwd?: string | undefined;
-  readonly startedAt?: Date | undefined;
+  /** As a text, in any form that JavaScript reads. */
+  readonly startedAt?: Date | string | undefined;
+  /** What it can do, in words for other programs: `tools`, `resources`, the name of a skill. */
+  readonly capabilities?: readonly string[] | undefined;
+  /** How many requests it has answered. */
+  readonly requestCount?: number | undefined;
+  /** When it was last seen to work. */
+  readonly heartbeatAt?: Date | string | undefined;
   readonly instanceId?: string | undefined;
   /** More members for the entry; those that the format has already are not changed by it. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
@@ -36,11 +43,11 @@ export interface RegistryEntry {
 }
 
 const LONGEST_NAME = 200;
-const SCHEMES = ['http:', 'https:'];
+const SCHEMES = ['http:', 'https:', 'ws:', 'wss:'];
 
 /** Throws a BridgeError if nobody could use it. */
 export function entryOf(info: ServerInfo, own: OwnProcess): RegistryEntry {
-  const { name, pid = own.pid, socket, instanceId, startedAt = new Date(), cwd = own.cwd } = info;
+  const { name, pid = own.pid, socket, instanceId, startedAt = new Date(), heartbeatAt, cwd = own.cwd } = info;
   const identity = identityOf(checkedPid(pid));
   const entry = {
     ...info.extra,
@@ -48,20 +55,44 @@ export function entryOf(info: ServerInfo, own: OwnProcess): RegistryEntry {
     pid,
     stdio_active: info.isOnStdio === true,
     http: httpOf(info),
-    started_at: startedAt.toISOString().replace(/\.\d+Z$/, 'Z'),
+    started_at: timeOf(startedAt),
     cwd,
     ...given({ socket, instanceId }),
+    ...given({ capabilities: capabilitiesOf(info), request_count: countOf(info) }),
+    ...(heartbeatAt !== undefined && { last_heartbeat: timeOf(heartbeatAt) }),
     ...given(identity),
   };
   return { id: idOf(name, pid), entry };
 }
 
-export function idOf(name: string, pid: number): string {
-  return `${name}_${pid}`;
+export function idOf(name: unknown, pid: unknown): string {
+  return `${isText(name) ? name : ''}_${typeof pid === 'number' ? pid : ''}`;
 }
 
 function given(members: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+/** To the second, as other programs write it. */
+function timeOf(given: unknown): string {
+  const time = given instanceof Date ? given : new Date(typeof given === 'string' ? given : Number.NaN);
+  if (Number.isNaN(time.getTime()))
+    throw refusal('This is no time', 'It is a Date, or a text such as 2026-10-27T15:41:59Z.');
+  return time.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+function capabilitiesOf({ capabilities }: ServerInfo): readonly string[] | undefined {
+  if (capabilities === undefined || (Array.isArray(capabilities) && capabilities.every(isText))) return capabilities;
+  throw refusal('These are no capabilities', 'They are a list of texts.');
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function countOf({ requestCount }: ServerInfo): number | undefined {
+  if (requestCount === undefined || (Number.isSafeInteger(requestCount) && requestCount >= 0)) return requestCount;
+  throw refusal(`${String(requestCount)} is no number of requests`, 'It is a whole number from 0 up.');
 }
 
 function httpOf({ url, host, port }: ServerInfo): Record<string, unknown> {
@@ -69,12 +100,13 @@ function httpOf({ url, host, port }: ServerInfo): Record<string, unknown> {
   if (port !== undefined && (!Number.isInteger(port) || port < 1 || port > 65_535))
     throw refusal(`${port} is no port`, 'It is a number from 1 to 65535.');
   const known = checkedUrl(url ?? `http://localhost:${port}`);
-  const usualPort = known.protocol === 'https:' ? 443 : 80;
+  const usualPort = ['https:', 'wss:'].includes(known.protocol) ? 443 : 80;
   return {
     enabled: true,
     host: host ?? known.hostname,
     port: port ?? (known.port === '' ? usualPort : Number(known.port)),
     url: url ?? known.origin,
+    ...(known.protocol.startsWith('ws') && { transport: 'ws' }),
   };
 }
 
@@ -82,7 +114,7 @@ function checkedUrl(text: string): URL {
   if (!URL.canParse(text)) throw refusal(`${shown(text)} is no URL`, 'It looks like this: http://localhost:3000/mcp');
   const url = new URL(text);
   if (SCHEMES.includes(url.protocol)) return url;
-  throw refusal(`${shown(text)} is no URL of a server`, 'It begins with http:// or https://.');
+  throw refusal(`${shown(text)} is no URL of a server`, 'It begins with http://, https://, ws:// or wss://.');
 }
 
 /** Without what may be a secret in it, be it a URL or not. */

@@ -15,6 +15,9 @@ export interface RunningServer {
   readonly isOnStdio: boolean;
   readonly cwd: string | undefined;
   readonly startedAt: string | undefined;
+  readonly capabilities: readonly string[];
+  readonly requestCount: number | undefined;
+  readonly heartbeatAt: string | undefined;
   readonly scope: RegistryScope;
   readonly file: string;
   /** As it stands there. */

@@ -221,11 +221,35 @@ test('announce takes no process for a server that has ended', async () => {
   expect(await home.listed()).toEqual([]);
 });
 
+test('another program gets the list of running servers over the control socket', async () => {
+  const home = new Home();
+  const daemon = await home.daemon();
+  const [mine, theirs] = [{ url: 'ws://localhost:4000/' }, { url: 'http://localhost:4001/mcp' }];
+  await registerServer({ name: 'mine', ...mine, capabilities: ['notes'], requestCount: 3 }, { file: home.registry });
+  await registerServer({ name: 'theirs', ...theirs }, { cwd: home.project });
+  const control = await daemon.client({ 'mcp-bridge/role': 'control' });
+  const listed = async (id: number, params: object) => {
+    const { result } = await control.request(id, 'bridge/running', params);
+    const servers = (result as unknown as { servers: { name: string }[] }).servers;
+    return servers.filter(({ name }) => name !== 'mcp-bridge');
+  };
+  const pid = process.pid;
+  expect(await listed(1, {})).toMatchObject([
+    { name: 'mine', pid, ...mine, scope: 'user', capabilities: ['notes'], requestCount: 3 },
+  ]);
+  expect(await listed(2, { cwd: home.project })).toMatchObject([
+    { name: 'theirs', pid, ...theirs, scope: 'project' },
+    { name: 'mine' },
+  ]);
+  control.destroy();
+  await daemon.stop();
+});
+
 test.each([
   [['announce', 'web'], 2, 'Say where the server is'],
   [['announce'], 2, 'Name a server: mcp-bridge announce NAME --url URL'],
   [['announce', 'web', '--url', 'here'], 2, 'here is no URL'],
-  [['announce', 'web', '--url', 'ws://localhost'], 2, 'is no URL of a server'],
+  [['announce', 'web', '--url', 'ftp://localhost'], 2, 'is no URL of a server'],
   [['announce', 'web', '--url', 'http://localhost', '--pid', '0'], 2, '0 is no pid'],
   [['announce', 'web', '--url', 'http://localhost', '--pid', '2147483647'], 1, 'There is no process 2147483647'],
   [['service'], 2, 'Name what to do: mcp-bridge service install|uninstall|status'],

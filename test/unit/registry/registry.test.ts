@@ -107,7 +107,7 @@ describe('a server', () => {
     [{ name: 'a', url: 'nowhere' }, 'nowhere is no URL'],
     [{ name: 'a', url: 'http://me:hunter2@host:x/?key=s3cret' }, 'http://***@host:x/?*** is no URL'],
     [{ name: 'a', url: 'me:hunter2@host' }, '***@host is no URL'],
-    [{ name: 'a', url: 'ws://me:hunter@2@host/#s3cret' }, 'ws://***@host/?*** is no URL of a server'],
+    [{ name: 'a', url: 'ftp://me:hunter@2@host/#s3cret' }, 'ftp://***@host/?*** is no URL of a server'],
     [{ name: 'a', url: 'file:///etc/passwd' }, 'file:///etc/passwd is no URL of a server'],
     [{ name: 'a', port: 70_000 }, '70000 is no port'],
     [{ name: 'a', pid: 0 }, '0 is no pid'],
@@ -325,4 +325,55 @@ test('an entry that another program has lost is put back', async () => {
   await kept.end();
   expect(await listed()).toEqual(['plain']);
   expect([warnings, clock.pending]).toEqual([[], 0]);
+});
+
+describe('more that a server says of itself', () => {
+  test('stands in its entry, is listed, and may be written again', async () => {
+    const { cwd, options, read } = project();
+    const info = { name: 'notes', url: 'ws://localhost:4000/mcp', startedAt: '2026-10-27T15:41:59.5Z' };
+    const more = { capabilities: ['tools', 'notes'], requestCount: 7, heartbeatAt: new Date('2026-10-27T16:00:00Z') };
+    expect(await registerServer({ ...info, ...more }, options)).toMatchObject({ isDone: true, warnings: [] });
+    expect(Object.values(read().servers)[0]).toMatchObject({
+      http: { enabled: true, host: 'localhost', port: 4000, url: 'ws://localhost:4000/mcp', transport: 'ws' },
+      started_at: '2026-10-27T15:41:59Z',
+      capabilities: ['tools', 'notes'],
+      request_count: 7,
+      last_heartbeat: '2026-10-27T16:00:00Z',
+    });
+    await registerServer({ ...info, ...more, requestCount: 8 }, options);
+    const { servers } = await listServers({ cwd, scope: 'project' });
+    expect(servers).toMatchObject([
+      { url: 'ws://localhost:4000/mcp', capabilities: ['tools', 'notes'], requestCount: 8 },
+    ]);
+    expect(servers[0]?.heartbeatAt).toBe('2026-10-27T16:00:00Z');
+  });
+
+  test('throws nothing, whatever a program without types passes', async () => {
+    const { options } = project();
+    const nothing = Object.create(null) as object;
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    const strange = [undefined, null, 7, nothing, { name: nothing }, { name: 'x', pid: nothing }].concat([
+      ...[
+        { name: 'x', startedAt: 'yesterday' },
+        { name: 'x', startedAt: nothing },
+        { name: 'x', extra: circle },
+      ],
+      ...[
+        { name: 'x', url: 7 },
+        { name: 'x', capabilities: 'tools' },
+        { name: 'x', requestCount: -1 },
+      ],
+      ...[
+        { name: 'x', heartbeatAt: 5 },
+        { name: 'x', startedAt: new Date(Number.NaN) },
+      ],
+    ] as never[]);
+    for (const info of strange) {
+      const outcome = await registerServer(info as never, options);
+      expect([info, outcome.isDone, outcome.warnings.length]).toEqual([info, false, 1]);
+    }
+    for (const bad of [null, { cwd: 7 }, { file: nothing }])
+      expect(await registerServer({ name: 'x' }, bad as never)).toMatchObject({ isDone: false });
+  });
 });
