@@ -14,6 +14,7 @@ import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
 import { doubtOf, goingOn, locate, placeOf, type WhereValues } from './locate.ts';
 import { otherConfig, tellOtherConfig } from './other-config.ts';
+import { otherOverride } from './other-override.ts';
 import { askIfRunning, daemonPid, endDaemon } from './running-daemon.ts';
 import { statusText } from './status-view.ts';
 import { printable, printableLines } from './table.ts';
@@ -94,6 +95,8 @@ export async function status(values: StatusValues, host: CliHost): Promise<numbe
   const report = await ask<StatusReport>(values, host, 'bridge/status', { cwd: host.cwd });
   if (values.json === true) return printJson(report, host);
   host.stdout.write(statusText(report, tableStyle(host, 1)));
+  const other = otherOverride(report, host);
+  if (other !== undefined) host.stdout.write(`! ${printableLines(other)}\n`);
   return DONE;
 }
 

@@ -1,6 +1,7 @@
 // `mcp-bridge discover`: every definition of a server that was found, where, and what became of it and why.
 
 import { dirname, join } from 'node:path';
+import type { StatusReport } from '../client/control-client.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { alikeAmong, apart } from '../discovery/duplicates.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -11,7 +12,9 @@ import { DONE } from './exit-code.ts';
 import { explanation, leftOut } from './explanation.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
+import { otherOverride } from './other-override.ts';
 import { connectedAs } from './refused.ts';
+import { askIfRunning } from './running-daemon.ts';
 import { isNamed, named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
 import { printable, printableLines } from './table.ts';
@@ -34,7 +37,16 @@ export async function discover(values: DiscoverValues, host: CliHost): Promise<n
   const isEmpty = selected.discovery.servers.length === 0;
   host.stdout.write(isEmpty ? nothing(selected, clients, host) : listing(selected, values, host));
   host.stdout.write(remarks(selected, values, host));
+  await tellOverride(found, host);
   return DONE;
+}
+
+/** Only who has set the variable wants to know whether the daemon has it. */
+async function tellOverride({ own }: Survey, host: CliHost): Promise<void> {
+  if (!host.environment.MCP_SERVERS_CONFIG) return;
+  const running = await askIfRunning(own.socketPath, host, (client) => client.call<StatusReport>('bridge/status'));
+  const other = running === undefined ? undefined : otherOverride(running, host);
+  if (other !== undefined) host.stdout.write(`\n! ${printableLines(other)}\n`);
 }
 
 async function explain(name: string, found: Survey, values: DiscoverValues, host: CliHost): Promise<number> {

@@ -51,6 +51,7 @@ export function statusReport(of: Reported, cwd: string | undefined): StatusRepor
     configFile: finder.config.file ?? null,
     configNamed: finder.config.origin === 'named',
     configDir: of.options.configDir,
+    serversConfig: of.options.environment.MCP_SERVERS_CONFIG || null,
     configFaults: finder.configFaults,
     definitionFaults: of.definitions.faults,
     pendingApprovals: cwd === undefined ? null : (of.definitions.pendingIn(cwd) ?? null),

@@ -95,6 +95,8 @@ export interface StatusReport {
   /** Whether that file was named; else it was found, and would be again, from this directory on. */
   readonly configNamed: boolean;
   readonly configDir: string;
+  /** MCP_SERVERS_CONFIG in its environment; null if that is not set. */
+  readonly serversConfig: string | null;
   readonly configFaults: readonly string[];
   /** What is wrong with the files that servers are looked for in. */
   readonly definitionFaults: readonly string[];

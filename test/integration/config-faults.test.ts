@@ -163,3 +163,25 @@ test('of files that break while a daemon runs it is said that it goes on, and so
   expect(status).toContain(`! ${fault(own)} What it said at 2`);
   expect(status).toMatch(/What it said at \S+ still counts\.$/m);
 });
+
+test('MCP_SERVERS_CONFIG that is set beside a running daemon is said to be of no effect, and what to do', async () => {
+  const home = tempDir();
+  writeFiles(home, { 'mine.json': { mcpServers: { mine: fixtureServer() } } });
+  const env = { HOME: home, MCP_BRIDGE_SOCKET: join(home, 'b.sock') };
+  const at = (verb: string, more: Record<string, string> = {}) =>
+    runCommand([verb], { cwd: home, env: { ...env, ...more } });
+  ends.push(() => at('stop'));
+  await at('start');
+  const set = { MCP_SERVERS_CONFIG: join(home, 'mine.json') };
+  const told = 'MCP_SERVERS_CONFIG is set here, and the daemon that runs does not have it';
+  expect((await at('status')).stdout).not.toContain('MCP_SERVERS_CONFIG');
+  for (const verb of ['status', 'discover']) {
+    const { stdout } = await at(verb, set);
+    expect(stdout).toContain(told);
+    expect(stdout).toContain('mcp-bridge stop, then mcp-bridge start in this shell');
+  }
+  await at('stop');
+  await at('start', set);
+  for (const verb of ['status', 'discover']) expect((await at(verb, set)).stdout).not.toContain('MCP_SERVERS_CONFIG');
+  expect((await at('status')).stdout).toContain(`The daemon that runs reads only ${set.MCP_SERVERS_CONFIG}`);
+});

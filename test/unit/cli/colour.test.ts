@@ -48,7 +48,15 @@ test('the busiest server and the busiest client come first', () => {
     status: {
       ...{ pid: 1, version: '1', build: '1', autostarted: false, activated: false, socketPath: '/s', uptimeMs: 1 },
       ...{ clients: 2, parked: 0, parkedBytes: 0, memory: { residentBytes: 1, heapBytes: 1 }, dialledIn: [] },
-      ...{ counters: {}, errors: {}, configFile: null, configNamed: false, configDir: '/', configFaults: [] },
+      ...{
+        counters: {},
+        errors: {},
+        configFile: null,
+        configNamed: false,
+        configDir: '/',
+        serversConfig: null,
+        configFaults: [],
+      },
       ...{ definitionFaults: [], pendingApprovals: null, audit: null, latencyBoundsMs: [1] },
       instances: [instance('calm', 900), instance('much', 5), instance('open', 1, 2), instance('idle', 0)],
       latencies: [latency('calm', 900), latency('much', counts[0] ?? 0), latency('open', 1)],

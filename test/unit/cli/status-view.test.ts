@@ -38,6 +38,7 @@ function shown(more: Partial<StatusReport>): string[] {
     instances: [],
     configFile: '/c.json',
     configNamed: true,
+    serversConfig: null,
     configDir: '/',
     configFaults: [],
     definitionFaults: [],
