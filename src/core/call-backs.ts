@@ -3,6 +3,7 @@
 // more is sent, and what is under way is left to finish until one client remains. The bridge never guesses.
 
 import type { Clock } from '../util/clock.ts';
+import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
@@ -79,6 +80,19 @@ export class CallBacks {
   #askForRoots(question: ServerQuestion): void {
     const session = this.#roots.ask(question.idText);
     if (session !== undefined) this.#pending.ask(session, question);
+  }
+
+  /** It asks how a task is that a client works on for it. */
+  askForClientTask(frame: Frame, read: Envelope): void {
+    const question = readQuestion('tasks', frame, read);
+    const owner = this.#pending.ownerOfTask(textOf(question.params.taskId));
+    if (owner === undefined) this.#refuse(question, 'No client has this task');
+    else this.#pending.ask(owner, question);
+  }
+
+  /** The client goes, and its tasks with it. */
+  clientGone(session: Session): void {
+    this.#pending.clientGone(session);
   }
 
   #askAboutTask(taskId: string, question: ServerQuestion): void {

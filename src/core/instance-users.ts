@@ -52,6 +52,7 @@ export class InstanceUsers {
   detach(session: Session): void {
     this.#forget(session);
     this.#ports.tasks.abandon(session);
+    this.#ports.callBacks.clientGone(session);
     this.#ports.callBacks.callEnded();
     this.#changed();
   }

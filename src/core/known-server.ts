@@ -3,7 +3,7 @@
 
 import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
-import { capabilitiesOf, type Offers, offersCover, sameOffers } from './era/hello.ts';
+import { capabilitiesOf, type Offers, offersCover, sameNegotiated, sameOffers } from './era/hello.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { type DeclaredSharing, declaredSharingIn } from './sharing.ts';
 
@@ -187,7 +187,7 @@ export class KnownServer {
 
   /** Whether a client that offers `offers` may use what was started with `started`. */
   suits(started: Offers, offers: Offers): boolean {
-    if (!offersCover(started, offers)) return false;
+    if (!offersCover(started, offers) || !sameNegotiated(started, offers)) return false;
     return !this.#asksBack || offersCover(offers, started);
   }
 

@@ -1,26 +1,37 @@
 // Questions of one server that clients have been asked, until each is answered: by the client, or by the bridge when the
 // client goes, takes too long, or was asked too much. Under which id and token it goes to the client is decided here.
 
+import { membersOf } from '../util/json-value.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import { Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
+import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
 import type { Elicitations } from './elicitations.ts';
-import { type CallBackRole, cancelNotice } from './era/era-2025.ts';
+import { cancelNotice } from './era/era-2025.ts';
 import type { InstanceRoots } from './instance-roots.ts';
 import { INTERNAL_ERROR, rpcError } from './rpc-error.ts';
 import type { Senders } from './senders.ts';
-import { answerServer, isLate, refusalBy, refuseServer, type ServerQuestion } from './server-question.ts';
+import {
+  answerServer,
+  isLate,
+  type QuestionRole,
+  refusalBy,
+  refuseServer,
+  type ServerQuestion,
+} from './server-question.ts';
 import type { ClientQuestion, Session } from './session.ts';
 
 const TOO_MANY: string = rpcError(INTERNAL_ERROR, 'Too many questions are unanswered');
 
 interface PendingQuestion extends ClientQuestion {
   readonly session: Session;
-  readonly role: CallBackRole;
+  readonly role: QuestionRole;
+  /** The client may answer that this has become a task of its own. */
+  readonly makesTask: boolean;
   /** Towards the client. */
   readonly id: string;
   readonly serverIdText: string;
@@ -37,12 +48,15 @@ export interface PendingQuestionsPorts {
   readonly senders: Senders;
 }
 
+const NOBODY = 'nobody';
 const splice = new Splice();
 let asked = 0;
 
 export class PendingQuestions {
   readonly #ports: PendingQuestionsPorts;
   readonly #pending = new Set<PendingQuestion>();
+  /** Tasks that clients work on for this server. */
+  readonly #tasks = new Map<string, Session | typeof NOBODY>();
 
   constructor(ports: PendingQuestionsPorts) {
     this.#ports = ports;
@@ -68,10 +82,11 @@ export class PendingQuestions {
     splice.send(session.link.outbox, question.b, question.start, question.end);
   }
 
-  #open(session: Session, { role, idText, tokenText }: ServerQuestion): PendingQuestion {
+  #open(session: Session, { role, idText, tokenText, params }: ServerQuestion): PendingQuestion {
     const pending: PendingQuestion = {
       session,
       role,
+      makesTask: params.task !== undefined,
       id: `mcp-bridge/ask-${++asked}`,
       serverIdText: idText,
       serverTokenText: tokenText,
@@ -109,6 +124,8 @@ export class PendingQuestions {
   /** Its id's place in the frame becomes the server's. */
   #answered(pending: PendingQuestion, answer: Frame, read: Envelope): void {
     this.#forget(pending);
+    if (pending.makesTask && read.has(Field.result))
+      this.#noteTask(pending.session, read.decode(answer.b, Field.result));
     if (pending.role === 'roots') this.#ports.roots.answeredBy(pending.session, answer, read);
     const { senders, outbox } = this.#ports;
     const server = outbox();
@@ -118,6 +135,27 @@ export class PendingQuestions {
     splice.clear().replace(read.from(Field.id), read.to(Field.id), pending.serverIdText);
     splice.send(server, answer.b, answer.start, answer.end);
     senders.charge(pending.session);
+  }
+
+  #noteTask(session: Session, result: unknown): void {
+    const { taskId } = membersOf(membersOf(result).task);
+    if (typeof taskId !== 'string' || !isRequestId(taskId)) return;
+    const before = this.#tasks.get(taskId);
+    // Two clients may give theirs the same id: then nobody can say whose is meant.
+    this.#tasks.set(taskId, before === undefined || before === session ? session : NOBODY);
+    const [oldest] = this.#tasks.keys();
+    if (this.#tasks.size > this.#ports.limits.maxTasksPerServer && oldest !== undefined) this.#tasks.delete(oldest);
+  }
+
+  /** The client that has answered with this task. */
+  ownerOfTask(taskId: string): Session | undefined {
+    const owner = this.#tasks.get(taskId);
+    return typeof owner === 'object' && owner.isOpen ? owner : undefined;
+  }
+
+  /** The client goes, and its tasks with it. */
+  clientGone(session: Session): void {
+    for (const [taskId, owner] of this.#tasks) if (owner === session) this.#tasks.delete(taskId);
   }
 
   #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
@@ -136,7 +174,7 @@ export class PendingQuestions {
     refuseServer(this.#ports.outbox(), pending.serverIdText, 'The client that was asked has gone');
   }
 
-  #noteNoRoots({ role }: { readonly role: CallBackRole }): void {
+  #noteNoRoots({ role }: { readonly role: QuestionRole }): void {
     if (role === 'roots') this.#ports.roots.refused();
   }
 
@@ -154,6 +192,7 @@ export class PendingQuestions {
 
   /** It is gone, and its questions with it. */
   closed(): void {
+    this.#tasks.clear();
     for (const pending of [...this.#pending]) this.#takeBack(pending, 'The server has gone');
   }
 

@@ -162,6 +162,7 @@ export class ServerMessages implements FrameSink {
     const { role } = methodOf(b, envelope);
     if (role === 'sampling' || role === 'elicitation' || role === 'roots')
       return this.#ports.callBacks.ask(role, frame, envelope);
+    if (role === 'task' || role === 'task-result') return this.#ports.callBacks.askForClientTask(frame, envelope);
     const refusal = role === 'initialize' ? REGISTERED_ALREADY : NOT_OFFERED;
     answerServer(outbox, envelope.raw(b, Field.id), role === 'ping' ? '"result":{}' : `"error":${refusal}`);
   }

@@ -8,8 +8,11 @@ import type { CallBackRole } from './era/era-2025.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 
+/** What it is about, named as the client's capability is. */
+export type QuestionRole = CallBackRole | 'tasks';
+
 export interface ServerQuestion extends Frame {
-  readonly role: CallBackRole;
+  readonly role: QuestionRole;
   /** The server's id, as it is spelled, and where it stands. */
   readonly idText: string;
   readonly idFrom: number;
@@ -25,7 +28,7 @@ export interface ServerQuestion extends Frame {
 }
 
 /** `read` says where its parts stand. */
-export function readQuestion(role: CallBackRole, { b, start, end }: Frame, read: Envelope): ServerQuestion {
+export function readQuestion(role: QuestionRole, { b, start, end }: Frame, read: Envelope): ServerQuestion {
   return {
     ...{ role, b, start, end, deadlineMs: 0, givenUpBy: new Set() },
     ...{ idText: read.raw(b, Field.id), idFrom: read.from(Field.id), idTo: read.to(Field.id) },

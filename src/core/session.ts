@@ -15,7 +15,7 @@ import type { Backend } from './backend.ts';
 import { type ClientIdentity, type ClientProfile, PLAIN_PROFILE } from './client-profile.ts';
 import { ClientRoots } from './client-roots.ts';
 import type { Counters } from './counters.ts';
-import { BATCH_VERSION, type CallBackRole } from './era/era-2025.ts';
+import { BATCH_VERSION } from './era/era-2025.ts';
 import type { ClientRole, Hello, Offers } from './era/hello.ts';
 import { Pause, Pauses } from './pauses.ts';
 import type { Slot, SlotOwner } from './slot.ts';
@@ -79,6 +79,8 @@ export class Session {
   readonly #waitsAlsoAt = new Set<Backend>();
   #whenReady: (() => void)[] = [];
 
+  /** All that it says of itself, for servers that are its own. */
+  clientInfo: object | undefined;
   /** The answer to its `initialize`, for when it comes back. */
   greeting: Greeting | undefined;
   #muxSessionId = '';
@@ -140,8 +142,9 @@ export class Session {
   }
 
   /** From here on it may be bound to servers. */
-  introduce({ offers, cwd, pid, name, program }: Hello): void {
+  introduce({ offers, cwd, pid, name, program, clientInfo }: Hello): void {
     this.offers = offers;
+    this.clientInfo = clientInfo;
     this.cwd = cwd;
     this.pid = pid;
     this.identity = { name, program };
@@ -156,7 +159,7 @@ export class Session {
     this.mayBatch = hello.protocolVersion === BATCH_VERSION;
   }
 
-  canBeAsked(role: CallBackRole): boolean {
+  canBeAsked(role: keyof Offers): boolean {
     return this.offers[role] !== undefined;
   }
 

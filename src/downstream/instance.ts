@@ -204,7 +204,9 @@ export class Instance {
       drained: () => this.backend.drained(),
       failed: (error) => this.#fault(error),
     });
-    handshake.begin(version, this.backend.key.offers);
+    const { offers, owner } = this.backend.key;
+    // One that several clients may share has none of them for its client.
+    handshake.begin(offers, owner?.clientInfo ?? { name: 'mcp-bridge', version });
     void child.ended.then((how) => {
       timeout.cancel();
       this.#contain(() => this.#onEnded(child, how));

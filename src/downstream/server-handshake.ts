@@ -32,11 +32,11 @@ export class ServerHandshake {
   }
 
   /** `capabilities` are those that clients can honour. */
-  begin(version: string, capabilities: object): void {
+  begin(capabilities: object, clientInfo: object): void {
     const params = {
       protocolVersion: LATEST_PROTOCOL_VERSION,
       capabilities,
-      clientInfo: { name: 'mcp-bridge', version },
+      clientInfo,
     };
     this.#outbox.utf8(
       `{"jsonrpc":"2.0","id":${HANDSHAKE_ID},"method":"initialize","params":${JSON.stringify(params)}}`,

@@ -17,6 +17,8 @@ export type ClientRole = 'client' | 'server' | 'control';
 export interface Hello {
   readonly name: string;
   readonly version: string;
+  /** All that the client says of itself, if it is what servers expect. */
+  readonly clientInfo: object | undefined;
   /** What to answer as the protocol's version. */
   readonly protocolVersion: string;
   readonly role: ClientRole;
@@ -44,10 +46,14 @@ export interface ResumeWish {
   readonly received: number;
 }
 
-/** The client's capabilities by which a server may ask it something, as the client has put them. */
-export type Offers = Readonly<Partial<Record<CallBackRole, object>>>;
+/** Capabilities that a server may look at to decide what it shows. */
+type Negotiated = 'extensions' | 'experimental' | 'tasks';
 
-const OFFERABLE: readonly CallBackRole[] = ['roots', 'sampling', 'elicitation'];
+/** The client's capabilities that servers are told of, as the client has put them. */
+export type Offers = Readonly<Partial<Record<CallBackRole | Negotiated, object>>>;
+
+const NEGOTIATED: readonly Negotiated[] = ['extensions', 'experimental', 'tasks'];
+const OFFERABLE: readonly (keyof Offers)[] = ['roots', 'sampling', 'elicitation', ...NEGOTIATED];
 
 /** No longer than any file system takes. */
 const CWD = /^\/[^\0]{0,4095}$/;
@@ -81,6 +87,7 @@ export function readHello(params: unknown): Hello | string {
   return {
     name: textOr(info.name, 'unknown'),
     version: textOr(info.version, ''),
+    clientInfo: typeof info.name === 'string' && typeof info.version === 'string' ? info : undefined,
     protocolVersion: typeof asked === 'string' ? negotiateVersion(asked) : LATEST_PROTOCOL_VERSION,
     role,
     view,
@@ -165,8 +172,14 @@ function offersOf(capabilities: unknown): Offers {
 }
 
 /** The bridge itself sees to it that a server hears of other roots, so clients that do not say so share it too. */
-function offerOf(role: CallBackRole, capability: object): object {
+function offerOf(role: keyof Offers, capability: object): object {
+  if (role === 'tasks') return withoutList(capability);
   return role === 'roots' ? { ...capability, listChanged: true } : capability;
+}
+
+/** A list of tasks is nobody's on a shared connection; each task by itself is its client's. */
+function withoutList(tasks: object): object {
+  return Object.fromEntries(Object.entries(tasks).filter(([key]) => key !== 'list'));
 }
 
 /** What a server declares in its answer to `initialize`. */
@@ -193,6 +206,11 @@ function readServerHello(hello: Buffer): Record<string, unknown> {
 /** Whether all that `offers` has is in `started` too, with its details. */
 export function offersCover(started: Offers, offers: Offers): boolean {
   return contains(started, offers);
+}
+
+/** Whether both have the same of what decides what a server shows. */
+export function sameNegotiated(a: Offers, b: Offers): boolean {
+  return NEGOTIATED.every((key) => contains(a[key] ?? {}, b[key] ?? {}) && contains(b[key] ?? {}, a[key] ?? {}));
 }
 
 export function sameOffers(a: Offers, b: Offers): boolean {

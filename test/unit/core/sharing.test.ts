@@ -153,3 +153,58 @@ describe('a server that gets one call at a time', () => {
     }
   });
 });
+
+describe('what a client can do besides being asked', () => {
+  const APPS = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } };
+
+  test('is told to its server, and keeps it apart from clients that say something else', async () => {
+    const core = new CoreInMemory();
+    for (const capabilities of [APPS, {}, APPS, { experimental: { x: {} } }]) {
+      const client = await core.ready({ capabilities });
+      client.call(1);
+      await core.settle();
+    }
+    const seen = core.server().instances.map(({ offered, requests }) => [offered, requests.length]);
+    expect(seen).toEqual([
+      [APPS, 2],
+      [{}, 1],
+      [{ experimental: { x: {} } }, 1],
+    ]);
+  });
+
+  test('may be a task, for which the server asks that client alone', async () => {
+    const core = new CoreInMemory();
+    const tasks = { requests: { sampling: { createMessage: {} } } };
+    const [one, other] = [
+      await core.ready({ capabilities: { sampling: {}, tasks } }),
+      await core.ready({ capabilities: { sampling: {}, tasks } }),
+    ];
+    one.call(1);
+    await core.settle();
+    const server = core.server();
+    server.say({ jsonrpc: '2.0', id: 's', method: 'sampling/createMessage', params: { task: {} } });
+    await core.settle();
+    one.say({ jsonrpc: '2.0', id: one.received[0]?.id, result: { task: { taskId: 't', status: 'working' } } });
+    for (const [id, taskId] of [
+      ['g', 't'],
+      ['x', 'nobody-has-it'],
+    ])
+      server.say({ jsonrpc: '2.0', id, method: 'tasks/get', params: { taskId } });
+    await core.settle();
+    const asked = one.notifications('tasks/get');
+    expect(asked.map(({ params }) => params)).toEqual([{ taskId: 't' }]);
+    one.say({ jsonrpc: '2.0', id: asked[0]?.id, result: { taskId: 't', status: 'completed' } });
+    await core.settle();
+    const heard = server.received.filter(({ method }) => method === undefined);
+    expect(heard.map(({ id, error }) => [id, error?.code])).toEqual([
+      ['s', undefined],
+      ['x', -32603],
+      ['g', undefined],
+    ]);
+    expect(other.received).toEqual([]);
+    one.link.destroy();
+    server.say({ jsonrpc: '2.0', id: 'late', method: 'tasks/get', params: { taskId: 't' } });
+    await core.settle();
+    expect(server.received.at(-1)?.error?.code).toBe(-32603);
+  });
+});

@@ -112,11 +112,12 @@ describe("a client's hello", () => {
     expect(hello).toEqual({
       name: 'n',
       version: 'v',
+      clientInfo: { name: 'n', version: 'v' },
       protocolVersion: '2025-03-26',
       role: 'client',
       view: 'server:x',
       clientId: 'me',
-      offers: { sampling: { tools: {} } },
+      offers: { sampling: { tools: {} }, experimental: {} },
       accepted: [],
       serverName: undefined,
     });
@@ -184,13 +185,21 @@ describe('what clients offer', () => {
     noNullPrototype: true,
   });
   const someOffers = fc
-    .dictionary(fc.constantFrom('roots', 'sampling', 'elicitation'), detail, { maxKeys: 3, noNullPrototype: true })
+    .dictionary(fc.constantFrom('roots', 'sampling', 'elicitation', 'extensions'), detail, {
+      maxKeys: 4,
+      noNullPrototype: true,
+    })
     .map((capabilities) => offers(capabilities));
 
   test('is what a server can ask for, with its details, and nothing else', () => {
-    expect(offers({ sampling: { tools: {} }, roots: { listChanged: true }, tasks: {}, experimental: {} })).toEqual({
+    const negotiated = { extensions: { 'a/b': { c: 1 } }, experimental: { d: {} } };
+    const tasks = { list: {}, cancel: {}, requests: { sampling: { createMessage: {} } } };
+    const others = { logging: {}, supportsMessageRouting: true };
+    expect(offers({ sampling: { tools: {} }, roots: { listChanged: true }, tasks, ...negotiated, ...others })).toEqual({
       sampling: { tools: {} },
       roots: { listChanged: true },
+      tasks: { cancel: {}, requests: { sampling: { createMessage: {} } } },
+      ...negotiated,
     });
     expect(offers({ sampling: true, elicitation: null, roots: [] })).toEqual({});
     for (const odd of [undefined, null, 7, 'x', []]) expect(offers(odd)).toEqual({});
