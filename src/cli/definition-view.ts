@@ -6,6 +6,8 @@ import type { Difference } from '../discovery/launch-difference.ts';
 import { isSteering } from '../discovery/masked-text.ts';
 import type { PartKind } from '../discovery/remembered-launch.ts';
 import { commandLine, shownLaunch } from '../discovery/shown-launch.ts';
+import { hostOfUrl } from '../discovery/url-form.ts';
+import { type Sources, sourcesOfLaunch } from '../discovery/value-sources.ts';
 import type { CliHost } from './host.ts';
 import { printable } from './table.ts';
 import { tilde } from './terminal.ts';
@@ -16,6 +18,7 @@ export type Line = readonly [label: string, text: string];
 export function definitionLines(server: DiscoveredServer, host: CliHost): Line[] {
   const { file, client, scope, inputs, tools } = server;
   const { command, url, cwd, env, headers, headersHelper, transport } = shownLaunch(server);
+  const sources = sourcesOfLaunch(server.raw);
   const isProcess = transport === 'stdio';
   const lines: [string, string | undefined][] = [
     ['file', `${tilde(file, host)}, at ${placeIn(server)}`],
@@ -23,9 +26,10 @@ export function definitionLines(server: DiscoveredServer, host: CliHost): Line[]
     ['runs', isProcess && command !== undefined ? commandLine(shownLaunch(server)) : undefined],
     ['in', cwd === undefined ? undefined : tilde(cwd, host)],
     ['connects to', isProcess || url === undefined ? undefined : `${url} (${transport})`],
-    ['headers', namesIn(headers)],
+    ['host', isProcess ? undefined : hostOfUrl(server.url ?? '', server.raw.url ?? server.url ?? '')],
+    ['headers', namesIn(headers.map((name) => withSources(name, sources.headers)))],
     ['headers from', headersHelper],
-    ['variables', namesIn(env)],
+    ['variables', namesIn(env.map((name) => withSources(name, sources.variables)))],
     ['tools', tools.allow === undefined ? undefined : `only ${namesIn(tools.allow) ?? 'none'}`],
     ['without', namesIn(tools.deny)],
     ['needs', namesIn(inputs.map(suppliedBy))],
@@ -48,6 +52,12 @@ function placeIn(server: DiscoveredServer): string {
 
 function namesIn(names: readonly string[]): string | undefined {
   return names.length === 0 ? undefined : names.join(', ');
+}
+
+/** As `X-Trace ← $TOKEN`: somebody's value goes there. */
+function withSources(name: string, sources: Sources): string {
+  const taken = Object.hasOwn(sources, name) ? sources[name] : undefined;
+  return taken === undefined ? name : `${name} ← ${taken.join(' ')}`;
 }
 
 /** What is named like a variable is one. */

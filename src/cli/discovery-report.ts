@@ -6,6 +6,8 @@ import { differencesIn } from '../discovery/launch-difference.ts';
 import { maskedText } from '../discovery/masked-text.ts';
 import { explainPolicy } from '../discovery/policy-sources.ts';
 import { shownLaunch } from '../discovery/shown-launch.ts';
+import { hostOfUrl } from '../discovery/url-form.ts';
+import { sourcesOfLaunch } from '../discovery/value-sources.ts';
 import { decidedBefore, type Survey } from './survey.ts';
 
 export function reportOf(found: Survey, servers: readonly DiscoveredServer[] = found.discovery.servers): object {
@@ -40,6 +42,9 @@ export function serverReport(server: DiscoveredServer, found: Survey): object {
     headersHelper: shown.headersHelper ?? null,
     variables: shown.env,
     headers: shown.headers,
+    host:
+      server.transport === 'stdio' ? null : (hostOfUrl(server.url ?? '', server.raw.url ?? server.url ?? '') ?? null),
+    takes: sourcesOfLaunch(server.raw),
     inputs: server.inputs,
     timeoutMs: server.timeoutMs ?? null,
     startupTimeoutMs: server.startupTimeoutMs ?? null,

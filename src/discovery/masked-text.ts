@@ -2,6 +2,7 @@
 // stay as they are written, and so does whatever a shell would run: a mask must not hide a command.
 
 import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
+import { executedWords } from './executed-words.ts';
 
 const MASK = '***';
 const VARIABLE = /\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{(?:env|file):[^{}]*\}|%[A-Za-z_]\w*%/g;
@@ -28,14 +29,69 @@ function withoutDefault(variable: string): string {
   return variable.replace(/^(\$\{[^:}]*:-)(.+)\}$/s, (_, start: string) => `${start}${MASK}}`);
 }
 
-/** Any text, such as a script. What is in quotes, or has no meaning for a shell, can be hidden without hiding a command. */
-export function maskedText(text: string): string {
+/**
+ * What a shell runs. The words that say what is run are shown, whatever they look like, and so is what a variable stands
+ * for that the script uses; `hide` takes more secrets out of the rest.
+ */
+export function maskedScript(script: string, hide: (text: string) => string = (text) => text): string {
+  const executed: string[] = [];
+  const stashed = script.replaceAll(STASH, '\ufffd').replace(SIMPLE_COMMAND, (_, before: string, command: string) => {
+    const words = command.split(/(\s+)/);
+    const shown = executedWords(words.filter((_, i) => i % 2 === 0));
+    return (
+      before +
+      words
+        .map((word, i) => (i % 2 === 0 && shown.has(i / 2) && !IS_ASSIGNED.test(word) ? stash(word, executed) : word))
+        .join('')
+    );
+  });
+  const masked = hide(maskedText(stashed, expandedIn(script)));
+  return masked.replace(/\ue000(\d+)\ue000/g, (_, i: string) => withoutUsers(executed[Number(i)] ?? ''));
+}
+
+const STASH = '\ue000';
+const ASSIGNED = `(?:[A-Za-z_]\\w*=(?:"[^"]*"|'[^']*'|[^\\s'";&|<>()]*)\\s+)*`;
+const KEYWORDS = '(?:(?:then|do|else|if|while|until|not|!)\\s+)*';
+const SIMPLE_COMMAND = new RegExp(
+  `((?:^|[;&|\\n({\`])\\s*${KEYWORDS}${ASSIGNED})([^\\s;&|<>(){}\`'"=][^;&|\\n<>(){}\`'"]*)`,
+  'g',
+);
+
+const IS_ASSIGNED = /^[A-Za-z_]\w*=/;
+
+function stash(word: string, executed: string[]): string {
+  return `${STASH}${executed.push(word) - 1}${STASH}`;
+}
+
+/** A word that is run, without the user of a URL. */
+export function withoutUsers(word: string): string {
+  return word.includes('://') && word.includes('@') ? maskedUrl(word) : word;
+}
+
+interface Expanded {
+  has(name: string): boolean;
+}
+
+const NOTHING_EXPANDED: Expanded = { has: () => false };
+/** Words by which a shell comes to a variable without its name, or to all of them. */
+const INDIRECT = /\beval\b|\$\{!|\b(?:env|set|export|declare|typeset|printenv|compgen)\b[^;&\n]*[|`)]/;
+
+/** The variables that a script uses, by whatever syntax. */
+function expandedIn(script: string): Expanded {
+  if (INDIRECT.test(script)) return { has: () => true };
+  return new Set([...script.matchAll(/[$%!][{(]?(?:env:)?[#!]?([A-Za-z_]\w*)/g)].map(([, name = '']) => name));
+}
+
+/** Any text. What is in quotes, or has no meaning for a shell, can be hidden without hiding a command. */
+export function maskedText(text: string, expanded: Expanded = NOTHING_EXPANDED): string {
   return text
     .replace(/[a-z][a-z0-9+.-]{0,20}:\/\/[^\s'"`<>]+/gi, maskedUrl)
     .replace(JSON_MEMBER, maskedMember)
     .replace(QUOTED_HEADER, maskedMember)
     .replace(HEADER, maskedMember)
-    .replace(ASSIGNMENT, maskedAssignment)
+    .replace(ASSIGNMENT, (whole: string, before: string, name: string, between: string, value: string) =>
+      expanded.has(name) && !isToken(value) ? whole : maskedAssignment(whole, before, name, between, value),
+    )
     .replace(FLAG, maskedMember)
     .replace(/\b((?:Bearer|Basic)\s+)([\w.~+/=-]{6,})/gi, (_, scheme: string) => `${scheme}${MASK}`)
     .replace(/[A-Za-z0-9_+=~-]{16,}/g, (word: string, at: number, whole: string) =>
@@ -56,6 +112,12 @@ const ASSIGNMENT = new RegExp(`(^|[\\s'";&|(])((?:--?)?[A-Za-z_][\\w.-]*)(=)("[^
 
 function maskedMember(whole: string, before: string, name: string, between: string, value: string): string {
   return looksSecret(name) ? `${before}${name}${between}${maskedValue(value)}` : whole;
+}
+
+/** Nobody names a program so, and it is one word. */
+function isToken(value: string): boolean {
+  const word = value.replace(/^(["'])(.*)\1$/, '$2');
+  return /^[\w+=~-]+$/.test(word) && (looksRandom(word) || word.replace(KNOWN_TOKEN, '') === '');
 }
 
 function maskedAssignment(whole: string, before: string, name: string, between: string, value: string): string {

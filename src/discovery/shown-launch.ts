@@ -5,7 +5,8 @@ import { printable } from '../util/printable.ts';
 import { looksRandom, looksSecret } from '../util/secret-signs.ts';
 import { programName } from './command-line.ts';
 import type { DiscoveredServer, DiscoveredTransport, Launch } from './discovered-server.ts';
-import { isSteering, maskedText, maskedUrl, maskedValue } from './masked-text.ts';
+import { executedWords } from './executed-words.ts';
+import { isSteering, maskedScript, maskedText, maskedUrl, maskedValue, withoutUsers } from './masked-text.ts';
 
 export interface ShownLaunch {
   readonly transport: DiscoveredTransport;
@@ -29,11 +30,11 @@ export function shownLaunch(server: Shown): ShownLaunch {
   const helper = raw.headersHelper ?? server.headersHelper;
   return {
     transport: server.transport,
-    command: command === undefined ? undefined : hide(maskedText(command)),
-    args: maskedArgs(raw.args, command ?? '').map(hide),
-    cwd: server.cwd === undefined ? undefined : hide(shownDir(server.cwd, raw.cwd)),
-    url: url === undefined ? undefined : hide(maskedUrl(url)),
-    headersHelper: helper === undefined ? undefined : hide(maskedText(helper)),
+    command: command === undefined ? undefined : printable(shownCommand(command, hide)),
+    args: maskedArgs(raw.args, command ?? '', hide).map(printable),
+    cwd: server.cwd === undefined ? undefined : printable(hide(shownDir(server.cwd, raw.cwd))),
+    url: url === undefined ? undefined : printable(hide(maskedUrl(url))),
+    headersHelper: helper === undefined ? undefined : printable(maskedScript(helper, hide)),
     env: namesOf(raw.env, server.env),
     headers: namesOf(raw.headers, server.headers),
   };
@@ -59,12 +60,24 @@ function hiding({ env, headers, raw }: Shown): (text: string) => string {
     .filter((value) => maskedValue(value) !== value)
     .flatMap((value) => [value, value.replace(/^\w+\s+/, '')].filter((text) => text.length >= SHORTEST_VALUE))
     .sort((a, b) => b.length - a.length);
-  return (text) => printable(secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text));
+  return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text);
 }
 
-/** Each argument by itself, and by the one before it. */
-export function maskedArgs(args: readonly string[], command: string): string[] {
-  return args.map((arg, i) => maskedArg(arg, args[i - 1] ?? '', command));
+/** One that has white space in it is run by a shell, in some clients. */
+function shownCommand(command: string, hide: Hide): string {
+  return /\s/.test(command) ? maskedScript(command, hide) : withoutUsers(command);
+}
+
+type Hide = (text: string) => string;
+
+/** Each argument by itself, and by the one before it. What is run is shown. */
+export function maskedArgs(args: readonly string[], command: string, hide: Hide = (text) => text): string[] {
+  const executed = executedWords([command, ...args]);
+  return args.map((arg, i) => {
+    const before = args[i - 1] ?? '';
+    if (isScript(before, command)) return maskedScript(arg, hide);
+    return executed.has(i + 1) ? withoutUsers(arg) : hide(maskedArg(arg, before));
+  });
 }
 
 const HEADER_FLAG = /^(?:-H|--headers?)$/;
@@ -72,8 +85,7 @@ const VARIABLE_FLAG = /^(?:-e|--env|--build-arg)$/;
 const USER_FLAG = /^(?:-u|--user|--proxy-user)$/;
 const INTERPRETER = /^(?:node|bun|deno|tsx|python[\d.]*|perl|ruby|php|pwsh|powershell)$/i;
 
-function maskedArg(arg: string, before: string, command: string): string {
-  if (isScript(before, command)) return maskedText(arg);
+function maskedArg(arg: string, before: string): string {
   if (HEADER_FLAG.test(before)) return maskedPair(arg, ':') ?? maskedText(arg);
   if (VARIABLE_FLAG.test(before)) return steered(arg) ?? maskedPair(arg, '=') ?? arg;
   if (USER_FLAG.test(before) && /[^\d:]/.test(arg)) return maskedPair(arg, ':') ?? arg;

@@ -244,7 +244,15 @@ test('JSON has all of it, and null where there is nothing', async () => {
       cwd: null,
       url: 'https://d/',
     },
-    ...{ headersHelper: null, variables: [], headers: [], inputs: [], timeoutMs: null, startupTimeoutMs: null },
+    ...{
+      headersHelper: null,
+      variables: [],
+      headers: [],
+      host: 'd',
+      inputs: [],
+      timeoutMs: null,
+      startupTimeoutMs: null,
+    },
     ...{
       tools: { allow: null, deny: [] },
       ignored: [],
@@ -252,6 +260,7 @@ test('JSON has all of it, and null where there is nothing', async () => {
       policy: { isAllowed: true, rule: null, reason: null },
       decision: null,
       differences: [],
+      takes: { headers: {}, variables: {}, url: [] },
     },
   });
 });
