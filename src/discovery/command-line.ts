@@ -1,5 +1,9 @@
 // What a command line really starts, behind a shell or `env`. Only for comparing: what is started stays as written.
 
+import { programName } from '../util/executed-words.ts';
+
+export { programName };
+
 export interface CommandLine {
   readonly command: string;
   readonly args: readonly string[];
@@ -9,12 +13,6 @@ export interface CommandLine {
 
 const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh']);
 const DEEPEST = 3;
-
-/** The last part of a path of either kind, without the ending of a program. */
-export function programName(command: string): string {
-  const name = command.slice(Math.max(command.lastIndexOf('/'), command.lastIndexOf('\\')) + 1);
-  return name.replace(/\.(?:cmd|exe|bat|ps1)$/i, '');
-}
 
 export function unwrapped(command: string, args: readonly string[]): CommandLine {
   let line: CommandLine = { command, args, env: {} };

@@ -75,7 +75,7 @@ export class Finding {
     const found = isOwnOnly ? await discover(NOTHING_SEEN) : await this.#findKept(own, discover, faults);
     const errors = found.diagnostics.filter(({ level }) => level === 'error').map(({ message }) => message);
     return {
-      servers: [...servedServers(found.servers, config.config).values()],
+      servers: [...servedServers(found.servers, config.config, own.homedir).values()],
       faults: [...faults, ...errors],
       pending: found.servers.filter(({ state }) => state === 'pending-approval').length,
       policies: found.policies.everybody,

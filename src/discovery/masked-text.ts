@@ -1,8 +1,8 @@
 // What of a command line or a URL may be shown: secrets that somebody has written into it become three stars. Variables
 // stay as they are written, and so does whatever a shell would run: a mask must not hide a command.
 
+import { executedWords } from '../util/executed-words.ts';
 import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
-import { executedWords } from './executed-words.ts';
 
 const MASK = '***';
 const VARIABLE = /\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{(?:env|file):[^{}]*\}|%[A-Za-z_]\w*%/g;

@@ -1,9 +1,11 @@
 // What the bridge serves of what was found: its own definitions, as its config has them, and those of others that are
 // ready, under their ids.
 
+import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { ServerSettings } from '../config/server-schema.ts';
 import type { ClientFilter, OAuthSettings, ServerDefinition } from '../core/server-definition.ts';
+import { relativePrograms } from '../util/executed-words.ts';
 import { textOf } from '../util/json-value.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { isOfProject, isOwn } from './naming.ts';
@@ -15,12 +17,29 @@ const REFUSED = new Set(['blocked-by-policy', 'self']);
 export function servedServers(
   servers: readonly DiscoveredServer[],
   config: Pick<Config, 'servers' | 'discovery' | 'serverSettings'>,
+  home?: string,
 ): Map<string, ServerDefinition> {
-  const served = definitionsOf(servers, config);
+  const placed = home === undefined ? servers : servers.map((server) => outsideProject(server, home));
+  const served = definitionsOf(placed, config);
   const { serverSettings } = config;
   for (const [name, definition] of served)
     served.set(name, settled(definition, Object.hasOwn(serverSettings, name) ? serverSettings[name] : {}));
   return served;
+}
+
+/**
+ * A definition that a user of Claude Code has for one project starts outside of that, unless it has a `cwd`: in it, whoever
+ * wrote the repository would say what `npx` runs. What it names by a path is what stands in the project.
+ */
+function outsideProject(server: DiscoveredServer, home: string): DiscoveredServer {
+  const { client, scope, transport, command, args, cwd: project, raw } = server;
+  const isOfUser = client === 'claude-code' && scope === 'local' && transport === 'stdio';
+  if (!isOfUser || project === undefined || command === undefined || raw.cwd !== undefined) return server;
+  const words = [command, ...args];
+  const own = relativePrograms(words);
+  const isPath = (word: string, at: number): boolean => own.has(at) || /^\.\.?(?:\/|$)/.test(word);
+  const [program = command, ...rest] = words.map((word, at) => (isPath(word, at) ? resolve(project, word) : word));
+  return { ...server, command: program, args: rest, cwd: home };
 }
 
 /** With what the bridge knows of the program, and what its user has said of the server. */

@@ -1,11 +1,11 @@
 // A definition as it may be shown: on a terminal, in JSON, and in the file of approvals. The one place that decides what
 // of it is a secret. Variables stay as they are written; of the environment and of headers there are names only.
 
+import { executedWords } from '../util/executed-words.ts';
 import { printable } from '../util/printable.ts';
 import { looksRandom, looksSecret } from '../util/secret-signs.ts';
 import { programName } from './command-line.ts';
 import type { DiscoveredServer, DiscoveredTransport, Launch } from './discovered-server.ts';
-import { executedWords } from './executed-words.ts';
 import { isSteering, maskedScript, maskedText, maskedUrl, maskedValue, withoutUsers } from './masked-text.ts';
 
 export interface ShownLaunch {

@@ -1,47 +1,43 @@
-// Definitions that depend on where a client works: a relative command, arguments that begin with a dot, or variables for
-// the project's directory. Each directory has servers of its own of such a kind; all the others are shared.
+// Definitions that depend on where a client works: arguments that begin with a dot, or variables for the project's
+// directory. Each directory has servers of its own of such a kind; all the others are shared. What is run never depends
+// on it: programs, scripts and packages are those of the place where the definition stands, and the process starts there,
+// or whoever wrote a repository would say what a definition of its user runs.
 
-import { isAbsolute } from 'node:path';
+import { resolve } from 'node:path';
 import type { RemoteServer, ServerDefinition, StdioServer } from '../core/server-definition.ts';
+import { relativePrograms } from '../util/executed-words.ts';
 
 const DIRECTORY = /\$\{(?:PWD|CLAUDE_PROJECT_DIR|workspaceFolder)\}/g;
 const DOTTED = /^\.\.?(?:\/|$)/;
 
-function dependsOnProject(definition: StdioServer | RemoteServer): boolean {
-  if (textsOf(definition).some((text) => text.search(DIRECTORY) >= 0)) return true;
-  return definition.transport === 'stdio' && definition.cwd === undefined && isRelative(definition);
-}
-
-function isRelative({ command, args }: StdioServer): boolean {
-  return (command.includes('/') && !isAbsolute(command)) || args.some((arg) => DOTTED.test(arg));
-}
-
-function textsOf(definition: StdioServer | RemoteServer): readonly string[] {
-  if (definition.transport !== 'stdio') return [definition.url, ...Object.values(definition.headers)];
-  const { command, args, env, cwd } = definition;
-  return [command, ...args, ...Object.values(env), cwd ?? ''];
-}
-
 /** The definition as it is for clients that work in `project`, or, without one, where it was defined. */
 export function inProject(definition: ServerDefinition, project: string | undefined): ServerDefinition {
   if (definition.transport === 'dial-in') return definition;
+  const placed = definition.transport === 'stdio' ? withOwnPrograms(definition) : definition;
   const dir = project ?? (definition.transport === 'stdio' ? definition.dir : undefined);
-  if (dir === undefined || !dependsOnProject(definition)) return definition;
+  if (dir === undefined) return placed;
   // What stands in headers is looked at for variables once more: a directory must not become one.
-  if (definition.transport !== 'stdio' && dir.includes('${')) return definition;
+  if (placed.transport !== 'stdio' && dir.includes('${')) return placed;
   const fill = (text: string): string => text.replace(DIRECTORY, () => dir);
-  return definition.transport === 'stdio' ? filledProcess(definition, dir, fill) : filledRemote(definition, fill);
+  return placed.transport === 'stdio' ? filledProcess(placed, dir, fill) : filledRemote(placed, fill);
+}
+
+/** Relative programs and scripts are beside the definition. With a `cwd`, it says itself where they are. */
+function withOwnPrograms(definition: StdioServer): StdioServer {
+  const { command, args, cwd, dir } = definition;
+  if (cwd !== undefined || dir === undefined) return definition;
+  const words = [command, ...args];
+  const own = relativePrograms(words);
+  if (own.size === 0) return definition;
+  const [program = command, ...rest] = words.map((word, i) => (own.has(i) ? resolve(dir, word) : word));
+  return { ...definition, command: program, args: rest };
 }
 
 function filledProcess(definition: StdioServer, dir: string, fill: (text: string) => string): StdioServer {
   const { command, args, env, cwd } = definition;
-  return {
-    ...definition,
-    command: fill(command),
-    args: args.map(fill),
-    env: mapped(env, fill),
-    cwd: cwd === undefined ? dir : fill(cwd),
-  };
+  const filled = { ...definition, command: fill(command), args: args.map(fill), env: mapped(env, fill) };
+  if (cwd !== undefined) return { ...filled, cwd: fill(cwd) };
+  return { ...filled, args: filled.args.map((arg) => (DOTTED.test(arg) ? resolve(dir, arg) : arg)) };
 }
 
 function filledRemote(definition: RemoteServer, fill: (text: string) => string): RemoteServer {

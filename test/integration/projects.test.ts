@@ -1,7 +1,7 @@
 // Servers that depend on the directory that a client works in, and servers that are for one client alone.
 
-import { chmodSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../support/raw-client.ts';
 import { FIXTURE, fixtureServer, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
@@ -25,14 +25,13 @@ const startsIn = (file: string): number => readFileSync(file, 'utf8').split('\n'
 
 describe('two clients that work in different directories', () => {
   test.each<[string, (env: Record<string, string>) => object]>([
-    ['a relative command', (env) => ({ command: './bin/server', env })],
-    ['a relative argument', (env) => ({ command: '/bin/sh', args: ['./bin/server'], env })],
-    ['the variable in its arguments', (env) => ({ command: '/bin/sh', args: [`${PWD}/bin/server`], env })],
+    ['a relative argument', (env) => ({ ...fixtureServer(env), args: [FIXTURE, '.'] })],
+    ['the variable in its arguments', (env) => ({ ...fixtureServer(env), args: [FIXTURE, PWD] })],
     ['the variable in its environment', (env) => fixtureServer({ ...env, WHERE: PWD })],
     ['the variable as its directory', (env) => ({ ...fixtureServer(env), cwd: PWD })],
   ])(
-    'have a process each of a server with %s, in their own directory; one that works in the same shares it',
-    async (_, definition) => {
+    'have a process each of a server with %s; one that works in the same shares it, and only a cwd starts it there',
+    async (title, definition) => {
       const dir = tempDir();
       const starts = join(dir, 'starts');
       writeFileSync(starts, '');
@@ -45,7 +44,8 @@ describe('two clients that work in different directories', () => {
       for (const cwd of [a, b, a]) clients.push(await daemon.client({ 'mcp-bridge/cwd': cwd }));
       const where = [];
       for (const client of clients) where.push(textOf(await client.callTool(1, 'cwd')));
-      expect(where).toEqual([a, b, a]);
+      const own = realpathSync(dir);
+      expect(where).toEqual(title.endsWith('as its directory') ? [a, b, a] : [own, own, own]);
       const env = JSON.parse(textOf(await (clients[1] as (typeof clients)[0]).callTool(2, 'env'))) as Record<
         string,
         string
@@ -81,7 +81,7 @@ describe('two clients that work in different directories', () => {
     const dir = tempDir();
     const [a, b] = projects(dir);
     const daemon = await TestDaemon.start(
-      { mcpServers: { local: { command: './bin/server' }, other: fixtureServer() } },
+      { mcpServers: { local: { ...fixtureServer(), cwd: PWD }, other: fixtureServer() } },
       { dir },
     );
     const where = [];
@@ -91,6 +91,56 @@ describe('two clients that work in different directories', () => {
       client.destroy();
     }
     expect(where).toEqual([a, realpathSync(dir), b, realpathSync(dir)]);
+    await daemon.stop();
+  });
+});
+
+describe('a definition of the user’s runs nothing that a repository brings', () => {
+  /** A repository that has a program of each name, and what npm reads. */
+  function repository(dir: string): string {
+    const repo = join(realpathSync(dir), 'repo');
+    const evil = `#!/bin/sh\ntouch "${join(realpathSync(dir), 'evil')}"\n`;
+    for (const place of ['bin/server', 'server.sh', 'node_modules/.bin/planted-server']) {
+      mkdirSync(dirname(join(repo, place)), { recursive: true });
+      writeFileSync(join(repo, place), evil, { mode: 0o755 });
+    }
+    writeFileSync(join(repo, 'package.json'), '{"name": "planted-server", "version": "1.0.0", "bin": "./bin/server"}');
+    writeFileSync(join(repo, '.npmrc'), 'script-shell=./bin/server\nnode-options=--require ./evil.js\n');
+    writeFileSync(join(repo, 'evil.js'), `require('fs').writeFileSync(${JSON.stringify(join(dir, 'evil'))}, '')`);
+    return repo;
+  }
+
+  test.each<[string, object]>([
+    ['a relative command', { command: 'bin/server', args: ['.'] }],
+    ['a script', { command: '/bin/sh', args: ['./server.sh', '.'] }],
+    ['npx', { command: 'npx', args: ['-y', '--offline', 'planted-server', '.'] }],
+    ['npm exec', { command: 'npm', args: ['exec', '--offline', '-y', '--', 'planted-server', '.'] }],
+  ])('with %s', async (_, definition) => {
+    const dir = tempDir();
+    const repo = repository(dir);
+    const daemon = await TestDaemon.start({ mcpServers: { fixture: definition } }, { dir });
+    const client = await daemon.client({ 'mcp-bridge/cwd': repo, 'mcp-bridge/view': 'all' });
+    const { result } = await client.request(9, 'tools/list', {});
+    expect(result).toMatchObject({ tools: [] });
+    expect(existsSync(join(dir, 'evil'))).toBe(false);
+    client.destroy();
+    await daemon.stop();
+  });
+
+  test('and what it is given to work on is the client’s directory', async () => {
+    const dir = tempDir();
+    const repo = repository(dir);
+    const program = join(dir, 'own.sh');
+    writeFileSync(program, `#!/bin/sh\necho "$1" > "${join(dir, 'given')}"\nexec "${process.execPath}" "${FIXTURE}"\n`);
+    chmodSync(program, 0o755);
+    const daemon = await TestDaemon.start(
+      { mcpServers: { fixture: { command: './own.sh', args: ['./data'] } } },
+      { dir },
+    );
+    const client = await daemon.client({ 'mcp-bridge/cwd': repo });
+    expect(textOf(await client.callTool(1, 'cwd'))).toBe(realpathSync(dir));
+    expect(readFileSync(join(dir, 'given'), 'utf8')).toBe(`${join(repo, 'data')}\n`);
+    client.destroy();
     await daemon.stop();
   });
 });

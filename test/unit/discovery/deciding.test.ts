@@ -64,6 +64,22 @@ test('what is approved leaves the servers of other clients their ids and aliases
   expect(aliasesOf(served)).toEqual(new Map(servers.map(({ id, alias }) => [id, alias])));
 });
 
+test('what a user of Claude Code has for a project starts outside of it, unless it says where', async () => {
+  const entries = {
+    a: { command: 'npx', args: ['-y', 'server', '.'] },
+    b: { command: 'node', args: ['build/index.js'] },
+    c: { command: './run', cwd: '/home/u/p/sub' },
+  };
+  const files = { '/home/u/.claude.json': { projects: { '/home/u/p': { mcpServers: entries } } } };
+  const { servers } = await discover(files);
+  const served = [...servedServers(servers, EMPTY_CONFIG, '/home/u').values()];
+  expect(served).toMatchObject([
+    { command: 'npx', args: ['-y', 'server', '/home/u/p'], cwd: '/home/u' },
+    { command: 'node', args: ['/home/u/p/build/index.js'], cwd: '/home/u' },
+    { command: './run', cwd: '/home/u/p/sub' },
+  ]);
+});
+
 test('what is rejected is not used, and stands before nothing', async () => {
   const approvals = new Map([[await waitingHash(PROJECT), 'rejected' as const]]);
   const { servers } = await discover(PROJECT, { approvals });
