@@ -54,7 +54,9 @@ function missingLines({ command, cwd }: Entry, editing: EditingHost): string[] {
     return findProgram(command, editing) === undefined ? [`There is no ${command} on the PATH of this shell`] : [];
   const path = command.replace(/^~(?=\/)/, editing.homedir);
   if (!isAbsolute(path) && typeof cwd !== 'string')
-    return [`${command} is looked for in the directory that each client works in: give the whole path, or a --cwd`];
+    return [
+      `${command} is looked for beside the config file, not where a client works: give the whole path, or a --cwd`,
+    ];
   const whole = typeof cwd === 'string' ? resolve(cwd, path) : path;
   return isExecutable(whole) ? [] : [`There is no program ${whole}`];
 }

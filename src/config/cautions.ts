@@ -27,8 +27,8 @@ function serverCautions(place: string, entry: Readonly<Record<string, unknown>>,
   const isRelative = typeof command === 'string' && /^[^/~$][^/]*\//.test(command) && cwd === undefined;
   const relative = caution(
     `${place}.command`,
-    'is looked for in the directory that each client works in',
-    'write the whole path, or give it a cwd, which is relative to this file',
+    'is looked for beside this file, not where a client works',
+    'write the whole path, or give it a cwd',
   );
   return [...(isRelative ? [relative] : []), ...(options.isShared ? secretCautions(place, entry) : [])];
 }

@@ -17,7 +17,10 @@ test.each([
   [['a', '--', '/no/such/bin'], 'There is no program /no/such/bin\n'],
   [['a', '--', '~/no-such-bin'], 'There is no program ~/no-such-bin\n'],
   [['a', '--cwd', '/usr', '--', './no-such-bin'], 'There is no program /usr/no-such-bin\n'],
-  [['a', '--', './server.sh'], './server.sh is looked for in the directory that each client works in: give the whole'],
+  [
+    ['a', '--', './server.sh'],
+    './server.sh is looked for beside the config file, not where a client works: give the whole',
+  ],
   [['a', '--', 'no-such-bin'], 'There is no no-such-bin on the PATH of this shell\n'],
   [['bad name', '--', '/bin/sh'], 'A name is better made of 1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter'],
 ])('a server is added, and what may be wrong with it is said: %j', async (args, remark) => {

@@ -104,7 +104,7 @@ describe('a config file', () => {
     const text = JSON.stringify({ mcpBridge: { socketPath: 'b.sock' }, mcpServers: servers });
     const lines = (await linesFor(text)).join('\n');
     expect(lines).toMatch(/mcpBridge\.socketPath is relative \(it means \/.*\/b\.sock\)/);
-    expect(lines).toMatch(/mcpServers\.one\.command is looked for in the directory that each client works in/);
+    expect(lines).toMatch(/mcpServers\.one\.command is looked for beside this file/);
     expect(lines.split('\n')).toHaveLength(2);
   });
 

@@ -14,7 +14,7 @@ function launch(fields: Partial<Shown>): Shown {
 test.each([
   "API_KEY='touch X'; $API_KEY",
   'API_KEY="touch X"; eval "$API_KEY"',
-  'TOKEN=reboot; ${TOKEN}',
+  `TOKEN=reboot; $${'{TOKEN}'}`,
   'TOKEN=\'rm -rf x\'; sh -c "$TOKEN"',
   'TOKEN=\'rm -rf x\'; eval "$(printenv TOKEN)"',
   `npx -y ${RANDOM}`,
