@@ -11,7 +11,7 @@ const REFERENCE =
   /\$\{\{\s*([^{}]+?)\s*\}\}|\$\{([^{}]+)\}|\{((?:env|file):[^{}]+)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%/g;
 
 /** By the names of those that take any. */
-export function sourcesIn(values: Readonly<Record<string, string>>): Sources {
+function sourcesIn(values: Readonly<Record<string, string>>): Sources {
   const found = Object.entries(values).flatMap(([name, text]) => {
     const sources = sourcesOf(text);
     return sources.length === 0 ? [] : [[printable(name), sources] as const];
@@ -19,7 +19,7 @@ export function sourcesIn(values: Readonly<Record<string, string>>): Sources {
   return Object.fromEntries(found);
 }
 
-export function sourcesOf(text: string): string[] {
+function sourcesOf(text: string): string[] {
   return [
     ...new Set([...text.matchAll(REFERENCE)].map((match) => printable(named(match.slice(1).find(Boolean) ?? '')))),
   ];
