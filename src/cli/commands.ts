@@ -52,6 +52,8 @@ import type { WatchValues } from './watch.ts';
 const SERVER_NAME = 'A name, an id, an alias, or CLIENT:NAME';
 const NAMES = { type: 'string', array: true, describe: SERVER_NAME } as const;
 
+const HELP_WIDTH = 100;
+
 /** Makes a verb's function what yargs calls, with the host, and keeps its exit code. */
 export type Does = <Values>(
   verb: (values: Values, host: CliHost) => Promise<number>,
@@ -70,6 +72,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
   // What follows `--` is the command line of a server, and none of our business.
   const end = args.indexOf('--');
   const [own, line] = end < 0 ? [args, undefined] : [args.slice(0, end), args.slice(end + 1)];
+  const isOfAll = own.every((arg) => arg.startsWith('-')) && !own.includes('--version');
   checkVerb(own);
   checkFlags(own);
   const parser = withToolVerbs(withDiscoveringVerbs(yargs(withoutDash(own)), does), does, line);
@@ -87,14 +90,14 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
       type: 'boolean',
       describe: 'Show no colours; NO_COLOR does the same, FORCE_COLOR the opposite',
     })
-    .wrap(null)
+    // The overview of all verbs is laid out by itself, from one line for each.
+    .wrap(isOfAll ? null : HELP_WIDTH)
     .exitProcess(false)
     .fail((message, error) => {
       throw error ?? usageError(message, own);
     })
     .parseAsync(withoutDash(own), {}, (_error, _values, help) => {
       if (help === '') return;
-      const isOfAll = own.every((arg) => arg.startsWith('-')) && !own.includes('--version');
       const examples = own.includes('--version') ? '' : examplesText(verbOf(own) ?? '');
       host.stdout.write(`${isOfAll ? overview(help) : help}\n${examples === '' ? '' : `\n${examples}\n`}`);
     });

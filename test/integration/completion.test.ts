@@ -19,6 +19,8 @@ test('each verb has its options and examples in the table that shells and help u
       Object.keys(options).sort(),
     ]);
     expect(examples.length).toBeGreaterThan(0);
+    const lines = stdout.split('\n\nExamples:')[0]?.split('\n') ?? [];
+    expect(Math.max(...lines.map(({ length }) => length)), verb).toBeLessThanOrEqual(100);
     for (const example of examples) expect(stdout).toContain(example);
   }
 }, 60_000);
