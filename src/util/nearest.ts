@@ -10,13 +10,29 @@ const SHORTEST_START = 3;
 /** Of more names the first ones are looked at: a hint is worth a millisecond of everybody's time, and no more. */
 export const MOST_COMPARED = 2000;
 
+/** All hints of one turn of the event loop share this budget: a burst of wrong names is answered without hints. */
+export const MOST_LETTERS_A_TURN = 150_000;
+let lettersLeft = MOST_LETTERS_A_TURN;
+
+/** Takes the cost of one name from the turn's budget; false when nothing is left. */
+function spend(letters: number): boolean {
+  if (lettersLeft === MOST_LETTERS_A_TURN) setImmediate(refill).unref();
+  lettersLeft -= letters;
+  return lettersLeft >= 0;
+}
+
+function refill(): void {
+  lettersLeft = MOST_LETTERS_A_TURN;
+}
+
 /** Put the likeliest names first where there may be many. */
 export function nearest(wanted: string, names: Iterable<string>): string[] {
+  if (!spend(Math.min(wanted.length, LONGEST_NAME) + 1)) return [];
   const wantedPairs = new WantedPairs(wanted);
   const best: { readonly name: string; readonly likeness: number }[] = [];
   let compared = 0;
   for (const name of names) {
-    if (++compared > MOST_COMPARED) break;
+    if (++compared > MOST_COMPARED || !spend(Math.min(name.length, LONGEST_NAME) + 1)) break;
     const likeness = wantedPairs.likenessTo(name);
     if (likeness < LEAST_LIKENESS || (best.length === MOST && likeness <= (best[MOST - 1]?.likeness ?? 0))) continue;
     const place = best.findIndex((other) => other.likeness < likeness);

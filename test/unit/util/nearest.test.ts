@@ -1,8 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import { MOST_COMPARED, mistyped, nearest } from '../../../src/util/nearest.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { MOST_COMPARED, MOST_LETTERS_A_TURN, mistyped, nearest } from '../../../src/util/nearest.ts';
 
 const NAMES = ['weather__get_forecast', 'weather__get_alerts', 'github__create_issue', 'github__list_issues', 'x'];
+
+// All hints of a turn share a budget.
+beforeEach(() => nextTurn());
 
 describe('the names that are most like another', () => {
   test.each([
@@ -57,6 +61,23 @@ describe('the names that are most like another', () => {
     }
     expect(nearest('server__tol_7', names())[0]).toBe('server__tool_7');
     expect(taken).toBe(MOST_COMPARED + 1);
+  });
+
+  test('are no longer looked for in a turn that has asked for many', async () => {
+    const names = Array.from({ length: 2000 }, (_, i) => `delete_and_create_the_record_of_customer_${i}`);
+    let compared = 0;
+    function* counted(): Iterable<string> {
+      for (const name of names) {
+        compared += name.length;
+        yield name;
+      }
+    }
+    const hints = names.slice(0, 100).map((name) => nearest(`${name}x`, counted()));
+    expect(hints[0]?.[0]).toBe(names[0]);
+    expect(hints.at(-1)).toEqual([]);
+    expect(compared).toBeLessThan(MOST_LETTERS_A_TURN + 1000);
+    await nextTurn();
+    expect(nearest(`${names[7]}x`, names)[0]).toBe(names[7]);
   });
 
   test('of a name without end are found all the same', () => {
