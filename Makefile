@@ -1,6 +1,6 @@
 # The commands of this project. Each installs what it needs.
 
-.PHONY: help setup build wasm check test coverage conformance torture bench bench-search bench-peers run clean
+.PHONY: help setup build wasm check test coverage conformance torture soak bench bench-search bench-peers run clean
 .DEFAULT_GOAL := help
 
 help: ## Show this help
@@ -45,8 +45,11 @@ bench-search: node_modules ## Measure: the search over tools, what it finds and 
 bench-peers: build ## Measure: the bridge beside other gateways, which are fetched first
 	node bench/peers.mjs
 
-torture: build ## Kill, stop, flood and starve the bridge, with real processes: some ten minutes
+torture: build ## Kill, stop, flood and starve the bridge, with real processes: some fifteen minutes
 	node test/torture/run.mjs
+
+soak: build ## Random clients and servers that hang up in the middle of everything: 30 minutes, with fixed and fresh seeds
+	node test/torture/run.mjs --minutes=30 'random clients and servers that hang up in the middle of everything'
 
 run: build ## Start the bridge on the default socket, with an example server if none is configured
 	@node scripts/run.mjs

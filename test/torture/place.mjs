@@ -200,7 +200,7 @@ export class Place {
     });
     await look();
     await delay(500);
-    return { look };
+    return { look, leave: () => child.disconnect() };
   }
 
   /** Runs the command to its end. */

@@ -1,5 +1,5 @@
 // `make torture`: each scenario has real processes, prints one line with a figure, and leaves nothing behind.
-//   node test/torture/run.mjs [--short] [NAME…]    a short form for CI, and some of them alone
+//   node test/torture/run.mjs [--short] [--minutes=N] [NAME…]    a short form for CI, some of them alone, and random ones for longer
 import { setTimeout as delay } from 'node:timers/promises';
 import { NotRun, Place } from './place.mjs';
 import { themes } from './scenarios.mjs';
@@ -9,6 +9,8 @@ const LONGEST_MS = 600_000;
 
 const given = process.argv.slice(2);
 const isShort = given.includes('--short');
+const minutesGiven = given.find((word) => word.startsWith('--minutes='))?.slice('--minutes='.length);
+const minutes = minutesGiven === undefined ? undefined : Number(minutesGiven);
 const names = given.filter((word) => !word.startsWith('--'));
 
 const tally = { passed: 0, failed: 0, notRun: 0 };
@@ -21,8 +23,10 @@ async function run(name, scenario) {
   let outcome = 'passed';
   let said;
   try {
-    const late = delay(LONGEST_MS, undefined, { ref: false }).then(() => Promise.reject(new Error('took too long')));
-    said = await Promise.race([scenario(place, { isShort }), late]);
+    const late = delay(LONGEST_MS + (minutes ?? 0) * 60_000, undefined, { ref: false }).then(() =>
+      Promise.reject(new Error('took too long')),
+    );
+    said = await Promise.race([scenario(place, { isShort, minutes }), late]);
   } catch (error) {
     outcome = error instanceof NotRun ? 'notRun' : 'failed';
     said = error.message;

@@ -5,8 +5,10 @@ import { faults } from './faults.mjs';
 import { files } from './files.mjs';
 import { flow } from './flow.mjs';
 import { http } from './http.mjs';
+import { neighbours } from './neighbours.mjs';
 import { processes } from './processes.mjs';
 import { protocol } from './protocol.mjs';
+import { random } from './random.mjs';
 import { resuming } from './resuming.mjs';
 import { soak } from './soak.mjs';
 import { startAndStop } from './start-and-stop.mjs';
@@ -15,10 +17,12 @@ export const themes = {
   'start and stop': startAndStop,
   files,
   flow: { ...flow, ...costly },
+  neighbours,
   processes,
   http,
   protocol,
   resuming,
   faults,
   soak,
+  random,
 };
