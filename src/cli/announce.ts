@@ -5,8 +5,9 @@ import { connect } from 'node:net';
 import { livenessOf } from '../local/process-identity.ts';
 import { isPid } from '../local/registered-server.ts';
 import { KeptRegistration } from '../registry/kept-registration.ts';
-import { type Outcome, register } from '../registry/registration.ts';
+import { type Outcome, register, unregister } from '../registry/registration.ts';
 import { projectRegistry, userRegistry } from '../registry/registry-places.ts';
+import { runningServers } from '../registry/running-servers.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { haveDaemonLook } from './daemon-look.ts';
@@ -19,10 +20,12 @@ export interface AnnounceValues {
   readonly url?: string | undefined;
   readonly pid?: string | undefined;
   readonly project?: boolean | undefined;
+  readonly remove?: boolean | undefined;
 }
 
 export async function announce(values: AnnounceValues, host: CliHost): Promise<number> {
   const { name, url, project } = values;
+  if (values.remove === true) return takeOut(values, host);
   if (url === undefined)
     throw new BridgeError('USAGE', 'Say where the server is', {
       hint: `Such as: mcp-bridge announce ${name} --url http://localhost:3000/mcp`,
@@ -53,6 +56,23 @@ export async function announce(values: AnnounceValues, host: CliHost): Promise<n
   host.stdout.write(`${printable(outcome.id)} is in ${printable(file)} until this command ends (Ctrl-C)\n`);
   await Promise.all([ended, looking]);
   await kept.end();
+  return DONE;
+}
+
+/** All of this name in that registry, whoever has put them there. */
+async function takeOut({ name, pid, project }: AnnounceValues, host: CliHost): Promise<number> {
+  const file = project === true ? projectRegistry(host.cwd) : userRegistry(host);
+  const { servers } = await runningServers([{ scope: project === true ? 'project' : 'user', file }]);
+  const meant = servers.filter((one) => one.name === name && (pid === undefined || String(one.pid) === pid));
+  if (meant.length === 0)
+    throw new BridgeError('SERVER_NOT_FOUND', `There is no ${name} in ${file}`, {
+      hint: 'Which there are: mcp-bridge servers --running',
+    });
+  for (const { id } of meant) {
+    tell(await unregister(id, { file, own: { pid: host.pid, cwd: host.cwd }, isStrict: true }), host);
+    host.stdout.write(`${printable(id)} is in ${printable(file)} no more\n`);
+  }
+  await haveDaemonLook({}, host);
   return DONE;
 }
 

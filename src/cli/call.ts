@@ -14,6 +14,7 @@ import { ProgressLine } from './progress-line.ts';
 import { daemonCodeOf } from './refused.ts';
 import { checkOut, STDOUT, saveBlobs, saveText } from './saved-blobs.ts';
 import { type Spinner, waitingFor } from './spinner.ts';
+import { hasPerson } from './terminal.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
 import { ask, ofVerb, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
 
@@ -32,14 +33,24 @@ export async function call(values: CallValues, host: CliHost): Promise<number> {
   const timeoutMs = timeoutIn(values.timeout, 'call');
   checkOut(values.out, host.cwd);
   const given = await givenArguments(values, host);
-  const answer = await withTools(values, host, async (client, spinner) => {
+  const use = async (client: ToolClient, spinner: Spinner) => {
     try {
       return await run(values, given, { client, host, timeoutMs, spinner });
     } catch (error) {
       throw asMisfit(error, values);
     }
-  });
+  };
+  const answer = await withTools(values, host, use, { onElicit: questionsFor(values, host) });
   return answer === undefined ? INTERRUPTED : print(answer, values, host);
+}
+
+/** A person at a terminal is asked; what a server asks of a script, nobody is there to answer. */
+function questionsFor(
+  { stdin }: CallValues,
+  host: CliHost,
+): ((params: unknown) => Promise<object | undefined>) | undefined {
+  if (stdin === true || !hasPerson(host)) return undefined;
+  return async (params) => (await import('./elicitation.ts')).answered(params, host);
 }
 
 interface Running {

@@ -1,7 +1,6 @@
 // One definition for people: everything that would be started or connected to, and nothing that is secret.
 
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { inputVariable } from '../discovery/discovery.ts';
 import type { Difference } from '../discovery/launch-difference.ts';
 import { isSteering } from '../discovery/masked-text.ts';
 import type { PartKind } from '../discovery/remembered-launch.ts';
@@ -62,7 +61,7 @@ function withSources(name: string, sources: Sources): string {
 
 /** What is named like a variable is one. */
 function suppliedBy(input: string): string {
-  return /^[A-Z_][A-Z0-9_]*$/.test(input) || input.includes(' ') ? input : `${input} (in ${inputVariable(input)})`;
+  return /^[A-Z_][A-Z0-9_]*$/.test(input) || input.includes(' ') ? input : `${input} (mcp-bridge input set ${input})`;
 }
 
 /** What somebody should look at who cannot see all of it here. */

@@ -200,10 +200,20 @@ export const IMPORT = {
 export const UNINSTALL = { 'dry-run': DRY_RUN, 'no-client-cli': NO_CLIENT_CLI } as const satisfies Options;
 
 export const ANNOUNCE = {
+  remove: { type: 'boolean', describe: 'Take it out again' },
   url: { type: 'string', describe: 'Where it takes requests over HTTP' },
   pid: { type: 'string', describe: 'The process that it ends with; else this command, which then stays' },
   project: { type: 'boolean', describe: 'In the registry of the project in this directory, not in your own' },
 } as const satisfies Options;
+
+export const INPUT = { ...PROJECT } as const satisfies Options;
+export const SWITCH = { ...WHERE, cwd: PROJECT.cwd } as const satisfies Options;
+export const RESOURCES = {
+  ...TOOL_VERB,
+  server: { type: 'string', describe: 'Only of this server; else of all' },
+  out: { type: 'string', describe: 'Save what is no text in this file; - is stdout' },
+} as const satisfies Options;
+export const PROMPTS = { ...TOOL_VERB, server: RESOURCES.server } as const satisfies Options;
 
 export const SERVICE = {
   ...WHERE,

@@ -3,9 +3,35 @@
 const WIDTH = 100;
 /** Titles, and the verbs below each. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'Every day': ['servers', 'tools', 'search', 'describe', 'call', 'refresh', 'status', 'top', 'clients'],
+  'Every day': [
+    'servers',
+    'tools',
+    'search',
+    'describe',
+    'call',
+    'resources',
+    'prompts',
+    'refresh',
+    'status',
+    'top',
+    'clients',
+  ],
   'Servers and clients': [
-    ...['discover', 'approve', 'reject', 'add', 'remove', 'import', 'auth', 'install', 'uninstall', 'demo'],
+    ...[
+      'discover',
+      'approve',
+      'reject',
+      'add',
+      'remove',
+      'import',
+      'input',
+      'enable',
+      'disable',
+      'auth',
+      'install',
+      'uninstall',
+      'demo',
+    ],
   ],
   'The daemon': ['start', 'stop', 'restart', 'upgrade', 'reload', 'service', 'serve', 'connect'],
   'When something is wrong': ['doctor', 'logs', 'config', 'policy', 'metrics'],

@@ -3,9 +3,13 @@
 import type { Argv } from 'yargs';
 import type { AnnounceValues } from './announce.ts';
 import type { Does } from './commands.ts';
-import { ANNOUNCE, SERVICE } from './options.ts';
+import type { InputValues } from './input.ts';
+import { ANNOUNCE, INPUT, SERVICE, SWITCH } from './options.ts';
 import type { ServiceValues } from './service/service.ts';
+import type { SwitchValues } from './switch.ts';
 
+const INPUT_ACTIONS = ['set', 'list', 'remove'] as const;
+const SWITCHED = { type: 'string', array: true, describe: 'The servers' } as const;
 const ACTIONS = ['install', 'uninstall', 'status'] as const;
 
 export function withRunningVerbs(parser: Argv, does: Does): Argv {
@@ -15,6 +19,28 @@ export function withRunningVerbs(parser: Argv, does: Does): Argv {
       'Show in some seconds what the bridge does, with real parts and none of yours',
       (y) => y,
       does(async (values: object, host) => (await import('./demo/demo.ts')).demo(values, host)),
+    )
+    .command(
+      'input <action> [name]',
+      'Give a value that definitions ask for, without showing it; or see which are missing',
+      (y) =>
+        y
+          .positional('action', { choices: INPUT_ACTIONS, describe: 'What to do' })
+          .positional('name', { type: 'string', describe: 'The input' })
+          .options(INPUT),
+      does(async (values: InputValues, host) => (await import('./input.ts')).input(values, host)),
+    )
+    .command(
+      'enable [names..]',
+      'Offer servers again that were switched off',
+      (y) => y.positional('names', SWITCHED).options(SWITCH),
+      does(async (values: SwitchValues, host) => (await import('./switch.ts')).switchServers(values, false, host)),
+    )
+    .command(
+      'disable [names..]',
+      'Switch servers off in the bridge, wherever they are defined',
+      (y) => y.positional('names', SWITCHED).options(SWITCH),
+      does(async (values: SwitchValues, host) => (await import('./switch.ts')).switchServers(values, true, host)),
     )
     .command(
       'announce <name>',

@@ -56,6 +56,7 @@ export function notesOf(report: StatusReport): string[] {
     ...notesOn(report.instances),
     ...waitingNotes(report.dialledIn),
     ...pendingNotes(report.pendingApprovals),
+    ...inputNotes(report.missingInputs),
   ];
 }
 
@@ -100,6 +101,13 @@ export function waitingNotes(dialledIn: StatusReport['dialledIn']): string[] {
 }
 
 /** Of definitions that came with the project here. A daemon of an earlier build does not say. */
+/** A daemon of an earlier build does not say. */
+function inputNotes(missing: StatusReport['missingInputs'] | undefined): string[] {
+  return Object.entries(missing ?? {}).map(
+    ([server, inputs]) => `${server} needs ${inputs.join(', ')}: mcp-bridge input set NAME`,
+  );
+}
+
 export function pendingNotes(count: number | null | undefined): string[] {
   if (!count) return [];
   return [`${count === 1 ? '1 definition waits' : `${count} definitions wait`} here for: mcp-bridge approve`];

@@ -1,7 +1,7 @@
 // What the verbs `servers`, `tools`, `search`, `describe` and `call` have in common: a session with the daemon, and the
 // answers of the tools that it shows.
 
-import { type Answer, ToolClient } from '../client/tool-client.ts';
+import { type Answer, type SessionOptions, ToolClient } from '../client/tool-client.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { CliHost } from './host.ts';
@@ -10,6 +10,8 @@ import { openOrStart } from './open-bridge.ts';
 import { tellOtherConfig } from './other-config.ts';
 import { forPeople } from './refused.ts';
 import { Spinner } from './spinner.ts';
+
+type SessionWish = Pick<SessionOptions, 'view' | 'onElicit'>;
 
 export interface ToolVerbValues extends WhereValues {
   readonly 'no-autostart'?: boolean | undefined;
@@ -21,10 +23,12 @@ export async function withTools<Result>(
   values: ToolVerbValues,
   host: CliHost,
   use: (client: ToolClient, spinner: Spinner) => Promise<Result>,
+  wish: SessionWish = {},
 ): Promise<Result> {
   const located = await locateToUse(values, host);
   const spinner = new Spinner(host);
-  const opened = async (): Promise<ToolClient> => ToolClient.open(await openOrStart(located, values, host), host);
+  const opened = async (): Promise<ToolClient> =>
+    ToolClient.open(await openOrStart(located, values, host), { ...host, ...wish });
   const client = await spinner.during(() => 'Waiting for the daemon', opened());
   await tellOtherConfig(values, located.path, host);
   try {

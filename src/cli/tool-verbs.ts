@@ -6,9 +6,11 @@ import type { Does } from './commands.ts';
 import type { DescribeValues } from './describe.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
-import { CALL, DESCRIBE, REFRESH, SEARCH, SERVERS, TOOLS } from './options.ts';
+import { CALL, DESCRIBE, PROMPTS, REFRESH, RESOURCES, SEARCH, SERVERS, TOOLS } from './options.ts';
+import type { PromptsValues } from './prompts.ts';
 import type { RefreshValues } from './refresh.ts';
 import { errorReport } from './refused.ts';
+import type { ResourcesValues } from './resources.ts';
 import type { SearchValues } from './search.ts';
 import type { ServersValues } from './servers.ts';
 import type { ToolVerbValues } from './tool-session.ts';
@@ -78,6 +80,27 @@ export function withToolVerbs(parser: Argv, does: Does, line: readonly string[] 
           (await import('./call.ts')).call({ ...values, arguments: [...pairs, ...line] }, host),
         ),
       ),
+    )
+    .command(
+      'resources <action> [uri]',
+      'Show what servers have to read, or read one',
+      (y) =>
+        y
+          .positional('action', { choices: ['list', 'read'] as const, describe: 'What to do' })
+          .positional('uri', { type: 'string', describe: 'The URI of a resource' })
+          .options(RESOURCES),
+      does(orJson(async (values: ResourcesValues, host) => (await import('./resources.ts')).resources(values, host))),
+    )
+    .command(
+      'prompts <action> [name] [arguments..]',
+      'Show the prompts of servers, or fill one in',
+      (y) =>
+        y
+          .positional('action', { choices: ['list', 'get'] as const, describe: 'What to do' })
+          .positional('name', { type: 'string', describe: 'The prompt' })
+          .positional('arguments', { ...ARGUMENTS, describe: 'KEY=VALUE' })
+          .options(PROMPTS),
+      does(orJson(async (values: PromptsValues, host) => (await import('./prompts.ts')).prompts(values, host))),
     )
     .command(
       'refresh [servers..]',

@@ -24,6 +24,11 @@ export const VERBS: Readonly<Record<string, string>> = {
   import: '',
   install: '',
   uninstall: 'CLIENT',
+  input: 'set|list|remove',
+  enable: '',
+  disable: '',
+  resources: 'list|read',
+  prompts: 'list|get',
   demo: '',
   announce: 'NAME --url URL',
   service: 'install|uninstall|status',
@@ -52,6 +57,9 @@ const NEEDED: Readonly<Record<string, string>> = {
   SERVER: 'a server and one of its tools',
   SHELL: 'a shell: bash, zsh or fish',
   'install|uninstall|status': 'what to do',
+  'set|list|remove': 'what to do',
+  'list|read': 'what to do',
+  'list|get': 'what to do',
 };
 
 /** Verbs that are two words. */

@@ -72,8 +72,28 @@ export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
     examples: ['install', 'install cursor --replace --dry-run'],
   },
   uninstall: { options: options.UNINSTALL, words: ['program'], examples: ['uninstall cursor'] },
+  input: {
+    options: options.INPUT,
+    words: [['set', 'list', 'remove'], []],
+    examples: ['input set api-key', 'input list', 'input remove api-key'],
+  },
+  enable: { options: options.SWITCH, words: ['server'], examples: ['enable memory'] },
+  disable: { options: options.SWITCH, words: ['server'], examples: ['disable memory'] },
+  resources: {
+    options: options.RESOURCES,
+    words: [['list', 'read'], []],
+    examples: ['resources list', 'resources read file:///notes.txt', 'resources list --server docs'],
+  },
+  prompts: {
+    options: options.PROMPTS,
+    words: [['list', 'get'], []],
+    examples: ['prompts list', 'prompts get docs__summary topic=sockets'],
+  },
   demo: { options: {}, examples: ['demo'] },
-  announce: { options: options.ANNOUNCE, examples: ['announce notes --url http://127.0.0.1:8080/mcp'] },
+  announce: {
+    options: options.ANNOUNCE,
+    examples: ['announce notes --url http://127.0.0.1:8080/mcp', 'announce notes --remove'],
+  },
   service: {
     options: options.SERVICE,
     words: [['install', 'uninstall', 'status']],

@@ -27,6 +27,14 @@ export interface CallOptions {
   readonly isAct?: boolean | undefined;
 }
 
+export interface SessionOptions {
+  readonly version: string;
+  readonly cwd: string;
+  readonly view?: string;
+  /** Answers what servers ask the person; without it they are told that nobody is there. */
+  readonly onElicit?: ((params: unknown) => Promise<object | undefined>) | undefined;
+}
+
 export interface Answer {
   readonly result: unknown;
   /** The result in the bytes in which it came. */
@@ -49,6 +57,7 @@ export class ToolClient {
   /** By the progress tokens of the calls that began them, which go on to be used. */
   readonly #tasks = new Map<number, CallOptions>();
   #lastId = 0;
+  #onElicit: SessionOptions['onElicit'];
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -62,14 +71,18 @@ export class ToolClient {
     socket.on('close', () => this.#abandonAll(({ isAct }) => (isAct === true ? outcomeUnknown() : connectionLost())));
   }
 
-  static async open(socket: Socket, { version, cwd }: { version: string; cwd: string }): Promise<ToolClient> {
+  static async open(
+    socket: Socket,
+    { version, cwd, view = 'discover', onElicit }: SessionOptions,
+  ): Promise<ToolClient> {
     const client = new ToolClient(socket);
+    client.#onElicit = onElicit;
     const hello = {
       protocolVersion: '2025-11-25',
-      capabilities: {},
+      capabilities: onElicit === undefined ? {} : { elicitation: {} },
       clientInfo: { name: 'mcp-bridge-cli', version },
       _meta: {
-        'mcp-bridge/view': 'discover',
+        'mcp-bridge/view': view,
         'mcp-bridge/cwd': cwd,
         'mcp-bridge/clientId': 'mcp-bridge-cli',
         'mcp-bridge/accepts': false,
@@ -168,9 +181,16 @@ export class ToolClient {
 
   #asked(method: string, { id, params }: Readonly<Record<string, unknown>>): void {
     if (id === undefined) return this.#notified(method, membersOf(params));
-    const error = { code: METHOD_NOT_FOUND, message: 'The command line of mcp-bridge answers no questions' };
+    if (method === 'elicitation/create' && this.#onElicit !== undefined) return void this.#elicit(id, params);
+    const error = { code: METHOD_NOT_FOUND, message: 'The command line of mcp-bridge answers no such questions' };
     const answer = method === 'ping' ? { result: {} } : { error };
     this.#send(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+  }
+
+  /** Questions of one session come one after the other; a form that cannot be shown is declined. */
+  async #elicit(id: unknown, params: unknown): Promise<void> {
+    const answer = await this.#onElicit?.(params).catch(() => undefined);
+    this.#send(JSON.stringify({ jsonrpc: '2.0', id, result: answer ?? { action: 'decline' } }));
   }
 
   #notified(method: string, params: Readonly<Record<string, unknown>>): void {

@@ -8,6 +8,8 @@ export interface FoundServers {
   readonly servers: ReadonlyMap<string, ServerDefinition>;
   /** How many definitions wait for approval. */
   readonly pending: number;
+  /** The inputs that are missing, by the servers that ask for them. */
+  readonly missing?: Readonly<Record<string, readonly string[]>>;
   /** What is wrong with files and entries, for people. */
   readonly faults: readonly string[];
 }
@@ -59,6 +61,11 @@ export class Definitions {
   /** How many definitions wait for approval there; undefined if that is not known. */
   pendingIn(cwd: string): number | undefined {
     return this.#found.get(cwd)?.pending;
+  }
+
+  /** The inputs that are missing there, by servers; undefined if that is not known. */
+  missingIn(cwd: string): FoundServers['missing'] {
+    return this.#found.get(cwd)?.missing;
   }
 
   /** Those of all directories; a name may stand for several. */

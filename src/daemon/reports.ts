@@ -54,6 +54,7 @@ export function statusReport(of: Reported, cwd: string | undefined): StatusRepor
     serversConfig: of.options.environment.MCP_SERVERS_CONFIG || null,
     configFaults: finder.configFaults,
     definitionFaults: of.definitions.faults,
+    missingInputs: cwd === undefined ? null : (of.definitions.missingIn(cwd) ?? null),
     pendingApprovals: cwd === undefined ? null : (of.definitions.pendingIn(cwd) ?? null),
     audit: of.audit?.report() ?? null,
   };

@@ -154,7 +154,7 @@ export class ServerFinder {
       this.#processes.watch(dir, answer.processes);
       await this.#heed(answer.policies);
       const found = this.#served(answer);
-      this.#last.set(dir, { servers: found.servers, pending: found.pending });
+      this.#last.set(dir, { servers: found.servers, pending: found.pending, missing: found.missing ?? {} });
       return found;
     } catch (error) {
       const fault = `Servers could not be looked for: ${messageOf(error)}. What was found before still counts.`;
@@ -217,11 +217,11 @@ export class ServerFinder {
     return { dir, own: this.#options.process, config: plain, isOwnOnly };
   }
 
-  #served({ servers, pending, faults }: Omit<FindAnswer, 'processes' | 'policies'>): FoundServers {
+  #served({ servers, pending, missing = {}, faults }: Omit<FindAnswer, 'processes' | 'policies'>): FoundServers {
     const byName = new Map(servers.map((definition) => [definition.name, definition]));
     const { example } = this.#options;
     if (byName.size === 0 && this.#config.file === undefined) byName.set(example.name, example);
-    return { servers: byName, pending, faults: [...this.#ownFaults(), ...faults] };
+    return { servers: byName, pending, missing, faults: [...this.#ownFaults(), ...faults] };
   }
 
   /** Nobody works in this directory any more. */

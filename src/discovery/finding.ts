@@ -9,11 +9,13 @@ import { ApprovalFile } from './approval-file.ts';
 import { ClientApprovalFile } from './client-approval-file.ts';
 import { type FirstSeen, NOTHING_COVERED, NOTHING_SEEN, type SeenApprovals } from './client-approvals.ts';
 import type { Discovery } from './discovery.ts';
+import { KeptInputs } from './kept-inputs.ts';
 import type { KeptSources } from './kept-sources.ts';
 import { type ConfigForDiscovery, discoverHere, type OwnProcess } from './own-discovery.ts';
 import type { Policy } from './policy.ts';
 import { servedServers } from './served-servers.ts';
 import { SourceMemory } from './source-memory.ts';
+import { SwitchedServers } from './switched-servers.ts';
 
 export { KeptSources } from './kept-sources.ts';
 
@@ -35,6 +37,8 @@ export interface FindAnswer {
   readonly pending: number;
   /** Whose rules hold for the servers of every client. */
   readonly policies: readonly Policy[];
+  /** The inputs that are missing, by the servers that ask for them. */
+  readonly missing?: Readonly<Record<string, readonly string[]>>;
   /** Those that servers live in which run already. */
   readonly processes: readonly ProcessIdentity[];
 }
@@ -58,6 +62,8 @@ export class Finding {
   readonly #memory: SourceMemory;
   #approvals: Promise<ReadApprovals> | undefined;
   #approvalFile: string | undefined;
+  /** What the user has said beside approvals is read at each look. */
+  readonly #choices = new Set<string>();
 
   constructor({ asked, kept }: FindingOptions) {
     this.#asked = asked;
@@ -69,6 +75,7 @@ export class Finding {
   async find({ dir, own, config, isOwnOnly }: FindRequest): Promise<FindAnswer> {
     const { approvals, fault } = isOwnOnly ? NOTHING_APPROVED : await this.#readApprovals(own);
     const faults = fault === undefined ? [] : [fault];
+    await this.#watchChoices(own);
     const looking = { cwd: dir, config, approvals, memory: this.#memory, isOwnOnly, keepsNames: true };
     const discover = (seenApprovals: SeenApprovals): Promise<Discovery> =>
       discoverHere(own, { ...looking, seenApprovals });
@@ -79,6 +86,7 @@ export class Finding {
       faults: [...faults, ...errors],
       pending: found.servers.filter(({ state }) => state === 'pending-approval').length,
       policies: found.policies.everybody,
+      missing: missingIn(found.servers),
       processes: found.processes,
     };
   }
@@ -109,7 +117,15 @@ export class Finding {
     if (!dirs.every((dir) => this.#memory.knows(dir))) return undefined;
     const paths = this.#memory.watched();
     this.#kept.forgetAllBut(paths);
-    return [...(this.#approvalFile === undefined ? [] : [this.#approvalFile]), ...paths];
+    return [...(this.#approvalFile === undefined ? [] : [this.#approvalFile]), ...this.#choices, ...paths];
+  }
+
+  async #watchChoices({ environment, homedir }: OwnProcess): Promise<void> {
+    for (const { path } of [new KeptInputs(environment, homedir), new SwitchedServers(environment, homedir)]) {
+      if (this.#choices.has(path)) continue;
+      this.#choices.add(path);
+      await this.#asked(path);
+    }
   }
 
   /** What other clients approved for the first time is served once that is kept, and not otherwise. */
@@ -152,6 +168,11 @@ export class Finding {
       return { approvals: new Map(kept), fault: stillCounts(error) };
     }
   }
+}
+
+function missingIn(servers: Discovery['servers']): Record<string, readonly string[]> {
+  const asking = servers.filter(({ state }) => state === 'needs-input');
+  return Object.fromEntries(asking.map(({ id, inputs }) => [id, inputs]));
 }
 
 const NOTHING_APPROVED: ReadApprovals = { approvals: new Map(), fault: undefined };

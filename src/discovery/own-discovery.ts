@@ -7,14 +7,17 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Approvals } from './approval.ts';
 import type { SeenApprovals } from './client-approvals.ts';
 import { diagnostic } from './diagnostic.ts';
+import type { DiscoveredServer } from './discovered-server.ts';
 import { type Discovery, discoverServers } from './discovery.ts';
 import { type HeldNames, NO_HELD_NAMES } from './held-names.ts';
 import { HeldNamesFile } from './held-names-file.ts';
 import type { DiscoveryHost } from './host.ts';
+import { KeptInputs } from './kept-inputs.ts';
 import { locationsOf } from './locations.ts';
 import { machineOf } from './machine.ts';
 import { nodeDiscoveryHost } from './node-host.ts';
 import type { SourceMemory } from './source-memory.ts';
+import { SWITCHED_OFF, SwitchedServers } from './switched-servers.ts';
 
 export { ApprovalFile } from './approval-file.ts';
 export { ClientApprovalFile } from './client-approval-file.ts';
@@ -51,12 +54,34 @@ export interface OwnDiscoveryOptions {
 /** Another process may give the same ids at the same moment. */
 const MOST_TRIES = 5;
 
+/** With what the user of the bridge has said: values for inputs, and which servers are off. */
 export async function discoverHere(own: OwnProcess, options: OwnDiscoveryOptions): Promise<Discovery> {
-  if (options.isOwnOnly === true) return discover(own, options, NO_HELD_NAMES);
+  const [inputs, inputFault] = attempted(() => new KeptInputs(own.environment, own.homedir).read(), new Map());
+  const [off, switchFault] = attempted(() => new SwitchedServers(own.environment, own.homedir).read(), new Set());
+  const found = await discoverNamed(own, options, inputs);
+  const faults = [inputFault, switchFault].filter((fault) => fault !== undefined);
+  return faults.reduce(
+    withDiagnostic,
+    off.size === 0 ? found : { ...found, servers: found.servers.map(switchedBy(off)) },
+  );
+}
+
+function switchedBy(off: ReadonlySet<string>) {
+  return (server: DiscoveredServer): DiscoveredServer => {
+    if (server.state !== 'ready' || !off.has(server.id)) return server;
+    return { ...server, state: 'disabled', reason: `${SWITCHED_OFF} ${server.id}` };
+  };
+}
+
+type Inputs = ReadonlyMap<string, string>;
+
+async function discoverNamed(own: OwnProcess, options: OwnDiscoveryOptions, inputs: Inputs): Promise<Discovery> {
+  const discover = (heldNames: HeldNames): Promise<Discovery> => discoverWith(own, options, { heldNames, inputs });
+  if (options.isOwnOnly === true) return discover(NO_HELD_NAMES);
   const file = new HeldNamesFile(own.environment, own.homedir);
   for (let tries = 1; ; tries++) {
     const [held, unreadable] = attempted(() => file.read(), NO_HELD_NAMES);
-    const found = await discover(own, options, held);
+    const found = await discover(held);
     if (unreadable !== undefined) return withDiagnostic(found, unreadable);
     if (options.keepsNames !== true || found.givenNames.size === 0) return found;
     try {
@@ -68,10 +93,10 @@ export async function discoverHere(own: OwnProcess, options: OwnDiscoveryOptions
   }
 }
 
-function discover(
+function discoverWith(
   own: OwnProcess,
   { cwd, config, approvals, seenApprovals, memory, isOwnOnly = false }: OwnDiscoveryOptions,
-  heldNames: HeldNames,
+  { heldNames, inputs }: { readonly heldNames: HeldNames; readonly inputs: Inputs },
 ): Promise<Discovery> {
   const { precedence, policy, registries, sources, agentPlugins } = config.config.discovery;
   return discoverServers(hostOf(own, cwd), {
@@ -84,6 +109,7 @@ function discover(
     seenApprovals,
     isOwnOnly,
     heldNames,
+    input: (id) => inputs.get(id),
     // Who remembers is told when a file that was half written is whole.
     ...(memory === undefined ? { pause } : { memory }),
     ownConfig: { file: config.file, servers: config.servers },

@@ -10,6 +10,7 @@ import { textOf } from '../util/json-value.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { isOfProject, isOwn } from './naming.ts';
 import { natureOf } from './server-natures.ts';
+import { SWITCHED_OFF } from './switched-servers.ts';
 
 /** States in which a definition of the bridge's own config is not served; what else is wrong with it, the config says. */
 const REFUSED = new Set(['blocked-by-policy', 'self']);
@@ -54,7 +55,9 @@ function definitionsOf(
   config: Pick<Config, 'servers' | 'discovery'>,
 ): Map<string, ServerDefinition> {
   const own = new Set(servers.filter(isOwn));
-  const refused = new Set([...own].filter(({ state }) => REFUSED.has(state)).map(({ name }) => name));
+  const isOff = ({ state, reason }: DiscoveredServer): boolean =>
+    state === 'disabled' && reason?.startsWith(SWITCHED_OFF) === true;
+  const refused = new Set([...own].filter((one) => REFUSED.has(one.state) || isOff(one)).map(({ name }) => name));
   const sameAs = duplicatesOf(servers);
   const ownNamed = new Map([...own].map((server) => [server.name, server]));
   const served = new Map<string, ServerDefinition>(

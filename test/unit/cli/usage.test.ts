@@ -102,5 +102,6 @@ describe('what is wrong with a command line is said in one line, with what was m
 function wordsFor(verb: string): readonly string[] {
   if (verb === 'completion') return ['bash'];
   if (verb === 'service') return ['status'];
+  if (['input', 'resources', 'prompts'].includes(verb)) return ['list'];
   return (VERBS[verb]?.split(' --')[0] ?? '').split(' ').filter((word) => /^[A-Z]+$/.test(word));
 }

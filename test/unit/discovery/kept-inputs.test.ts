@@ -1,0 +1,79 @@
+// What a person says of definitions beside approving them: values for inputs, and which servers are off.
+
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { EMPTY_CONFIG } from '../../../src/config/config.ts';
+import { NO_CONFIG } from '../../../src/config/load.ts';
+import { NOTHING_SEEN } from '../../../src/discovery/client-approvals.ts';
+import { KeptInputs } from '../../../src/discovery/kept-inputs.ts';
+import { discoverHere } from '../../../src/discovery/own-discovery.ts';
+import { servedServers } from '../../../src/discovery/served-servers.ts';
+import { SwitchedServers } from '../../../src/discovery/switched-servers.ts';
+import { temporaryDir } from '../../support/temporary-dir.ts';
+
+function home() {
+  const homedir = temporaryDir();
+  const environment = { HOME: homedir };
+  const path = join(homedir, '.config/Code/User/mcp.json');
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(
+    path,
+    JSON.stringify({
+      servers: { github: { command: 'gh', args: [`--token=\${input:api-key}`] }, notes: { command: 'n' } },
+    }),
+  );
+  const own = { platform: 'linux', environment, homedir, program: join(homedir, 'mcp-bridge'), socketPath: '/x.sock' };
+  const look = async () => {
+    const found = await discoverHere(own, {
+      cwd: homedir,
+      config: { ...NO_CONFIG, config: EMPTY_CONFIG },
+      approvals: new Map(),
+      seenApprovals: NOTHING_SEEN,
+    });
+    return {
+      found,
+      github: found.servers.find(({ id }) => id === 'github'),
+      served: servedServers(found.servers, EMPTY_CONFIG),
+    };
+  };
+  return { look, inputs: new KeptInputs(environment, homedir), switched: new SwitchedServers(environment, homedir) };
+}
+
+test('a value that is kept reaches the definitions that ask for it, and nobody else can read it', async () => {
+  const { look, inputs } = home();
+  expect((await look()).github).toMatchObject({ state: 'needs-input', inputs: ['api-key'] });
+  await inputs.set('api-key', 'sekrit');
+  expect((await look()).github).toMatchObject({ state: 'ready', args: ['--token=sekrit'] });
+  expect(statSync(inputs.path).mode & 0o777).toBe(0o600);
+  expect(await inputs.remove('api-key')).toBe(true);
+  expect(await inputs.remove('api-key')).toBe(false);
+  expect((await look()).github?.state).toBe('needs-input');
+});
+
+test('a server that is switched off is not served, and is served again when it is on', async () => {
+  const { look, switched } = home();
+  expect([...(await look()).served.keys()]).toEqual(['notes']);
+  expect(await switched.switch(['notes'], true)).toEqual(['notes']);
+  const { found, served } = await look();
+  expect([...served.keys()]).toEqual([]);
+  expect(found.servers.find(({ id }) => id === 'notes')).toMatchObject({
+    state: 'disabled',
+    reason: 'it is switched off: mcp-bridge enable notes',
+  });
+  expect(await switched.switch(['notes'], false)).toEqual(['notes']);
+  expect([...(await look()).served.keys()]).toEqual(['notes']);
+});
+
+test('files that are broken are told of, and left as they are', async () => {
+  const { look, inputs, switched } = home();
+  await inputs.set('api-key', 'sekrit');
+  await switched.switch(['notes'], true);
+  for (const { path } of [inputs, switched]) writeFileSync(path, '[]', { mode: 0o600 });
+  const { found } = await look();
+  expect(found.diagnostics.map(({ message }) => message).join()).toMatch(
+    /disabled\.json does not.*inputs\.json does not/,
+  );
+  await expect(inputs.set('x', 'y')).rejects.toThrow('does not hold inputs');
+  expect(readFileSync(inputs.path, 'utf8')).toBe('[]');
+});
