@@ -77,8 +77,8 @@ export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
     words: [['set', 'list', 'remove'], []],
     examples: ['input set api-key', 'input list', 'input remove api-key'],
   },
-  enable: { options: options.SWITCH, words: ['server'], examples: ['enable memory'] },
-  disable: { options: options.SWITCH, words: ['server'], examples: ['disable memory'] },
+  enable: { options: options.SWITCH, words: ['server'], examples: ['enable camera'] },
+  disable: { options: options.SWITCH, words: ['server'], examples: ['disable camera'] },
   resources: {
     options: options.RESOURCES,
     words: [['list', 'read'], []],
