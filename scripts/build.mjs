@@ -2,8 +2,9 @@
 // milliseconds sooner and takes 2 MB less than ES modules. The other verbs are ES modules, split at what they share.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -28,6 +29,41 @@ const commonJs = {
   minify: true,
   sourcemap: 'external',
   sourcesContent: false,
+};
+
+/** What is needed to run it is in the file itself; what is native stays outside. */
+const whole = {
+  packages: 'bundle',
+  external: ['fs-native-extensions'],
+  legalComments: 'none',
+  mainFields: ['module', 'main'],
+};
+
+/**
+ * The packages that a daemon needs later, if at all, by the names of their files. It reads them, compressed, when it starts: npm
+ * may have replaced or removed the package by the time that they are needed.
+ */
+const laterPackages = {
+  'json-rpc-2.0': 'json-rpc',
+  'jsonc-parser': 'jsonc-parser',
+  ws: 'ws',
+  ajv: 'ajv',
+  'ajv/dist/2020.js': 'ajv-2020',
+  '@modelcontextprotocol/sdk/client/auth.js': 'oauth',
+};
+const later = {
+  name: 'later',
+  setup({ onResolve, onLoad }) {
+    const isLater = ({ path }) => (path in laterPackages ? { path, namespace: 'later' } : undefined);
+    onResolve(
+      { filter: /^(?:json-rpc-2\.0|jsonc-parser|ws|ajv.*|@modelcontextprotocol\/sdk\/client\/auth\.js)$/ },
+      isLater,
+    );
+    onLoad({ filter: /.*/, namespace: 'later' }, ({ path }) => ({
+      contents: `module.exports = require('./later-code.ts').laterCode('${laterPackages[path]}')`,
+      resolveDir: 'src/local',
+    }));
+  },
 };
 
 /** Discovery is loaded from a file of its own, in a process of its own. */
@@ -57,14 +93,21 @@ const elsewhere = {
 rmSync('dist', { recursive: true, force: true });
 await Promise.all([
   build({ ...commonJs, entryPoints: ['src/cli/main.ts'], outfile: 'dist/mcp-bridge.cjs', plugins: [elsewhere] }),
-  build({ ...commonJs, entryPoints: ['src/daemon/start.ts'], outfile: 'dist/daemon.cjs', plugins: [ownDiscovery] }),
   build({
     ...commonJs,
-    entryPoints: ['src/daemon/finder-program.ts'],
-    outfile: 'dist/finder.cjs',
-    plugins: [ownDiscovery],
+    entryPoints: ['src/daemon/start.ts'],
+    outfile: 'dist/daemon.cjs',
+    plugins: [ownDiscovery, later],
   }),
-  build({ ...commonJs, entryPoints: ['src/discovery/finding.ts'], outfile: 'dist/finding.cjs' }),
+  ...Object.entries(laterPackages).map(async ([path, name]) => {
+    const stdin = { contents: `module.exports = require('${path}')`, resolveDir: '.' };
+    const { outputFiles } = await build({ ...commonJs, ...whole, sourcemap: false, stdin, write: false });
+    mkdirSync('dist/later', { recursive: true });
+    writeFileSync(`dist/later/${name}.cjs.gz`, gzipSync(outputFiles[0].contents, { level: 9 }));
+  }),
+  // A daemon keeps its text, and nothing else may be needed to run it.
+  build({ ...commonJs, ...whole, entryPoints: ['src/daemon/finder-program.ts'], outfile: 'dist/finder.cjs' }),
+  build({ ...commonJs, ...whole, entryPoints: ['src/discovery/finding.ts'], outfile: 'dist/finding.cjs' }),
   build({
     ...common,
     format: 'esm',

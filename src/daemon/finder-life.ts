@@ -1,13 +1,16 @@
 // One process that looks for servers, from its start to its end.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { Writable } from 'node:stream';
 import { checkDescriptors } from '../local/descriptors.ts';
 import { systemCode } from '../util/bridge-error.ts';
 import { type FromFinder, receive, send, type ToFinder } from './finder-messages.ts';
+import { type KeptProgram, RUN_FROM_PIPE } from './kept-program.ts';
 
 export interface FinderLifeOptions {
-  /** The file that it runs, and the version that this must be of. */
+  /** The file that it runs, that file's text, and the version that this must be of. */
   readonly program: string;
+  readonly kept: KeptProgram;
   readonly version: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly heard: (message: FromFinder) => void;
@@ -19,9 +22,13 @@ export class FinderLife {
   readonly #child: ChildProcess | undefined;
   #ended: ((how: string) => void) | undefined;
 
-  constructor({ program, version, environment, heard, ended }: FinderLifeOptions) {
+  constructor({ program, kept, version, environment, heard, ended }: FinderLifeOptions) {
     this.#ended = ended;
-    this.#child = this.#spawn([program, version], environment);
+    this.#child = this.#spawn(
+      kept,
+      ['-e', RUN_FROM_PIPE, program, version, ...(kept.addon === undefined ? [] : ['addon'])],
+      environment,
+    );
     const { stdin, stdout } = this.#child ?? {};
     // Without descriptors for its pipes there is no process either.
     if (!stdin || !stdout) return;
@@ -50,17 +57,27 @@ export class FinderLife {
     this.#child?.kill('SIGKILL');
   }
 
-  #spawn(args: readonly string[], environment: FinderLifeOptions['environment']): ChildProcess | undefined {
+  #spawn(
+    kept: KeptProgram,
+    args: readonly string[],
+    environment: FinderLifeOptions['environment'],
+  ): ChildProcess | undefined {
     const isUnstartable = (error: unknown): void =>
       this.#end(`cannot be started: ${systemCode(error) ?? 'unknown error'}`);
+    if (kept.failure !== undefined) {
+      setImmediate(() => this.#end(`cannot be started: ${kept.failure}`));
+      return undefined;
+    }
     try {
       checkDescriptors();
       // In a session of its own: what a terminal sends to the daemon's group is for the daemon.
       const child = spawn(process.execPath, args, {
         env: { ...environment },
-        stdio: ['pipe', 'pipe', 'ignore'],
+        stdio: ['pipe', 'pipe', 'ignore', 'pipe', kept.addon ?? 'ignore'],
         detached: true,
       });
+      const source = child.stdio[3];
+      if (source instanceof Writable) source.on('error', () => child.kill('SIGKILL')).end(kept.text);
       child.on('error', isUnstartable);
       child.on('exit', (code, signal) =>
         this.#end(signal === null ? `has ended with code ${code}` : `was ended by ${signal}`),

@@ -8,6 +8,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { FinderLife, type FinderLifeOptions } from './finder-life.ts';
 import type { FromFinder, ToFinder } from './finder-messages.ts';
+import { KeptProgram } from './kept-program.ts';
 
 export interface FinderProcessOptions extends Pick<FinderLifeOptions, 'program' | 'version' | 'environment'> {
   /** These are about to be read. */
@@ -37,6 +38,7 @@ export class FinderProcess {
   readonly #options: FinderProcessOptions;
   /** What was read while it was good, as the process has packed it. */
   readonly #kept = new Map<string, string>();
+  readonly #program: KeptProgram;
   readonly #waiting = new Map<number, Waiting>();
   #life: FinderLife | undefined;
   #timer: Timer | undefined;
@@ -45,6 +47,7 @@ export class FinderProcess {
 
   constructor(options: FinderProcessOptions) {
     this.#options = options;
+    this.#program = new KeptProgram(options.program);
   }
 
   /** Has one ready for what will be asked soon. */
@@ -80,7 +83,7 @@ export class FinderProcess {
   #start(): FinderLife {
     const { program, version, environment, logger } = this.#options;
     const life: FinderLife = new FinderLife({
-      ...{ program, version, environment },
+      ...{ program, version, environment, kept: this.#program },
       heard: (message) => this.#heard(life, message),
       ended: (how) => this.#ended(life, how),
     });

@@ -2,9 +2,11 @@
 // has become of it.
 
 import { Finding, KeptSources } from '../discovery/finding.ts';
+import { useOpenAddon } from '../local/kernel-lock.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { type Deferred, deferred } from '../util/deferred.ts';
 import { type FromFinder, receive, send, type ToFinder } from './finder-messages.ts';
+import { ADDON_FD } from './kept-program.ts';
 
 declare const MCP_BRIDGE_VERSION: string;
 
@@ -78,6 +80,7 @@ async function answer(id: number, request: Extract<ToFinder, { what: 'find' }>['
   }
 }
 
+if (process.argv[3] === 'addon') useOpenAddon(ADDON_FD);
 process.stdin.on('end', () => process.exit(0)).on('error', () => process.exit(0));
 process.stdout.on('error', () => process.exit(0));
 if (process.argv[2] === MCP_BRIDGE_VERSION) receive<ToFinder>(process.stdin, heard);

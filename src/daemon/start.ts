@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { LastGoodConfigs } from '../config/last-good.ts';
 import { type ConfigPlace, configFilesOf, loadConfig, loadOrLastGood } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
@@ -11,6 +11,7 @@ import { takeActivatedFd } from '../local/activated-socket.ts';
 import { boundedWriter } from '../local/bounded-log.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { homeDir, xdgCacheDir } from '../local/home-dir.ts';
+import { keepLaterCode } from '../local/later-code.ts';
 import { jsonLogger, lossyWriter, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
 import { daemonLogFile, stateDir } from '../local/state-dir.ts';
@@ -63,6 +64,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     xdgConfigHome: process.env.XDG_CONFIG_HOME,
     runsPrograms: true,
   };
+  keepLaterCode(join(dirname(options.finderProgram), 'later'));
   const lastGood = new LastGoodConfigs(stateDir(process.env, home), (error) =>
     logger.warn('config not kept', { reason: messageOf(error) }),
   );

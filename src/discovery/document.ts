@@ -49,9 +49,15 @@ async function parse(text: string, syntax: Syntax) {
         return await parseYaml(text);
     }
   } catch (error) {
-    if (error instanceof SyntaxFault) throw error;
-    throw new SyntaxFault('it is nested too deeply, or refers to itself', 1, 1);
+    if (isTooDeep(error)) throw new SyntaxFault('it is nested too deeply, or refers to itself', 1, 1);
+    throw error;
   }
+}
+
+/** Parsers that run out of stack, aliases that make too much of a text, and one that has no end. */
+function isTooDeep(error: unknown): boolean {
+  if (error instanceof RangeError || error instanceof ReferenceError) return true;
+  return error instanceof TypeError && error.message.includes('circular');
 }
 
 async function parseToml(text: string) {

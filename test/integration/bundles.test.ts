@@ -1,6 +1,7 @@
 // What the bundles that start often load at once: nothing that only some servers need.
 
 import { readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
@@ -17,7 +18,7 @@ test.each([
   const required = [...codeOf(name).matchAll(/\brequire\d*\(["'`]([^."'`][^"'`]*)["'`]\)/g)].map(
     ([, path]) => path ?? '',
   );
-  const packages = required.filter((path) => !path.startsWith('node:')).map((path) => path.split('/')[0]);
+  const packages = required.filter((path) => !isBuiltin(path)).map((path) => path.split('/')[0]);
   expect(allowed).toEqual(expect.arrayContaining([...new Set(packages)]));
   expect(required.filter((path) => /^node:(http|https|tls)$/.test(path))).toEqual([]);
 });

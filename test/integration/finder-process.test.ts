@@ -163,10 +163,10 @@ test('one of another version does nothing, and says what to do', async () => {
   await untilGone(pid());
 });
 
-test('where the file is gone, that is a death and no loop', async () => {
+test('where the file was gone when the daemon started, it says so, and tries nothing', async () => {
   const { finder, requestFor, deaths } = finderAt(temporaryDir(), { program: '/nowhere/finder.cjs' });
-  await expect(finder.find(requestFor('.'))).rejects.toThrow('has ended with code 1');
-  expect(deaths()).toBe(1);
+  await expect(finder.find(requestFor('.'))).rejects.toThrow('cannot be started: ENOENT');
+  expect(deaths()).toBe(0);
 });
 
 const FILES = [

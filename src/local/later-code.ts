@@ -1,0 +1,39 @@
+// The packages that a daemon needs later, if at all: read when it starts, compressed as the build has written them, because npm
+// may have replaced or removed the files by the time that they are needed. Compiled when they are.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { compileFunction } from 'node:vm';
+import { gunzipSync } from 'node:zlib';
+import { invariant } from '../util/invariant.ts';
+
+const SUFFIX = '.cjs.gz';
+
+interface Kept {
+  readonly file: string;
+  readonly packed: Buffer;
+}
+
+const kept = new Map<string, Kept>();
+
+/** Reads all that stands in a directory. */
+export function keepLaterCode(dir: string): void {
+  for (const name of readdirSync(dir)) {
+    const file = join(dir, name);
+    if (name.endsWith(SUFFIX)) kept.set(name.slice(0, -SUFFIX.length), { file, packed: readFileSync(file) });
+  }
+}
+
+/** The exports of a package; whoever calls it keeps them. */
+export function laterCode(name: string): unknown {
+  const code = kept.get(name);
+  invariant(code !== undefined, 'a package that is needed later was kept');
+  const text = gunzipSync(code.packed).toString();
+  kept.delete(name);
+  const module = { exports: {} };
+  const run: unknown = compileFunction(text, ['exports', 'require', 'module'], { filename: code.file });
+  invariant(typeof run === 'function', 'code compiles to a function');
+  Reflect.apply(run, module.exports, [module.exports, createRequire(code.file), module]);
+  return module.exports;
+}
