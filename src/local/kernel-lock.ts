@@ -13,7 +13,7 @@ interface Addon {
 }
 
 const PREBUILT = `fs-native-extensions/prebuilds/${platform()}-${arch()}/fs-native-extensions.node`;
-const requireHere = createRequire(import.meta.filename);
+const require = createRequire(import.meta.filename);
 
 /** A descriptor of the addon, for a process whose package may have been removed. */
 let opened: string | undefined;
@@ -21,10 +21,10 @@ let opened: string | undefined;
 function loadAddon(): Addon {
   if (opened !== undefined) return loadOpened(opened);
   try {
-    return requireHere(PREBUILT) as Addon;
+    return require(PREBUILT) as Addon;
   } catch (error) {
     if (systemCode(error) !== 'MODULE_NOT_FOUND') throw error;
-    return requireHere('fs-native-extensions/binding.js') as Addon;
+    return require('fs-native-extensions/binding.js') as Addon;
   }
 }
 
@@ -38,7 +38,7 @@ function loadOpened(path: string): Addon {
 export function openAddon(): number | undefined {
   if (platform() !== 'linux') return undefined; // only there a descriptor has a name by which it can be loaded
   try {
-    return openSync(requireHere.resolve(PREBUILT), 'r');
+    return openSync(require.resolve(PREBUILT), 'r');
   } catch {
     return undefined; // the addon is somewhere else: it is looked for when it is needed
   }

@@ -25,7 +25,7 @@ export function keepLaterCode(dir: string): void {
   }
 }
 
-/** The exports of a package; whoever calls it keeps them. */
+/** The exports of a package, for the bundles; whoever calls it keeps them. @public */
 export function laterCode(name: string): unknown {
   const code = kept.get(name);
   invariant(code !== undefined, 'a package that is needed later was kept');
