@@ -1,7 +1,7 @@
 // Secrets are planted wherever one may stand, everything that can be asked is asked, and none of them may come out.
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
@@ -51,11 +51,14 @@ function clientFiles(home: string, project: string): void {
   writeFileSync(join(home, '.cursor/mcp.json'), `{"mcpServers":{"torn":{"env":{"KEY":"${secret()}"}`);
 }
 
-function textsBelow(dir: string, without: readonly string[]): string[] {
+function filesBelow(dir: string): string[] {
   return readdirSync(dir, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && !without.includes(entry.name))
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'));
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
 }
+
+/** The one copy with secrets that the bridge makes: a daemon starts with it when the config itself is broken. */
+const isConfigCopy = (file: string): boolean => basename(dirname(file)) === 'last-good-config';
 
 test('no secret comes out of logs, errors, lists, reports or what is kept', { timeout: 240_000 }, async () => {
   const dir = tempDir();
@@ -106,7 +109,13 @@ test('no secret comes out of logs, errors, lists, reports or what is kept', { ti
   await daemon.exited;
 
   expect(said.join('\n'), 'what servers have written is there').toMatch(/^loud \(pid \d+, ended\):\n\{/m);
-  const kept = textsBelow(dir, ['config.json', '.claude.json', '.mcp.json', 'mcp.json', 'helper']);
+  const planters = ['config.json', '.claude.json', '.mcp.json', 'mcp.json', 'helper'];
+  const files = filesBelow(dir).filter((file) => !planters.includes(basename(file)));
+  const copies = files.filter(isConfigCopy);
+  expect(copies).toHaveLength(1);
+  const modes = copies.flatMap((file) => [file, dirname(file)]).map((path) => lstatSync(path).mode & 0o777);
+  expect(modes, 'nobody else can read the copy of the config').toEqual([0o600, 0o700]);
+  const kept = files.filter((file) => !isConfigCopy(file)).map((file) => readFileSync(file, 'utf8'));
   expect(kept.join('\n'), 'calls are recorded').toContain('"tool":"slow"');
   const all = [...said, daemon.log, ...kept].join('\n');
   expect(all.length).toBeGreaterThan(10_000);
