@@ -4,7 +4,8 @@
 
 import type { Slot } from './slot.ts';
 
-const LINGER_MS = 5_000;
+/** How long a call counts that nobody waits for, and that the server does not answer. */
+export const LINGER_MS = 5_000;
 
 interface GivenUp {
   readonly slot: Slot;

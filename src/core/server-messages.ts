@@ -120,7 +120,7 @@ export class ServerMessages implements FrameSink {
     if (slot === undefined) {
       if (this.#slots.own.take(id, { b, start, end }, envelope)) return;
       this.#context.counters.strayResponses++;
-      return this.#slots.givenUp.release(id);
+      return this.#slots.answeredLate(id);
     }
     const hasResult = envelope.has(Field.result);
     slot.onEnd?.(hasResult ? 'result' : 'error');

@@ -8,6 +8,7 @@ import { type Limits, ownTimeoutMs } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { CallMeter } from './call-meter.ts';
+import { ConcurrentCalls } from './concurrent-calls.ts';
 import type { Counters } from './counters.ts';
 import { cancelNotice } from './era/era-2025.ts';
 import { GivenUpCalls } from './given-up-calls.ts';
@@ -65,7 +66,7 @@ export class SlotTable {
   isFenced = false;
   /** The server wants to be told whose request each one is. */
   namesSessions = false;
-  readonly #maxConcurrentCalls: number;
+  readonly #concurrent: ConcurrentCalls;
   readonly lane: Lane;
   readonly own: OwnRequests;
   readonly givenUp: GivenUpCalls;
@@ -73,7 +74,7 @@ export class SlotTable {
   constructor(options: SlotTableOptions) {
     const { server, limits, counters, known, meter, contain, contended, released } = options;
     this.#contain = contain;
-    this.#maxConcurrentCalls = options.maxConcurrentCalls;
+    this.#concurrent = new ConcurrentCalls(options.maxConcurrentCalls);
     this.#server = server;
     this.#limits = limits;
     this.#counters = counters;
@@ -108,7 +109,11 @@ export class SlotTable {
   checkTime(nowMs: number): void {
     this.givenUp.checkTime(nowMs);
     this.own.checkTime(nowMs);
-    if (this.lane.isTaken) for (const [session, next] of this.#waiting.heads()) this.#checkLane(session, next, nowMs);
+    if (this.#concurrent.checkTime(nowMs)) this.pump();
+    for (const [session, next] of this.#waiting.heads()) {
+      if (this.lane.isTaken) this.#checkLane(session, next, nowMs);
+      this.#checkConcurrent(session, nowMs);
+    }
   }
 
   /** A client for which the lane was kept from it for long enough gets another instance, or an error for each such call. */
@@ -121,6 +126,17 @@ export class SlotTable {
       this.#waiting.remove(slot);
       this.#counters.serverBusy++;
       this.fail(slot, laneKept(this.#server, this.#limits, found));
+    }
+  }
+
+  /** Another instance would not help: a bound is for servers whose processes write to one place. */
+  #checkConcurrent(session: Session, nowMs: number): void {
+    const { maxLaneMs } = this.#limits;
+    for (let slot = this.#waiting.headOf(session); slot !== undefined; slot = this.#waiting.headOf(session)) {
+      if (!this.#concurrent.hasKept(slot, nowMs, maxLaneMs)) return;
+      this.#waiting.remove(slot);
+      this.#counters.serverBusy++;
+      this.fail(slot, turnKept(this.#server, this.#limits));
     }
   }
 
@@ -177,6 +193,7 @@ export class SlotTable {
     this.#meter.answered(slot.sentTicks, hasResult);
     if (hasResult || slot.wasAskedBack) this.lane.learn(slot); // an error says nothing of what it asks otherwise
     this.lane.leave(slot);
+    this.#concurrent.end(downId);
     return slot;
   }
 
@@ -234,7 +251,15 @@ export class SlotTable {
       this.#sent.delete(slot.downId);
       this.#meter.unanswered();
     } else this.#waiting.remove(slot);
+    this.#concurrent.giveUp(slot.downId);
     if (slot.hasLane) this.givenUp.add(slot);
+  }
+
+  /** The server has answered what nobody waits for any more. */
+  answeredLate(downId: number): void {
+    this.givenUp.release(downId);
+    this.#concurrent.end(downId);
+    this.pump();
   }
 
   /** What the server says before it answers this may be about the call that was given up. */
@@ -258,6 +283,7 @@ export class SlotTable {
     this.#outbox = undefined;
     this.own.closed();
     this.givenUp.clear();
+    this.#concurrent.clear();
     // One by one: whoever gets its last answer here may go, and takes what else it had here along.
     for (const slot of [...this.#sent.values()])
       if (this.#sent.delete(slot.downId)) this.#contain(slot.session, () => this.#lose(slot, error));
@@ -305,15 +331,7 @@ export class SlotTable {
   }
 
   #mayGo(slot: Slot): boolean {
-    return this.#mayAsk(slot.session) && this.lane.admits(slot.session, slot.call) && !this.#isOneTooMany(slot);
-  }
-
-  /** Whether the server gets as many calls of tools as it can take at a time; counted only where that is bounded. */
-  #isOneTooMany({ isToolCall }: Slot): boolean {
-    if (this.#maxConcurrentCalls === 0 || !isToolCall) return false;
-    let underWay = 0;
-    for (const sent of this.#sent.values()) if (sent.isToolCall) underWay++;
-    return underWay >= this.#maxConcurrentCalls;
+    return this.#mayAsk(slot.session) && this.lane.admits(slot.session, slot.call) && this.#concurrent.admits(slot);
   }
 
   /** Who has enough under way, or does not take the answers it has got, waits with further questions; who goes has none. */
@@ -343,6 +361,7 @@ export class SlotTable {
     slot.downId = downId;
     slot.sentTicks = this.#meter.now();
     this.#sent.set(downId, slot);
+    this.#concurrent.sent(slot);
     slot.session.sentCount++;
     this.sentInAll++;
     if (slot.isToolCall) this.toolCallsSent++;
@@ -372,6 +391,13 @@ function laneKept(server: string, { maxLaneMs }: Limits, why: Elsewhere): Bridge
       ? 'The server’s setting sharing is "shared": with "auto", who has to wait gets an instance of its own.'
       : 'There are as many instances as limits.maxInstancesPerServer allows.';
   return new BridgeError('SERVER_BUSY', message, { server, hint: `${more} limits.maxLaneMs lets calls wait longer.` });
+}
+
+function turnKept(server: string, { maxLaneMs }: Limits): BridgeError {
+  const message = `Server ${server} has worked for more than ${maxLaneMs} ms on calls of other clients, and gets no more at a time`;
+  const hint =
+    'The server’s setting maxConcurrentCalls bounds how many it gets; its timeoutMs ends those that take too long, and limits.maxLaneMs lets others wait longer.';
+  return new BridgeError('SERVER_BUSY', message, { server, hint });
 }
 
 function cutAround({ from, innerFrom, innerTo, to }: Cut, start: number): void {

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { declaredSharingIn, sharingOf } from '../../../src/core/sharing.ts';
-import { CoreInMemory, type Message } from '../../support/core-in-memory.ts';
+import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 
+const SECOND = 1000;
+const LOSES_WRITES = { sharing: undefined, nature: { losesWrites: 'all of its file' } };
 const KEEPS = { keepsState: 'it keeps thoughts' };
 const declaring = (sharing: unknown): object => ({ 'x-mux': { sharing } });
 const metaOf = ({ params }: Message): unknown => params?._meta;
@@ -134,12 +136,75 @@ describe('a server that gets one call at a time', () => {
     core.server().answer(core.server().requests[0]);
     await core.settle();
     expect(calls().slice(2)).toEqual([{ n: 2 }]);
-    one.cancel(2);
+    core.server().answer(core.server().requests.at(-1));
     await core.settle();
     expect(calls().slice(3)).toEqual([{ n: 3 }]);
     core.server().crash();
     await core.settle();
     expect(calls()).toEqual([{ n: 4 }]);
+  });
+
+  test('counts one that was given up until it is answered after all, or for 5 s', async () => {
+    for (const giveUp of [(client: TestClient) => client.cancel(1), (client: TestClient) => client.link.destroy()]) {
+      for (const answersLate of [true, false]) {
+        const core = new CoreInMemory({ definition: LOSES_WRITES });
+        const [one, other] = [await core.ready(), await core.ready()];
+        one.call(1);
+        other.call(1);
+        await core.settle();
+        giveUp(one);
+        await core.settle();
+        for (const { id } of core.server().requests.filter(({ method }) => method === 'ping'))
+          core.server().say({ jsonrpc: '2.0', id, result: {} });
+        await core.pass(4 * SECOND);
+        const calls = (): number => core.server().requests.filter(({ method }) => method === 'tools/call').length;
+        expect(calls()).toBe(1);
+        if (answersLate) core.server().answer(core.server().requests[0]);
+        else await core.pass(3 * SECOND);
+        await core.settle();
+        expect(calls()).toBe(2);
+        expect(one.answersTo(1)).toEqual([]);
+      }
+    }
+  });
+
+  test('keeps the others waiting for 30 s while none of its calls ends; then they get an error that says why', async () => {
+    const core = new CoreInMemory({ definition: LOSES_WRITES });
+    const [one, other, third] = [await core.ready(), await core.ready(), await core.ready()];
+    one.call(1);
+    await core.settle();
+    one.call(2);
+    other.call(1);
+    third.call(1);
+    await core.pass(29 * SECOND);
+    core.server().answer(core.server().requests[0]); // the next one has its own 30 s
+    await core.settle();
+    await core.pass(29 * SECOND);
+    expect([one, other, third].flatMap((client) => client.received.filter(({ error }) => error))).toEqual([]);
+    await core.pass(3 * SECOND);
+    const errors = [...other.answersTo(1), ...third.answersTo(1)].map(({ error }) => error);
+    expect(errors).toHaveLength(2);
+    for (const error of errors) {
+      expect(error?.message).toContain('30000 ms');
+      expect(error?.data).toMatchObject({ code: 'SERVER_BUSY', hint: expect.stringContaining('maxConcurrentCalls') });
+    }
+    core.server().answer(core.server().requests[1]);
+    await core.settle();
+    expect(one.answersTo(2).map(({ result }) => result)).toEqual([{ echo: {} }]);
+    expect(core.openSlots).toBe(0);
+  });
+
+  test('lets the calls of one client wait for its own as long as these take', async () => {
+    const core = new CoreInMemory({ definition: LOSES_WRITES });
+    const client = await core.ready();
+    client.call(1);
+    client.call(2);
+    await core.settle();
+    await core.pass(120 * SECOND);
+    expect([...client.answersTo(1), ...client.answersTo(2)]).toEqual([]);
+    core.server().answer(core.server().requests[0]);
+    await core.settle();
+    expect(core.server().requests.length).toBe(2);
   });
 
   test('gets as many as its user says', async () => {
