@@ -1,69 +1,43 @@
-// Values that a person has given for the inputs of definitions (`${input:api-key}`), in a file for this user alone. Several
-// processes may write; a file that cannot be understood is never taken for an empty one, nor written over.
+// Values that a person has given for the inputs of definitions (`${input:api-key}`), by the names of the inputs.
 
-import { join } from 'node:path';
-import { inTurn } from '../local/lock-turn.ts';
-import { ensurePrivateTree, readPrivate, writePrivate } from '../local/private-file.ts';
-import { stateDir } from '../local/state-dir.ts';
-import { BridgeError } from '../util/bridge-error.ts';
-import { isTree, treeAt } from './tree.ts';
+import { type StateEnvironment, StateFile } from '../local/state-file.ts';
+import { isTree } from './tree.ts';
 
-const VERSION = 1;
-
-export class KeptInputs {
-  readonly path: string;
-  readonly #dir: string;
-
-  constructor(environment: Parameters<typeof stateDir>[0], homedir: string) {
-    this.#dir = stateDir(environment, homedir);
-    this.path = join(this.#dir, 'inputs.json');
-  }
-
-  /** By the names of inputs. */
-  read(): ReadonlyMap<string, string> {
-    const text = readPrivate(this.path);
-    return text === undefined ? new Map() : this.#valuesIn(text);
+export class KeptInputs extends StateFile<ReadonlyMap<string, string>> {
+  constructor(environment: StateEnvironment, homedir: string) {
+    const kind = {
+      name: 'inputs.json',
+      member: 'inputs',
+      empty: () => new Map(),
+      parse: valuesIn,
+      format: (values: ReadonlyMap<string, string>) => Object.fromEntries(values),
+      ifRemoved: 'values have to be given again, with mcp-bridge input set NAME',
+    };
+    super(kind, environment, homedir);
   }
 
   set(name: string, value: string): Promise<void> {
-    return this.#change((values) => void values.set(name, value));
+    return this.change((values) => new Map(values).set(name, value));
   }
 
   /** Whether there was one. */
   async remove(name: string): Promise<boolean> {
     let wasThere = false;
-    await this.#change((values) => {
-      wasThere = values.delete(name);
+    await this.change((values) => {
+      const others = new Map(values);
+      wasThere = others.delete(name);
+      return others;
     });
     return wasThere;
   }
-
-  async #change(change: (values: Map<string, string>) => void): Promise<void> {
-    ensurePrivateTree(this.#dir);
-    await inTurn(this.path, () => {
-      const values = new Map(this.read());
-      change(values);
-      const inputs = Object.fromEntries(values);
-      writePrivate(this.path, `${JSON.stringify({ version: VERSION, inputs }, undefined, 1)}\n`);
-    });
-  }
-
-  #valuesIn(text: string): Map<string, string> {
-    const content = parsed(text);
-    const inputs = isTree(content) && content.version === VERSION ? treeAt(content, 'inputs') : undefined;
-    const entries = Object.entries(inputs ?? {});
-    const isSound = inputs !== undefined && entries.every(([, value]) => typeof value === 'string');
-    if (isSound) return new Map(entries as [string, string][]);
-    throw new BridgeError('FILE_UNUSABLE', `${this.path} does not hold inputs of a kind that this version knows`, {
-      hint: 'Put it back, or remove it: then values have to be given again, with mcp-bridge input set NAME.',
-    });
-  }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // Told by whoever looks for the version in it.
-  }
+function valuesIn(value: unknown): Map<string, string> | undefined {
+  if (!isTree(value)) return undefined;
+  const entries = Object.entries(value);
+  return entries.every(isPair) ? new Map(entries) : undefined;
+}
+
+function isPair(entry: [string, unknown]): entry is [string, string] {
+  return typeof entry[1] === 'string';
 }

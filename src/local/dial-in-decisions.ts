@@ -1,56 +1,35 @@
 // What a person has decided about servers that connect by themselves: under which names programs may be seen. There is
 // nothing else to be sure of, since the bridge starts none of them (docs/adr/0020). In a file that no project can reach.
 
-import { join } from 'node:path';
-import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord } from '../util/json-value.ts';
-import { inTurn } from './lock-turn.ts';
-import { ensurePrivateTree, readPrivate, writePrivate } from './private-file.ts';
-import { stateDir } from './state-dir.ts';
+import { type StateEnvironment, StateFile } from './state-file.ts';
 
 export type DialInDecision = 'approved' | 'rejected';
 
-const VERSION = 1;
-
-export class DialInDecisions {
-  readonly path: string;
-  readonly #dir: string;
-
-  constructor(environment: Parameters<typeof stateDir>[0], homedir: string) {
-    this.#dir = stateDir(environment, homedir);
-    this.path = join(this.#dir, 'dial-ins.json');
+export class DialInDecisions extends StateFile<ReadonlyMap<string, DialInDecision>> {
+  constructor(environment: StateEnvironment, homedir: string) {
+    const kind = {
+      name: 'dial-ins.json',
+      member: 'decisions',
+      empty: () => new Map(),
+      parse: decisionsIn,
+      format: (decisions: ReadonlyMap<string, DialInDecision>) => Object.fromEntries(decisions),
+      ifRemoved: 'servers that connect by themselves have to be approved again',
+    };
+    super(kind, environment, homedir);
   }
 
-  /** By the server's name. Throws if the file is no such file: it is never taken for an empty one. */
-  read(): ReadonlyMap<string, DialInDecision> {
-    const text = readPrivate(this.path);
-    return text === undefined ? new Map() : this.#decisionsIn(text);
-  }
-
-  async decide(names: readonly string[], decision: DialInDecision): Promise<void> {
-    ensurePrivateTree(this.#dir);
-    await inTurn(this.path, () => {
-      const decisions = { ...Object.fromEntries(this.read()), ...Object.fromEntries(names.map((n) => [n, decision])) };
-      writePrivate(this.path, `${JSON.stringify({ version: VERSION, decisions }, undefined, 1)}\n`);
-    });
-  }
-
-  #decisionsIn(text: string): Map<string, DialInDecision> {
-    const content = parsed(text);
-    const decisions = isRecord(content) && content.version === VERSION ? content.decisions : undefined;
-    const entries = isRecord(decisions) ? Object.entries(decisions) : undefined;
-    const isSound = entries?.every(([, decision]) => decision === 'approved' || decision === 'rejected');
-    if (isSound === true) return new Map(entries as [string, DialInDecision][]);
-    throw new BridgeError('FILE_UNUSABLE', `${this.path} does not hold decisions of a kind that this version knows`, {
-      hint: 'Put it back, or remove it: then servers that connect by themselves have to be approved again.',
-    });
+  /** By the server's name. */
+  decide(names: readonly string[], decision: DialInDecision): Promise<void> {
+    return this.change((before) => new Map([...before, ...names.map((name) => [name, decision] as const)]));
   }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // told by whoever looks for the version in it
-  }
+function decisionsIn(value: unknown): Map<string, DialInDecision> | undefined {
+  const entries = isRecord(value) ? Object.entries(value) : undefined;
+  return entries?.every(isDecision) === true ? new Map(entries) : undefined;
+}
+
+function isDecision(entry: [string, unknown]): entry is [string, DialInDecision] {
+  return entry[1] === 'approved' || entry[1] === 'rejected';
 }
