@@ -40,27 +40,29 @@ const whole = {
 };
 
 /**
- * The packages that a daemon needs later, if at all, by the names of their files. It reads them, compressed, when it starts: npm
+ * The packages that a daemon needs later, if at all, by the names of their files; two parts of one package are one file, or each
+ * would have classes of its own, which the other does not know. It reads them, compressed, when it starts: npm
  * may have replaced or removed the package by the time that they are needed.
  */
 const laterPackages = {
   'json-rpc-2.0': 'json-rpc',
   'jsonc-parser': 'jsonc-parser',
   ws: 'ws',
+  'ajv/dist/2020.js': 'ajv',
   ajv: 'ajv',
-  'ajv/dist/2020.js': 'ajv-2020',
   '@modelcontextprotocol/sdk/client/auth.js': 'oauth',
 };
 const later = {
   name: 'later',
   setup({ onResolve, onLoad }) {
-    const isLater = ({ path }) => (path in laterPackages ? { path, namespace: 'later' } : undefined);
+    const isLater = ({ path }) =>
+      path in laterPackages ? { path: laterPackages[path], namespace: 'later' } : undefined;
     onResolve(
       { filter: /^(?:json-rpc-2\.0|jsonc-parser|ws|ajv.*|@modelcontextprotocol\/sdk\/client\/auth\.js)$/ },
       isLater,
     );
     onLoad({ filter: /.*/, namespace: 'later' }, ({ path }) => ({
-      contents: `module.exports = require('./later-code.ts').laterCode('${laterPackages[path]}')`,
+      contents: `module.exports = require('./later-code.ts').laterCode('${path}')`,
       resolveDir: 'src/local',
     }));
   },
@@ -99,8 +101,11 @@ await Promise.all([
     outfile: 'dist/daemon.cjs',
     plugins: [ownDiscovery, later],
   }),
-  ...Object.entries(laterPackages).map(async ([path, name]) => {
-    const stdin = { contents: `module.exports = require('${path}')`, resolveDir: '.' };
+  ...[...new Set(Object.values(laterPackages))].map(async (name) => {
+    const paths = Object.keys(laterPackages).filter((path) => laterPackages[path] === name);
+    const parts = paths.map((path) => `require('${path}')`);
+    const contents = `module.exports = ${parts.length === 1 ? parts[0] : `Object.assign({}, ${parts.join(', ')})`}`;
+    const stdin = { contents, resolveDir: '.' };
     const { outputFiles } = await build({ ...commonJs, ...whole, sourcemap: false, stdin, write: false });
     mkdirSync('dist/later', { recursive: true });
     writeFileSync(`dist/later/${name}.cjs.gz`, gzipSync(outputFiles[0].contents, { level: 9 }));

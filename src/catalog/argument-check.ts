@@ -23,12 +23,18 @@ export class ArgumentCheck {
   #compile: ((schema: object) => Compiled | undefined) | undefined;
   #loading: Promise<void> | undefined;
   readonly #compiled = new WeakMap<KnownTool, Compiled>();
+  readonly #failed: (error: unknown) => void;
+
+  /** `failed` hears of errors of ours: arguments pass all the same. */
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed;
+  }
 
   /** Resolves when it can be used; undefined from then on. */
   get ready(): Promise<void> | undefined {
     if (this.#compile !== undefined) return undefined;
     this.#loading ??= import('./schema-compiler.ts').then(({ schemaCompiler }) => {
-      this.#compile = schemaCompiler();
+      this.#compile = schemaCompiler(this.#failed);
     });
     return this.#loading;
   }

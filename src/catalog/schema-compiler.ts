@@ -1,7 +1,7 @@
 // Schemas of tools made into functions. They come from servers, which may put anything into them: what is too large, or
 // refers elsewhere, lets everything pass, and so does what could run for ever: a pattern, or references in circles.
 
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject, MissingRefError, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Compiled } from './argument-check.ts';
 import { beginSteps, countedCompiler, TooManySteps } from './counted-references.ts';
@@ -26,12 +26,17 @@ const OLDER = /draft-0[4-7]/;
 /** Of members for which a function would have to wait, or would be looked for while it runs. */
 const NOT_FOLLOWED = /"(?:patternProperties|\$async|\$dynamicRef|\$recursiveRef)"\s*:/;
 
+/** Errors of the compiler about a schema: all but one have no class of their own. */
+const SCHEMA_FAULTS =
+  /^(?:"nullable" cannot |type: null contradicts |type must be JSONType|\S+ value must be |invalid anchor |reference ".*" resolves to more than one |NOT SUPPORTED: keyword "id"|enum must have |URI .*malformed|Host.s domain name can not be converted )/s;
+
 const anyText = Object.assign(() => ({ test: () => true }), { code: 'anyText' });
 
 const OPTIONS: Options = {
   allErrors: true,
   strict: false,
   validateFormats: false,
+  validateSchema: false, // done before, where a schema that is none can be told from an error
   logger: false,
   addUsedSchema: false,
   inlineRefs: false, // or what is referred to a thousand times would be compiled as often
@@ -41,7 +46,8 @@ const OPTIONS: Options = {
 const OLDER_COMPILER = (): Ajv => countedCompiler(new Ajv(OPTIONS));
 const NEWER_COMPILER = (): Ajv => countedCompiler(new Ajv2020(OPTIONS));
 
-export function schemaCompiler(): (schema: object) => Compiled | undefined {
+/** `failed` hears of errors that are none of a schema. */
+export function schemaCompiler(failed: (error: unknown) => void): (schema: object) => Compiled | undefined {
   let [older, newer] = [OLDER_COMPILER(), NEWER_COMPILER()];
   let count = 0;
   return (schema) => {
@@ -49,7 +55,7 @@ export function schemaCompiler(): (schema: object) => Compiled | undefined {
     if (text.length > LARGEST_SCHEMA || NOT_FOLLOWED.test(text)) return undefined;
     if (++count % MOST_COMPILED === 0) [older, newer] = [OLDER_COMPILER(), NEWER_COMPILER()];
     const isOlder = '$schema' in schema && OLDER.test(String(schema.$schema));
-    const validate = compiled(isOlder ? older : newer, text);
+    const validate = compiled(isOlder ? older : newer, text, failed);
     const most = Math.floor(MOST_WORK / partsOf(schema, MOST_WORK));
     return validate && { validate: (args) => faultsIn(args, validate, most), readsTexts: READS_TEXTS.test(text) };
   };
@@ -69,14 +75,21 @@ function faultsIn(args: unknown, validate: ValidateFunction, most: number): stri
 }
 
 /** A copy without its own name, under which the next schema might want to be known too. */
-function compiled(ajv: Ajv, text: string): ValidateFunction | undefined {
+function compiled(ajv: Ajv, text: string, failed: (error: unknown) => void): ValidateFunction | undefined {
+  const { $id: _, $schema: __, ...schema } = JSON.parse(text) as Record<string, unknown>;
   try {
     beginSteps(MOST_STEPS_TO_COMPILE);
-    const { $id: _, $schema: __, ...schema } = JSON.parse(text) as Record<string, unknown>;
-    return ajv.compile(schema);
-  } catch {
+    return ajv.validateSchema(schema) === true ? ajv.compile(schema) : undefined;
+  } catch (error) {
+    if (!isOfSchema(error)) failed(error);
     return undefined; // Not a schema that we understand: the server decides.
   }
+}
+
+function isOfSchema(error: unknown): boolean {
+  if (error instanceof TooManySteps || error instanceof RangeError || error instanceof MissingRefError) return true;
+  if (error instanceof URIError) return true;
+  return error instanceof Error && error.constructor === Error && SCHEMA_FAULTS.test(error.message);
 }
 
 /** Of values nothing is said: they may be secrets. */

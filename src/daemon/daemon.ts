@@ -67,7 +67,7 @@ export class Daemon {
       synonyms: () => this.#options.finder.config.config.discovery.synonyms,
       clock: this.#clock,
     }),
-    check: new ArgumentCheck(),
+    check: new ArgumentCheck((error) => this.#faults.note('a schema could not be compiled', error)),
     timeoutMs: () => this.#options.finder.config.config.discovery.timeoutMs,
   };
   readonly #audit: AuditLog | undefined;

@@ -548,7 +548,9 @@ export class CoreInMemory {
       discoverView: (session, all) =>
         new DiscoverView(session, all, {
           finder: new ToolFinder({ clock: this.clock }),
-          check: new ArgumentCheck(),
+          check: new ArgumentCheck((error) => {
+            throw error;
+          }),
           timeoutMs: () => options.executionTimeoutMs ?? 0,
         }),
       version: '0.0.0-test',

@@ -1,13 +1,15 @@
 // Arguments are looked at before a server is bothered with them: rightly, quickly, whatever a schema says.
 
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { ArgumentCheck } from '../../../src/catalog/argument-check.ts';
 import { outlineOf } from '../../../src/catalog/argument-outline.ts';
 import { partsOf } from '../../../src/catalog/json-parts.ts';
 import { KnownTool } from '../../../src/catalog/known-tools.ts';
 
-const check = new ArgumentCheck();
+const failures: unknown[] = [];
+const check = new ArgumentCheck((error) => void failures.push(error));
 beforeAll(() => check.ready);
 
 function faultIn(inputSchema: unknown, args: unknown): string | undefined {
@@ -99,6 +101,36 @@ describe('the faults of arguments', () => {
     ['refers to what is found while it runs', { properties: { a: { $dynamicRef: '#x' } } }, { a: 1 }],
   ])('are the server’s to find where a schema %s', (_, schema, args) => {
     for (let i = 0; i < 2; i++) expect(faultIn(schema, args)).toBeUndefined();
+  });
+
+  test.each<[string, object]>([
+    ['has an unknown type', { type: 'nothing' }],
+    ['refers to what is elsewhere', { $ref: 'https://example.com/schema.json' }],
+    ['refers to what is not there', { properties: { a: { $ref: '#/$defs/none' } } }],
+    ['doubles', { properties: { a: { $ref: '#/$defs/0' } }, $defs: doubling(40) }],
+    ['says that nothing may be null', { properties: { a: { type: 'null', nullable: false } } }],
+    ['says null of no type', { properties: { a: { nullable: true } } }],
+    ['has an enum of nothing', { properties: { a: { enum: [] } } }],
+    ['has the name of an older draft', { id: 'x', properties: { a: { id: 'y' } } }],
+    ['has two parts of one name', { $defs: { a: { $id: 'x:y', type: 'string' }, b: { $id: 'x:y' } } }],
+    ['has a strange anchor', { $defs: { a: { $anchor: '%%' } } }],
+    ['has a strange name', { $defs: { a: { $id: 'http://%%' } } }],
+    ['has a strange reference', { $ref: 'http://[' }],
+    ['has a text for a number', { properties: { a: { minimum: '1' } } }],
+    ['is too deep', nested(3000)],
+  ])('a schema that %s is no error of ours', (_, schema) => {
+    for (const $schema of ['http://json-schema.org/draft-07/schema#', 'https://json-schema.org/draft/2020-12/schema'])
+      faultIn({ $schema, ...schema }, { a: 1 });
+    expect(failures).toEqual([]);
+  });
+
+  test('an error that no schema explains is told, and lets arguments pass', () => {
+    const thrown = new Error('CodeGen: name must be a valid identifier');
+    vi.spyOn(Ajv2020.prototype, 'compile').mockImplementationOnce(() => {
+      throw thrown;
+    });
+    expect(faultIn({ required: ['b'] }, {})).toBeUndefined();
+    expect(failures.splice(0)).toEqual([thrown]);
   });
 
   test('are found by a schema that is referred to a thousand times, compiled once', () => {
