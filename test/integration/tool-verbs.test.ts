@@ -391,14 +391,14 @@ describe('a call that takes its time', () => {
     expect(await call({ server: 'odd', tool: 'steps' }, host)).toBe(0);
     expect(host.said()).toBe('done\n');
     const clear = '\r\u001b[K';
-    expect(host.complaints()).toBe(`${clear}steps: 1 of 2 (50 %) one\\u{1b}[31m${clear}steps: 2 of 2 (100 %)${clear}`);
+    expect(host.remarks()).toBe(`${clear}steps: 1 of 2 (50 %) one\\u{1b}[31m${clear}steps: 2 of 2 (100 %)${clear}`);
     expect(await run('call', 'odd', 'steps')).toEqual({ code: 0, stdout: 'done\n', stderr: '' });
   });
 
   test('runs as a task where the tool wants that, with its progress, and is marked so', async () => {
     const host = atTerminal();
     expect(await call({ server: 'odd', tool: 'later' }, host)).toBe(0);
-    expect([host.said(), host.complaints()]).toEqual(['at last\n', '\r\u001b[Klater: 1 soon\r\u001b[K']);
+    expect([host.said(), host.remarks()]).toEqual(['at last\n', '\r\u001b[Klater: 1 soon\r\u001b[K']);
     expect((await run('call', 'odd', 'later', '--args', '{}')).stdout).toBe('at last\n');
     expect((await run('describe', 'odd', 'later')).stdout).toContain('\nIt runs as a task: ');
     expect((await run('tools', 'odd')).stdout).toMatch(/^odd +later +runs as a task +Answers later$/m);
@@ -411,16 +411,20 @@ describe('a call that takes its time', () => {
     const host = atTerminal();
     const args = { method: 'notifications/message', params: { level: 'error', data: 'oo\u001bps' } };
     expect(await call({ server: 'fixture', tool: 'notify', args: JSON.stringify(args) }, host)).toBe(0);
-    expect(host.complaints()).toBe('[error] oo\\u{1b}ps\n');
+    expect(host.remarks()).toBe('[error] oo\\u{1b}ps\n');
   });
 
   test('ends at Ctrl-C, and the server is told', async () => {
     const host = atTerminal();
+    const said = untilSaid(host, 'hold: 1');
     const ended = call({ server: 'fixture', tool: 'hold', args: '{"steps":1}' }, host);
-    await once(host.stderr, 'data');
+    await said;
     host.interrupt();
     expect(await ended).toBe(130);
-    expect(await cancelledCalls()).toBe(1);
+    // Whoever can be asked something has an instance that knows it, so a terminal must ask that one too.
+    const next = atTerminal();
+    expect(await call({ server: 'fixture', tool: 'seen' }, next)).toBe(0);
+    expect(JSON.parse(next.said())).toMatchObject({ cancelled: [expect.anything()] });
   });
 
   test('ends at the signal of a real terminal with 130', async () => {
@@ -452,16 +456,28 @@ describe('a call that takes its time', () => {
     const options = { env: other, cwd: join(home, 'p') };
     expect(await runCommand(['start'], options)).toMatchObject({ code: 0 });
     const host = fakeHost(home, join(home, 'p'), { columns: 60 }, other);
+    const said = untilSaid(host, 'hold: 1');
     const ended = expect(call({ server: 'fixture', tool: 'hold', args: '{"steps":1}' }, host)).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       message: 'The daemon went away while this call was under way; whether it was done is not known',
     });
-    await once(host.stderr, 'data');
+    await said;
     const { pid } = JSON.parse((await runCommand(['status', '--json'], options)).stdout) as { pid: number };
     process.kill(pid, 'SIGKILL');
     await ended;
   });
 });
+
+/** Before that, the command may have said only what it waits for. */
+function untilSaid(host: FakeHost, words: string): Promise<void> {
+  let said = '';
+  return new Promise((resolve) => {
+    host.stderr.on('data', (chunk: Buffer) => {
+      said += String(chunk);
+      if (said.includes(words)) resolve();
+    });
+  });
+}
 
 async function cancelledCalls(): Promise<number> {
   const { stdout } = await run('call', 'fixture', 'seen');

@@ -8,6 +8,8 @@ export interface FakeHost extends CliHost {
   /** What has been written. */
   said(): string;
   complaints(): string;
+  /** The same without the line that says what is waited for: whether there is one depends on the machine. */
+  remarks(): string;
   /** The person presses Ctrl-C. */
   interrupt(): void;
 }
@@ -17,6 +19,10 @@ export interface FakeTerminal {
   /** What the person types; without it, the end of the input. */
   readonly answer?: string;
 }
+
+/** Each time that the spinner is written, and the end of it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal is sent.
+const WAITING = /(?:\r\u001b\[K[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] [^\r\n]*)+\r\u001b\[K/g;
 
 export function fakeHost(
   home: string,
@@ -48,6 +54,7 @@ export function fakeHost(
     environment: { HOME: home, MCP_BRIDGE_SOCKET: `${home}/b.sock`, ...env },
     said: text(stdout),
     complaints: text(stderr),
+    remarks: () => text(stderr)().replace(WAITING, ''),
     interrupt: () => interrupted.emit('interrupt'),
     onInterrupt(listener) {
       interrupted.once('interrupt', listener);
