@@ -124,11 +124,11 @@ describe('a splice', () => {
     expect(sent((cuts) => cuts, b, start, end).toString()).toBe('abcdef\n');
   });
 
-  test('has room for five cuts and refuses a sixth', () => {
-    const { b, start, end } = frameAt('abcdefghij');
-    const five = (cuts: Splice): Splice => [6, 0, 8, 4, 2].reduce((all, at) => all.replace(at, at + 1, '-'), cuts);
-    expect(sent(five, b, start, end).toString()).toBe('-b-d-f-h-j\n');
-    expect(() => five(splice.clear()).replace(7, 8, '-')).toThrow('Invariant broken');
+  test('has room for six cuts and refuses a seventh', () => {
+    const { b, start, end } = frameAt('abcdefghijkl');
+    const six = (cuts: Splice): Splice => [6, 0, 10, 8, 4, 2].reduce((all, at) => all.replace(at, at + 1, '-'), cuts);
+    expect(sent(six, b, start, end).toString()).toBe('-b-d-f-h-j-l\n');
+    expect(() => six(splice.clear()).replace(7, 8, '-')).toThrow('Invariant broken');
   });
 
   test('writes the characters of its texts as one byte each, so that ids of any spelling come back', () => {
