@@ -8,6 +8,8 @@ const FORMAT = 1;
 
 interface SavedFace {
   readonly offers: object;
+  /** None where clients share the server. */
+  readonly clientInfo?: string;
   readonly learnedMs: number;
   readonly hello: unknown;
   readonly lists: Readonly<Record<string, readonly { readonly cursor?: string; readonly result: unknown }[]>>;
@@ -30,9 +32,9 @@ export function encodeKnown(name: string, known: KnownServer): string {
 }
 
 /** What a server has said goes in as it was, so that it comes out as it was. */
-function encodeFace({ offers, learnedMs, hello, lists }: Face): string {
+function encodeFace({ offers, clientInfo, learnedMs, hello, lists }: Face): string {
   const kinds = [...lists].map(([kind, pages]) => `${JSON.stringify(kind)}:[${pages.map(encodePage).join(',')}]`);
-  const head = JSON.stringify({ offers, learnedMs }).slice(0, -1);
+  const head = JSON.stringify({ offers, clientInfo, learnedMs }).slice(0, -1);
   return `${head},"hello":${JSON.stringify(textOf(hello))},"lists":{${kinds.join(',')}}}`;
 }
 
@@ -59,8 +61,8 @@ function parse(content: string): SavedServer | undefined {
   }
 }
 
-function decodeFace({ offers, learnedMs, hello, lists }: SavedFace): Face {
-  const face = new Face(offers, bytesOf(hello), learnedMs);
+function decodeFace({ offers, clientInfo, learnedMs, hello, lists }: SavedFace): Face {
+  const face = new Face(offers, clientInfo, { hello: bytesOf(hello), learnedMs });
   for (const [place, pages] of Object.entries(lists))
     face.lists.set(
       place,

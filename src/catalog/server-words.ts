@@ -12,7 +12,7 @@ const SENTENCE_END = /(?<=[.!?\u3002])(?:\s|$)/u;
 /** '' if nobody has said anything. */
 export function descriptionOf({ server, face, session }: Leg): string {
   if (server.description !== '') return server.description;
-  const hello = (face ?? server.known.lastFaceFor(session.offers))?.hello;
+  const hello = (face ?? server.known.lastFaceFor(server.keyFor(session)))?.hello;
   if (hello === undefined) return '';
   const { description, title, name } = serverInfoOf(hello);
   const said = [description, title === name ? '' : title, instructionsOf(hello)].map(firstSentence);

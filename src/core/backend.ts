@@ -13,7 +13,7 @@ import { settlesOnBatches } from './era/hello.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { InstanceLists } from './instance-lists.ts';
 import { InstanceUsers } from './instance-users.ts';
-import type { Face, KnownServer } from './known-server.ts';
+import { clientInfoText, type Face, type KnownServer } from './known-server.ts';
 import { Opening, type Upstream } from './opening.ts';
 import type { OwnAnswer, OwnRequests } from './own-requests.ts';
 import { Senders } from './senders.ts';
@@ -62,6 +62,8 @@ export class Backend implements SlotOwner {
   #upstream: Upstream | undefined;
   #face: Face | undefined;
   #mayBatch = false;
+  /** The client that the instance was told; '' for the bridge. */
+  #introduced = '';
   readonly #slots: SlotTable;
   readonly callBacks: CallBacks;
   readonly tasks: Tasks;
@@ -236,7 +238,7 @@ export class Backend implements SlotOwner {
   }
 
   #isSafe(name: string): boolean {
-    const face = this.#face ?? this.#known.faceFor(this.key.offers);
+    const face = this.#face ?? this.#known.faceFor(this.key);
     return face?.isSafe(name) === true;
   }
 
@@ -292,6 +294,17 @@ export class Backend implements SlotOwner {
 
   // --- the instance's life, as told from outside ---
 
+  /**
+   * The client that the instance is told: the one that has it started, if all that use it by now say the same of
+   * themselves. Undefined if they do not, or there is none: it is told the bridge. Whoever comes later changes nothing.
+   */
+  introduction(): object | undefined {
+    const [first, ...others] = this.key.owner === undefined ? this.sessions : [this.key.owner];
+    this.#introduced = first === undefined ? '' : clientInfoText(first);
+    if (others.some((other) => clientInfoText(other) !== this.#introduced)) this.#introduced = '';
+    return this.#introduced === '' ? undefined : first?.clientInfo;
+  }
+
   /** It is its turn to be started. */
   begun(): void {
     this.#opening.begun();
@@ -299,7 +312,7 @@ export class Backend implements SlotOwner {
 
   opened(upstream: Upstream): void {
     this.#upstream = upstream;
-    this.#face = this.#known.opened(this.key.offers, upstream.hello);
+    this.#face = this.#known.opened(this.key, upstream.hello, this.#introduced);
     this.#mayBatch = settlesOnBatches(upstream.hello);
     this.#opening.opened(upstream);
     this.#slots.lane.isOpen = this.mayAskBack;

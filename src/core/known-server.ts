@@ -5,6 +5,7 @@ import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './client-roots
 import type { ListKind } from './era/era-2025.ts';
 import { capabilitiesOf, type Offers, offersCover, sameNegotiated, sameOffers } from './era/hello.ts';
 import type { InstanceKey } from './instance-key.ts';
+import type { Session } from './session.ts';
 import { type DeclaredSharing, declaredSharingIn } from './sharing.ts';
 
 /** One answer to a list method, as the server gave it: an object's bytes, with a newline behind them. */
@@ -17,6 +18,8 @@ export interface ListPage {
 /** How a server shows itself to those who offer it the same. */
 export class Face {
   readonly offers: Offers;
+  /** The client that a server of one client alone was told, as text; undefined where clients share it. */
+  readonly clientInfo: string | undefined;
   /** The result of its `initialize`: an object's bytes, with a newline behind them. */
   hello: Buffer;
   /** On the calendar's clock, because it outlives the process. */
@@ -27,8 +30,9 @@ export class Face {
   readonly lists = new Map<string, readonly ListPage[]>();
   #capabilities: ReadonlySet<string> | undefined;
 
-  constructor(offers: Offers, hello: Buffer, learnedMs: number) {
+  constructor(offers: Offers, clientInfo: string | undefined, { hello, learnedMs }: Pick<Face, 'hello' | 'learnedMs'>) {
     this.offers = offers;
+    this.clientInfo = clientInfo;
     this.hello = hello;
     this.learnedMs = learnedMs;
   }
@@ -59,6 +63,9 @@ const MOST_LISTS = 36;
 const OF_ROOTS: readonly ListKind[] = ['resources', 'templates'];
 /** Roots of which nobody can say whose they are. */
 const IN_DOUBT: readonly string[] = [ROOTS_IN_DOUBT, ROOTS_DISAGREED, ROOTS_UNDECIDED];
+
+/** What an answer to `initialize` may depend on. */
+type FaceKey = Pick<InstanceKey, 'offers' | 'owner'>;
 
 /** What a list may depend on. */
 type ListKey = Pick<InstanceKey, 'rootsKey' | 'owner'>;
@@ -167,16 +174,15 @@ export class KnownServer {
   }
 
   /** What a client that offers this would see, if that is known. */
-  faceFor(offers: Offers): Face | undefined {
-    return this.#faceAmong(
-      this.faces.filter((face) => this.#holds(face)),
-      offers,
-    );
+  faceFor(key: FaceKey): Face | undefined {
+    const holding = this.faces.filter((face) => this.#holds(face));
+    return this.#faceAmong(ofClient(holding, key), key.offers);
   }
 
-  /** The same, however long ago that was. */
-  lastFaceFor(offers: Offers): Face | undefined {
-    return this.faceFor(offers) ?? this.#faceAmong(this.faces, offers);
+  /** The same, however long ago that was, and whichever client it was for. */
+  lastFaceFor(key: FaceKey): Face | undefined {
+    const { faces } = this;
+    return this.faceFor(key) ?? this.#faceAmong(ofClient(faces, key), key.offers) ?? this.#faceAmong(faces, key.offers);
   }
 
   #faceAmong(faces: readonly Face[], offers: Offers): Face | undefined {
@@ -191,13 +197,15 @@ export class KnownServer {
     return !this.#asksBack || offersCover(offers, started);
   }
 
-  /** An instance has come up. */
-  opened(offers: Offers, hello: Buffer): Face {
+  /** An instance has come up, and was told this client; '' if it was told the bridge. */
+  opened({ offers, owner }: FaceKey, hello: Buffer, introduced: string): Face {
     const now = this.#context.date();
     this.#declaredSharing = declaredSharingIn(capabilitiesOf(hello));
-    let face = this.faces.find((known) => sameOffers(known.offers, offers));
+    const isOfOne = owner !== undefined || this.#declaredSharing === 'isolated';
+    const clientInfo = isOfOne ? introduced : undefined;
+    let face = this.faces.find((known) => sameOffers(known.offers, offers) && known.clientInfo === clientInfo);
     if (face === undefined) {
-      face = new Face(offers, hello, now);
+      face = new Face(offers, clientInfo, { hello, learnedMs: now });
       this.#add(face);
     } else {
       // Clients that did not count on it any more are told when it is read, also if it is what it was.
@@ -277,6 +285,18 @@ export class KnownServer {
     // A clock that was set back makes nothing hold for ever.
     return face.live > 0 || Math.abs(this.#context.date() - face.learnedMs) < this.#context.ttlMs;
   }
+}
+
+/** A server of one client alone may answer by who that is; whoever shares it gets what those got who did, if anybody. */
+function ofClient(faces: readonly Face[], { owner }: FaceKey): readonly Face[] {
+  if (owner !== undefined) return faces.filter(({ clientInfo }) => clientInfo === clientInfoText(owner));
+  const shared = faces.filter(({ clientInfo }) => clientInfo === undefined);
+  return shared.length > 0 ? shared : faces;
+}
+
+/** '' for one that says nothing of itself. */
+export function clientInfoText({ clientInfo }: Session): string {
+  return clientInfo === undefined ? '' : JSON.stringify(clientInfo);
 }
 
 export function samePages(a: readonly ListPage[], b: readonly ListPage[]): boolean {

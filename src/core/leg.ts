@@ -50,7 +50,7 @@ export class Leg {
 
   /** What the client sees of the server, if that is known. */
   get face(): Face | undefined {
-    return this.backend?.face ?? this.server.known.faceFor(this.session.offers);
+    return this.backend?.face ?? this.server.known.faceFor(this.server.keyFor(this.session));
   }
 
   /** What the server lists for this client; undefined while that is not known. */
@@ -65,7 +65,7 @@ export class Leg {
   lastPagesOf(kind: ListKind): readonly ListPage[] | undefined {
     const { session, server } = this;
     const pages = this.pagesOf(kind);
-    const face = pages === undefined && server.isDown ? server.known.lastFaceFor(session.offers) : undefined;
+    const face = pages === undefined && server.isDown ? server.known.lastFaceFor(server.keyFor(session)) : undefined;
     return face === undefined ? pages : server.known.pagesFor(face, kind, server.keyFor(session));
   }
 

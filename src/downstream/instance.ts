@@ -204,9 +204,8 @@ export class Instance {
       drained: () => this.backend.drained(),
       failed: (error) => this.#fault(error),
     });
-    const { offers, owner } = this.backend.key;
-    // One that several clients may share has none of them for its client.
-    handshake.begin(offers, owner?.clientInfo ?? { name: 'mcp-bridge', version });
+    const clientInfo = this.backend.introduction() ?? { name: 'mcp-bridge', version };
+    handshake.begin(this.backend.key.offers, clientInfo);
     void child.ended.then((how) => {
       timeout.cancel();
       this.#contain(() => this.#onEnded(child, how));

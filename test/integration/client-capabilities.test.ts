@@ -52,17 +52,33 @@ const ECHO = `
     console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
   });`;
 
-test('a server of one client alone is told who that is, and a shared one that it is the bridge', async () => {
-  const echo = { command: process.execPath, args: ['-e', ECHO] };
-  const config = { mcpServers: { own: { ...echo, sharing: 'dedicated' }, shared: echo } };
-  const daemon = await TestDaemon.start(config);
-  const told = async (server: string): Promise<unknown> => {
-    const client = await daemon.connect();
-    const { result }: Message = await client.initialize({ 'mcp-bridge/view': `server:${server}` });
+const CODE = { name: 'code', version: '2', title: 'Code' };
+const DESK = { name: 'desk', version: '1' };
+
+async function connected(daemon: TestDaemon, server: string, clientInfo: object) {
+  const client = await daemon.connect();
+  client.clientInfo = clientInfo;
+  const { result }: Message = await client.initialize({ 'mcp-bridge/view': `server:${server}` });
+  return { client, told: JSON.parse(String(result?.instructions)) as unknown };
+}
+
+test('a server is told its client, and goes on as that one’s when others join it', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { s: { command: process.execPath, args: ['-e', ECHO] } } });
+  const first = await connected(daemon, 's', CODE);
+  const second = await connected(daemon, 's', DESK);
+  expect([first.told, second.told]).toEqual([CODE, CODE]);
+  for (const { client } of [first, second]) client.destroy();
+  await daemon.stop();
+});
+
+test('a server with a process for each client is told each one, also after what it said to another was remembered', async () => {
+  const own = { command: process.execPath, args: ['-e', ECHO], sharing: 'dedicated' };
+  const daemon = await TestDaemon.start({ mcpServers: { own } });
+  for (const clientInfo of [CODE, DESK, CODE, { ...CODE, version: '3' }]) {
+    const { client, told } = await connected(daemon, 'own', clientInfo);
+    expect(told).toEqual(clientInfo);
     client.destroy();
-    return JSON.parse(String(result?.instructions));
-  };
-  expect(await told('own')).toEqual({ name: 'raw', version: '1' });
-  expect(await told('shared')).toMatchObject({ name: 'mcp-bridge' });
+    await client.untilClosed();
+  }
   await daemon.stop();
 });

@@ -242,6 +242,8 @@ export class TestInstance {
   isRetired = false;
   /** What it was offered when it was started last. */
   offered: object = {};
+  /** The client that it was told then; undefined for the bridge. */
+  introduced: object | undefined;
   /** How many used it, each time that this changed. */
   readonly users: number[] = [];
   link: TestLink | undefined;
@@ -271,6 +273,7 @@ export class TestInstance {
     this.starts++;
     this.backend.begun();
     this.offered = this.backend.key.offers;
+    this.introduced = this.backend.introduction();
     if (this.#of.opensByItself) this.#settings.later(() => this.open());
   }
   open(): void {

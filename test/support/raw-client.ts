@@ -13,6 +13,8 @@ export interface Message {
 }
 
 export class RawClient {
+  /** What it says of itself. */
+  clientInfo: object = { name: 'raw', version: '1' };
   readonly lines: string[] = [];
   readonly #input: Readable;
   readonly #output: Writable;
@@ -116,7 +118,7 @@ export class RawClient {
     const answer = await this.request(id, 'initialize', {
       protocolVersion: '2025-06-18',
       capabilities,
-      clientInfo: { name: 'raw', version: '1' },
+      clientInfo: this.clientInfo,
       ...(meta === undefined ? {} : { _meta: meta }),
     });
     this.send({ jsonrpc: '2.0', method: 'notifications/initialized' });

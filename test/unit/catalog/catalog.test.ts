@@ -72,7 +72,7 @@ describe('the catalog', () => {
     const dir = join(temporaryDir(), 'made', 'for-it');
     const { catalog, clock } = catalogIn(dir);
     const known = catalog.knownOf(LOCAL);
-    known.opened({ sampling: {} }, Buffer.from('{"capabilities":{}}\n'));
+    known.opened({ offers: { sampling: {} }, owner: undefined }, Buffer.from('{"capabilities":{}}\n'), '');
     known.noteAsksForRoots();
     clock.advance(1000);
     const [file] = readdirSync(dir);

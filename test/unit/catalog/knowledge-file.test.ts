@@ -13,6 +13,7 @@ interface Says {
   readonly habits: readonly (readonly [string, number])[];
   readonly faces: readonly {
     readonly offers: object;
+    readonly clientInfo: string | undefined;
     readonly learnedMs: number;
     readonly hello: string;
     readonly lists: readonly (readonly [ListKind, readonly { cursor: string | undefined; result: string }[]])[];
@@ -21,8 +22,8 @@ interface Says {
 
 function knownThat({ faces, ...rest }: Says): KnownServer {
   const known = nothing();
-  const made = faces.map(({ offers, learnedMs, hello, lists }) => {
-    const face = new Face(offers, Buffer.from(`${hello}\n`), learnedMs);
+  const made = faces.map(({ offers, clientInfo, learnedMs, hello, lists }) => {
+    const face = new Face(offers, clientInfo, { hello: Buffer.from(`${hello}\n`), learnedMs });
     for (const [kind, pages] of lists)
       face.lists.set(
         kind,
@@ -39,8 +40,9 @@ const saidBy = (known: KnownServer): unknown => ({
   asksBack: known.asksBack,
   asksForRoots: known.asksForRoots,
   habits: [...known.habits],
-  faces: known.faces.map(({ offers, learnedMs, hello, lists }) => ({
+  faces: known.faces.map(({ offers, clientInfo, learnedMs, hello, lists }) => ({
     offers,
+    clientInfo,
     learnedMs,
     hello: hello.toString(),
     lists: [...lists].map(([kind, pages]) => [kind, pages.map(({ cursor, result }) => [cursor, result.toString()])]),
@@ -65,6 +67,7 @@ const says: fc.Arbitrary<Says> = fc.record({
   faces: fc.array(
     fc.record({
       offers: fc.constantFrom({}, { sampling: {} }, { elicitation: { url: {} }, roots: { listChanged: true } }),
+      clientInfo: fc.constantFrom(undefined, '', '{"name":"é"}'),
       learnedMs: fc.nat(),
       hello: objectText,
       lists: kinds.chain((some) =>
@@ -97,6 +100,7 @@ describe('what is known of a server', () => {
     faces: [
       {
         offers: {},
+        clientInfo: undefined,
         learnedMs: 7,
         hello: '{"capabilities":{}}',
         lists: [['tools', [{ cursor: undefined, result: '{"tools":[{"name":"é"}]}' }]]],
@@ -156,7 +160,7 @@ describe('what is known of a server', () => {
           for (const kind of ORDER) into.pagesFor(face, kind, { rootsKey: undefined, owner: undefined });
           face.isSafe('"a"');
         }
-        into.faceFor({});
+        into.faceFor({ offers: {}, owner: undefined });
       }),
       { numRuns: 5000 },
     );

@@ -8,6 +8,8 @@ const HELLO = Buffer.from('{"capabilities":{"tools":{},"resources":{}}}\n');
 /** Without roots, and for everybody. */
 const ANYBODY = { rootsKey: undefined, owner: undefined };
 
+const shared = (offers: Offers): { offers: Offers; owner: undefined } => ({ offers, owner: undefined });
+
 class World {
   nowMs = 0;
   changes = 0;
@@ -15,7 +17,7 @@ class World {
 
   /** What an instance that was offered this has shown, and has gone since. */
   seen(offers: Offers, hello = HELLO): Face {
-    const face = this.known.opened(offers, hello);
+    const face = this.known.opened(shared(offers), hello, '');
     this.known.closed(face);
     return face;
   }
@@ -28,19 +30,19 @@ const pages = (...tools: object[]): ListPage[] => [
 describe('what is known of a server', () => {
   test('is nothing at first', () => {
     const { known } = new World();
-    expect([known.faceFor({}), known.asksBack, known.asksForRoots]).toEqual([undefined, false, false]);
+    expect([known.faceFor(shared({})), known.asksBack, known.asksForRoots]).toEqual([undefined, false, false]);
   });
 
   test('holds while it runs, and so long after it has gone', () => {
     const world = new World();
-    const face = world.known.opened({}, HELLO);
+    const face = world.known.opened(shared({}), HELLO, '');
     world.nowMs = 50 * TTL_MS;
-    expect(world.known.faceFor({})).toBe(face);
+    expect(world.known.faceFor(shared({}))).toBe(face);
     world.known.closed(face);
     world.nowMs += TTL_MS - 1;
-    expect(world.known.faceFor({})).toBe(face);
+    expect(world.known.faceFor(shared({}))).toBe(face);
     world.nowMs += 1;
-    expect(world.known.faceFor({})).toBeUndefined();
+    expect(world.known.faceFor(shared({}))).toBeUndefined();
   });
 
   test('does not hold for ever because the clock was set back', () => {
@@ -48,7 +50,7 @@ describe('what is known of a server', () => {
     world.nowMs = 90 * TTL_MS;
     world.seen({});
     world.nowMs = 5 * TTL_MS;
-    expect(world.known.faceFor({})).toBeUndefined();
+    expect(world.known.faceFor(shared({}))).toBeUndefined();
   });
 
   test('is remembered beyond its time, for those who ask for what was last', () => {
@@ -58,9 +60,9 @@ describe('what is known of a server', () => {
     world.nowMs = 10;
     world.known.learnList(young, 'tools', pages({ name: 'young' }), ANYBODY);
     world.nowMs = 5 * TTL_MS;
-    expect([world.known.faceFor({}), world.known.lastFaceFor({})]).toEqual([undefined, young]);
-    expect(world.known.lastFaceFor({ sampling: {} })).toBe(old);
-    expect(world.known.lastFaceFor({ elicitation: {} })).toBeUndefined();
+    expect([world.known.faceFor(shared({})), world.known.lastFaceFor(shared({}))]).toEqual([undefined, young]);
+    expect(world.known.lastFaceFor(shared({ sampling: {} }))).toBe(old);
+    expect(world.known.lastFaceFor(shared({ elicitation: {} }))).toBeUndefined();
     expect(world.known.lastTools).toBe(young.lists.get('tools'));
   });
 
@@ -68,11 +70,11 @@ describe('what is known of a server', () => {
     const heard: object[] = [];
     const toolsListed = (listed: readonly ListPage[], how: object): void => void heard.push([listed, how]);
     const known = new KnownServer({ date: () => 0, ttlMs: TTL_MS, changed: () => undefined, toolsListed });
-    const face = known.opened({}, HELLO);
+    const face = known.opened(shared({}), HELLO, '');
     const tools = pages({ name: 'a' });
     known.learnList(face, 'prompts', tools, ANYBODY);
     known.learnList(face, 'tools', tools, ANYBODY);
-    known.opened({ sampling: {} }, HELLO);
+    known.opened(shared({ sampling: {} }), HELLO, '');
     known.learnList(face, 'tools', tools, ANYBODY);
     for (const page of tools) known.toolsPassed(page);
     expect(heard).toEqual([
@@ -84,32 +86,32 @@ describe('what is known of a server', () => {
 
   test('holds while one of several instances runs', () => {
     const world = new World();
-    const face = world.known.opened({}, HELLO);
-    expect(world.known.opened({}, HELLO)).toBe(face);
+    const face = world.known.opened(shared({}), HELLO, '');
+    expect(world.known.opened(shared({}), HELLO, '')).toBe(face);
     world.known.closed(face);
     world.nowMs = 5 * TTL_MS;
-    expect(world.known.faceFor({})).toBe(face);
+    expect(world.known.faceFor(shared({}))).toBe(face);
   });
 
   test('is, for a client, what those saw who offer the same, else what those saw who offer more', () => {
     const world = new World();
     const able = world.seen({ sampling: {}, roots: {} });
-    expect(world.known.faceFor({ sampling: {} })).toBe(able);
-    expect(world.known.faceFor({})).toBe(able);
-    expect(world.known.faceFor({ elicitation: {} })).toBeUndefined();
+    expect(world.known.faceFor(shared({ sampling: {} }))).toBe(able);
+    expect(world.known.faceFor(shared({}))).toBe(able);
+    expect(world.known.faceFor(shared({ elicitation: {} }))).toBeUndefined();
     const same = world.seen({ sampling: {} });
-    expect(world.known.faceFor({ sampling: {} })).toBe(same);
-    expect(world.known.faceFor({ roots: {}, sampling: {} })).toBe(able);
+    expect(world.known.faceFor(shared({ sampling: {} }))).toBe(same);
+    expect(world.known.faceFor(shared({ roots: {}, sampling: {} }))).toBe(able);
   });
 
   test('of a server that asks back is what those saw who offer just the same', () => {
     const world = new World();
     world.seen({ sampling: {} });
     world.known.noteAsksBack();
-    expect(world.known.faceFor({})).toBeUndefined();
+    expect(world.known.faceFor(shared({}))).toBeUndefined();
     expect(world.known.suits({ sampling: {} }, {})).toBe(false);
     expect(world.known.suits({ sampling: {} }, { sampling: {} })).toBe(true);
-    expect(world.known.faceFor({ sampling: {} })).toBeDefined();
+    expect(world.known.faceFor(shared({ sampling: {} }))).toBeDefined();
   });
 
   test('becomes what it says when it is started again; its old lists are forgotten if nobody counted on them', () => {
@@ -127,7 +129,7 @@ describe('what is known of a server', () => {
 
   test('is new when a list differs in any byte, in its cursors or in the number of its pages', () => {
     const world = new World();
-    const face = world.known.opened({}, HELLO);
+    const face = world.known.opened(shared({}), HELLO, '');
     const [page] = pages({ name: 'a' }) as [ListPage];
     const learn = (list: ListPage[]) => world.known.learnList(face, 'tools', list, ANYBODY);
     expect([learn([page]), learn([page]), learn(pages({ name: 'a' }))]).toEqual([true, false, false]);
@@ -141,7 +143,7 @@ describe('what is known of a server', () => {
 
   test('keeps what may show what is in roots for those with the same roots, once the server has asked for any', () => {
     const world = new World();
-    const face = world.known.opened({}, HELLO);
+    const face = world.known.opened(shared({}), HELLO, '');
     const list = pages({ name: 'a' });
     const of = (rootsKey: string | undefined) => ({ rootsKey, owner: undefined });
     world.known.learnList(face, 'resources', list, ANYBODY);
@@ -170,19 +172,19 @@ describe('what is known of a server', () => {
   test('is kept for 16 kinds of clients; those of which something runs do not make room', () => {
     const world = new World();
     const offersOf = (n: number): Offers => ({ sampling: { [`x${n}`]: {} } });
-    const running = world.known.opened(offersOf(0), HELLO);
+    const running = world.known.opened(shared(offersOf(0)), HELLO, '');
     for (let n = 1; n < 100; n++) world.seen(offersOf(n));
     expect(world.known.faces.length).toBe(16);
-    expect(world.known.faceFor(offersOf(0))).toBe(running);
-    expect(world.known.faceFor(offersOf(99))).toBeDefined();
-    expect(world.known.faceFor(offersOf(1))).toBeUndefined();
+    expect(world.known.faceFor(shared(offersOf(0)))).toBe(running);
+    expect(world.known.faceFor(shared(offersOf(99)))).toBeDefined();
+    expect(world.known.faceFor(shared(offersOf(1)))).toBeUndefined();
   });
 });
 
 describe('a tool that does no harm twice', () => {
   const isSafe = (nameText: string, ...tools: object[]): boolean => {
     const world = new World();
-    const face = world.known.opened({}, HELLO);
+    const face = world.known.opened(shared({}), HELLO, '');
     world.known.learnList(face, 'tools', pages(...tools), ANYBODY);
     return face.isSafe(Buffer.from(nameText).toString('latin1'));
   };
@@ -205,7 +207,7 @@ describe('a tool that does no harm twice', () => {
 
   test('is none while the list is not known, or is no list', () => {
     const world = new World();
-    const face = world.known.opened({}, HELLO);
+    const face = world.known.opened(shared({}), HELLO, '');
     expect(face.isSafe('"a"')).toBe(false);
     for (const odd of ['{"tools":{}}', '{"tools":[null,7]}', '{}']) {
       world.known.learnList(face, 'tools', [{ cursor: undefined, result: Buffer.from(`${odd}\n`) }], ANYBODY);

@@ -219,6 +219,48 @@ describe('a server that gets one call at a time', () => {
   });
 });
 
+describe('what a server is told of its clients', () => {
+  const CODE = { name: 'code', version: '2' };
+  const DESK = { name: 'desk', version: '1' };
+
+  test('is the client that has it started, if all that use it then are the same; else it is the bridge', async () => {
+    const core = new CoreInMemory();
+    const one = await core.ready({ clientInfo: CODE });
+    one.call(1);
+    await core.settle();
+    const server = core.server().first;
+    expect(server.introduced).toEqual(CODE);
+    for (const [clientInfo, expected] of [
+      [CODE, CODE],
+      [DESK, undefined],
+    ]) {
+      const next = await core.ready({ clientInfo });
+      next.call(1);
+      await core.settle();
+      expect(server.introduced).toEqual(CODE);
+      core.server().crash();
+      next.call(2);
+      await core.settle();
+      expect(server.introduced).toEqual(expected);
+    }
+    expect(core.server().instances.length).toBe(1);
+  });
+
+  test('is that one client where each has an instance, and so is the answer that is kept', async () => {
+    const core = new CoreInMemory({ definition: { sharing: 'dedicated' }, ttlMs: 60 * SECOND });
+    const { instances } = core.server();
+    const seen: unknown[] = [];
+    for (const clientInfo of [CODE, DESK, CODE, DESK]) {
+      const client = await core.ready({ clientInfo });
+      seen.push(instances.flatMap(({ starts, introduced }) => (starts > 0 ? [introduced] : [])));
+      client.link.destroy();
+      await core.settle();
+    }
+    // Who comes again gets the answer that it got.
+    expect(seen).toEqual([[CODE], [CODE, DESK], [CODE, DESK], [CODE, DESK]]);
+  });
+});
+
 describe('what a client can do besides being asked', () => {
   const APPS = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } };
 

@@ -3,7 +3,7 @@ import { joinedCapabilities, joinedInstructions } from '../../../../src/core/era
 import { Face } from '../../../../src/core/known-server.ts';
 
 const faceOf = (capabilities: unknown, instructions?: unknown): Face =>
-  new Face({}, Buffer.from(`${JSON.stringify({ capabilities, instructions })}\n`), 0);
+  new Face({}, undefined, { hello: Buffer.from(`${JSON.stringify({ capabilities, instructions })}\n`), learnedMs: 0 });
 
 describe('what a joined view can do', () => {
   test('is what any of its servers can, with lists that may change, and nothing that the bridge does not know', () => {
