@@ -43,6 +43,17 @@ const LIFECYCLE: readonly Requirement[] = [
   ),
   requirement('capabilities', 'basic/lifecycle#capability-negotiation', 'What is declared to a client works.'),
   requirement('offers', 'basic/lifecycle#capability-negotiation', 'A server is offered what its client can honour.'),
+  requirement('client-info', 'basic/lifecycle#initialization', 'A server with one client is told who that is.'),
+  requirement(
+    'offers-more',
+    'basic/lifecycle#capability-negotiation',
+    'A server is told the extensions, experimental features and tasks of its client.',
+  ),
+  requirement(
+    'extensions',
+    'basic/lifecycle#capability-negotiation',
+    'Extensions of all servers in view are declared.',
+  ),
   requirement('ping', 'basic/utilities/ping#behavior-requirements', 'A ping is answered at once, in both directions.'),
   requirement('batch', 'basic#batching', 'Only peers of the revision 2025-03-26 send and get batches.', '2025-03-26'),
 ];
@@ -105,6 +116,12 @@ const TOOLS: readonly Requirement[] = [
   requirement('tools/call', 'server/tools#calling-tools', 'A call of a tool gets its result.'),
   requirement('tool-names', 'server/tools#tool-names', 'A tool can be called by the name that it is listed under.'),
   requirement('names-for-all', 'server/tools#tool-names', 'Of several servers, each name is one, and one all take.'),
+  requirement('tool-unknown', 'server/tools#error-handling', 'A tool that nobody has gets the error -32602.'),
+  requirement(
+    'tool-ui',
+    'server/tools#tool',
+    'What a tool says of its user interface passes untouched, and so does its URI.',
+  ),
   requirement('structured', 'server/tools#structured-content', 'structuredContent passes untouched.'),
   requirement('annotations', 'server/resources#annotations', 'Annotations pass untouched.'),
   requirement('tool-error', 'server/tools#error-handling', 'A tool that fails says so in its result.'),
@@ -114,6 +131,7 @@ const TOOLS: readonly Requirement[] = [
 const PROMPTS: readonly Requirement[] = [
   requirement('prompts/list', 'server/prompts#listing-prompts', 'A client sees the prompts that a server lists.'),
   requirement('prompts/get', 'server/prompts#getting-a-prompt', 'A prompt is got by name, with its arguments.'),
+  requirement('prompt-unknown', 'server/prompts#error-handling', 'A prompt that nobody has gets the error -32602.'),
   requirement('prompts-changed', 'server/prompts#list-changed-notification', 'Whoever sees them hears of a change.'),
 ];
 
@@ -134,6 +152,7 @@ const SERVER_UTILITIES: readonly Requirement[] = [
   requirement('completion/complete', 'server/utilities/completion#requesting-completions', 'Arguments are completed.'),
   requirement('cursor', 'server/utilities/pagination#pagination-flow', 'Cursor by cursor, each item comes once.'),
   requirement('cursor-empty', 'server/utilities/pagination#pagination-model', 'The empty string is a cursor too.'),
+  requirement('page-empty', 'server/utilities/pagination#pagination-model', 'No page that is empty has a cursor.'),
   requirement(
     'cursor-invalid',
     'server/utilities/pagination#error-handling',
@@ -189,6 +208,11 @@ const TASKS: readonly Requirement[] = [
   requirement('tasks/list', 'basic/utilities/tasks#listing-tasks', 'Its owner sees all of its own, and no others.'),
   requirement('task-own', 'basic/utilities/tasks#protocol-errors', "To others a client's task does not exist."),
   requirement('task-status', 'basic/utilities/tasks#task-status-notification', 'Only its owner hears of its status.'),
+  requirement(
+    'task-status-early',
+    'basic/utilities/tasks#task-status-notification',
+    'A status that comes before the answer to the call reaches the owner too.',
+  ),
   requirement(
     'task-progress',
     'basic/utilities/tasks#task-progress-notifications',

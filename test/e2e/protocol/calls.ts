@@ -77,6 +77,16 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
       expect(error).toEqual({ code: -32602, message: 'Invalid prompt name: nope' });
     },
   },
+  {
+    title: 'a tool or prompt that nobody has gets the error -32602',
+    shows: ['tool-unknown', 'prompt-unknown'],
+    async run(peer) {
+      const client = await ready(peer);
+      for (const method of ['tools/call', 'prompts/get'])
+        for (const name of [client.tool('nope'), 'nobody__nope', 'nope'])
+          expect((await client.request(method, { name, arguments: {} })).error?.code).toBe(-32602);
+    },
+  },
   ...['abc', '', 7, 0].map(
     (token): ProtocolScenario => ({
       title: `progress comes under the token ${JSON.stringify(token)} that it was asked with`,

@@ -99,6 +99,43 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
     },
   },
   {
+    title: 'a server is told who its client is, and which extensions, experiments and tasks that has',
+    shows: ['client-info', 'offers-more'],
+    async run(peer) {
+      const capabilities = {
+        extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
+        experimental: { 'example.com/x': { n: [1] } },
+        tasks: { cancel: {}, requests: { sampling: { createMessage: {} } } },
+      };
+      const { initialize } = await seenBy(await ready(peer, capabilities));
+      expect(initialize.capabilities).toEqual(capabilities);
+      expect(initialize.clientInfo).toEqual({ name: 'scenario', version: '1' });
+    },
+  },
+  {
+    title: 'extensions of a server are declared',
+    shows: ['extensions'],
+    needs: ['listing'],
+    async run(peer) {
+      await (await ready(peer)).listAll('tools'); // from here on it is known
+      const { result } = await (await peer.connect()).initialize();
+      const extensions = { 'example.com/full': { n: 1 }, 'io.modelcontextprotocol/ui': {} };
+      expect(result?.capabilities).toMatchObject({ extensions });
+    },
+  },
+  {
+    title: 'extensions of several servers are declared together',
+    shows: ['extensions'],
+    needs: ['company', 'listing'],
+    async run(peer) {
+      await (await ready(peer)).listAll('tools');
+      const { result } = await (await peer.connect()).initialize();
+      expect(result?.capabilities).toMatchObject({
+        extensions: { 'example.com/full': { n: 1 }, 'example.com/second': { n: 1 }, 'io.modelcontextprotocol/ui': {} },
+      });
+    },
+  },
+  {
     title: 'pings are answered, the client’s and the server’s',
     shows: ['ping'],
     async run(peer) {

@@ -75,6 +75,24 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
     },
   },
   {
+    title: 'what a tool says of its user interface is listed, and that is read by its own URI',
+    shows: ['tool-ui'],
+    needs: ['listing'],
+    async run(peer) {
+      const client = await ready(peer);
+      const resourceUri = 'ui://full/panel';
+      const _meta = { ui: { resourceUri, visibility: ['model', 'app'] }, 'ui/resourceUri': resourceUri };
+      const item = JSON.stringify({ name: 'shown', inputSchema: { type: 'object' }, _meta });
+      await client.listAll('tools');
+      await client.call('add', { kind: 'tools', item });
+      const isShown = ({ name }: Item): boolean => name === client.tool('shown');
+      const tools = await client.listAll('tools', (items) => items.some(isShown));
+      expect(tools.find(isShown)).toMatchObject({ _meta });
+      const { result } = await client.request('resources/read', { uri: resourceUri });
+      expect(result).toMatchObject({ contents: [{ uri: resourceUri }] });
+    },
+  },
+  {
     title: 'of several servers each tool and prompt has a name of its own that all clients take, and is found by it',
     shows: ['names-for-all'],
     needs: ['company', 'listing'],

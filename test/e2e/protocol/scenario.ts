@@ -21,7 +21,11 @@ export async function ready(peer: Peer, capabilities: object = {}): Promise<McpC
 
 /** What came in at the server. */
 export interface Seen {
-  readonly initialize: { readonly protocolVersion: string; readonly capabilities: Readonly<Record<string, unknown>> };
+  readonly initialize: {
+    readonly protocolVersion: string;
+    readonly capabilities: Readonly<Record<string, unknown>>;
+    readonly clientInfo: unknown;
+  };
   readonly notifications: readonly string[];
   readonly cancelled: readonly unknown[];
   readonly progress: readonly Readonly<Record<string, unknown>>[];

@@ -135,6 +135,33 @@ export const TASK_SCENARIOS: readonly ProtocolScenario[] = [
     },
   },
   {
+    title: 'the status of a task that comes before the answer to its call reaches its owner',
+    shows: ['task-status-early'],
+    async run(peer) {
+      const client = await ready(peer);
+      const { result } = await client.call('work', { isEarly: true }, { task: { ttl: 60_000 } });
+      expect((await client.told(STATUS)).params).toEqual(result?.task);
+    },
+  },
+  {
+    title: 'a list of tasks has no empty page with a cursor, however many tasks others have',
+    shows: ['page-empty', 'tasks/list'],
+    needs: ['sharing'],
+    async run(peer) {
+      const [one, other, none] = [await ready(peer), await ready(peer), await ready(peer)];
+      for (let n = 0; n < 5; n++) await begin(other);
+      const taskId = await begin(one);
+      for (const [client, expected] of [
+        [one, [taskId]],
+        [none, []],
+      ] as const) {
+        const { result } = await client.request('tasks/list', {});
+        expect(result?.tasks).toEqual(expected.map((id) => expect.objectContaining({ taskId: id })));
+        expect(result?.nextCursor).toBeUndefined();
+      }
+    },
+  },
+  {
     title: "to others a client's task does not exist",
     shows: ['task-own', 'tasks/list', 'task-status', 'task-progress'],
     needs: ['sharing'],
