@@ -35,7 +35,9 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   try {
     located = await locateToUse(values, host);
     if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
-    if (startSettings(located, values, host) !== undefined) await replaceIfOlder(located.path, host);
+    // While the config cannot be read, a daemon that has it is better than one that may not start.
+    if (located.configError === undefined && startSettings(located, values, host) !== undefined)
+      await replaceIfOlder(located.path, host);
     socket = await firstConnection(located, values, host);
   } catch (thrown) {
     const { startingThere } = await import('./start-hint.ts');

@@ -5,8 +5,11 @@ import { resolve } from 'node:path';
 import type { StatusReport } from '../client/control-client.ts';
 import { compareVersions } from '../client/daemon-build.ts';
 import { startDaemon } from '../client/start-daemon.ts';
-import { BridgeError } from '../util/bridge-error.ts';
-import { DONE } from './exit-code.ts';
+import { LastGoodConfigs } from '../config/last-good.ts';
+import { loadConfig } from '../config/load.ts';
+import { stateDir } from '../local/state-dir.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { doubtOf, locate, placeOf, type WhereValues } from './locate.ts';
 import { askIfRunning, endDaemon } from './running-daemon.ts';
@@ -99,8 +102,7 @@ async function replace(
   const isActivated = running?.activated === true;
   if (isActivated) refuseArguments(values, path);
   // A config that is broken is said before anything is ended.
-  const { configError } = await locate({ ...values, config: named }, { ...host, cwd: dir }, true);
-  if (configError !== undefined) throw configError;
+  const checked = await checkedConfig({ named, dir }, host);
   await endDaemon(path, host, 'restart');
   if (isActivated) {
     const next = await nextForSocket(path, host);
@@ -109,12 +111,30 @@ async function replace(
   const level = values['log-level'];
   const serveArgs = [
     ...(named === undefined ? ['--config-dir', dir] : ['--config', named]),
+    ...(checked === undefined ? [] : ['--config-checked', checked]),
     ...(level === undefined ? [] : ['--log-level', level]),
     ...(running?.autostarted === true ? ['--autostarted'] : []),
   ];
   const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs });
   socket.destroy();
   return { pid: (await statusAt(path, host))?.pid, log: `its log is ${logFile}` };
+}
+
+/**
+ * The file that counts, read as the next daemon reads it. What it says is kept for that one: while the calls of the one before are
+ * answered, somebody may begin to write.
+ */
+async function checkedConfig({ named, dir }: ConfigChoice, host: CliHost): Promise<string | undefined> {
+  const { environment, homedir } = host;
+  const notKept = (error: unknown): void => {
+    const hint = 'The daemon cannot go on with it if it is broken when that starts.';
+    host.stderr.write(
+      lineFor(new BridgeError('FILE_UNUSABLE', `The config is not kept: ${messageOf(error)}`, { hint })),
+    );
+  };
+  const lastGood = new LastGoodConfigs(stateDir(environment, homedir), notKept);
+  const place = { named, cwd: dir, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME, runsPrograms: true };
+  return (await loadConfig(place, lastGood)).file;
 }
 
 /** Who starts the daemon for its socket starts it as it likes. */

@@ -14,6 +14,7 @@ export async function serve(args: readonly string[], host: CliHost): Promise<num
     socketFlag: values['mcp-bridge-socket'],
     configFile: values.config,
     configDir: values['config-dir'],
+    checkedConfig: values['config-checked'],
     logLevel: (values['log-level'] ?? 'info') as LogLevel,
     logFile: values['log-file'],
     version: host.version,

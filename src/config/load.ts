@@ -70,7 +70,7 @@ export function findConfigFile(place: ConfigPlace): Pick<LoadedConfig, 'file' | 
   if (place.named !== undefined) {
     const file = resolve(place.cwd, place.named);
     if (existsSync(file)) return { file, origin: 'named' };
-    throw new BridgeError('CONFIG_NOT_FOUND', `There is no config file ${file}`, { hint: 'See --config.' });
+    throw notThere(file);
   }
   const directory = directoryFiles(place).find(isThere);
   if (directory !== undefined) return { file: directory, origin: 'directory' };
@@ -89,21 +89,40 @@ export async function loadConfig(place: ConfigPlace, lastGood?: LastGoodConfigs)
   return loadedFrom(content, { file, origin, place });
 }
 
-/** Of a daemon that starts: while its file cannot be read, what that said when it was last read counts. */
-export async function loadOrLastGood(place: ConfigPlace, lastGood: LastGoodConfigs): Promise<LoadedConfig> {
+/**
+ * Of a daemon that starts: while its file cannot be read, what that said when it was last read counts. `checked` is the file that
+ * was read before the daemon before was ended: that one counts also if it has gone since.
+ */
+export async function loadOrLastGood(
+  place: ConfigPlace,
+  lastGood: LastGoodConfigs,
+  checked?: string,
+): Promise<LoadedConfig> {
   try {
-    return await loadConfig(place, lastGood);
+    const loaded = await loadConfig(place, lastGood);
+    if (loaded.file !== undefined || checked === undefined) return loaded;
+    throw notThere(checked);
   } catch (error) {
-    if (!(error instanceof BridgeError) || error.code !== 'CONFIG_INVALID') throw error;
-    const { file, origin } = findConfigFile(place);
-    const kept = file === undefined ? undefined : lastGood.kept(file);
-    if (file === undefined || kept === undefined) throw error;
-    const loaded = await loadedFrom(kept.content, { file, origin, place });
+    if (!(error instanceof BridgeError)) throw error;
+    const isGone = error.code === 'CONFIG_NOT_FOUND' && checked !== undefined;
+    if (error.code !== 'CONFIG_INVALID' && !isGone) throw error;
+    const found = isGone ? checkedAt(checked, place) : findConfigFile(place);
+    const kept = found.file === undefined ? undefined : lastGood.kept(found.file);
+    if (found.file === undefined || kept === undefined) throw error;
+    const loaded = await loadedFrom(kept.content, { file: found.file, origin: found.origin, place });
     const hint = error.hint === undefined ? '' : ` ${error.hint}`;
     const fault = `${error.message}.${hint} What it said at ${kept.at} still counts.`;
     return { ...loaded, faults: [fault, ...loaded.faults] };
   }
 }
+
+function checkedAt(file: string, place: ConfigPlace): Pick<LoadedConfig, 'file' | 'origin'> {
+  if (place.named !== undefined) return { file, origin: 'named' };
+  return { file, origin: directoryFiles(place).includes(file) ? 'directory' : 'user' };
+}
+
+const notThere = (file: string): BridgeError =>
+  new BridgeError('CONFIG_NOT_FOUND', `There is no config file ${file}`, { hint: 'See --config.' });
 
 interface FoundConfig extends Pick<LoadedConfig, 'origin'> {
   readonly file: string;
@@ -144,7 +163,8 @@ async function readConfig(file: string): Promise<unknown> {
   const text = readText(file);
   try {
     return JSON.parse(text);
-  } catch {
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     return parseWithComments(file, text);
   }
 }
@@ -153,7 +173,8 @@ export function readText(file: string): string {
   try {
     return new TextDecoder().decode(readRegularSync(file)); // without a byte order mark
   } catch (error) {
-    const code = systemCode(error) ?? 'unknown error';
+    const code = systemCode(error);
+    if (code === undefined) throw error;
     throw new BridgeError('CONFIG_INVALID', `Cannot read ${file}: ${UNREADABLE[code] ?? code}`, { cause: error });
   }
 }

@@ -31,6 +31,8 @@ export interface ServeOptions {
   readonly configFile: string | undefined;
   /** Where a config is looked for that is not named; undefined for the working directory. */
   readonly configDir: string | undefined;
+  /** The config that `restart` has read before it ended the daemon before. */
+  readonly checkedConfig: string | undefined;
   readonly logLevel: LogLevel;
   readonly logFile: string | undefined;
   readonly version: string;
@@ -68,7 +70,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const lastGood = new LastGoodConfigs(stateDir(process.env, home), (error) =>
     logger.warn('config not kept', { reason: messageOf(error) }),
   );
-  const loaded = await loadOrLastGood(place, lastGood);
+  const loaded = await loadOrLastGood(place, lastGood, options.checkedConfig);
   for (const fault of loaded.faults) logger.warn('config', { file: loaded.file, fault });
   const { path } = socketPath({
     flag: options.socketFlag,

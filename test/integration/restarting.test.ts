@@ -1,7 +1,7 @@
 // Daemons that make room for another one while clients call, and daemons that end because nobody uses them.
 
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
@@ -91,6 +91,12 @@ class Caller {
   }
 }
 
+/** Makes room for something else in the place of a file. */
+function replaced(file: string): string {
+  rmSync(file);
+  return file;
+}
+
 describe('restart', () => {
   test('loses no call of clients that can resume, and makes none twice', async () => {
     writeConfig({ mcpServers: { notebook: { command: process.execPath, args: [NOTEBOOK] } } });
@@ -151,6 +157,52 @@ describe('restart', () => {
     expect(await status()).toMatchObject({ pid: before.pid, configFile: config });
     expect(await run('restart', '--config', 'mcp-bridge.config.json')).toMatchObject({ code: 0, stderr: '' });
     expect(await status()).toMatchObject({ configFile: join(dir, 'mcp-bridge.config.json'), configNamed: true });
+  });
+
+  test.each<[string, string, (file: string) => void, string]>([
+    ['is half-written', 'c.json', (file) => writeFileSync(file, '{ "mcpServers": {'), 'c.json:1:'],
+    ['is a program that fails', 'c.ts', (file) => writeFileSync(file, "throw new Error('no luck');"), 'no luck'],
+    ['is a program that is half-written', 'c.ts', (file) => writeFileSync(file, 'export default {'), 'c.ts failed'],
+    ['cannot be read', 'c.json', (file) => symlinkSync('/', replaced(file)), 'it is a directory'],
+    ['has gone', 'c.json', (file) => rmSync(file), 'c.json, which the daemon was started with, is gone'],
+  ])('leaves the daemon as it is where the config %s, and says so', async (_, name, harm, said) => {
+    const config = join(dir, name);
+    const content = JSON.stringify({ mcpServers: { fixture: fixtureServer() } });
+    writeFileSync(config, name.endsWith('ts') ? `export default ${content};` : content);
+    await run('start', '--config', config);
+    const { pid } = await status();
+    const client = await RawClient.connect(path);
+    await client.initialize({ 'mcp-bridge/view': 'server:fixture' });
+    harm(config);
+    expect(await run('restart')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(said) });
+    expect(textOf(await client.callTool(1, 'echo', { text: 'still there' }))).toBe('still there');
+    expect((await status()).pid).toBe(pid);
+    client.destroy();
+  });
+
+  test.each<[string, (file: string) => void]>([
+    ['is half-written', (file) => writeFileSync(file, '{ "mcpServers": {')],
+    ['has gone', (file) => rmSync(file)],
+  ])('goes on with what it has read where the config %s while the last calls are answered', async (_, harm) => {
+    const [first, second] = [join(dir, 'first.json'), join(dir, 'second.json')];
+    writeFileSync(first, JSON.stringify({ mcpServers: { fixture: fixtureServer() } }));
+    writeFileSync(second, JSON.stringify({ mcpServers: { fixture: fixtureServer(), other: fixtureServer() } }));
+    await run('start', '--config', first);
+    const { pid } = await status();
+    const client = await RawClient.connect(path);
+    await client.initialize({ 'mcp-bridge/view': 'server:fixture' });
+    const held = client.callTool(1, 'slow', { ms: 2000 });
+    const restarted = run('restart', '--config', second);
+    // Its clients are told so when it lets go of its socket: the config has been read by then.
+    while (existsSync(path)) await passTime(2);
+    harm(second);
+    expect(textOf(await held)).toBeDefined();
+    expect(await restarted).toMatchObject({ code: 0 });
+    const after = await status();
+    expect(after.pid).not.toBe(pid);
+    expect(after).toMatchObject({ configFile: second });
+    expect((await run('servers', '--no-autostart')).stdout).toMatch(/^other /m);
+    client.destroy();
   });
 
   test('finds a config anew that was found, where the daemon was started: another one, none, or one that has come', async () => {
