@@ -11,7 +11,14 @@ import { isCall, type Method, methodOf, wantsAnswer } from './era/era-2025.ts';
 import { BAD_ID, BAD_TOKEN, batchRefusal, certainId, type FrameRefusal, refusalOf } from './frame-refusal.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
 import type { Resumption } from './resumption.ts';
-import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, rpcError, SHUTTING_DOWN } from './rpc-error.ts';
+import {
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  PARSE_ERROR,
+  rpcError,
+  SHUTTING_DOWN,
+} from './rpc-error.ts';
 import type { Session } from './session.ts';
 
 /** Answers what a session of the role `control` asks, frame by frame. */
@@ -27,6 +34,10 @@ interface Request extends Frame {
   readonly id: RequestId;
   readonly idText: string;
 }
+
+/** Decoding megabytes takes time that is everybody's. What clients really say is some hundred bytes, and at most an icon. */
+const MOST_HELLO_BYTES = 262_144;
+const HELLO_TOO_LONG = rpcError(INVALID_PARAMS, `initialize is longer than ${MOST_HELLO_BYTES} bytes`);
 
 /** Shared by all sessions: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope();
@@ -229,6 +240,7 @@ export class Router {
 
   #onInitialize(session: Session, { idText, b, start, end }: Request): void {
     if (this.#connections.isDraining) return session.answerError(idText, SHUTTING_DOWN);
+    if (end - start > MOST_HELLO_BYTES) return session.answerError(idText, HELLO_TOO_LONG);
     this.#handshake.begin(session, { idText, first: { b, start, end }, params: envelope.decode(b, Field.params) });
   }
 

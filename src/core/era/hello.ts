@@ -55,6 +55,12 @@ export type Offers = Readonly<Partial<Record<CallBackRole | Negotiated, object>>
 const NEGOTIATED: readonly Negotiated[] = ['extensions', 'experimental', 'tasks'];
 const OFFERABLE: readonly (keyof Offers)[] = ['roots', 'sampling', 'elicitation', ...NEGOTIATED];
 
+/**
+ * Capabilities as JSON, far more than any client has. They are compared with those of every instance of a server, kept with
+ * what is known of it, and written down: megabytes of them took seconds of everybody's time for each server.
+ */
+const MOST_CAPABILITY_BYTES = 16_384;
+
 /** No longer than any file system takes. */
 const CWD = /^\/[^\0]{0,4095}$/;
 
@@ -83,6 +89,9 @@ export function readHello(params: unknown): Hello | string {
   const serverName = meta['mcp-bridge/serverName'] ?? (role === 'server' ? info.name : undefined);
   if (role === 'server' && !isServerName(serverName))
     return `_meta["mcp-bridge/serverName"], else clientInfo.name, is the server's name: ${SERVER_NAME_RULE}`;
+  const offers = offersOf(params.capabilities);
+  if (canonicalOf(offers).length > MOST_CAPABILITY_BYTES)
+    return `capabilities are longer than ${MOST_CAPABILITY_BYTES} characters`;
   const asked = params.protocolVersion;
   return {
     name: textOr(info.name, 'unknown'),
@@ -95,7 +104,7 @@ export function readHello(params: unknown): Hello | string {
     program,
     cwd,
     pid: pidOf(params.processId),
-    offers: offersOf(params.capabilities),
+    offers,
     resume: role === 'client' ? resume : undefined, // the others begin anew
     accepted,
     serverName: role === 'server' && typeof serverName === 'string' ? serverName : undefined,
@@ -205,16 +214,33 @@ function readServerHello(hello: Buffer): Record<string, unknown> {
 
 /** Whether all that `offers` has is in `started` too, with its details. */
 export function offersCover(started: Offers, offers: Offers): boolean {
-  return contains(started, offers);
+  return sameOffers(started, offers) || contains(started, offers);
 }
 
 /** Whether both have the same of what decides what a server shows. */
 export function sameNegotiated(a: Offers, b: Offers): boolean {
-  return NEGOTIATED.every((key) => contains(a[key] ?? {}, b[key] ?? {}) && contains(b[key] ?? {}, a[key] ?? {}));
+  return NEGOTIATED.every((key) => canonicalOf(a[key] ?? NOTHING) === canonicalOf(b[key] ?? NOTHING));
 }
 
 export function sameOffers(a: Offers, b: Offers): boolean {
-  return contains(a, b) && contains(b, a);
+  return canonicalOf(a) === canonicalOf(b);
+}
+
+const NOTHING = {};
+/** Offers are compared again and again, and never changed. */
+const canonical = new WeakMap<object, string>();
+
+function canonicalOf(offers: object): string {
+  const known = canonical.get(offers) ?? canonicalText(offers);
+  canonical.set(offers, known);
+  return known;
+}
+
+/** The same text for all objects that differ in nothing but the order of their keys. */
+function canonicalText(value: unknown): string {
+  if (!isRecord(value)) return JSON.stringify(value);
+  const keys = Object.keys(value).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalText(value[key])}`).join()}}`;
 }
 
 function contains(whole: unknown, part: unknown): boolean {

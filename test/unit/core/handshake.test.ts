@@ -65,6 +65,19 @@ describe('a handshake', () => {
     expect(client.answersTo(7)[0]?.error?.code).toBe(-32600);
   });
 
+  test('is refused unread if it is longer than 256 KiB, and may be tried again', async () => {
+    const core = new CoreInMemory();
+    const client = core.connect();
+    client.initialize('long', { clientInfo: { name: 'n', version: 'v'.repeat(262_144) } });
+    await core.settle();
+    expect(client.received).toMatchObject([
+      { id: 'long', error: { code: -32602, message: 'initialize is longer than 262144 bytes' } },
+    ]);
+    client.initialize('short', { clientInfo: { name: 'n', version: 'v'.repeat(200_000) } });
+    await core.settle();
+    expect(client.received[1]).toMatchObject({ id: 'short', result: {} });
+  });
+
   test('is not waited for by clients that are quick: what comes behind it is kept in order', async () => {
     const core = new CoreInMemory();
     const client = core.connect();

@@ -205,6 +205,23 @@ describe('what clients offer', () => {
     for (const odd of [undefined, null, 7, 'x', []]) expect(offers(odd)).toEqual({});
   });
 
+  test('may take 16 KiB, or the client is refused: all of it is compared, kept and written down for each server', () => {
+    const ofBytes = (bytes: number) => ({
+      experimental: { x: { y: 'y'.repeat(bytes - '{"experimental":{"x":{"y":""}}}'.length) } },
+    });
+    expect(offers(ofBytes(16_384))).toEqual(ofBytes(16_384));
+    expect(readHello({ capabilities: ofBytes(16_385) })).toBe('capabilities are longer than 16384 characters');
+    expect(offers({ ...ofBytes(16_384), other: 'not looked at' })).toEqual(ofBytes(16_384));
+  });
+
+  test('is compared whole: keys may stand in any order, and no text is taken for another', () => {
+    const some = (value: unknown): Offers => ({ experimental: { value } });
+    expect(sameOffers(some({ a: 1, b: [{ c: 2, d: 3 }] }), some({ b: [{ c: 2, d: 3 }], a: 1 }))).toBe(true);
+    expect(sameOffers(some({ 'a":1,"b': 1 }), some({ a: 1, b: 1 }))).toBe(false);
+    expect(sameOffers(some('{}'), some({}))).toBe(false);
+    expect(sameOffers(some([]), some({}))).toBe(false);
+  });
+
   test.each<[Offers, Offers, boolean]>([
     [{ sampling: {} }, {}, true],
     [{}, { sampling: {} }, false],
