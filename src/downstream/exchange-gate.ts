@@ -37,7 +37,7 @@ export class ExchangeDoor {
   readonly #most: number;
   /** Somebody waits at this door; or has left, if it is none. */
   readonly #changed: (door: ExchangeDoor | undefined) => void;
-  readonly #waiting: Start[] = [];
+  readonly #waiting = new Set<Start>();
   #taken = 0;
 
   constructor(most: number, changed: (door: ExchangeDoor | undefined) => void) {
@@ -50,18 +50,23 @@ export class ExchangeDoor {
   }
 
   get isWaiting(): boolean {
-    return this.#waiting.length > 0;
+    return this.#waiting.size > 0;
   }
 
-  /** Calls `start` when it may, with what is to be called, once, when its connection is not used any more. */
-  enter(start: Start): void {
-    this.#waiting.push(start);
+  /**
+   * Calls `start` when it may, with what is to be called, once, when its connection is not used any more. Returns what is to
+   * be called if nobody wants to start any more: nothing is kept of it then.
+   */
+  enter(start: Start): () => void {
+    this.#waiting.add(start);
     this.#changed(this);
+    return () => void this.#waiting.delete(start);
   }
 
   /** Lets the next one in. */
   admit(): void {
-    const start = this.#waiting.shift();
+    const [start] = this.#waiting;
+    if (start !== undefined) this.#waiting.delete(start);
     this.#taken++;
     const leave = (): void => {
       this.#taken--;

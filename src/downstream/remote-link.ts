@@ -39,6 +39,8 @@ export interface RemoteLinkOptions {
  * not taken. So much of that does not count, or one long call would hold up all others.
  */
 const BYTES_UNDER_WAY = 16 << 20;
+/** What a message that is under way takes besides its bytes: a server that asks and asks gets answers of a few bytes each. */
+const BYTES_A_MESSAGE = 1024;
 
 /** A server may take so long to accept what it need not answer; what comes behind it waits. */
 const NOTICE_MS = 30_000;
@@ -69,6 +71,12 @@ interface Awaited extends Outgoing {
   readonly requestId: string;
   /** The transport does not have it yet. */
   isUnsent: boolean;
+  /** Gives up its place among those that wait for a connection. */
+  leaveDoor: () => void;
+}
+
+interface Notice extends Outgoing {
+  readonly requestId: undefined;
 }
 
 /** Shared by all links: a frame is dealt with before the next one is looked at. */
@@ -81,8 +89,9 @@ export class RemoteLink implements Link, ByteSink {
   readonly #transport: Promise<RemoteTransport>;
   readonly #splitter: FrameSplitter;
   readonly #options: RemoteLinkOptions;
-  /** Notifications are in order, and before the requests that come after them. */
-  #afterNotices: Promise<void> = Promise.resolve();
+  /** Notifications go one by one, and before the requests that come after them. */
+  readonly #inOrder = new Set<Awaited | Notice>();
+  #isTelling = false;
   #cancellations = 0;
   readonly #awaited = new Map<string, Awaited>();
   /** All that are under way. */
@@ -201,9 +210,11 @@ export class RemoteLink implements Link, ByteSink {
   #send(frame: Frame): void {
     const isSound = envelope.scan(frame.b, frame.start, frame.end, DEEPEST);
     const method = isSound && envelope.has(Field.method) ? envelope.raw(frame.b, Field.method).slice(1, -1) : '';
-    const outgoing = { frame, method, charge: { bytes: frame.end - frame.start }, abort: new AbortController() };
+    const bytes = frame.end - frame.start + BYTES_A_MESSAGE;
+    const outgoing = { frame, method, charge: { bytes }, abort: new AbortController() };
     if (isSound && envelope.kind === 'request') {
-      return this.#ask({ ...outgoing, requestId: envelope.raw(frame.b, Field.id), isUnsent: true });
+      const requestId = envelope.raw(frame.b, Field.id);
+      return this.#ask({ ...outgoing, requestId, isUnsent: true, leaveDoor: () => undefined });
     }
     const cancelled = method === CANCELLED ? envelope.raw(frame.b, Field.requestId) : undefined;
     const notice = { ...outgoing, requestId: undefined };
@@ -215,9 +226,26 @@ export class RemoteLink implements Link, ByteSink {
     if (this.#isRetired) return this.#refuse(request);
     this.#awaited.set(request.requestId, request);
     this.#bytesUnderWay += request.charge.bytes;
-    void this.#afterNotices.then(() =>
-      this.#options.door.enter((leave) => void this.#sendRequest(request).finally(leave)),
-    );
+    this.#inOrder.add(request);
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    while (!this.#isTelling) {
+      const [next] = this.#inOrder;
+      if (next === undefined) return;
+      this.#inOrder.delete(next);
+      if (next.requestId === undefined) this.#tellNow(next);
+      else next.leaveDoor = this.#options.door.enter((leave) => void this.#sendRequest(next).finally(leave));
+    }
+  }
+
+  #tellNow(notice: Notice): void {
+    this.#isTelling = true;
+    void this.#sendNotice(notice).finally(() => {
+      this.#isTelling = false;
+      this.#goOn();
+    });
   }
 
   async #sendRequest(request: Awaited): Promise<void> {
@@ -260,13 +288,14 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   /** In order with the others. */
-  #tell(notice: Outgoing): void {
+  #tell(notice: Notice): void {
     this.#bytesUnderWay += notice.charge.bytes;
-    this.#afterNotices = this.#afterNotices.then(() => this.#sendNotice(notice));
+    this.#inOrder.add(notice);
+    this.#goOn();
   }
 
   /** Nobody waits for what is cancelled, and it need not be answered. A server that has not seen it need not be told. */
-  #cancel(requestId: string, notice: Outgoing): void {
+  #cancel(requestId: string, notice: Notice): void {
     const awaited = this.#awaited.get(requestId);
     if (awaited !== undefined) {
       this.#settle(awaited);
@@ -278,7 +307,7 @@ export class RemoteLink implements Link, ByteSink {
     void this.#sendNotice(notice).finally(() => void this.#cancellations--);
   }
 
-  async #sendNotice(notice: Outgoing): Promise<void> {
+  async #sendNotice(notice: Notice): Promise<void> {
     const late = this.#options.clock.after(NOTICE_MS, () => notice.abort.abort());
     try {
       if (!this.#isRetired) await this.#exchange(notice, () => false);
@@ -333,6 +362,8 @@ export class RemoteLink implements Link, ByteSink {
   /** Nobody waits for its answer any more, be it that the server still works on it. */
   #settle(request: Awaited): void {
     if (this.#isAwaited(request)) this.#awaited.delete(request.requestId);
+    this.#inOrder.delete(request);
+    request.leaveDoor();
     this.#release(request.charge);
     if (this.#awaited.size === 0) this.#becameQuiet();
   }

@@ -25,8 +25,11 @@ const HELLO = { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { n
 
 type Answer = (response: ServerResponse, id: number) => void;
 
-/** A server that answers a call of a tool as the tool's name says. */
-async function server(tools: Readonly<Record<string, Answer>>): Promise<{ url: string; open: () => number }> {
+/** A server that answers a call of a tool as the tool's name says. A deaf one never accepts what is no request. */
+async function server(
+  tools: Readonly<Record<string, Answer>>,
+  isDeaf = false,
+): Promise<{ url: string; open: () => number }> {
   let unanswered = 0;
   const listener: RequestListener = (request, response) => {
     if (request.method !== 'POST') return void response.writeHead(405).end();
@@ -36,7 +39,7 @@ async function server(tools: Readonly<Record<string, Answer>>): Promise<{ url: s
         method: string;
         params?: { name?: string };
       };
-      if (id === undefined) return void response.writeHead(202).end();
+      if (id === undefined) return isDeaf ? undefined : void response.writeHead(202).end();
       const answer = tools[params?.name ?? ''];
       if (method === 'tools/call' && answer !== undefined) {
         unanswered++;
@@ -181,6 +184,55 @@ describe('a call that is never answered', () => {
     await daemon.stop();
   });
 });
+
+test.each<[string, boolean]>([
+  ['for a connection', false],
+  ['behind a notification that the server does not accept', true],
+])(
+  'calls that are cancelled while they wait %s are not kept',
+  async (_, isDeaf) => {
+    const { url, open: unanswered } = await server({ silent: () => undefined }, isDeaf);
+    const daemon = await TestDaemon.start({ mcpServers: { s: { type: 'http', url } }, limits: { maxRemoteCalls: 8 } });
+    const [stuck, client] = await Promise.all([daemon.client(), daemon.client()]);
+    if (!isDeaf) {
+      for (let id = 1; id <= 2; id++)
+        stuck.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'silent' } });
+      await until(() => unanswered() === 2);
+    }
+    stuck.send({ jsonrpc: '2.0', method: 'notifications/other' });
+    const params = { name: 'silent', arguments: { much: 'x'.repeat(1 << 20) } };
+    const before = residentMib(daemon.pid);
+    for (let id = 1; id <= 200; id++) {
+      client.send({ jsonrpc: '2.0', id, method: 'tools/call', params });
+      client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+      await client.request(`${id}`, 'ping');
+    }
+    expect(residentMib(daemon.pid) - before).toBeLessThan(100);
+    for (const one of [stuck, client]) one.destroy();
+    await daemon.stop();
+  },
+  60_000,
+);
+
+test('answers that a server asks for and does not take are not kept without end', async () => {
+  const ask = 'data: {"jsonrpc":"2.0","id":1,"method":"ping"}\n\n'.repeat(1000);
+  const asking: Answer = (response) => {
+    response.writeHead(200, STREAM);
+    for (let n = 0; n < 300; n++) response.write(ask);
+    response.write(
+      'data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"end"}}\n\n',
+    );
+  };
+  const { url } = await server({ asking }, true);
+  const daemon = await TestDaemon.start({ mcpServers: { s: { type: 'http', url } } });
+  const client = await daemon.client();
+  const before = residentMib(daemon.pid);
+  client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'asking' } });
+  while ((await client.next()).method !== 'notifications/message');
+  expect(residentMib(daemon.pid) - before).toBeLessThan(100);
+  client.destroy();
+  await daemon.stop();
+}, 60_000);
 
 const INITIALIZE = {
   protocolVersion: '2025-06-18',

@@ -5,7 +5,7 @@ import { ExchangeGate } from '../../../src/downstream/exchange-gate.ts';
 function entering() {
   const begun: string[] = [];
   const leaves = new Map<string, () => void>();
-  const enter = (door: ReturnType<ExchangeGate['door']>, name: string): void =>
+  const enter = (door: ReturnType<ExchangeGate['door']>, name: string): (() => void) =>
     door.enter((leave) => {
       begun.push(name);
       leaves.set(name, leave);
@@ -38,4 +38,21 @@ test('there is always room for one', () => {
   const { begun, enter } = entering();
   enter(new ExchangeGate(1).door(), 'one');
   expect(begun).toEqual(['one']);
+});
+
+test('who goes before it was let in is not waited for', () => {
+  const gate = new ExchangeGate(4);
+  const [door, other] = [gate.door(), gate.door()];
+  const { begun, enter, leave } = entering();
+  enter(door, 'one');
+  const two = enter(door, 'two');
+  enter(door, 'three');
+  for (const name of ['o1', 'o2', 'o3']) enter(other, name);
+  two();
+  two();
+  leave('one');
+  expect(begun).toEqual(['one', 'o1', 'three']);
+  leave('three');
+  leave('o1');
+  expect(begun.slice(3)).toEqual(['o2']);
 });
