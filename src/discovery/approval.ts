@@ -2,12 +2,12 @@
 // is a hash of what would be started: whoever changes that asks again.
 
 import { createHash } from 'node:crypto';
-import type { PlatformPath } from 'node:path';
 import type { ClaudeSettings } from './claude-settings.ts';
 import type { ClientApproval, FirstSeen, SeenApprovals } from './client-approvals.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { type Draft, withState } from './draft.ts';
 import { withoutGiven } from './given-variables.ts';
+import type { PathRules } from './machine.ts';
 import { asWritten } from './text-variables.ts';
 
 export type Approval = 'approved' | 'rejected';
@@ -56,7 +56,7 @@ export interface Consent {
   readonly seen: SeenApprovals;
   /** The directory of the project. */
   readonly root: string;
-  readonly path: Pick<PlatformPath, 'relative' | 'isAbsolute'>;
+  readonly path: Pick<PathRules, 'relative' | 'isAbsolute'>;
   /** Hears of each definition that runs because its client's approval was never seen before. */
   readonly firstSeen: (first: FirstSeen) => void;
 }

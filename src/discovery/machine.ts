@@ -1,13 +1,16 @@
 // The host as discovery asks it: paths of its platform, its environment, and the project that the working directory
 // belongs to.
 
-import { type PlatformPath, posix, win32 } from 'node:path';
+import { posix, win32 } from 'node:path';
 import type { ProcessIdentity } from '../local/process-identity.ts';
 import type { DiscoveryHost, Platform } from './host.ts';
 
+/** The types of newer lines of Node have no name for it. */
+export type PathRules = typeof posix;
+
 export interface Machine {
   readonly platform: Platform;
-  readonly path: PlatformPath;
+  readonly path: PathRules;
   readonly home: string;
   readonly cwd: string;
   /** The directory of the repository around the working directory; without one, the working directory. */
@@ -34,7 +37,7 @@ export async function machineOf(host: DiscoveryHost, isThere: (path: string) => 
   return machineAt(host, cwd);
 }
 
-export function pathsOf({ platform }: Pick<DiscoveryHost, 'platform'>): PlatformPath {
+export function pathsOf({ platform }: Pick<DiscoveryHost, 'platform'>): PathRules {
   return platform === 'win32' ? win32 : posix;
 }
 

@@ -1,7 +1,6 @@
 // Reads the files of all locations, each once however many clients share it. A file that cannot be read or parsed is
 // reported, and hides no other.
 
-import type { PlatformPath } from 'node:path';
 import { MOST_CONFIG_BYTES } from '../local/regular-file.ts';
 import { membersOf } from '../util/json-value.ts';
 import { type Diagnostic, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
@@ -9,7 +8,7 @@ import { type Document, documentOf, type Reading, type Syntax, type Writing } fr
 import type { DiscoveryHost } from './host.ts';
 import { SyntaxFault } from './json-document.ts';
 import type { Location } from './locations.ts';
-import { pathsOf } from './machine.ts';
+import { type PathRules, pathsOf } from './machine.ts';
 import type { SourceVisit } from './source-memory.ts';
 import type { Aspect, Aspects, Observation } from './source-place.ts';
 import { LOST, MOST_PROJECT_BYTES, SourceFault, sizeWords, textOf } from './source-text.ts';
@@ -43,7 +42,7 @@ export type Pause = (delayMs: number) => Promise<void>;
 
 export class SourceReader {
   readonly #host: DiscoveryHost;
-  readonly #path: PlatformPath;
+  readonly #path: PathRules;
   readonly #visit: SourceVisit;
   readonly #report: Report;
   readonly #pause: Pause | undefined;

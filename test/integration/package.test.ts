@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { installGlobally, nodeOf, type Packed, pack } from '../support/installed-package.ts';
+import { installGlobally, newestNodeTypes, nodeOf, type Packed, pack } from '../support/installed-package.ts';
 import { ROOT, tempDir } from '../support/test-daemon.ts';
 
 interface Ended {
@@ -92,28 +92,39 @@ describe('what is installed', () => {
     }
   });
 
-  test.each(['node16', 'nodenext', 'bundler'])('has types for all that it exports: %s', async (moduleResolution) => {
-    const dir = tempDir();
-    mkdirSync(join(dir, 'node_modules'));
-    symlinkSync(installed, join(dir, 'node_modules/mcp-bridge'));
-    symlinkSync(join(installed, 'node_modules/@modelcontextprotocol'), join(dir, 'node_modules/@modelcontextprotocol'));
-    writeFileSync(join(dir, 'consumer.mts'), CONSUMER);
-    const compilerOptions = {
-      module: moduleResolution === 'bundler' ? 'esnext' : moduleResolution,
-      moduleResolution,
-      target: 'es2022',
-      lib: ['es2022', 'dom'], // the SDK's types name some of a browser's
-      types: ['node'],
-      typeRoots: [join(ROOT, 'node_modules/@types')],
-      strict: true,
-      noEmit: true,
-      skipLibCheck: moduleResolution !== 'nodenext', // what we have written is the same in all three
-    };
-    writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['consumer.mts'] }));
-    const { code, stdout } = await run(bin('tsc'), ['-p', dir]);
-    expect(stdout).toBe('');
-    expect(code).toBe(0);
-  });
+  test.each([
+    ['nodenext', 'the oldest Node'],
+    ['nodenext', 'the newest Node'],
+    ['node16', 'the newest Node'],
+    ['bundler', 'the newest Node'],
+  ])(
+    'has types for all that it exports, right to the last: %s, with the types of %s',
+    async (moduleResolution, node) => {
+      const dir = tempDir();
+      mkdirSync(join(dir, 'node_modules'));
+      symlinkSync(installed, join(dir, 'node_modules/mcp-bridge'));
+      symlinkSync(
+        join(installed, 'node_modules/@modelcontextprotocol'),
+        join(dir, 'node_modules/@modelcontextprotocol'),
+      );
+      writeFileSync(join(dir, 'consumer.mts'), CONSUMER);
+      const compilerOptions = {
+        module: moduleResolution === 'bundler' ? 'esnext' : moduleResolution,
+        moduleResolution,
+        target: 'es2022',
+        lib: ['es2022', 'dom'], // the SDK's types name some of a browser's
+        types: ['node'],
+        typeRoots: [node === 'the newest Node' ? await newestNodeTypes() : join(ROOT, 'node_modules/@types')],
+        strict: true,
+        noEmit: true,
+        skipLibCheck: false,
+      };
+      writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['consumer.mts'] }));
+      const { code, stdout } = await run(bin('tsc'), ['-p', dir]);
+      expect(stdout).toBe('');
+      expect(code).toBe(0);
+    },
+  );
 
   test('can be imported, and required', async () => {
     const dir = tempDir();

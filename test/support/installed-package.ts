@@ -11,6 +11,7 @@ import { ROOT } from './test-daemon.ts';
 
 const execute = promisify(execFile);
 const NODES = join(ROOT, 'node_modules/.cache/nodes');
+const NEWEST_TYPES = join(ROOT, 'node_modules/.cache/newest-types');
 const QUIET = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 
 /** With the user's own home: where their packages come from may be said there. */
@@ -57,4 +58,15 @@ export async function nodeOf(line: number): Promise<string> {
     await npm(['install', '--no-save', '--prefix', dir, `${nodePackage()}@${line}`]);
   }
   return dirname(program);
+}
+
+/** The directory of the types of the newest Node, as a new project installs them. */
+export async function newestNodeTypes(): Promise<string> {
+  const types = join(NEWEST_TYPES, 'node_modules/@types');
+  if (!existsSync(join(types, 'node/index.d.ts'))) {
+    rmSync(NEWEST_TYPES, { recursive: true, force: true });
+    mkdirSync(NEWEST_TYPES, { recursive: true });
+    await npm(['install', '--no-save', '--prefix', NEWEST_TYPES, '@types/node@latest']);
+  }
+  return types;
 }
