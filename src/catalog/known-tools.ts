@@ -1,8 +1,8 @@
 // The tools of one server, taken out of the bytes of its answers, by their own names. Decoded when somebody asks.
 
 import type { ListPage } from '../core/known-server.ts';
+import { itemsIn, keyOf } from '../core/listed-keys.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
-import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 
 export interface ToolWords {
@@ -89,12 +89,10 @@ export function toolsIn(pages: readonly ListPage[]): ReadonlyMap<string, KnownTo
 }
 
 function toolsOf(result: Buffer): [string, KnownTool][] {
-  const list = findMembers(result, 0, ['tools'])?.spans.get('tools');
-  const items = (list && findItems(result, list.from)) ?? [];
-  return items.flatMap(({ from, to }): [string, KnownTool][] => {
-    const span = findMembers(result, from, ['name'])?.spans.get('name');
-    const name: unknown = span && JSON.parse(result.toString('utf8', span.from, span.to));
-    if (span === undefined || typeof name !== 'string') return [];
-    return [[name, new KnownTool(name, result.latin1Slice(span.from, span.to), result, { from, to })]];
+  return itemsIn('tools', result).flatMap((item): [string, KnownTool][] => {
+    const named = keyOf('tools', result, item);
+    if (named === undefined) return [];
+    const { key, span } = named;
+    return [[key, new KnownTool(key, result.latin1Slice(span.from, span.to), result, item)]];
   });
 }

@@ -3,7 +3,8 @@
 
 import type { ToolFilter, ToolGate, ToolRule } from '../core/tool-gate.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { anyOf, LONGEST_NAME, problemIn } from '../util/glob.ts';
+import { anyOf, problemIn } from '../util/glob.ts';
+import { LONGEST_NAME } from '../util/longest-name.ts';
 
 type Matches = (text: string) => boolean;
 

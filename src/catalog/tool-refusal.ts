@@ -3,6 +3,7 @@
 import type { NamedTool } from '../core/audit-trail.ts';
 import { rpcErrorOf, withHint } from '../core/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { LONGEST_NAME } from '../util/longest-name.ts';
 import { nearest } from '../util/nearest.ts';
 import type { MetaTool } from './meta-tools.ts';
 
@@ -13,7 +14,7 @@ export type Wanted = NamedTool;
 export function toolError(error: BridgeError, { server, tool }: Wanted): string {
   const { code } = error;
   const told = withHint(error);
-  const wanted = { ...(server !== '' && { server }), ...(tool !== '' && { tool }) };
+  const wanted = { ...(server !== '' && { server: shortened(server) }), ...(tool !== '' && { tool: shortened(tool) }) };
   return rpcErrorOf(told, { success: false, error: { code, message: told.message, ...wanted } });
 }
 
@@ -56,5 +57,8 @@ function likeness(name: string, names: Iterable<string>): string | undefined {
   const similar = nearest(name, names);
   return similar.length === 0 ? undefined : `Did you mean ${similar.join(', ')}?`;
 }
+
+/** No name of ours is longer. */
+const shortened = (name: string): string => name.slice(0, LONGEST_NAME);
 
 export const quoted = (name: string): string => JSON.stringify(name.slice(0, 128));

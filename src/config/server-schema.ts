@@ -2,6 +2,7 @@
 
 import type { OAuthSettings, RemoteServer, ServerDefinition, StdioServer } from '../core/server-definition.ts';
 import { NO_FILTER } from '../core/tool-gate.ts';
+import { LONGEST_NAME } from '../util/longest-name.ts';
 import type { Reader } from './reader.ts';
 
 const SERVER_KEYS = [
@@ -32,6 +33,9 @@ const SETTINGS = [
   'trustHints',
 ] as const;
 
+/** Of a name that is refused. */
+const LONGEST_SHOWN = 64;
+
 /** What may be said of a server that is defined elsewhere. */
 export type ServerSettings = Readonly<Partial<Pick<ServerDefinition, (typeof SETTINGS)[number]>>>;
 
@@ -58,6 +62,11 @@ export function serverOf(
 ): ServerDefinition | undefined {
   const place = `mcpServers.${name}`;
   const before = reader.errors;
+  if (name.length > LONGEST_NAME) {
+    const problem = `has a server whose name has more than ${LONGEST_NAME} characters`;
+    reader.fault('mcpServers', `${problem}: ${name.slice(0, LONGEST_SHOWN)}…`);
+    return undefined;
+  }
   const fields = reader.section(entry, place);
   reader.keys(fields, place, SERVER_KEYS);
   if (name === '') reader.fault('mcpServers', 'has a server whose name is empty');

@@ -11,7 +11,7 @@ import type { Backend } from './backend.ts';
 import type { Counters } from './counters.ts';
 import { extend } from './deadline.ts';
 import { type CallRole, type MethodRole, methodOf } from './era/era-2025.ts';
-import { NEEDS_NO_LANE } from './lane.ts';
+import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { outcomeUnknown } from './outcome-unknown.ts';
 import type { Session } from './session.ts';
 import type { ClientRequest, Slot } from './slot.ts';
@@ -125,9 +125,18 @@ export class CallDesk {
 /** Requests that no server asks back about: what it asks about a task says so. */
 const ASKS_NOTHING: ReadonlySet<MethodRole> = new Set<MethodRole>(['list', 'task', 'task-result', 'list-tasks']);
 
+/** Names that are longer than the lane would remember are one to it, and nothing is learnt of them. */
+const LONG_NAME = 'x'.repeat(LONGEST_KNOWN_CALL + 1);
+
+function isNamedAtLength({ nameText }: Slot, read: Envelope): boolean {
+  const field = read.has(Field.name) ? Field.name : Field.method;
+  return (nameText === '' ? read.to(field) - read.from(field) : nameText.length) > LONGEST_KNOWN_CALL;
+}
+
 /** By what it is known to the lane. */
 function callOf(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): string {
   if (ASKS_NOTHING.has(role)) return NEEDS_NO_LANE;
+  if (isNamedAtLength(slot, read)) return LONG_NAME;
   const name = hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
   return role === 'get-prompt' ? `prompt ${name}` : name;
 }

@@ -44,6 +44,8 @@ export class Counters {
   oversizedFrames = 0;
   /** Lines that a server printed and that are no JSON-RPC. */
   serverNoise = 0;
+  /** Tools, prompts, resources and templates that are left out of joined lists and searches, see listed-keys.ts. */
+  namesTooLong = 0;
   /** Answers, cancellations and progress for requests that are not, or no longer, the sender's. */
   strayResponses = 0;
   strayCancels = 0;

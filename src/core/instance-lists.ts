@@ -3,10 +3,12 @@
 
 import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
+import type { Counters } from './counters.ts';
 import { LIST_KINDS, type ListKind } from './era/era-2025.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { type Face, type KnownServer, type ListPage, samePages } from './known-server.ts';
 import { ListReader } from './list-reader.ts';
+import { longKeysIn } from './listed-keys.ts';
 import type { OwnAnswer } from './own-requests.ts';
 
 export interface InstanceListsPorts {
@@ -15,6 +17,7 @@ export interface InstanceListsPorts {
   readonly key: InstanceKey;
   readonly logger: Logger;
   readonly limits: Limits;
+  readonly counters: Counters;
   readonly ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
   /** A list is another one than it was, and has been read. */
   readonly learnt: (kind: ListKind) => void;
@@ -53,8 +56,18 @@ export class InstanceLists {
       const before = this.#pages.get(kind);
       this.#pages.set(kind, pages);
       const isNew = known.learnList(face, kind, pages, key);
+      if (isNew || before === undefined) this.#noteLongKeys(kind, pages);
       if (isNew || (before !== undefined && !samePages(before, pages))) learnt(kind);
     });
+  }
+
+  /** What is left out of joined lists because of it, so that somebody who misses it finds out why. */
+  #noteLongKeys(kind: ListKind, pages: readonly ListPage[]): void {
+    const { server, known, logger, counters } = this.#ports;
+    const { count, first } = longKeysIn(kind, pages);
+    if (!known.noteLongKeys(kind, count)) return; // another instance has said so
+    counters.namesTooLong += count;
+    logger.warn('names or URIs too long: left out of the views all and discover', { server, kind, count, first });
   }
 
   /** Asks for a list that the instance could not give before; resolves when that is read, or it has gone. */

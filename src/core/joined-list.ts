@@ -1,11 +1,10 @@
 // One server's lists as they stand in a joined one: its items with their joined names, cut out of the bytes of its own
 // answers. Made once for each answer, however many clients ask.
 
-import { findItems } from '../wire/json-items.ts';
-import { findMembers } from '../wire/json-members.ts';
 import { LISTS, type ListKind } from './era/era-2025.ts';
 import { joinedName } from './joined-names.ts';
 import type { ListPage } from './known-server.ts';
+import { itemsIn, keyOf } from './listed-keys.ts';
 import type { ToolGate } from './tool-gate.ts';
 
 export interface JoinedItem {
@@ -53,10 +52,11 @@ function decoded(ownKey = '""'): string {
 function makePart(kind: ListKind, pages: readonly ListPage[], alias: string): JoinedPart {
   const items: JoinedItem[] = [];
   const ownKeys = new Map<string, string>();
+  const freeName = nameGiver(alias, ownKeys);
   for (const { result } of pages)
     for (const item of itemsOf(kind, result)) {
       const own = item.bytes.latin1Slice(item.keyFrom, item.keyTo);
-      const joined = hasNames(kind) ? renamed(item, freeName(alias, item.key, ownKeys)) : item;
+      const joined = hasNames(kind) ? renamed(item, freeName(item.key)) : item;
       if (ownKeys.has(joined.key)) continue; // the same URI twice
       ownKeys.set(joined.key, own);
       items.push(joined);
@@ -69,22 +69,28 @@ function hasNames(kind: ListKind): boolean {
   return LISTS[kind].key === 'name';
 }
 
-/** Items that have no name, or are no objects, cannot be asked for. */
+/** Items that have no name, or are no objects, cannot be asked for; those with too long a name are left out. */
 function* itemsOf(kind: ListKind, result: Buffer): Generator<JoinedItem> {
-  const { member, key } = LISTS[kind];
-  const list = findMembers(result, 0, [member])?.spans.get(member);
-  for (const { from, to } of (list && findItems(result, list.from)) ?? []) {
-    const name = findMembers(result, from, [key])?.spans.get(key);
-    const text: unknown = name === undefined ? undefined : JSON.parse(result.toString('utf8', name.from, name.to));
-    if (name === undefined || typeof text !== 'string') continue;
-    yield { bytes: result.subarray(from, to), keyFrom: name.from - from, keyTo: name.to - from, key: text };
+  for (const item of itemsIn(kind, result)) {
+    const named = keyOf(kind, result, item);
+    if (named === undefined) continue;
+    const { key, span } = named;
+    const { from, to } = item;
+    yield { bytes: result.subarray(from, to), keyFrom: span.from - from, keyTo: span.to - from, key };
   }
 }
 
-function freeName(alias: string, own: string, taken: ReadonlyMap<string, string>): string {
-  let name = joinedName(alias, own);
-  for (let n = 2; taken.has(name); n++) name = joinedName(alias, `${own}#${n}`);
-  return name;
+/** Numbers namesakes, each from where the one before it has ended: there may be any number of them. */
+function nameGiver(alias: string, taken: ReadonlyMap<string, string>): (own: string) => string {
+  const numbers = new Map<string, number>();
+  return (own) => {
+    let name = joinedName(alias, own);
+    if (!taken.has(name)) return name;
+    let n = numbers.get(own) ?? 1;
+    while (taken.has(name)) name = joinedName(alias, `${own}#${++n}`);
+    numbers.set(own, n);
+    return name;
+  };
 }
 
 /** The item under another name or URI. */

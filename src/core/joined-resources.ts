@@ -3,12 +3,13 @@
 
 import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
+import type { JoinedPart } from './joined-list.ts';
 import { isOfApp, type JoinedLeg, type JoinedLists } from './joined-lists.ts';
 import type { Leg } from './leg.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
 import type { ClientRequest, Slot } from './slot.ts';
-import { matchesTemplate } from './uri-template.ts';
+import { TemplateSet } from './uri-template.ts';
 
 export interface Place {
   readonly leg: Leg;
@@ -98,7 +99,12 @@ function subscribedOf(places: readonly Place[]): readonly Place[] {
   return found.length === 0 ? places : found;
 }
 
+const templates = new WeakMap<JoinedPart, TemplateSet>();
+
 function hasTemplateFor(uri: string, joined: JoinedLeg, lists: JoinedLists): boolean {
-  const templates = lists.partOf(joined, 'templates')?.ownKeys.keys() ?? [];
-  return [...templates].some((template) => matchesTemplate(template, uri));
+  const part = lists.partOf(joined, 'templates');
+  if (part === undefined) return false;
+  const set = templates.get(part) ?? new TemplateSet(part.ownKeys.keys());
+  templates.set(part, set);
+  return set.fits(uri);
 }

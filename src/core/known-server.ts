@@ -121,6 +121,8 @@ export class KnownServer {
   #asksBack = false;
   #declaredSharing: DeclaredSharing | undefined;
   readonly habits: ToolHabits = new Map();
+  /** How many items of each list have too long a name or URI. */
+  readonly #longKeys = new Map<ListKind, number>();
 
   constructor(context: KnowledgeContext) {
     this.#context = context;
@@ -167,6 +169,13 @@ export class KnownServer {
     if (this.#asksBack) return;
     this.#asksBack = true;
     this.changed();
+  }
+
+  /** Returns whether these are more than were known. */
+  noteLongKeys(kind: ListKind, count: number): boolean {
+    const before = this.#longKeys.get(kind) ?? 0;
+    this.#longKeys.set(kind, count);
+    return count > before;
   }
 
   changed(): void {

@@ -12,7 +12,8 @@ import type { Slot } from './slot.ts';
 const QUIET_AFTER = 3;
 const CONVERSATIONAL = -1;
 const MOST_HABITS = 10_000;
-const LONGEST_NAME = 512;
+/** Of longer ones nothing is learnt. */
+export const LONGEST_KNOWN_CALL = 512;
 /** The call of a request during which no server asks: how a task is, for one. No tool is called so, nor any method. */
 export const NEEDS_NO_LANE = 'none';
 
@@ -88,7 +89,7 @@ export class Lane {
 
   /** Clients may call what they like. */
   #isWorthKnowing(call: string): boolean {
-    return call.length <= LONGEST_NAME && (this.#habits.has(call) || this.#habits.size < MOST_HABITS);
+    return call.length <= LONGEST_KNOWN_CALL && (this.#habits.has(call) || this.#habits.size < MOST_HABITS);
   }
 
   /** The call was answered: one more that is known of it. */

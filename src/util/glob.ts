@@ -3,12 +3,11 @@
 
 import { createRequire } from 'node:module';
 import { LinearRegexp, RegexpRefused } from './linear-regexp.ts';
+import { LONGEST_NAME } from './longest-name.ts';
 
 export const LONGEST_PATTERN = 256;
 /** More that are not just names take too long to read. */
 export const MOST_GLOBS = 1000;
-/** A name is no longer; one of a tool or a server that is longer is refused. */
-export const LONGEST_NAME = 256;
 /** A name and another one, with a colon between them. */
 export const LONGEST_TEXT = 2 * LONGEST_NAME + 1;
 /** All patterns of one list together may take this many steps for the longest text: some 10 ms. */

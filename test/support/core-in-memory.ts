@@ -477,6 +477,8 @@ export interface CoreOptions {
   /** `discovery.timeoutMs`. */
   readonly executionTimeoutMs?: number;
   readonly dialIns?: DialInDesk;
+  /** Takes the warnings of the log. */
+  readonly warn?: Logger['warn'];
 }
 
 const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -504,11 +506,12 @@ export class CoreInMemory {
     const later: Later = (task) => void this.#tasks.push(task);
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     const { limits, counters } = this;
+    const logger: Logger = { ...silent, warn: options.warn ?? silent.warn };
     this.#turn = new FlushTurn(later);
     const context = {
       limits,
       counters,
-      logger: silent,
+      logger,
       clock: this.clock,
       meters: this.meters,
       audit: options.audit,

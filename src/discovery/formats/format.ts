@@ -2,6 +2,7 @@
 // written. A reader opens no file, fills in no variable, and throws nothing.
 
 import type { ProcessIdentity } from '../../local/process-identity.ts';
+import { LONGEST_NAME } from '../../util/longest-name.ts';
 import { diagnostic, type Report } from '../diagnostic.ts';
 import type { Syntax } from '../document.ts';
 import type { Location } from '../locations.ts';
@@ -131,12 +132,23 @@ function refuseContainer({ path, report }: ParsedFile, keys: readonly string[]):
 
 const CONTROL = /\p{Cc}|[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
+const TOO_LONG = `has a name of more than ${LONGEST_NAME} characters`;
+/** As much of a place as a message needs to say. */
+const LONGEST_SHOWN = 512;
+
 /** A name that shows as something else than it is, or that objects treat in a special way, is nobody's. */
 export function isUsableName({ path, report }: ParsedFile, name: string, pointer: string): boolean {
-  if (name !== '' && name !== '__proto__' && !CONTROL.test(name)) return true;
-  const problem = name === '' ? 'has no name' : 'has a name that cannot be used';
-  const about = name === '' ? { path } : { path, server: name };
-  report(diagnostic('invalid-entry', `${path}: the entry at ${JSON.stringify(pointer)} ${problem}.`, about));
+  const isShort = name.length <= LONGEST_NAME;
+  if (isShort && name !== '' && name !== '__proto__' && !CONTROL.test(name)) return true;
+  const problem = name === '' ? 'has no name' : isShort ? 'has a name that cannot be used' : TOO_LONG;
+  const about = name === '' || !isShort ? { path } : { path, server: name };
+  report(
+    diagnostic(
+      'invalid-entry',
+      `${path}: the entry at ${JSON.stringify(pointer.slice(0, LONGEST_SHOWN))} ${problem}.`,
+      about,
+    ),
+  );
   return false;
 }
 

@@ -22,6 +22,13 @@ describe('a config file', () => {
       expect(read(file)).toEqual({ config: EMPTY_CONFIG, faults: [], inDoubt: [] });
   });
 
+  test('has no server with a name of more than 256 characters, and says so in a few words', () => {
+    const [longest, tooLong] = ['n'.repeat(256), 'n'.repeat(100_000)];
+    const { config, faults } = read({ mcpServers: { [longest]: { command: 'c' }, [tooLong]: { command: 'c' } } });
+    expect(config.servers.map(({ name }) => name)).toEqual([longest]);
+    expect(faults).toEqual([`mcpServers has a server whose name has more than 256 characters: ${'n'.repeat(64)}…`]);
+  });
+
   test('says what it says', () => {
     const { config, faults } = read({
       $schema: 'x',

@@ -71,3 +71,59 @@ test('a file of variables is read in time that grows with its length', async () 
   expect(performance.now() - before).toBeLessThan(2000);
   expect(servers[0]?.env).toMatchObject({ B: 'q', C: '1' });
 });
+
+test('a server has a name of at most 256 characters', async () => {
+  const [longest, tooLong] = ['n'.repeat(256), 'n'.repeat(100_000)];
+  const { servers, diagnostics } = await discover({
+    '/home/u/.cursor/mcp.json': JSON.stringify({
+      mcpServers: { [longest]: { command: 'c' }, [tooLong]: { command: 'd' } },
+    }),
+  });
+  expect(servers.map(({ name }) => name)).toEqual([longest]);
+  expect(diagnostics).toMatchObject([{ code: 'invalid-entry', message: expect.stringContaining('more than 256') }]);
+  expect(JSON.stringify(diagnostics).length).toBeLessThan(1500);
+});
+
+test('aliases that make a small YAML file large are refused, at little cost', async () => {
+  const levels = Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`);
+  const { servers, diagnostics } = await discover({
+    '/home/u/p/.continue/mcpServers/laughs.yaml': `a0: &a0 [x]\n${levels.join('\n')}\nmcpServers: *a30\n`,
+    '/home/u/p/.continue/mcpServers/fine.yaml': 'mcpServers: {fine: {command: c}}',
+  });
+  expect(servers.map(({ name }) => name)).toEqual(['fine']);
+  expect(diagnostics).toMatchObject([{ code: 'parse' }]);
+});
+
+test('what a variable stands for is filled in once, and not looked through again', async () => {
+  const levels = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`V${i + 1}`, `\${V${i}}`.repeat(9)]));
+  const { servers } = await discoverServers(
+    memoryHost({
+      ...{ platform: 'linux', homedir: '/home/u', cwd: '/home/u/p', env: { V0: 'x', ...levels } },
+      files: {
+        '/home/u/.cursor/mcp.json': {
+          text: '{"mcpServers": {"s": {"command": "c", "args": ["$ENV"]}}}'.replace('$ENV', '$' + '{env:V30}'),
+        },
+      },
+    }),
+  );
+  expect(servers[0]?.args[0]?.length).toBe(9 * '$$V29}'.length);
+});
+
+test.each([
+  ['json', '/home/u/p/.cursor/mcp.json', (n: number) => `{"mcpServers": ${'['.repeat(n)}${']'.repeat(n)}}`],
+  [
+    'json with comments',
+    '/home/u/p/.cursor/mcp.json',
+    (n: number) => `{/**/"mcpServers": ${'['.repeat(n)}${']'.repeat(n)}}`,
+  ],
+  ['toml', '/home/u/p/.codex/config.toml', (n: number) => `mcp_servers = ${'['.repeat(n)}${']'.repeat(n)}\n`],
+  ['toml tables', '/home/u/p/.codex/config.toml', (n: number) => `[${'a.'.repeat(n)}a]\nx = 1\n`],
+  ['yaml', '/home/u/p/.continue/mcpServers/x.yaml', (n: number) => `mcpServers: ${'['.repeat(n)}${']'.repeat(n)}\n`],
+])('a file that is nested 50,000 times is refused, and hides no other: %s', async (_, path, text) => {
+  const { servers, diagnostics } = await discover({
+    [path]: text(50_000),
+    '/home/u/.cursor/mcp.json': '{"mcpServers": {"s": {"command": "c"}}}',
+  });
+  expect(servers.map(({ name }) => name)).toEqual(['s']);
+  expect(diagnostics.map(({ code }) => code)).toContain('parse');
+});
