@@ -1,4 +1,4 @@
-// Which config files there are, and what each of them is for: `serve` and `start` take more from a working directory
+// Which config files there are, and what each of them is for: `serve` takes more from a working directory
 // than others do.
 
 import { existsSync } from 'node:fs';
@@ -11,7 +11,7 @@ export interface Candidate {
   readonly exists: boolean;
   /** Whether anything of it counts for anybody. */
   readonly counts: boolean;
-  /** Whether only `serve` and `start` may run it. */
+  /** Whether only `serve`, and `start` after a yes, may run it. */
   readonly isForeignProgram: boolean;
   readonly reason: string;
 }
@@ -42,8 +42,8 @@ function candidate(file: string, origin: Candidate['origin'], first: string | un
 
 function wordsForDirectory(file: string): string {
   return isProgram(file)
-    ? 'is a program: serve and start run it here, nobody else does'
-    : 'counts for serve and start here; others take mcpBridge.socketPath and client of it';
+    ? 'is a program: serve runs it here, start after a yes, nobody else does'
+    : 'counts for serve here, and for start after a yes; others take mcpBridge.socketPath and client of it';
 }
 
 function wordsForUser(inDirectory: string | undefined): string {

@@ -4,11 +4,11 @@ import { type ClientReport, ControlClient, type ReloadReport, type StatusReport 
 import type { Located } from '../client/locate.ts';
 import { startDaemon } from '../client/start-daemon.ts';
 import { LastGoodConfigs } from '../config/last-good.ts';
-import type { LoadedConfig } from '../config/load.ts';
 import { stateDir } from '../local/state-dir.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { clientTable } from './client-table.ts';
+import { agreedConfig, isAtHome, ownConfigDir } from './directory-config.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
@@ -27,7 +27,7 @@ export interface StartValues extends ListingValues {
 }
 
 export async function start(values: StartValues, host: CliHost): Promise<number> {
-  const located = await locate(values, host, true);
+  const located = await locate(values, host, values.config !== undefined || isAtHome(host));
   const { path, loaded, configError } = located;
   const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
   if (running !== undefined) {
@@ -39,8 +39,11 @@ export async function start(values: StartValues, host: CliHost): Promise<number>
     host.stdout.write(`mcp-bridge runs already at ${path} (pid ${pid})\n`);
     return DONE;
   }
-  if (configError !== undefined) goOnWithLastGood(located, configError, host);
-  const config = givenConfig(values, loaded, host);
+  const agreed = await agreedConfig('start', values, host);
+  if (agreed !== undefined) return start({ ...values, config: agreed }, host);
+  const isSetAside = loaded.origin === 'directory' && !isAtHome(host);
+  if (configError !== undefined && !isSetAside) goOnWithLastGood(located, configError, host);
+  const config = givenConfig(values, located, host);
   const level = values['log-level'] === undefined ? [] : ['--log-level', values['log-level']];
   const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs: [...config, ...level] });
   socket.destroy();
@@ -61,9 +64,11 @@ function goOnWithLastGood(located: Located, configError: BridgeError, host: CliH
   host.stderr.write(lineFor(goingOn(configError)));
 }
 
-/** As `serve` would have it here: one that is named stays the one, and one that was found is found from here on. */
-function givenConfig({ config }: WhereValues, { file }: LoadedConfig, { cwd }: CliHost): string[] {
-  return config === undefined || file === undefined ? ['--config-dir', cwd] : ['--config', file];
+/** One that is named stays the one; else it is this user's own, which the daemon finds and goes on finding. */
+function givenConfig({ config }: WhereValues, located: Located, host: CliHost): string[] {
+  const { file } = located.loaded;
+  if (config !== undefined && file !== undefined) return ['--config', file];
+  return ['--config-dir', ownConfigDir(located, host)];
 }
 
 export async function stop(values: ListingValues, host: CliHost): Promise<number> {

@@ -9,6 +9,7 @@ import { LastGoodConfigs } from '../config/last-good.ts';
 import { loadConfig } from '../config/load.ts';
 import { stateDir } from '../local/state-dir.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { agreedConfig, ownConfigDir } from './directory-config.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { doubtOf, locate, placeOf, type WhereValues } from './locate.ts';
@@ -29,6 +30,8 @@ export async function restart(values: RestartValues, host: CliHost): Promise<num
   if (values['if-older'] === true) return upgrade(values, host);
   const { path } = await locate(values, host);
   const running = await statusAt(path, host);
+  const agreed = running === undefined ? await agreedConfig('restart', values, host) : undefined;
+  if (agreed !== undefined) return restart({ ...values, config: agreed }, host);
   const { pid, log } = await replace(values, host, { path, running });
   const before = running === undefined ? 'none ran' : `pid ${running.pid} before`;
   host.stdout.write(`mcp-bridge runs at ${path} (pid ${pid}, ${before}); ${log}\n`);
@@ -75,9 +78,14 @@ interface ConfigChoice {
 }
 
 /** What the daemon was given, if the command line does not say otherwise: one that was found is found anew. */
-function configOf(values: RestartValues, running: StatusReport | undefined, { cwd, homedir }: CliHost): ConfigChoice {
+async function configOf(
+  values: RestartValues,
+  running: StatusReport | undefined,
+  host: CliHost,
+): Promise<ConfigChoice> {
+  const { cwd, homedir } = host;
   if (values.config !== undefined) return { named: resolve(cwd, values.config), dir: cwd };
-  if (running === undefined) return { named: undefined, dir: cwd };
+  if (running === undefined) return { named: undefined, dir: ownConfigDir(await locate(values, host), host) };
   const { configFile: file, configNamed: isNamed, configDir: dir } = running as PerhapsOlder;
   // One of before this was told has been given whatever it has.
   const named = file !== null && (isNamed ?? existsSync(file)) ? file : undefined;
@@ -98,7 +106,7 @@ async function replace(
   host: CliHost,
   { path, running }: { readonly path: string; readonly running: StatusReport | undefined },
 ): Promise<Replaced> {
-  const { named, dir } = configOf(values, running, host);
+  const { named, dir } = await configOf(values, running, host);
   const isActivated = running?.activated === true;
   if (isActivated) refuseArguments(values, path);
   // A config that is broken is said before anything is ended.

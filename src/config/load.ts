@@ -33,6 +33,8 @@ export interface LoadedConfig {
   readonly origin: ConfigOrigin;
   /** `mcpServers` as it is written. */
   readonly servers: unknown;
+  /** All of it as it is written. */
+  readonly content: unknown;
 }
 
 type ConfigOrigin = 'none' | 'named' | 'directory' | 'user';
@@ -47,6 +49,7 @@ export const NO_CONFIG: LoadedConfig = {
   inDoubt: [],
   origin: 'none',
   servers: undefined,
+  content: undefined,
 };
 
 /** All files that may be the one that counts, in their order. */
@@ -132,7 +135,7 @@ interface FoundConfig extends Pick<LoadedConfig, 'origin'> {
 async function loadedFrom(content: unknown, { file, origin, place }: FoundConfig): Promise<LoadedConfig> {
   const { validate } = await import('./schema.ts');
   const { config, faults, inDoubt } = validate(content, pathsIn(file, place.homedir), await patternsOf(content));
-  return { file, origin, servers: membersOf(content).mcpServers, config, faults, inDoubt };
+  return { file, origin, servers: membersOf(content).mcpServers, content, config, faults, inDoubt };
 }
 
 /** Looks at the patterns of rules for tools, if there may be some: most configs have none. */

@@ -13,8 +13,14 @@ export interface LastingCommand {
   readonly ended: Promise<number | null>;
 }
 
-function lasting(program: string, args: readonly string[]): LastingCommand {
-  const child = spawn(program, args, { env: { ...process.env, TERM: 'xterm' }, cwd: process.env.HOME });
+interface Place {
+  readonly cwd?: string | undefined;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+function lasting(program: string, args: readonly string[], { cwd, env }: Place = {}): LastingCommand {
+  const options = { env: { ...process.env, ...env, TERM: 'xterm' }, cwd: cwd ?? process.env.HOME };
+  const child = spawn(program, args, options);
   onTestFinished(() => void child.kill('SIGKILL'));
   let said = '';
   let from = 0;
@@ -40,8 +46,10 @@ function lasting(program: string, args: readonly string[]): LastingCommand {
 
 export const program = (...args: string[]) => lasting(process.execPath, [PROGRAM, ...args]);
 export const onTerminal = (rows: number, columns: number, ...args: string[]) =>
-  lasting('python3', [
-    join(ROOT, 'test/fixtures/terminal.py'),
-    ...[`${rows}`, `${columns}`, process.execPath, PROGRAM],
-    ...args,
-  ]);
+  lasting('python3', terminalArgs(rows, columns, args));
+export const onTerminalIn = (place: Place, ...args: string[]) => lasting('python3', terminalArgs(50, 200, args), place);
+
+function terminalArgs(rows: number, columns: number, args: readonly string[]): string[] {
+  const terminal = join(ROOT, 'test/fixtures/terminal.py');
+  return [terminal, `${rows}`, `${columns}`, process.execPath, PROGRAM, ...args];
+}

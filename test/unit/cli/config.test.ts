@@ -40,7 +40,7 @@ describe('config check', () => {
     expect(await check(on)).toEqual([
       1,
       [
-        '~/p/mcp-bridge.config.json counts for serve and start here; others take mcpBridge.socketPath and client of it',
+        '~/p/mcp-bridge.config.json counts for serve here, and for start after a yes; others take mcpBridge.socketPath and client of it',
         '~/p/mcp-bridge.config.mjs is passed over: mcp-bridge.config.json stands before it',
         '~/.config/mcp-bridge/config.json counts where mcp-bridge.config.json does not: for the daemon that connect starts',
         '~/.config/mcp-bridge/config.json:1:12: error: limits.x is not known',
@@ -55,7 +55,7 @@ describe('config check', () => {
     const [code, lines] = await check(on);
     expect([code, lines[0]]).toEqual([
       0,
-      '~/p/mcp-bridge.config.mjs is a program: serve and start run it here, nobody else does',
+      '~/p/mcp-bridge.config.mjs is a program: serve runs it here, start after a yes, nobody else does',
     ]);
     expect(lines[2]).toBe(
       '~/p/mcp-bridge.config.mjs: warning: is a program, and was not run ' +
