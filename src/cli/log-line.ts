@@ -9,10 +9,12 @@ import { printable, printableTabbed } from './table.ts';
 /** Needs no quotes to be read as one value. */
 const PLAIN = /^[^\s"=]+$/;
 
-export function readableLine(line: string, colours: Colours | undefined): string {
+/** `showsSocket`: the lines of several daemons stand among each other. */
+export function readableLine(line: string, colours: Colours | undefined, showsSocket = false): string {
   const record = recordIn(line);
   if (record === undefined) return printableTabbed(line.replace(/\r$/, ''));
-  const { time, level, message, ...fields } = record;
+  const { time, level, message, socket, ...others } = record;
+  const fields = showsSocket && socket !== undefined ? { ...others, socket } : others;
   const levelText = printable(`${level}`);
   const padded = levelText.padEnd(5);
   const shownLevel = colours?.level(padded) ?? padded;
@@ -23,6 +25,12 @@ export function readableLine(line: string, colours: Colours | undefined): string
 /** For scripts, which may still come by a terminal: what is no line of the logger is one object too, with nothing but it. */
 export function jsonLine(line: string): string {
   return printableJson(recordIn(line) === undefined ? JSON.stringify({ message: line }) : line);
+}
+
+/** The socket of the daemon that has logged it; undefined if it names none. */
+export function socketIn(line: string): string | undefined {
+  const socket = recordIn(line)?.socket;
+  return typeof socket === 'string' ? socket : undefined;
 }
 
 function recordIn(line: string): Readonly<Record<string, unknown>> | undefined {

@@ -1,4 +1,4 @@
-// `mcp-bridge logs`: the last lines of the log of daemons in the background; or, of a server, what its processes have
+// `mcp-bridge logs`: the last lines that the daemon at this socket has logged in the background, or all daemons; or, of a server, what its processes have
 // written on stderr. Starts nothing.
 
 import { LogTail } from '../local/log-tail.ts';
@@ -8,8 +8,9 @@ import { coloursOf } from './colour.ts';
 import { DONE } from './exit-code.ts';
 import { following } from './following.ts';
 import type { CliHost } from './host.ts';
-import type { WhereValues } from './locate.ts';
-import { jsonLine, readableLine } from './log-line.ts';
+import { locate, type WhereValues } from './locate.ts';
+import { jsonLine, readableLine, socketIn } from './log-line.ts';
+import { printable } from './table.ts';
 import { wrongUsage } from './tool-session.ts';
 
 export interface LogsValues extends WhereValues {
@@ -17,6 +18,7 @@ export interface LogsValues extends WhereValues {
   readonly lines?: string | undefined;
   readonly follow?: boolean | undefined;
   readonly json?: boolean | undefined;
+  readonly all?: boolean | undefined;
 }
 
 const DEFAULT_LINES = 50;
@@ -24,18 +26,29 @@ const LOOK_MS = 200;
 
 export async function logs(values: LogsValues, host: CliHost): Promise<number> {
   const count = countIn(values.lines);
-  const { server, follow = false, json = false } = values;
+  const { server, follow = false, json = false, all = false } = values;
   if (server !== undefined) return (await import('./server-logs.ts')).serverLogs({ ...values, server }, count, host);
   const path = daemonLogFile(host.environment, host.homedir);
-  const tail = new LogTail(path);
+  const { path: socket } = await locate(values, host);
+  const tail = new LogTail(path, all ? undefined : (line) => isOf(socket, line));
   const last = tail.last(count);
   if (last === undefined) throw noLog(path);
+  if (last.length === 0 && count > 0 && !all) host.stderr.write(nothingOf(socket));
   const colours = coloursOf(host);
   const shown = (lines: readonly string[]): string =>
-    lines.map((line) => `${json ? jsonLine(line) : readableLine(line, colours)}\n`).join('');
+    lines.map((line) => `${json ? jsonLine(line) : readableLine(line, colours, all)}\n`).join('');
   if (follow) await following(host, { intervalMs: LOOK_MS, first: shown(last), next: () => shown(tail.more()) });
   else host.stdout.write(shown(last));
   return DONE;
+}
+
+/** A line that names no daemon may be of this one: a trace of Node's, or why it did not start. */
+function isOf(socket: string, line: string): boolean {
+  return (socketIn(line) ?? socket) === socket;
+}
+
+function nothingOf(socket: string): string {
+  return `mcp-bridge: no daemon at ${printable(socket)} has logged anything here; --all shows the lines of others\n`;
 }
 
 function countIn(lines: unknown = `${DEFAULT_LINES}`): number {

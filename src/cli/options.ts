@@ -120,6 +120,7 @@ export const LOGS = {
   ...LISTING,
   lines: { type: 'string', alias: 'n', describe: 'How many of the last lines; else 50' },
   follow: { type: 'boolean', alias: 'f', describe: 'Go on with what comes, until Ctrl-C' },
+  all: { type: 'boolean', describe: 'Lines of daemons at other sockets too' },
 } as const satisfies Options;
 
 export const UPGRADE = { ...WHERE, 'log-level': LOGGING['log-level'] } as const satisfies Options;

@@ -119,7 +119,7 @@ export const VERB_TABLE: Readonly<Record<string, VerbTerms>> = {
   logs: {
     options: options.LOGS,
     words: ['server'],
-    examples: ['logs', 'logs --follow', 'logs -n 200 --json', 'logs files'],
+    examples: ['logs', 'logs --follow', 'logs -n 200 --json', 'logs --all', 'logs files'],
   },
   completion: {
     options: options.COMPLETION,

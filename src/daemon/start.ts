@@ -2,13 +2,13 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { LastGoodConfigs } from '../config/last-good.ts';
 import { type ConfigPlace, configFilesOf, loadConfig, loadOrLastGood } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
 import { NO_FILTER } from '../core/tool-gate.ts';
 import { takeActivatedFd } from '../local/activated-socket.ts';
-import { boundedWriter } from '../local/bounded-log.ts';
+import { boundedWriter, isOpenAs } from '../local/bounded-log.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { homeDir, xdgCacheDir } from '../local/home-dir.ts';
 import { keepLaterCode } from '../local/later-code.ts';
@@ -57,7 +57,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   const home = homeDir(process.env);
   const logFile = daemonLogFile(process.env, home);
   const toStderr = boundedWriter(logFile, process.stderr.fd, lossyWriter(process.stderr));
-  const logger = jsonLogger(options.logLevel, sink?.write ?? toStderr);
+  const isShared = isOpenAs(process.stderr.fd, logFile);
+  const tag: { socket?: string } = {};
+  if (isShared && options.socketFlag !== undefined) tag.socket = resolve(options.socketFlag);
+  const logger = jsonLogger(options.logLevel, sink?.write ?? toStderr, tag);
   refuseBelowBridge(process.env);
   const place: ConfigPlace = {
     named: options.configFile,
@@ -78,6 +81,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     config: loaded.config.socketPath,
     cwd: process.cwd(),
   });
+  if (isShared) tag.socket = path;
   const activatedFd = takeActivatedFd(process.env, process.pid);
   const stopRequested = deferred<LeavingReason>();
   const finder = new ServerFinder({
@@ -131,7 +135,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   keepCollectionPace(systemClock);
   await daemon.listen();
   finder.prepare();
-  process.stderr.write(`mcp-bridge: listening on ${path}\n`);
+  // For a person; in the log of all daemons, the line that names the socket says it.
+  if (!isShared) process.stderr.write(`mcp-bridge: listening on ${path}\n`);
   logger.info('listening', { path, pid: process.pid, config: loaded.file });
   const registration = new SelfRegistration({
     ...{ socketPath: path, version: options.version, pid: process.pid, cwd: process.cwd(), homedir: home },

@@ -26,7 +26,7 @@ const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
 
 /** Keeps the file small if that is what this descriptor is; what somebody has redirected is theirs to keep small. */
 export function boundedWriter(path: string, fd: number, write: (line: string) => void): (line: string) => void {
-  if (!isFile(fd, path)) return write;
+  if (!isOpenAs(fd, path)) return write;
   let unseen = LOOK_BYTES;
   return (line) => {
     write(line);
@@ -37,7 +37,8 @@ export function boundedWriter(path: string, fd: number, write: (line: string) =>
   };
 }
 
-function isFile(fd: number, path: string): boolean {
+/** This descriptor is that file. */
+export function isOpenAs(fd: number, path: string): boolean {
   try {
     const [own, named] = [fstatSync(fd), statOf(path)];
     return own.isFile() && own.ino === named?.ino && own.dev === named.dev;

@@ -6,13 +6,13 @@ import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../util/logger.ts';
 import { printableJson } from '../util/printable.ts';
 
-/** Writes lines from this level on. */
-export function jsonLogger(level: LogLevel, write: (line: string) => void): Logger {
+/** Writes lines from this level on. `common` is in each line, whatever the line says of it. */
+export function jsonLogger(level: LogLevel, write: (line: string) => void, common?: LogFields): Logger {
   const least = LOG_LEVELS.indexOf(level);
   const at = (name: LogLevel) => {
     if (LOG_LEVELS.indexOf(name) < least) return () => undefined;
     return (message: string, fields?: LogFields) =>
-      write(lineOf({ time: new Date().toISOString(), level: name, message, ...fields }));
+      write(lineOf({ time: new Date().toISOString(), level: name, message, ...fields, ...common }));
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }

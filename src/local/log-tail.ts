@@ -17,13 +17,26 @@ export class LogTail {
   #known = Buffer.alloc(0);
   /** A line that is not all there yet. */
   #begun = Buffer.alloc(0);
+  readonly #isWanted: (line: string) => boolean;
 
-  constructor(path: string) {
+  /** Lines that are not wanted are left out, and not counted. */
+  constructor(path: string, isWanted: (line: string) => boolean = () => true) {
     this.#path = path;
+    this.#isWanted = isWanted;
   }
 
   /** The last so many lines; `more` goes on behind them. Undefined if there is no log. */
   last(count: number): string[] | undefined {
+    for (let most = count; ; most *= 4) {
+      this.#begun = NOTHING;
+      const all = this.#lastOfAll(most);
+      const wanted = all?.filter(this.#isWanted);
+      if (all === undefined || wanted === undefined) return undefined;
+      if (wanted.length >= count || all.length < most) return wanted.slice(Math.max(0, wanted.length - count));
+    }
+  }
+
+  #lastOfAll(count: number): string[] | undefined {
     const file = tailOf(this.#path, count);
     if (file === undefined) return undefined;
     this.#stand(file.end, file.bytes);
@@ -36,6 +49,10 @@ export class LogTail {
 
   /** The lines that have been written since. One that is removed is waited for. */
   more(): string[] {
+    return this.#moreOfAll().filter(this.#isWanted);
+  }
+
+  #moreOfAll(): string[] {
     const known = this.#known;
     const bytes = bytesFrom(this.#path, this.#position - known.length);
     if (bytes === undefined) return [];

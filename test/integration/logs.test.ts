@@ -36,18 +36,44 @@ describe('the log of a daemon in the background', () => {
   });
 
   test('is shown from behind, for people, and to scripts one object a line', async () => {
+    appendFileSync(logFile, 'a trace of Node\n');
     const lines = readFileSync(logFile, 'utf8').split('\n').slice(0, -1);
     const objects = lines.map((line) => (line.startsWith('{') ? line : JSON.stringify({ message: line })));
     expect(objects).not.toEqual(lines);
     expect((await run('logs', '--json')).stdout).toBe(objects.map((line) => `${line}\n`).join(''));
-    const last = (await run('logs', '-n', '1')).stdout;
+    const last = (await run('logs', '-n', '2')).stdout.split('a trace')[0];
     expect(last).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z info {2}listening {2}path=\S+b\.sock {2}pid=\d+\n$/);
     appendFileSync(logFile, '{"time":"t","level":"error","message":"m","said":"\\u001b[2J"}\n');
     expect((await run('logs', '-n', '1')).stdout).toBe('t error m  said=\\u{1b}[2J\n');
   });
 
+  test('is that of the daemon at this socket, and of the others where they are asked for', async () => {
+    const other = join(home, 'other.sock');
+    await runCommand(['start', '--mcp-bridge-socket', other]);
+    await runCommand(['stop', '--mcp-bridge-socket', other]);
+    appendFileSync(logFile, 'a trace of Node\n');
+    const { stdout } = await run('logs');
+    expect(stdout).toMatch(/listening {2}path=\S+\/b\.sock/);
+    expect(stdout).toContain('a trace of Node\n');
+    expect(stdout).not.toContain('other.sock');
+    expect(stdout).not.toContain('socket=');
+    expect((await runCommand(['logs', '--mcp-bridge-socket', other])).stdout).toMatch(
+      /listening .*other\.sock(.*\n)*.*stopped\n/,
+    );
+    expect((await run('logs', '-n', '2', '--all')).stdout).toMatch(
+      /stopped {2}socket=\S+\/other\.sock\na trace of Node\n$/,
+    );
+    expect((await run('logs', '-n', '2')).stdout).toMatch(/listening .*b\.sock.*\na trace/);
+    const none = await runCommand(['logs', '-n', '1', '--mcp-bridge-socket', join(home, 'none.sock')]);
+    expect(none).toMatchObject({ code: 0, stdout: 'a trace of Node\n', stderr: '' });
+    writeFileSync(logFile, readFileSync(logFile, 'utf8').replace('a trace of Node\n', ''));
+    const silent = await runCommand(['logs', '--mcp-bridge-socket', join(home, 'none.sock')]);
+    expect(silent).toMatchObject({ code: 0, stdout: '' });
+    expect(silent.stderr).toContain('none.sock has logged anything here; --all shows the lines of others');
+  });
+
   test('is followed over its being put aside, and over a restart of the daemon, until Ctrl-C', async () => {
-    const shown = program('logs', '-f', '-n', '1');
+    const shown = program('logs', '-f', '-n', '1', ...where);
     await shown.until(/info {2}listening/);
     appendFileSync(logFile, 'before\n');
     putAsideLog(logFile, 0);
@@ -62,7 +88,7 @@ describe('the log of a daemon in the background', () => {
   });
 
   test('is followed no longer when nobody reads it any more', async () => {
-    const shown = program('logs', '--follow', '--json');
+    const shown = program('logs', '--follow', '--json', ...where);
     await shown.until(/"listening"/);
     shown.child.stdout.destroy();
     appendFileSync(logFile, 'one more\n');

@@ -164,7 +164,7 @@ export const startAndStop = {
       await delay(250 + ((round % 20) / Math.min(20, rounds)) * 1000); // and the time that a process takes to start
     }
     const log = readFileSync(place.path('home/.local/state/mcp-bridge/daemon.log'), 'utf8');
-    const daemons = log.split('listening on').length - 1;
+    const daemons = log.split('"message":"listening"').length - 1;
     assert(daemons > 1, 'daemons have ended');
     return `${rounds * 3} came, all were served, by ${daemons} daemons`;
   },
