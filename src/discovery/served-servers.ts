@@ -7,6 +7,7 @@ import type { ServerSettings } from '../config/server-schema.ts';
 import type { ClientFilter, OAuthSettings, ServerDefinition } from '../core/server-definition.ts';
 import { relativePrograms } from '../util/executed-words.ts';
 import { textOf } from '../util/json-value.ts';
+import { argsForClients } from './client-place.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { isOfProject, isOwn } from './naming.ts';
 import { natureOf } from './server-natures.ts';
@@ -110,9 +111,13 @@ function definitionOf(server: DiscoveredServer): ServerDefinition {
     isOfProject: isOfProject(server),
     ...SHARED,
   };
-  const { transport, command = '', args, env, cwd, url = '', headers, headersHelper } = server;
-  if (transport === 'stdio' || transport === 'unknown')
-    return { ...common, transport: 'stdio', command, args, env, cwd, dir: undefined, ...dataDirOf(server) };
+  const { transport, command = '', env, cwd, url = '', headers, headersHelper } = server;
+  if (transport === 'stdio' || transport === 'unknown') {
+    const args = argsForClients(server);
+    // A client that does not say where it works counts as in the directory that the process starts in.
+    const dir = args.some((arg, at) => arg !== server.args[at]) ? cwd : undefined;
+    return { ...common, transport: 'stdio', command, args, env, cwd, dir, ...dataDirOf(server) };
+  }
   return {
     ...common,
     ...{ transport, url, headers, isFilledIn: true },

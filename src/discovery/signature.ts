@@ -1,6 +1,7 @@
 // When two definitions are the same server. `key` is equal for those, and holds secrets: it is never shown. `canonical`
 // is for people, and names variables and headers without their values.
 
+import { besideClient } from './client-place.ts';
 import { programName, unwrapped } from './command-line.ts';
 import type { Draft } from './draft.ts';
 import { withoutGiven } from './given-variables.ts';
@@ -23,7 +24,10 @@ export function signatureOf(server: Signed): Signature {
 
 function ofProcess({ command = '', args, env: whole, cwd, raw }: Signed): Signature {
   const declared = withoutGiven(whole, raw.env);
-  const line = unwrapped(command, args);
+  const line = unwrapped(
+    command,
+    args.map((arg, at) => besideClient(raw.args[at]) ?? arg),
+  );
   const run = packageRun(line);
   const env = Object.entries({ ...declared, ...line.env }).sort(byName);
   const rest = run?.rest ?? line.args;

@@ -3,6 +3,7 @@
 
 import { Reader } from '../config/reader.ts';
 import { serverOf } from '../config/server-schema.ts';
+import { argsForClients } from '../discovery/client-place.ts';
 import { rulesOf } from '../discovery/client-rules.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { type Tree, treeAt, treeOf } from '../discovery/tree.ts';
@@ -97,7 +98,9 @@ function withoutGaps(fields: Fields): Tree {
 }
 
 /** With its directory always: without one `./run.sh` would be whatever is called so where a client works. */
-function processFields({ command, args, env, cwd }: DiscoveredServer): Fields {
+function processFields(server: DiscoveredServer): Fields {
+  const { command, env, cwd } = server;
+  const args = argsForClients(server);
   return {
     command,
     args: args.length === 0 ? undefined : args,

@@ -1,5 +1,6 @@
 // Approvals, precedence, what is given beside files, and the mark against cycles.
 
+import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EMPTY_CONFIG } from '../../../src/config/config.ts';
 import { aliasesOf } from '../../../src/core/joined-names.ts';
@@ -11,6 +12,7 @@ import {
   nextDepth,
 } from '../../../src/discovery/index.ts';
 import { servedServers } from '../../../src/discovery/served-servers.ts';
+import { inProject } from '../../../src/downstream/project.ts';
 import { memoryHost } from '../../support/memory-host.ts';
 
 function discover(files: Readonly<Record<string, unknown>>, options: DiscoveryOptions = {}, env = {}) {
@@ -78,6 +80,59 @@ test('what a user of Claude Code has for a project starts outside of it, unless 
     { command: 'node', args: ['/home/u/p/build/index.js'], cwd: '/home/u' },
     { command: './run', cwd: '/home/u/p/sub' },
   ]);
+});
+
+test('data beside a client is that of each client, unless the definition says where it starts', async () => {
+  const entries = {
+    a: { command: 'npx', args: ['-y', 'server', '.', './data', '../x'] },
+    b: { command: 'node', args: ['./index.js', '.'] },
+    c: { command: 'npx', args: ['-y', 'server', '.'], cwd: '/srv' },
+  };
+  const { servers } = await discover({
+    '/home/u/.claude.json': { mcpServers: entries },
+    '/home/u/p/.cursor/mcp.json': { mcpServers: { d: { command: 'run', args: ['.'] } } },
+  });
+  const all = servers.map((server) => ({ ...server, state: 'ready' as const }));
+  const served = [...servedServers(all, EMPTY_CONFIG, '/home/u').values()];
+  const argsIn = (project: string | undefined) =>
+    served.map((definition) => {
+      const own = inProject(definition, project);
+      return own.transport === 'stdio' ? [own.name, own.cwd, ...own.args.map((arg) => posix.normalize(arg))] : [];
+    });
+  const others = [
+    ['c', '/srv', '-y', 'server', '.'],
+    ['d', '/home/u/p', '.'],
+  ];
+  expect(argsIn('/repo/a')).toEqual([
+    ['a', '/home/u', '-y', 'server', '/repo/a', '/repo/a/data', '/repo/x'],
+    ['b', '/home/u', 'index.js', '/repo/a'],
+    ...others,
+  ]);
+  expect(argsIn(undefined)).toEqual([
+    ['a', '/home/u', '-y', 'server', '/home/u', '/home/u/data', '/home/x'],
+    ['b', '/home/u', 'index.js', '/home/u'],
+    ...others,
+  ]);
+});
+
+test('a server that has gone behind the bridge is the one that another client still has', async () => {
+  const cwd = '/home/u';
+  const behind = (arg: string) => ({ command: 'npx', args: ['-y', 'server', arg], cwd });
+  const here = '$' + '{PWD}';
+  for (const [arg, moved] of [
+    ['.', here],
+    ['./data', `${here}/data`],
+    ['../x', `${here}/../x`],
+  ] as const) {
+    const { servers } = await discover({
+      '/home/u/.config/mcp-bridge/config.json': { mcpServers: { s: behind(moved) } },
+      '/home/u/.cursor/mcp.json': { mcpServers: { t: { command: 'npx', args: ['-y', 'server', arg] } } },
+    });
+    expect(servers.map(({ client, state }) => [client, state])).toEqual([
+      ['bridge', 'ready'],
+      ['cursor', 'duplicate'],
+    ]);
+  }
 });
 
 test('what is rejected is not used, and stands before nothing', async () => {

@@ -46,6 +46,22 @@ describe('a server of a client', () => {
     expect(server && ownEntryOf(server)).toMatchObject({ entry: { command: './run.sh', cwd: '/home/me/p' } });
   });
 
+  test('has the directory of each client for its data, where the client would have started it there', async () => {
+    const [here, fs] = [`\${PWD}`, '@modelcontextprotocol/server-filesystem'];
+    const args = ['-y', fs, '.', './data', '../x', 'a/b'];
+    expect(await claude({ command: 'npx', args })).toEqual({
+      command: 'npx',
+      args: ['-y', fs, here, `${here}/data`, `${here}/../x`, 'a/b'],
+      cwd: '/home/me',
+    });
+    expect(await claude({ command: 'node', args: ['./server.js', '.'] })).toEqual({
+      command: 'node',
+      args: ['./server.js', here],
+      cwd: '/home/me',
+    });
+    expect(await claude({ command: 'npx', args, cwd: '/srv' })).toEqual({ command: 'npx', args, cwd: '/srv' });
+  });
+
   test('has the variables filled in that the bridge does not know there', async () => {
     expect(await cursor({ command: 'x', env: { T: `\${env:TOKEN}` } })).toEqual({
       command: 'x',
