@@ -38,7 +38,7 @@ export async function checkConfig(file: string, options: CheckOptions): Promise<
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   if (tree === undefined || errors.length > 0)
-    return errors
+    return distinct(errors)
       .slice(0, MOST_SYNTAX_FAULTS)
       .map(({ error, offset }) => ({ ...syntaxFault(printParseErrorCode(error)), ...placeIn(text, offset) }));
   const places = new Map<string, Place>();
@@ -49,6 +49,11 @@ export async function checkConfig(file: string, options: CheckOptions): Promise<
     .map((finding) => ({ finding, offset: offsetOf(finding, places) }))
     .sort((a, b) => a.offset - b.offset)
     .map(({ finding, offset }) => ({ ...finding, ...placeIn(text, offset) }));
+}
+
+/** The parser misses a brace once for each object that is still open. */
+function distinct(errors: readonly ParseError[]): ParseError[] {
+  return [...new Map(errors.map((fault) => [`${fault.error} ${fault.offset}`, fault])).values()];
 }
 
 function findingsIn(

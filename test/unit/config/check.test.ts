@@ -84,6 +84,9 @@ describe('a config file', () => {
       expect.stringMatching(/^3:6 error The file a colon is expected here/),
     ]);
     expect(await linesFor('')).toHaveLength(1);
+    expect(await linesFor('{ "mcpServers": { "a": {')).toEqual([
+      expect.stringMatching(/^1:\d+ error .* closing brace/),
+    ]);
   });
 
   test('that says something twice is told which counts', async () => {
