@@ -12,7 +12,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { printableLines, table } from './table.ts';
-import { confirm, hasPerson, tilde } from './terminal.ts';
+import { confirm, hasPerson, tilde, widthOf } from './terminal.ts';
 
 export interface InstallValues {
   readonly client?: readonly string[] | undefined;
@@ -67,7 +67,7 @@ async function list({ json }: InstallValues, host: CliHost): Promise<number> {
     state === 'installed' ? 'yes' : state === 'unusable' ? '?' : 'no',
     tilde(file, host),
   ]);
-  host.stdout.write(table(['CLIENT', 'NAME', 'HERE', 'BRIDGE', 'FILE'], rows));
+  host.stdout.write(table(['CLIENT', 'NAME', 'HERE', 'BRIDGE', 'FILE'], rows, { width: widthOf(host) }));
   for (const { problem } of clients)
     if (problem !== undefined) host.stderr.write(`mcp-bridge: ${tilde(problem, host)}\n`);
   return DONE;

@@ -16,7 +16,18 @@ export async function withLostNames<Result>(
   const before = await surveyed(values, host);
   const done = await change();
   const after = before && (await surveyed(values, host));
-  return { done, lost: before && after ? lostNames(before, after) : [] };
+  return { done, lost: before && after ? [...givenWay(before, after), ...lostNames(before, after)] : [] };
+}
+
+/** A line for each server that nobody reaches any more, as the bridge's own config has another one of its name. */
+function givenWay(before: Survey, after: Survey): string[] {
+  if (!after.config.config.discovery.isEnabled) return [];
+  const shadowed = after.discovery.servers.filter(({ state }) => state === 'shadowed');
+  return before.discovery.servers.flatMap((known) => {
+    if (known.state !== 'ready' || !shadowed.some((one) => isSamePlace(one, known))) return [];
+    const { id, client, file } = known;
+    return [`"${id}" means this one for all clients now, and not that of ${client} in ${file} any more`];
+  });
 }
 
 /** A verb that changes something needs no more of what cannot be looked at. */

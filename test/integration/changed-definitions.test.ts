@@ -80,6 +80,13 @@ test('a server that is added as the same as one of another name takes its place,
   expect(await served()).toEqual(['theirs']);
 });
 
+test('a server that is added under the name of another one says which one gives way to it', async () => {
+  const said = `"theirs" means this one for all clients now, and not that of cursor in ~/.cursor/mcp.json any more\n`;
+  expect((await run('add', 'theirs', ...ADD)).stdout).toContain(said);
+  await run('remove', 'theirs');
+  expect((await run('add', 'another', ...ADD)).stdout).not.toContain('means this one');
+});
+
 test('where a project has the same as its user under another name, who approves it hears which name counts', async () => {
   writeFiles(home, { 'p/.cursor/mcp.json': { mcpServers: { of_project: fixtureServer({ OF: 'cursor' }) } } });
   const { stdout } = await run('approve', 'of_project', '--yes');
