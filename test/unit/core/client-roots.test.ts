@@ -41,6 +41,20 @@ describe('a server that asks for roots', () => {
     expect(askedOf(other).length).toBe(2);
   });
 
+  test('is shared by clients with the same roots also where these are megabytes, and no instance is known by all of them', async () => {
+    const core = new CoreInMemory();
+    const clients = [await core.ready(ROOTED), await core.ready(ROOTED), await core.ready(ROOTED)];
+    const many = (of: string) => ({ roots: Array.from({ length: 50_000 }, (_, i) => ({ uri: `a:${of}/${i}` })) });
+    core.server().say(ask('r'));
+    await core.settle();
+    for (const [i, client] of clients.entries()) await answer(core, client, many(i === 2 ? 'other' : 'same'));
+    await core.pass(1_000);
+    const backends = core.server().instances.map(({ backend }) => backend);
+    expect(backends.map(({ sessions }) => sessions.size).sort()).toEqual([1, 2]);
+    expect(Math.max(...backends.map(({ key }) => key.rootsKey?.length ?? 0))).toBeLessThan(100);
+    expect(answersTo(core, 'r')).toEqual([many('same')]);
+  });
+
   test('gets those of one client only: each client with other ones has an instance of its own before its next call', async () => {
     const core = new CoreInMemory();
     const clients = [await core.ready(ROOTED), await core.ready(ROOTED), await core.ready(ROOTED)];
