@@ -53,6 +53,11 @@ const CANCELLED = 'notifications/cancelled';
 const PING_ID = '"mcp-bridge/ping"';
 const PING = Buffer.from(`{"jsonrpc":"2.0","id":${PING_ID},"method":"ping"}`);
 
+/** Made once: an error takes longer than all else about an event, of which a server may send thousands at a time. */
+const NOT_UTF8 = new RemoteFailure('answered with something that is not UTF-8');
+const NOT_JSON = new RemoteFailure('answered with something that is not JSON');
+const NOT_JSON_RPC = new RemoteFailure('answered with something that is not JSON-RPC');
+
 /** What of a message counts as not taken yet. */
 interface Charge {
   bytes: number;
@@ -126,14 +131,14 @@ export class RemoteLink implements Link, ByteSink {
     if (this.#isClosed) return undefined;
     if (!isUtf8(b.subarray(start, end))) {
       this.#handler?.badFrame('not-utf8', endsOf(b, start, end));
-      return new RemoteFailure('answered with something that is not UTF-8');
+      return NOT_UTF8;
     }
     const isSound = envelope.scan(b, start, end, DEEPEST);
     if (isSound || envelope.fault === 'not-jsonrpc-2.0') return this.#receiveMessage(frame);
     const { fault } = envelope;
     if (fault === 'batch') return this.#receiveBatch(frame);
     this.#handler?.frame(b, start, end);
-    return new RemoteFailure(`answered with something that is not ${fault === 'not-json' ? 'JSON' : 'JSON-RPC'}`);
+    return fault === 'not-json' ? NOT_JSON : NOT_JSON_RPC;
   }
 
   #receiveMessage({ b, start, end }: Frame): undefined {
@@ -161,7 +166,7 @@ export class RemoteLink implements Link, ByteSink {
       this.#handler?.frame(frame.b, frame.start, frame.end); // those whose answers are in it are told
       return new RemoteFailure(`answered with more than ${MOST_IN_BATCH} messages in one array`, { isTooLong });
     }
-    if (messages.length === 0) return new RemoteFailure('answered with something that is not JSON-RPC');
+    if (messages.length === 0) return NOT_JSON_RPC;
     for (const message of messages) this.receive(messageIn(frame.b, message));
     return undefined;
   }

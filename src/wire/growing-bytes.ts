@@ -61,9 +61,11 @@ export class GrowingBytes {
     return { b, start: 0, end };
   }
 
+  /** Keeps the smallest block: most of what comes fits into it. */
   clear(): void {
-    this.#blocks = [];
+    const [first] = this.#blocks;
+    this.#blocks = first?.length === SMALLEST_BLOCK ? [first] : [];
+    this.#room = this.#blocks.length * SMALLEST_BLOCK;
     this.#length = 0;
-    this.#room = 0;
   }
 }

@@ -200,6 +200,16 @@ test.each([
   expect(receive(said)?.message).toBe(why);
 });
 
+test('of events that are no messages each costs no error of its own', () => {
+  const { link, receive } = linked(forever);
+  const handler = { frame: ignored, overflowed: ignored, badFrame: ignored };
+  link.start({ ...handler, ended: ignored, closed: ignored, drained: ignored });
+  for (const junk of ['x', '7', '{}', '[]']) {
+    expect(receive(junk)).toBeInstanceOf(RemoteFailure);
+    expect(receive(junk)).toBe(receive(junk));
+  }
+});
+
 test('the version that the server has settled on is told', async () => {
   const { ask, receive, versions } = linked(() => Promise.resolve());
   await ask({ id: 0, method: 'initialize' });
