@@ -6,7 +6,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { cautionsFor } from './cautions.ts';
 import { runConfig } from './config-program.ts';
-import { isProgram, pathsIn, patternsOf, readText } from './load.ts';
+import { isProgram, pathsIn, patternsOf, readText, refuseAnotherUsers } from './load.ts';
 import type { Finding } from './reader.ts';
 import { validate } from './schema.ts';
 import type { PatternBudget } from './tool-rules.ts';
@@ -29,6 +29,7 @@ const MOST_SYNTAX_FAULTS = 10;
 
 /** In the order in which they stand in the file. Rejects if it cannot be read. */
 export async function checkConfig(file: string, options: CheckOptions): Promise<readonly PlacedFinding[]> {
+  refuseAnotherUsers(file);
   if (isProgram(file)) {
     const content = await runConfig(file);
     return findingsIn(content, file, options, await patternsOf(content));

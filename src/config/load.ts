@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { xdgConfigDir } from '../local/home-dir.ts';
+import { isAnotherUsers } from '../local/owned-path.ts';
 import { readRegularSync } from '../local/regular-file.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
@@ -75,13 +76,17 @@ export function findConfigFile(place: ConfigPlace): Pick<LoadedConfig, 'file' | 
     if (existsSync(file)) return { file, origin: 'named' };
     throw notThere(file);
   }
-  const directory = directoryFiles(place).find(isThere);
+  const directory = directoryFiles(place).find((file) => isThere(file) && !isPassedOver(file, place));
   if (directory !== undefined) return { file: directory, origin: 'directory' };
   const user = userFiles(place).find(isThere);
   return user === undefined ? { file: user, origin: 'none' } : { file: user, origin: 'user' };
 }
 
 const isThere = (file: string): boolean => existsSync(file);
+
+/** Verbs and `connect` work in whatever directory: another user's file there keeps nobody from using the bridge. */
+const isPassedOver = (file: string, { runsPrograms }: ConfigPlace): boolean =>
+  runsPrograms !== true && isAnotherUsers(file);
 
 /** With `lastGood`, it is kept there what the file says. */
 export async function loadConfig(place: ConfigPlace, lastGood?: LastGoodConfigs): Promise<LoadedConfig> {
@@ -162,6 +167,7 @@ export function isProgram(file: string): boolean {
 }
 
 async function readConfig(file: string): Promise<unknown> {
+  refuseAnotherUsers(file);
   if (isProgram(file)) return (await import('./config-program.ts')).runConfig(file);
   const text = readText(file);
   try {
@@ -170,6 +176,14 @@ async function readConfig(file: string): Promise<unknown> {
     if (!(error instanceof SyntaxError)) throw error;
     return parseWithComments(file, text);
   }
+}
+
+/** Another user would decide which programs run for this one. */
+export function refuseAnotherUsers(file: string): void {
+  if (!isAnotherUsers(file)) return;
+  throw new BridgeError('CONFIG_INVALID', `${file} is not read: it, or a link to it, belongs to another user`, {
+    hint: 'Copy it to a file of your own, or name another one with --config.',
+  });
 }
 
 export function readText(file: string): string {

@@ -1,6 +1,6 @@
 // What belongs to this user and what does not. Nothing of another user is ever trusted, followed or removed.
 
-import { lstatSync, mkdirSync, type Stats } from 'node:fs';
+import { lstatSync, mkdirSync, type Stats, statSync } from 'node:fs';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
 /** As the kernel has it: users of containers often have no name, and of those userInfo() can say nothing. */
@@ -21,6 +21,19 @@ export function statOf(path: string): Stats | undefined {
 export function isForeign(path: string): boolean {
   const stat = statOf(path);
   return stat !== undefined && stat.uid !== ownUid();
+}
+
+/**
+ * Whether another user has the file, or the link that leads to it. Root is none: it may do as it likes with this user's
+ * processes and files anyway, and installs what containers and packages bring.
+ */
+export function isAnotherUsers(path: string): boolean {
+  const own = ownUid();
+  if (own < 0) return false;
+  return [lstatSync, statSync].some((look) => {
+    const uid = look(path, { throwIfNoEntry: false })?.uid;
+    return uid !== undefined && uid !== own && uid !== 0;
+  });
 }
 
 /** Makes a directory that nobody else can look into, or sees that the one there is such. */
