@@ -73,12 +73,22 @@ interface Expanded {
 }
 
 const NOTHING_EXPANDED: Expanded = { has: () => false };
-/** Words by which a shell comes to a variable without its name, or to all of them. */
-const INDIRECT = /\beval\b|\$\{!|\b(?:env|set|export|declare|typeset|printenv|compgen)\b[^;&\n]*[|`)]/;
+/** Words by which a shell comes to a variable without its name. */
+const INDIRECT = /\beval\b|\$\{!/;
+/** Words that say all variables, to whoever reads on in the same command. */
+const ALL_VARIABLES = /\b(?:env|set|export|declare|typeset|printenv|compgen)\b/;
+
+/** Command by command: one expression for all of it takes a time that grows with the square of the length. */
+function readsAllVariables(script: string): boolean {
+  return script.split(/[;&\n]/).some((command) => {
+    const at = command.search(ALL_VARIABLES);
+    return at >= 0 && /[|`)]/.test(command.slice(at));
+  });
+}
 
 /** The variables that a script uses, by whatever syntax. */
 function expandedIn(script: string): Expanded {
-  if (INDIRECT.test(script)) return { has: () => true };
+  if (INDIRECT.test(script) || readsAllVariables(script)) return { has: () => true };
   return new Set([...script.matchAll(/[$%!][{(]?(?:env:)?[#!]?([A-Za-z_]\w*)/g)].map(([, name = '']) => name));
 }
 

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { discoverServers } from '../../../src/discovery/index.ts';
+import { maskedScript } from '../../../src/discovery/masked-text.ts';
 import { memoryHost } from '../../support/memory-host.ts';
 
 function discover(files: Readonly<Record<string, string>>) {
@@ -126,4 +127,8 @@ test.each([
   });
   expect(servers.map(({ name }) => name)).toEqual(['s']);
   expect(diagnostics.map(({ code }) => code)).toContain('parse');
+});
+
+test('a script of 256 KB that says env again and again is masked in time that grows with its length', () => {
+  expect(maskedScript('env '.repeat(64 * 1024)).length).toBeGreaterThan(200_000);
 });
