@@ -119,5 +119,18 @@ async function whatTellsApart(names: ReadonlySet<string>, values: SearchValues, 
       return [server.id, tilde(runs, host), cwd === undefined ? '' : tilde(cwd, host), server.description || ''];
     });
   if (rows.length < 2) return '';
+  if (widthOf(host) !== undefined) withoutCommonWords(rows, RUNS);
   return `\nSeveral of these have the same tool. What the servers are:\n${table(['SERVER', 'RUNS', 'IN', 'DESCRIPTION'], rows, { width: widthOf(host) })}`;
+}
+
+const RUNS = 1;
+
+/** On a line that is cut, the words that all begin with would hide those that differ. */
+export function withoutCommonWords(rows: string[][], column: number): void {
+  const lines = rows.map((row) => (row[column] ?? '').split(' '));
+  const [first = []] = lines;
+  const differsAt = first.findIndex((word, at) => lines.some((line) => line[at] !== word));
+  const common = differsAt < 0 ? first.length : differsAt;
+  if (common < 2 || lines.every((line) => line.length === common)) return;
+  for (const [at, row] of rows.entries()) row[column] = ['…', ...(lines[at] ?? []).slice(common)].join(' ');
 }
