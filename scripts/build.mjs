@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
@@ -78,12 +79,23 @@ const ownDiscovery = {
   },
 };
 
+/** A `connect` that runs for long must come back after its package was replaced, so it has what it takes to try again. */
+const patient = {
+  name: 'patient',
+  setup({ onResolve }) {
+    const { resolve } = createRequire(import.meta.url);
+    onResolve({ filter: /^p-retry$/ }, () => ({ path: resolve('p-retry') }));
+    onResolve({ filter: /^is-network-error$/ }, () => ({
+      path: createRequire(resolve('p-retry')).resolve('is-network-error'),
+    }));
+  },
+};
+
 /** Leaves the dynamic imports of these out of a bundle: they are files of their own. */
 const elsewhere = {
   name: 'elsewhere',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /\/commands\.ts$/ }, () => ({ path: './commands.js', external: true }));
-    onResolve({ filter: /\/start-daemon\.ts$/ }, () => ({ path: './start-daemon.js', external: true }));
     onResolve({ filter: /\/older-daemon\.ts$/ }, () => ({ path: './older-daemon.js', external: true }));
     // Required and not imported, so that the loader of ES modules stays asleep.
     onResolve({ filter: /\/daemon\/start\.ts$/ }, () => ({ path: 'daemon', namespace: 'required' }));
@@ -94,7 +106,12 @@ const elsewhere = {
 
 rmSync('dist', { recursive: true, force: true });
 await Promise.all([
-  build({ ...commonJs, entryPoints: ['src/cli/main.ts'], outfile: 'dist/mcp-bridge.cjs', plugins: [elsewhere] }),
+  build({
+    ...commonJs,
+    entryPoints: ['src/cli/main.ts'],
+    outfile: 'dist/mcp-bridge.cjs',
+    plugins: [elsewhere, patient],
+  }),
   build({
     ...commonJs,
     entryPoints: ['src/daemon/start.ts'],

@@ -1,7 +1,7 @@
 // What both the refresh and the sign-in send, and with which settings.
 
 import type { OAuthSettings, RemoteServer } from '../core/server-definition.ts';
-import { BridgeError } from '../util/bridge-error.ts';
+import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { fillIn } from '../util/variables.ts';
 import { GrowingBytes, TooLong } from '../wire/growing-bytes.ts';
 
@@ -11,7 +11,7 @@ const MOST_ANSWER_BYTES = 256 << 10;
 
 /** `fetch` that does not wait for ever, nor for more than such an answer may be. */
 export async function patientFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+  const response = await asked(url, init);
   if (response.body === null) return response;
   const bytes = new GrowingBytes(MOST_ANSWER_BYTES);
   try {
@@ -21,6 +21,23 @@ export async function patientFetch(url: string | URL, init?: RequestInit): Promi
   }
   const { b, start, end } = bytes.takeFrame();
   return new Response(new Uint8Array(b.subarray(start, end)), response);
+}
+
+/** Says whom it could not reach, and why. The SDK tries another address after a TypeError, and so it stays one. */
+export class NotReached extends TypeError {}
+
+async function asked(url: string | URL, init: RequestInit | undefined): Promise<Response> {
+  try {
+    return await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+  } catch (error) {
+    const { protocol, hostname, port } = new URL(url);
+    const place = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
+    if (error instanceof Error && error.name === 'TimeoutError')
+      throw new NotReached(`${place} has not answered within ${ANSWER_TIMEOUT_MS / 1000} s`, { cause: error });
+    if (!(error instanceof TypeError)) throw error;
+    const why = systemCode(error.cause) ?? messageOf(error.cause ?? error);
+    throw new NotReached(`${place} could not be reached: ${why}`, { cause: error });
+  }
 }
 
 function tooLong(): BridgeError {

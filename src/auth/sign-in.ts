@@ -8,7 +8,7 @@ import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { CallbackServer } from './callback-server.ts';
 import { SignInProvider } from './providers.ts';
-import { patientFetch, settingsOf } from './sign-in-request.ts';
+import { NotReached, patientFetch, settingsOf } from './sign-in-request.ts';
 import { TokenFile } from './token-file.ts';
 
 export interface SignInOptions {
@@ -69,13 +69,13 @@ async function step({ name }: RemoteServer, task: () => Promise<unknown>): Promi
 
 /** Without the answers of the server, which the SDK's errors hold. */
 function reasonOf(error: unknown): string {
-  if (error instanceof BridgeError) return error.message;
+  if (error instanceof BridgeError || error instanceof NotReached) return error.message;
   const status = /\bHTTP (\d{3})\b/.exec(messageOf(error))?.[0];
   if (status !== undefined) return status;
   if (error instanceof OAuthError) return error.errorCode;
   const code = error instanceof Error ? systemCode(error.cause) : undefined;
   if (code !== undefined) return code;
-  return error instanceof TypeError ? 'it could not be reached' : 'its answers are not those of OAuth';
+  return 'its answers are not those of OAuth';
 }
 
 /** A server could name any other program of this machine by another scheme. */

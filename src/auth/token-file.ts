@@ -9,6 +9,7 @@ import { inTurn } from '../local/lock-turn.ts';
 import { ensurePrivateTree, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
 import { stateDir } from '../local/state-dir.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
 
 export interface SignedIn {
   readonly client?: OAuthClientInformationMixed | undefined;
@@ -30,7 +31,8 @@ export class TokenFile {
     if (text === undefined) return {};
     try {
       return JSON.parse(text) as SignedIn;
-    } catch {
+    } catch (error) {
+      expectSyntaxError(error);
       throw new BridgeError('FILE_UNUSABLE', `${this.path} is not JSON`, { hint: 'Remove it, and sign in again.' });
     }
   }

@@ -1,6 +1,7 @@
 // When a file was last used, kept as the time at which it was changed: see sweeper.ts.
 
 import { statSync, utimesSync } from 'node:fs';
+import { expectSystemError } from '../util/expected-error.ts';
 
 /** A later time within the same day tells nobody anything. */
 const STEP_MS = 24 * 3_600_000;
@@ -9,7 +10,8 @@ const STEP_MS = 24 * 3_600_000;
 export function noteUse(path: string, nowMs: number): void {
   try {
     if (nowMs - statSync(path).mtimeMs > STEP_MS) utimesSync(path, nowMs / 1000, nowMs / 1000);
-  } catch {
+  } catch (error) {
+    expectSystemError(error);
     // It is read all the same.
   }
 }

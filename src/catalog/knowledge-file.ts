@@ -2,6 +2,7 @@
 // as good as none.
 
 import { Face, type KnownServer, type ListPage } from '../core/known-server.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
 
 /** Another one means that the rest is to be read in another way. */
 const FORMAT = 1;
@@ -56,7 +57,8 @@ export function decodeKnown(content: string, known: KnownServer): boolean {
 function parse(content: string): SavedServer | undefined {
   try {
     return JSON.parse(content) as SavedServer;
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return undefined; // Torn, or not ours: it is learnt anew.
   }
 }

@@ -1,6 +1,7 @@
 // What was seen of a server's tools, as it stands in a file. One that cannot be understood is not as good as none: then
 // whatever the server says next would be taken for what it has always said.
 
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord } from '../util/json-value.ts';
 import type { SeenBefore, SeenDefinition, SeenTool } from './seen-tools.ts';
 
@@ -30,7 +31,8 @@ export function decodeSeen(content: string): SeenBefore | undefined {
 function parsed(content: string): unknown {
   try {
     return JSON.parse(content);
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return undefined; // Whoever asked knows what that means.
   }
 }

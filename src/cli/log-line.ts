@@ -1,6 +1,7 @@
 // One line of the daemon's log for people: when, how bad, what, and the fields. What is no line of its logger, such as a
 // trace of Node's, is shown as it is. Whatever others have said in it is escaped.
 
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord } from '../util/json-value.ts';
 import { printableJson } from '../util/printable.ts';
 import type { Colours } from './colour.ts';
@@ -40,7 +41,8 @@ function recordIn(line: string): Readonly<Record<string, unknown>> | undefined {
     return isRecord(value) && ['time', 'level', 'message'].every((name) => typeof value[name] === 'string')
       ? value
       : undefined;
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return undefined; // somebody else's line
   }
 }

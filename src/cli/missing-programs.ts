@@ -4,6 +4,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -49,7 +50,8 @@ function isProgram(file: string, { PATHEXT }: Environment): boolean {
     try {
       accessSync(`${file}${ending}`, constants.X_OK);
       return statSync(`${file}${ending}`).isFile();
-    } catch {
+    } catch (error) {
+      expectSystemError(error);
       return false;
     }
   });

@@ -4,6 +4,7 @@ import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { StatusReport } from '../client/control-client.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import type { WhereValues } from './locate.ts';
@@ -35,7 +36,8 @@ export async function tellOtherConfig(values: WhereValues, path: string, host: C
 function realPath(file: string): string {
   try {
     return realpathSync(file);
-  } catch {
+  } catch (error) {
+    expectSystemError(error);
     return file;
   }
 }

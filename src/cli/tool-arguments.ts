@@ -2,6 +2,7 @@
 // that a number keeps all of its digits. What is wrong with them is wrong usage of the verb, which says where to look.
 
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
 import { otherParameters, type Parameter, parametersOf, type Shape, typeName } from './tool-schema.ts';
@@ -152,7 +153,8 @@ function faultIn(text: string): string {
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return undefined; // whoever typed it is told so, and where
   }
 }

@@ -20,7 +20,8 @@ export function replaced(
 export function valueIn(b: Buffer, start: number, end: number): unknown {
   try {
     return JSON.parse(b.toString('utf8', start, end));
-  } catch {
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }
 }

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { lockPathOf } from '../local/socket-path.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 
 /** Undefined if no daemon has left a note there. */
@@ -10,7 +11,8 @@ export function notedBuild(path: string): string | undefined {
   try {
     const { build, version } = membersOf(JSON.parse(readFileSync(lockPathOf(path), 'utf8')));
     return textOf(build) || textOf(version) || undefined;
-  } catch {
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) expectSystemError(error);
     return undefined; // no daemon, or one that says nothing
   }
 }

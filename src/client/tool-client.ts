@@ -2,7 +2,7 @@
 // error. Numbers too long for JavaScript pass it unchanged, in either direction.
 
 import type { Socket } from 'node:net';
-import { BridgeError } from '../util/bridge-error.ts';
+import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import { findMembers } from '../wire/json-members.ts';
@@ -50,6 +50,7 @@ interface Waiting {
 /** As much as `limits.maxMessageBytes` may allow, but no more than fits into a text. */
 const MAX_ANSWER_BYTES = 512 * 1024 * 1024 - 1024;
 const METHOD_NOT_FOUND = -32601;
+const INTERNAL_ERROR = -32603;
 
 export class ToolClient {
   readonly #socket: Socket;
@@ -189,8 +190,17 @@ export class ToolClient {
 
   /** Questions of one session come one after the other; a form that cannot be shown is declined. */
   async #elicit(id: unknown, params: unknown): Promise<void> {
-    const answer = await this.#onElicit?.(params).catch(() => undefined);
-    this.#send(JSON.stringify({ jsonrpc: '2.0', id, result: answer ?? { action: 'decline' } }));
+    const answer = await this.#answerTo(params);
+    this.#send(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+  }
+
+  /** An error of ours is told as one: the person has declined nothing. */
+  async #answerTo(params: unknown): Promise<object> {
+    try {
+      return { result: (await this.#onElicit?.(params)) ?? { action: 'decline' } };
+    } catch (error) {
+      return { error: { code: INTERNAL_ERROR, message: `The form could not be shown: ${messageOf(error)}` } };
+    }
   }
 
   #notified(method: string, params: Readonly<Record<string, unknown>>): void {
@@ -213,7 +223,8 @@ export class ToolClient {
 function messageIn({ b, start, end }: Frame): Readonly<Record<string, unknown>> | undefined {
   try {
     return membersOf(JSON.parse(b.toString('utf8', start, end)));
-  } catch {
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && systemCode(error) !== 'ERR_STRING_TOO_LONG') throw error;
     return undefined; // longer than a text may be, or not from a bridge
   }
 }

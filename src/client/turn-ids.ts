@@ -1,6 +1,8 @@
 // Ids and progress tokens of one connection among several to the same server. Each says over which it came, so that an
 // answer that is late finds nobody. The bridge's are numbers and stay numbers: some servers take no others.
 
+import { expectSyntaxError } from '../util/expected-error.ts';
+
 const NUMBER = /^\d{1,10}$/;
 const SPAN = 2 ** 32;
 
@@ -24,7 +26,8 @@ export function unmarked(turn: number, text: string): string | undefined {
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return undefined; // none of ours
   }
 }

@@ -13,6 +13,7 @@ import {
 import { makeTree } from '../local/make-tree.ts';
 import { putAsidePrivate, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 
@@ -111,7 +112,8 @@ export function lettersIn(text: string): KeptLetters {
 function contentOf(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     throw unusable('it is not JSON');
   }
 }

@@ -18,6 +18,7 @@ import { daemonLogFile, stateDir } from '../local/state-dir.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
@@ -209,7 +210,8 @@ function descriptorLimit(): number | undefined {
   try {
     const line = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'));
     return line?.[1] === undefined ? undefined : Number(line[1]);
-  } catch {
+  } catch (error) {
+    expectSystemError(error);
     return undefined; // No /proc, as on macOS: the configured limit has to do.
   }
 }

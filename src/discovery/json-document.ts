@@ -2,6 +2,7 @@
 // is not, and to say which key is there twice.
 
 import type { Node, ParseError } from 'jsonc-parser';
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { sizeOf, treeOf } from './tree.ts';
 
@@ -35,7 +36,8 @@ export async function parseJson(text: string): Promise<JsonDocument> {
 function parseStrictly(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) };
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return undefined;
   }
 }

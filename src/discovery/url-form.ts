@@ -2,6 +2,7 @@
 // `https://evil.example\@api.github.com` looks as if it asked the second host, and asks the first.
 
 import { domainToUnicode } from 'node:url';
+import { expectUriError } from '../util/expected-error.ts';
 
 /** What a reader may take for something else; undefined if the text is the URL as it is asked. */
 export function urlDeceit(text: string): string | undefined {
@@ -29,7 +30,8 @@ function decoded(path: string): string {
   return path.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
     try {
       return decodeURIComponent(escapes);
-    } catch {
+    } catch (error) {
+      expectUriError(error);
       return escapes;
     }
   });

@@ -1,6 +1,8 @@
 // URL patterns of policy rules: a star stands for anything, in the scheme, the host or the path, and never reaches
 // beyond the part that it stands in. A pattern without a path fits every path.
 
+import { expectUriError } from '../util/expected-error.ts';
+
 export interface UrlPattern {
   readonly scheme: string;
   readonly host: string;
@@ -36,7 +38,8 @@ export function fitsUrl(url: string, pattern: UrlPattern): boolean {
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
-  } catch {
+  } catch (error) {
+    expectUriError(error);
     return path;
   }
 }

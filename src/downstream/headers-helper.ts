@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import type { HeadersHelper, RemoteServer } from '../core/server-definition.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { ByteRing } from '../util/byte-ring.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
 import { childEnvironment, redactEach } from './child-env.ts';
 import type { LaunchContext } from './child-process.ts';
@@ -117,7 +118,8 @@ function readHeaders(text: string): HeaderMap | string {
   let headers: unknown;
   try {
     headers = JSON.parse(text);
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return 'did not print JSON';
   }
   if (!isRecord(headers)) return 'did not print a JSON object';

@@ -6,6 +6,7 @@ import { basename, resolve } from 'node:path';
 import { rulesOf } from '../discovery/client-rules.ts';
 import { type Launched, ownPathsOf, SelfReference } from '../discovery/self-reference.ts';
 import { writtenEntry } from '../discovery/written-definition.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { type BridgeLaunch, type ClientTarget, ENTRY_NAME } from './client-targets.ts';
 import { type EditingHost, machineOfHost } from './editing-host.ts';
 
@@ -59,7 +60,8 @@ function startsProgramElsewhere({ command, args }: Launched, host: EditingHost):
 function realpathOf(path: string): string {
   try {
     return realpathSync(path);
-  } catch {
+  } catch (error) {
+    expectSystemError(error);
     return path; // What is not there is not ours.
   }
 }

@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { expectSystemError } from '../util/expected-error.ts';
 import type { EditingHost } from './editing-host.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -23,7 +24,8 @@ export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
-  } catch {
+  } catch (error) {
+    expectSystemError(error);
     return false; // Absent, or not for us: the same.
   }
 }
@@ -55,7 +57,8 @@ function end(child: ChildProcess, isGroup: boolean): void {
   }
   try {
     process.kill(-child.pid, 'SIGKILL');
-  } catch {
+  } catch (error) {
+    expectSystemError(error);
     child.kill('SIGKILL'); // It has left the group, or is gone.
   }
 }

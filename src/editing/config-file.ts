@@ -25,6 +25,7 @@ import { dirname, resolve } from 'node:path';
 import { makeTree } from '../local/make-tree.ts';
 import { syncDir, tryingFile, writeAll } from '../local/whole-write.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 
 /** A client's history may be in the same file. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -100,7 +101,8 @@ export function removeMadeDirs(dirs: readonly string[]): void {
   for (const dir of [...dirs].reverse()) {
     try {
       rmdirSync(dir);
-    } catch {
+    } catch (error) {
+      expectSystemError(error);
       return; // Somebody keeps something in it: then it is theirs.
     }
   }

@@ -6,6 +6,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { ensurePrivateTree, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord } from '../util/json-value.ts';
 import { type ConfigFile, digestOf } from './config-file.ts';
 import { backupsDir, type EditingHost, recordsDir } from './editing-host.ts';
@@ -102,7 +103,8 @@ function unusable(path: string, host: EditingHost): BridgeError {
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return undefined; // The same as any other record that cannot be used.
   }
 }

@@ -4,6 +4,7 @@
 
 import { closeSync, openSync } from 'node:fs';
 import { systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 
 /** Three pipes, each with two ends, the one by which a child says that it runs, and those of the guard that is told of it. */
 const OF_A_CHILD = 12;
@@ -38,7 +39,8 @@ export class ClientDescriptors {
     }
     try {
       checkDescriptors(IN_RESERVE);
-    } catch {
+    } catch (error) {
+      expectSystemError(error);
       return false;
     }
     this.#known = PER_LOOK - 1;

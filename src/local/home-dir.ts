@@ -4,6 +4,7 @@
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { BridgeError } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,7 +32,8 @@ function knownHome({ HOME: named }: Environment, ofSystem: typeof systemHome): s
 function systemHome(): string | undefined {
   try {
     return userInfo().homedir;
-  } catch {
+  } catch (error) {
+    expectSystemError(error);
     return undefined; // users of containers often have no entry
   }
 }

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dlopen } from 'node:process';
 import { systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 
 interface Addon {
   /** Throws EAGAIN while another descriptor has the lock. */
@@ -39,7 +40,8 @@ export function openAddon(): number | undefined {
   if (platform() !== 'linux') return undefined; // only there a descriptor has a name by which it can be loaded
   try {
     return openSync(require.resolve(PREBUILT), 'r');
-  } catch {
+  } catch (error) {
+    expectSystemError(error);
     return undefined; // the addon is somewhere else: it is looked for when it is needed
   }
 }

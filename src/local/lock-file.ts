@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { tryLock } from './kernel-lock.ts';
 import { isForeign, statOf } from './owned-path.ts';
 
@@ -83,7 +84,8 @@ export function notedPid(path: string): number | undefined {
     const note: unknown = JSON.parse(readFileSync(path, 'utf8'));
     if (typeof note !== 'object' || note === null || !('pid' in note)) return undefined;
     return typeof note.pid === 'number' ? note.pid : undefined;
-  } catch {
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) expectSystemError(error);
     return undefined; // No note, no pid: it is only for messages.
   }
 }

@@ -1,5 +1,6 @@
 // What a registry of running servers says, as text and as entries by their ids. Members that nobody here knows are kept.
 
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
 import { livenessOf } from './process-identity.ts';
 import { processOf } from './registered-server.ts';
@@ -24,7 +25,8 @@ export function parseRegistry(text: string): RegistryText {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return { kind: 'broken', problem: 'is not JSON' };
   }
   return parseRegistryValue(value);

@@ -7,6 +7,7 @@ import { FrameRun } from '../client/frame-run.ts';
 import { ResumingConnection } from '../client/resuming-connection.ts';
 import type { ServedClient } from '../client/served-client.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 
 export interface Relay extends Omit<ConnectionOptions, 'client'> {
@@ -104,7 +105,8 @@ export function answerUnavailable(
 function idOf(line: string): unknown {
   try {
     return (JSON.parse(line) as { id?: unknown }).id;
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return null; // Not JSON, so it has no id.
   }
 }

@@ -1,6 +1,7 @@
 // The secrets that somebody has written into a command line or a URL, so that they can be taken out of what the one says
 // who was given them. Better one word too many: what is not known to be one is shown to whoever asks.
 
+import { expectUriError } from './expected-error.ts';
 import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from './secret-signs.ts';
 
 /** By what it is called, or `secret`. */
@@ -59,7 +60,8 @@ function valuesOf(name: string, value: string): NamedSecret[] {
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
-  } catch {
+  } catch (error) {
+    expectUriError(error);
     return text;
   }
 }

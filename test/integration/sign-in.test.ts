@@ -12,6 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type RawClient, textOf } from '../support/raw-client.ts';
@@ -317,15 +318,26 @@ test('what the server says when it goes wrong is not repeated', async () => {
   expect(run.printed).not.toContain('s3cret');
 });
 
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 test('what cannot be signed in to is told in one line', async () => {
   const dir = tempDir();
   const file = join(dir, 'config.json');
+  const closed = await closedPort();
   const mcpServers = {
     program: { command: 'true' },
     socket: { url: 'ws://127.0.0.1/' },
     token: { url: 'http://127.0.0.1/', headers: { Authorization: 's3cret' } },
     user: { url: 'http://me:s3cret@127.0.0.1/' },
-    gone: { url: 'http://127.0.0.1:9/' },
+    gone: { url: `http://127.0.0.1:${closed}/` },
+    blocked: { url: 'http://127.0.0.1:9/' },
     plain: { url: `http://127.0.0.1:${await startFixture('http-server.mjs', 'http')}/mcp` },
   };
   writeFileSync(file, JSON.stringify({ mcpServers }));
@@ -337,13 +349,18 @@ test('what cannot be signed in to is told in one line', async () => {
     return stderr;
   };
   expect(await lineFor('none')).toContain(
-    'There is no server none. There are: program, socket, token, user, gone, plain. See: mcp-bridge discover',
+    'There is no server none. There are: program, socket, token, user, gone, blocked, plain. See: mcp-bridge discover',
   );
   expect(await lineFor('program')).toContain('Server program is not one to sign in to');
   expect(await lineFor('socket')).toContain('Server socket is not one to sign in to');
   expect(await lineFor('token')).toContain('Server token has an Authorization header of its own');
   expect(await lineFor('user')).toContain('Server user has a user in its URL, who goes before');
-  expect(await lineFor('gone')).toContain('Signing in to gone has failed: it could not be reached');
+  expect(await lineFor('gone')).toContain(
+    `Signing in to gone has failed: 127.0.0.1:${closed} could not be reached: ECONNREFUSED`,
+  );
+  expect(await lineFor('blocked')).toContain(
+    'Signing in to blocked has failed: 127.0.0.1:9 could not be reached: bad port',
+  );
   expect(await lineFor('plain')).toMatch(/Signing in to plain has failed: HTTP 40\d\./);
 });
 
