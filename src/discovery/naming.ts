@@ -72,6 +72,11 @@ export function isOwn({ client, scope }: Pick<DiscoveredServer, 'scope' | 'clien
   return client === 'bridge' && scope === 'dynamic';
 }
 
+/** A repository could else take any name for good, and fill what is kept, with servers that nobody has approved. */
+function mayHold({ state, awaitsApproval }: Draft): boolean {
+  return HOLDING.has(state) && !awaitsApproval;
+}
+
 interface Ids {
   readonly ids: Map<Draft, string>;
   readonly given: Map<string, string>;
@@ -89,7 +94,7 @@ function idsOf(drafts: readonly Draft[], held: HeldNames): Ids {
     const id = known !== undefined && isFree(known) ? known : newId(draft, isFree);
     taken.add(id);
     ids.set(draft, id);
-    if (key === undefined || held.has(key) || given.has(key) || !HOLDING.has(draft.state)) continue;
+    if (key === undefined || held.has(key) || given.has(key) || !mayHold(draft)) continue;
     given.set(key, id);
     holders.set(id, key);
   }

@@ -89,6 +89,32 @@ describe('ids of definitions', () => {
     expect(commandOf(servers, 'memory-cursor')).toBe('b');
   });
 
+  test('are not held by servers of a project that nobody has approved, be they switched off or not', async () => {
+    const servers = {
+      memory: { command: 'x', disabled: true },
+      context7: { command: 'x', disabled: true },
+      on: { command: 'x' },
+    };
+    const host = memoryHost({
+      platform: 'linux',
+      homedir: '/home/u',
+      cwd: '/home/u/repo',
+      files: {
+        '/home/u/repo/.git/HEAD': { text: '' },
+        '/home/u/repo/.kiro/settings/mcp.json': { text: JSON.stringify({ mcpServers: servers }) },
+        '/home/u/.cursor/mcp.json': { text: JSON.stringify({ mcpServers: { mine: { command: 'm' } } }) },
+      },
+    });
+    const found = await discoverServers(host, {});
+    expect(found.servers.map(({ name, state }) => [name, state]).sort()).toEqual([
+      ['context7', 'disabled'],
+      ['memory', 'disabled'],
+      ['mine', 'ready'],
+      ['on', 'pending-approval'],
+    ]);
+    expect([...found.givenNames.values()]).toEqual(['mine']);
+  });
+
   test('of the config stand for whoever has that id', async () => {
     const alone = await look({ cursor: { memory: 'b' } }, new Map());
     const { servers } = await look({ cursor: { memory: 'b' } }, alone.held, { memory: 'mine' });
