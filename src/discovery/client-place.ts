@@ -30,3 +30,11 @@ export function besideClient(arg = ''): string | undefined {
   if (rest === undefined) return undefined;
   return ABOVE.test(rest.slice(1)) ? rest.slice(1) : `.${rest}`;
 }
+
+const WORKSPACE = `\${workspaceFolder}`;
+
+/** A text of a user's file as it is written, if all that its client fills in is the directory; else as it is filled in. */
+export function keptForClients(raw: string | undefined, filled: string, scope: string): string {
+  if (raw === undefined || !ANYWHERE.test(scope) || !raw.includes(WORKSPACE)) return filled;
+  return /[$%]\{|\$\w/.test(raw.replaceAll(WORKSPACE, '')) ? filled : raw;
+}

@@ -3,7 +3,7 @@
 
 import { Reader } from '../config/reader.ts';
 import { serverOf } from '../config/server-schema.ts';
-import { argsForClients } from '../discovery/client-place.ts';
+import { argsForClients, keptForClients } from '../discovery/client-place.ts';
 import { rulesOf } from '../discovery/client-rules.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { type Tree, treeAt, treeOf } from '../discovery/tree.ts';
@@ -44,13 +44,13 @@ function wholeMs(ms: number | undefined): number | undefined {
 }
 
 /** The variables that have become values. A home directory is none, and what stands in headers may have stayed one. */
-function filledIn({ raw, command, args, env, url, headers }: DiscoveredServer, entry: Tree): string[] {
+function filledIn({ raw, command, args, env, url, headers, scope }: DiscoveredServer, entry: Tree): string[] {
   const written = treeAt(entry, 'headers') ?? {};
   const pairs = [
     [raw.command, command],
     [raw.url, url],
-    ...raw.args.map((arg, i) => [arg, args[i]]),
-    ...Object.entries(raw.env).map(([name, text]) => [text, env[name]]),
+    ...raw.args.map((arg, i) => [arg, keptForClients(arg, args[i] ?? '', scope)]),
+    ...Object.entries(raw.env).map(([name, text]) => [text, keptForClients(text, env[name] ?? '', scope)]),
     ...Object.entries(raw.headers).map(([name, text]) => [
       text,
       written[name] === headers[name] ? headers[name] : text,
@@ -99,8 +99,11 @@ function withoutGaps(fields: Fields): Tree {
 
 /** With its directory always: without one `./run.sh` would be whatever is called so where a client works. */
 function processFields(server: DiscoveredServer): Fields {
-  const { command, env, cwd } = server;
-  const args = argsForClients(server);
+  const { command, cwd, raw, scope } = server;
+  const args = argsForClients(server).map((arg, at) => keptForClients(raw.args[at], arg, scope));
+  const env = Object.fromEntries(
+    Object.entries(server.env).map(([name, text]) => [name, keptForClients(raw.env[name], text, scope)]),
+  );
   return {
     command,
     args: args.length === 0 ? undefined : args,

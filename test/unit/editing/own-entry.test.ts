@@ -62,6 +62,20 @@ describe('a server of a client', () => {
     expect(await claude({ command: 'npx', args, cwd: '/srv' })).toEqual({ command: 'npx', args, cwd: '/srv' });
   });
 
+  test('has the folder of VS Code left open in a user’s file, where one folder would stand for all', async () => {
+    const [folder, token] = [`\${workspaceFolder}`, `\${env:TOKEN}`];
+    const entry = { command: 'x', args: [`${folder}/a`], env: { ROOT: folder, T: token } };
+    const text = JSON.stringify({ servers: { x: entry } });
+    const files = { '/home/me/.config/Code/User/mcp.json': { text }, '/home/me/p/.git/HEAD': { text: '' } };
+    const host = memoryHost({ platform: 'linux', homedir: '/home/me', cwd: '/home/me/p', env: ENV, files });
+    const [server] = (await discoverServers(host)).servers;
+    expect(server && ownEntryOf(server)).toEqual({
+      kind: 'entry',
+      entry: { command: 'x', args: [`${folder}/a`], env: { ROOT: folder, T: 'sekrit' }, cwd: '/home/me' },
+      filled: ['TOKEN'],
+    });
+  });
+
   test('has the variables filled in that the bridge does not know there', async () => {
     expect(await cursor({ command: 'x', env: { T: `\${env:TOKEN}` } })).toEqual({
       command: 'x',
