@@ -56,7 +56,34 @@ export function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): objec
   return { server: leg.name, ...failureOf(server), tools };
 }
 
-export function foundTool({ leg, tool, relevance }: FoundTool): object {
+/** The results of a search. Servers with the same tool say what they are, where that tells them apart. */
+export function foundTools(results: readonly FoundTool[], legs: readonly JoinedLeg[]): object[] {
+  const words = wordsApart(results, new Map(legs.map(({ leg }) => [leg.name, leg])));
+  return results.map((found) => {
+    const serverDescription = words.get(found);
+    return { ...foundTool(found), ...(serverDescription && { serverDescription }) };
+  });
+}
+
+/** The descriptions of servers whose tools look the same; none where those look the same too. */
+function wordsApart(results: readonly FoundTool[], legs: ReadonlyMap<string, Leg>): ReadonlyMap<FoundTool, string> {
+  const alike = new Map<string, FoundTool[]>();
+  for (const found of results) {
+    const looks = JSON.stringify([found.tool.name, found.tool.summary]);
+    const others = alike.get(looks);
+    if (others === undefined) alike.set(looks, [found]);
+    else others.push(found);
+  }
+  const described = [...alike.values()].map((group) =>
+    group.map((found): [FoundTool, string] => {
+      const leg = group.length > 1 ? legs.get(found.leg.name) : undefined;
+      return [found, leg === undefined ? '' : descriptionOf(leg)];
+    }),
+  );
+  return new Map(described.filter((group) => new Set(group.map(([, words]) => words)).size > 1).flat());
+}
+
+function foundTool({ leg, tool, relevance }: FoundTool): object {
   const { server } = leg;
   const { name, summary } = tool;
   return {

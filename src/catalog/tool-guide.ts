@@ -11,7 +11,7 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { ArgumentCheck } from './argument-check.ts';
 import { argumentFaults, type MetaTool } from './meta-tools.ts';
 import type { NamedServers } from './named-servers.ts';
-import { foundTool, notKnownYet, permittedTool, serversListed, toolDetails, toolsListed } from './tool-answers.ts';
+import { foundTools, notKnownYet, permittedTool, serversListed, toolDetails, toolsListed } from './tool-answers.ts';
 import type { ToolFinder } from './tool-finder.ts';
 import { badArguments } from './tool-refusal.ts';
 
@@ -93,7 +93,7 @@ export class ToolGuide {
       }),
       limit: typeof args.limit === 'number' ? args.limit : undefined,
     });
-    return { results: results.map(foundTool), ...notKnownYet(legs) };
+    return { results: foundTools(results, legs), ...notKnownYet(legs) };
   }
 }
 

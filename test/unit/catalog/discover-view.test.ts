@@ -19,6 +19,7 @@ const CREATE = {
   outputSchema: { type: 'object' },
   annotations: { readOnlyHint: false },
 };
+const CLOSE = { name: 'close_issue', description: 'Close an issue', inputSchema: { type: 'object' } };
 const READ = { name: 'read_file', description: 'Read a file of the disk', inputSchema: { type: 'object' } };
 
 // They are loaded when they are first needed, which takes longer than a test lets things happen.
@@ -138,6 +139,43 @@ describe('a client that looks for tools', () => {
     });
     const ofFiles = read(await asked(all, 'search_tools', { query: 'issue read', server: 'files', limit: 1 }));
     expect(ofFiles.results).toMatchObject([{ server: 'files', tool: 'read_file' }]);
+  });
+
+  test('is told what the servers are that have the same tool, and only then', async () => {
+    const core = new CoreInMemory({ servers: ['work', 'home', 'plain'] });
+    const offer = (name: string, description: string, tools: object[]): void => {
+      const server = core.server(name);
+      server.has({ tools });
+      const hello = { serverInfo: { name, version: '1', description } };
+      server.hello = JSON.stringify({ ...(JSON.parse(server.hello) as object), ...hello });
+    };
+    offer('work', 'The company.', [CREATE, CLOSE]);
+    offer('home', 'My own things.', [CREATE]);
+    offer('plain', '', [CREATE]);
+    const [work, home] = [core.server('work'), core.server('home')];
+    const all = { core, client: await core.ready(DISCOVER), github: work, files: home };
+    const found = async (args: object): Promise<unknown> =>
+      (read(await asked(all, 'search_tools', args)).results as Record<string, unknown>[])
+        .map(({ server, tool, serverDescription }) => [server, tool, serverDescription])
+        .sort();
+    expect(await found({ query: 'issue' })).toEqual([
+      ['home', 'create_issue', 'My own things.'],
+      ['plain', 'create_issue', undefined],
+      ['work', 'close_issue', undefined],
+      ['work', 'create_issue', 'The company.'],
+    ]);
+    expect(await found({ query: 'open', server: 'work' })).toEqual([['work', 'create_issue', undefined]]);
+  });
+
+  test('pays for no description that two servers share', async () => {
+    const core = new CoreInMemory({ servers: ['work', 'home'], definition: { description: 'Issues.' } });
+    const [work, home] = [core.server('work'), core.server('home')];
+    for (const server of [work, home]) server.has({ tools: [CREATE] });
+    const all = { core, client: await core.ready(DISCOVER), github: work, files: home };
+    const { results } = read(await asked(all, 'search_tools', { query: 'issue' }));
+    expect((results as object[]).map((result) => Object.keys(result))).toEqual(
+      Array.from({ length: 2 }, () => ['server', 'tool', 'summary', 'relevance', 'tags']),
+    );
   });
 
   test.each(['', ' ', '🎉', '.*+?^$()|[]{}\\', 'x'.repeat(1_000_000), '\u202e\u001b[31m'])(
