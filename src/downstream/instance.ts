@@ -160,7 +160,7 @@ export class Instance {
   #launch(): void {
     const { local, remote } = this.#context.gates;
     const gate = this.definition.transport === 'stdio' ? local : remote;
-    gate.enter((leave) => {
+    gate.enter(this.definition.name, (leave) => {
       this.#leaveGate = leave;
       if (this.state === 'starting') this.#contain(() => this.#launchNow());
       else leave(); // the daemon has been told to stop meanwhile
