@@ -9,20 +9,29 @@ import type { Splice } from '../wire/splice.ts';
 
 const KEY = 'muxSessionId';
 
-/** Adds one cut to those of a request that is about to be sent. */
+/** Adds its cuts to those of a request that is about to be sent. */
 export function nameSession(splice: Splice, { b, start }: Frame, read: Envelope, id: string): void {
   const member = `"${KEY}":"${id}"`;
   const place = read.has(Field.meta) ? read.from(Field.meta) : -1;
   const meta = place < 0 ? undefined : findMembers(b, place, [KEY]);
   const before = meta?.spans.get(KEY);
-  if (before !== undefined) return void splice.replace(before.from, before.to, `"${id}"`);
-  if (meta !== undefined) return open(splice, place, meta.isEmpty, member);
+  if (meta !== undefined) {
+    if (before !== undefined) splice.replace(before.from, before.to, `"${id}"`);
+    // Behind all others: there are readers for whom the last one counts, also of keys in another case.
+    if (before === undefined || meta.isRepeated || meta.others.some(isAlike))
+      splice.replace(meta.close, meta.close, meta.isEmpty ? member : `,${member}`);
+    return;
+  }
   const inMeta = `"_meta":{${member}}`;
   // A `_meta` or `params` that is no object is the server's to refuse.
   if (place >= 0) return;
   if (!read.has(Field.params)) return open(splice, skipSpace(b, start), false, `"params":{${inMeta}}`);
   const params = findMembers(b, read.from(Field.params), []);
   if (params !== undefined) open(splice, read.from(Field.params), params.isEmpty, inMeta);
+}
+
+function isAlike(key: string): boolean {
+  return key.toLowerCase() === KEY.toLowerCase();
 }
 
 /** Makes it the first member of the object that opens at `at`. */

@@ -74,6 +74,18 @@ describe('a server that says of itself', () => {
     expect(metaOf(requests[1] as Message)).toEqual({ progressToken: 2, mine: [1, { a: ' b' }], muxSessionId: ids[0] });
   });
 
+  test('that it knows its clients apart hears the bridge last, whatever a client says under a name that some take for the same', async () => {
+    const core = new CoreInMemory({ definition: { sharing: undefined, nature: KEEPS } });
+    core.server().declare(declaring('session-aware'));
+    const client = await core.ready();
+    client.call(1, {}, { MuxSessionId: 'theirs', a: 1 });
+    client.call(2, {}, { muxSessionId: 'theirs', MUXSESSIONID: 'theirs' });
+    await core.settle();
+    for (const request of core.server().requests)
+      expect((metaOf(request) as { muxSessionId: string }).muxSessionId).toMatch(/^sess_/);
+    expect(Object.keys(metaOf(core.server().requests[0] as Message) as object).at(-1)).toBe('muxSessionId');
+  });
+
   test('nothing hears of no session', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
