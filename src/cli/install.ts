@@ -49,8 +49,12 @@ async function tellLost(lost: readonly LostRule[], { yes }: InstallValues, host:
 }
 
 /** The client does not know what this shell does, but reads the same config files. */
-function namedSocket({ 'mcp-bridge-socket': flag }: InstallValues, { environment, cwd }: CliHost): string | undefined {
-  const { path, source } = socketPath({ flag, environment: environment.MCP_BRIDGE_SOCKET, cwd });
+function namedSocket(
+  { 'mcp-bridge-socket': flag }: InstallValues,
+  { environment, cwd, homedir }: CliHost,
+): string | undefined {
+  const user = { environment, homedir };
+  const { path, source } = socketPath({ flag, environment: environment.MCP_BRIDGE_SOCKET, cwd, user });
   return source === 'flag' || source === 'environment' ? path : undefined;
 }
 

@@ -34,10 +34,12 @@ export interface Located extends SocketPath {
 }
 
 export async function locateBridge(options: LocateOptions): Promise<Located> {
-  const { socketFlag, clientIdFlag, environment, cwd } = options;
+  const { socketFlag, clientIdFlag, environment, cwd, homedir } = options;
   const { loaded, configError } = await tryConfig(options);
   const { config } = loaded;
-  const wishes = { flag: socketFlag, environment: environment.MCP_BRIDGE_SOCKET, config: config.socketPath, cwd };
+  const user = { environment, homedir };
+  const named = { flag: socketFlag, environment: environment.MCP_BRIDGE_SOCKET, config: config.socketPath };
+  const wishes = { ...named, cwd, user };
   return {
     ...socketPath(wishes),
     where: () => socketPath(wishes).path,

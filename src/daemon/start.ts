@@ -81,6 +81,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     environment: process.env.MCP_BRIDGE_SOCKET,
     config: loaded.config.socketPath,
     cwd: process.cwd(),
+    user: { environment: process.env, homedir: home },
   });
   if (isShared) tag.socket = path;
   const activatedFd = takeActivatedFd(process.env, process.pid);

@@ -56,6 +56,7 @@ function processOf(
   { config }: LoadedConfig,
   { platform, environment, homedir, program, cwd }: EditingHost,
 ): OwnProcess {
-  const wishes = { environment: environment.MCP_BRIDGE_SOCKET, config: config.socketPath, cwd };
+  const user = { environment, homedir };
+  const wishes = { environment: environment.MCP_BRIDGE_SOCKET, config: config.socketPath, cwd, user };
   return { platform, environment, homedir, program, socketPath: socketPath(wishes).path };
 }

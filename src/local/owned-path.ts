@@ -1,6 +1,6 @@
 // What belongs to this user and what does not. Nothing of another user is ever trusted, followed or removed.
 
-import { lstatSync, mkdirSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, type Stats, statSync } from 'node:fs';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
 /** As the kernel has it: users of containers often have no name, and of those userInfo() can say nothing. */
@@ -33,25 +33,5 @@ export function isAnotherUsers(path: string): boolean {
   return [lstatSync, statSync].some((look) => {
     const uid = look(path, { throwIfNoEntry: false })?.uid;
     return uid !== undefined && uid !== own && uid !== 0;
-  });
-}
-
-/** Makes a directory that nobody else can look into, or sees that the one there is such. */
-export function ensurePrivateDir(dir: string): void {
-  try {
-    mkdirSync(dir, { mode: 0o700 });
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') {
-      throw new BridgeError(
-        'SOCKET_UNUSABLE',
-        `Cannot make the directory ${dir}: ${systemCode(error) ?? 'unknown error'}`,
-        { cause: error },
-      );
-    }
-  }
-  const stat = statOf(dir);
-  if (stat?.isDirectory() && stat.uid === ownUid() && (stat.mode & 0o077) === 0) return;
-  throw new BridgeError('SOCKET_FOREIGN', `${dir} is not a directory of this user's alone`, {
-    hint: `Remove it, or choose another socket with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.`,
   });
 }

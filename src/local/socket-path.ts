@@ -2,7 +2,8 @@
 
 import { join, resolve } from 'node:path';
 import { BridgeError } from '../util/bridge-error.ts';
-import { ensurePrivateDir, isForeign, ownUid, statOf } from './owned-path.ts';
+import { defaultSocket, type SocketUser } from './default-socket.ts';
+import { ownUid, statOf } from './owned-path.ts';
 
 /** Beyond this Node cuts a path off without a word and reaches another one; macOS stops here too. */
 export const MAX_SOCKET_PATH_BYTES = 103;
@@ -23,6 +24,7 @@ export interface SocketPathWishes {
   readonly config?: string | undefined;
   /** Where relative paths begin. */
   readonly cwd: string;
+  readonly user: SocketUser;
   /** The shared directory of the default; another one only in tests. */
   readonly tmp?: string;
 }
@@ -33,22 +35,7 @@ export function socketPath(wishes: SocketPathWishes): SocketPath {
   if (flag) return { path: checked(resolve(cwd, flag)), source: 'flag' };
   if (environment) return { path: checked(resolve(cwd, environment)), source: 'environment' };
   if (config) return { path: checked(resolve(cwd, config)), source: 'config' };
-  return defaultSocketPath(wishes.tmp ?? '/tmp');
-}
-
-/**
- * The default, or a name of this user's own where another user holds the default. Who once had to fall back stays
- * there for as long as that socket exists, so that the other user's going does not part a daemon from its clients.
- */
-function defaultSocketPath(tmp: string): SocketPath {
-  const path = join(tmp, 'mcp-bridge.sock');
-  const ownDir = join(tmp, `mcp-bridge-${ownUid()}`);
-  const own = join(ownDir, 'mcp-bridge.sock');
-  const isHeldByAnother = isForeign(path) || isForeign(lockPathOf(path));
-  const isOwnInUse = statOf(path) === undefined && !isForeign(ownDir) && statOf(own) !== undefined;
-  if (!isHeldByAnother && !isOwnInUse) return { path, source: 'default' };
-  ensurePrivateDir(ownDir);
-  return { path: checked(own), source: 'fallback' };
+  return defaultSocket(wishes.tmp ?? '/tmp', wishes.user);
 }
 
 export function lockPathOf(socket: string): string {
