@@ -338,7 +338,7 @@ const secondsOf = (minutes, otherwise) => (minutes === undefined ? otherwise : m
 
 export const random = {
   async 'random clients and servers that hang up in the middle of everything'(place, { isShort, minutes }) {
-    const http = place.spawn(process.execPath, [HTTP_SERVER, 'http'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const http = place.spawn(process.execPath, [HTTP_SERVER, 'http'], { stdio: ['ignore', 'pipe', 'inherit'] });
     const port = Number(await new Promise((resolve) => http.stdout.once('data', resolve)));
     const fixture = { ...place.fixture(), idleMs: 200, sharing: 'shared' };
     const mcpServers = {
