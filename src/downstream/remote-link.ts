@@ -89,6 +89,9 @@ const envelope = new Envelope();
 
 export class RemoteLink implements Link, ByteSink {
   readonly outbox: Outbox;
+  /** Frames that were cut out of what was written, until the writer has done. */
+  #cut: Frame[] = [];
+  #cutBytes = 0;
   /** Bytes of messages that the server has not taken, and that somebody waits for. */
   #bytesUnderWay = 0;
   readonly #transport: Promise<RemoteTransport>;
@@ -115,7 +118,7 @@ export class RemoteLink implements Link, ByteSink {
     this.outbox = new Outbox(this, options.turn);
     // What comes this way was measured before; with an id of ours in it, it may be a little longer.
     this.#splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
-      frame: (b, start, end) => this.#send(copyOf({ b, start, end })),
+      frame: (b, start, end) => this.#cutOut(copyOf({ b, start, end })),
       overflowed: () => undefined,
       badFrame: () => undefined,
     });
@@ -198,7 +201,7 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   get writableLength(): number {
-    return Math.max(0, this.#bytesUnderWay - BYTES_UNDER_WAY);
+    return Math.max(0, this.#bytesUnderWay + this.#cutBytes - BYTES_UNDER_WAY);
   }
 
   write(bytes: Uint8Array): boolean {
@@ -210,6 +213,30 @@ export class RemoteLink implements Link, ByteSink {
   }
   uncork(): void {
     // See cork().
+  }
+
+  /** The outbox is in the middle of a frame perhaps: what a message brings about must not write into that. */
+  #cutOut(frame: Frame): void {
+    if (this.#cut.length === 0) queueMicrotask(() => this.#sendCut());
+    this.#cut.push(frame);
+    this.#cutBytes += frame.end - frame.start + BYTES_A_MESSAGE;
+  }
+
+  #sendCut(): void {
+    const frames = this.#cut;
+    this.#cut = [];
+    this.#cutBytes = 0;
+    for (const frame of frames) this.#sendOne(frame);
+  }
+
+  /** An error of ours over one message costs the link, as one in an event of a stream does. */
+  #sendOne(frame: Frame): void {
+    try {
+      this.#send(frame);
+    } catch (error) {
+      this.#handler?.failed?.(error);
+      this.destroy();
+    }
   }
 
   #send(frame: Frame): void {
@@ -389,12 +416,16 @@ export class RemoteLink implements Link, ByteSink {
 
   end(): void {
     this.outbox.flush();
+    this.#sendCut();
     this.destroy();
   }
 
   destroy(): void {
     if (this.#isClosed) return;
-    if (this.#isRetired) this.outbox.flush(); // what stands in it goes back
+    if (this.#isRetired) {
+      this.outbox.flush(); // what stands in it goes back
+      this.#sendCut();
+    }
     this.#isClosed = true;
     this.outbox.close();
     for (const exchange of this.#exchanges) exchange.abort();

@@ -119,6 +119,41 @@ test('what is cancelled loses its connection, and nothing is told of it', async 
   expect([signals.get(1)?.aborted, signals.get(2)?.aborted, arrived]).toEqual([true, false, []]);
 });
 
+test('a message that is sent because another one has gone stands in no message that is being written', async () => {
+  const bodies: Said[] = [];
+  const { link, ask } = linked((message) => {
+    bodies.push(message);
+    return message.method === 'tools/call' ? forever() : Promise.resolve();
+  });
+  await ask({ id: 1, method: 'tools/call' });
+  let isWritten = false;
+  const { outbox } = link;
+  const write = (message: object): void => {
+    const bytes = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }));
+    outbox.bytes(bytes, 0, bytes.length);
+    outbox.endFrame();
+  };
+  link.start({
+    ...{ frame: ignored, overflowed: ignored, badFrame: ignored, ended: ignored, closed: ignored },
+    drained: () => {
+      if (isWritten) return;
+      isWritten = true;
+      write({ id: 2, method: 'from drained' });
+    },
+  });
+  write(cancel(1));
+  // What was gathered before a large message leaves with its beginning, and the cancellation in it makes room.
+  write({ id: 3, method: 'large', params: 'x'.repeat(200_000) });
+  write({ id: 4, method: 'behind it' });
+  outbox.flush();
+  await settled();
+  outbox.flush();
+  await settled();
+  expect(bodies.map(({ method }) => method).sort()).toEqual(
+    ['behind it', 'from drained', 'large', 'notifications/cancelled', 'tools/call'].sort(),
+  );
+});
+
 test('all connections are lost with the link', async () => {
   const signals: AbortSignal[] = [];
   const { link, ask } = linked((_, { signal }) => {
