@@ -23,6 +23,7 @@ import { waitingNotes } from './status-view.ts';
 import { decidedBefore, type Survey, type SurveyValues, survey } from './survey.ts';
 import { printable, printableLines, table } from './table.ts';
 import { confirm, hasPerson, tilde, widthOf } from './terminal.ts';
+import { wrappedLines } from './wrapped-lines.ts';
 
 export interface DecideValues extends SurveyValues {
   readonly names?: readonly string[] | undefined;
@@ -96,7 +97,7 @@ function list(found: Survey, connected: readonly DialledInReport[], { json }: De
     host.stdout.write(jsonText(report));
     return DONE;
   }
-  const notes = waitingNotes(connected).map((note) => `! ${printable(note)}\n`);
+  const notes = waitingNotes(connected).map((note) => `${wrappedLines(`! ${note}`, { width: widthOf(host) })}\n`);
   if (waiting.length === 0 && notes.length === 0) {
     host.stdout.write('Nothing waits for approval.\n');
     return DONE;

@@ -17,8 +17,9 @@ import { otherConfig, tellOtherConfig } from './other-config.ts';
 import { otherOverride } from './other-override.ts';
 import { askIfRunning, daemonPid, endDaemon } from './running-daemon.ts';
 import { statusText } from './status-view.ts';
-import { printable, printableLines } from './table.ts';
-import { tableStyle } from './terminal.ts';
+import { printable } from './table.ts';
+import { tableStyle, widthOf } from './terminal.ts';
+import { wrappedLines } from './wrapped-lines.ts';
 
 type ListingValues = WhereValues & { readonly json?: boolean | undefined };
 
@@ -101,7 +102,7 @@ export async function status(values: StatusValues, host: CliHost): Promise<numbe
   if (values.json === true) return printJson(report, host);
   host.stdout.write(statusText(report, tableStyle(host, 1)));
   const other = otherOverride(report, host);
-  if (other !== undefined) host.stdout.write(`! ${printableLines(other)}\n`);
+  if (other !== undefined) host.stdout.write(`${wrappedLines(`! ${other}`, { width: widthOf(host) })}\n`);
   return DONE;
 }
 
@@ -129,7 +130,9 @@ export async function reload(values: ListingValues, host: CliHost): Promise<numb
     ...faults.map((fault) => `! ${fault}`),
   ];
   host.stdout.write(
-    changes.length === 0 ? 'Nothing has changed\n' : changes.map((line) => `${printableLines(line)}\n`).join(''),
+    changes.length === 0
+      ? 'Nothing has changed\n'
+      : changes.map((line) => `${wrappedLines(line, { width: widthOf(host) })}\n`).join(''),
   );
   return DONE;
 }

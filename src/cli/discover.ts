@@ -17,8 +17,9 @@ import { connectedAs } from './refused.ts';
 import { askIfRunning } from './running-daemon.ts';
 import { isNamed, named } from './selection.ts';
 import { type Survey, type SurveyValues, survey } from './survey.ts';
-import { printable, printableLines } from './table.ts';
-import { tilde } from './terminal.ts';
+import { printable } from './table.ts';
+import { tilde, widthOf } from './terminal.ts';
+import { wrappedLines } from './wrapped-lines.ts';
 
 export interface DiscoverValues extends SurveyValues {
   readonly json?: boolean | undefined;
@@ -46,7 +47,7 @@ async function tellOverride({ own }: Survey, host: CliHost): Promise<void> {
   if (!host.environment.MCP_SERVERS_CONFIG) return;
   const running = await askIfRunning(own.socketPath, host, (client) => client.call<StatusReport>('bridge/status'));
   const other = running === undefined ? undefined : otherOverride(running, host);
-  if (other !== undefined) host.stdout.write(`\n! ${printableLines(other)}\n`);
+  if (other !== undefined) host.stdout.write(`\n${wrappedLines(`! ${other}`, { width: widthOf(host) })}\n`);
 }
 
 async function explain(name: string, found: Survey, values: DiscoverValues, host: CliHost): Promise<number> {
@@ -93,7 +94,11 @@ function remarks(found: Survey, values: DiscoverValues, host: CliHost): string {
       ...(waiting.length === 0 ? [] : [nextStep(waiting)]),
     ],
   ].filter((block) => block.length > 0);
-  return blocks.map((block) => `\n${block.map((line) => `${printableLines(tilde(line, host))}\n`).join('')}`).join('');
+  return blocks
+    .map(
+      (block) => `\n${block.map((line) => `${wrappedLines(tilde(line, host), { width: widthOf(host) })}\n`).join('')}`,
+    )
+    .join('');
 }
 
 function disabled({ config }: Survey): string {

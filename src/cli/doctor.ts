@@ -30,8 +30,10 @@ import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { goingOn, locateOptions, type WhereValues } from './locate.ts';
 import { pendingNotes } from './status-view.ts';
-import { counted, printable, printableLines } from './table.ts';
+import { counted, printable } from './table.ts';
+import { widthOf } from './terminal.ts';
 import { ask, recordsIn } from './tool-session.ts';
+import { wrappedLines } from './wrapped-lines.ts';
 
 type Level = Finding['level'];
 
@@ -254,7 +256,12 @@ const SIGNS: Readonly<Record<Level, string>> = { ok: 'ok   ', note: 'note ', wro
 
 function reportText({ socket, config, clientId, findings }: Report, host: CliHost): string {
   const colours = coloursOf(host);
-  const sign = (level: Level): string => colours?.level(SIGNS[level]) ?? SIGNS[level];
+  const width = widthOf(host);
+  const finding = ({ level, check, message, remedy }: Finding): string => {
+    const sign = SIGNS[level];
+    const text = `  ${sign} ${check}: ${message}${remedy === null ? '' : `. ${remedy}`}`;
+    return wrappedLines(text, { width, indent: INDENT }).replace(sign, () => colours?.level(sign) ?? sign);
+  };
   const part = (title: string, taken: string | null, candidates: readonly Candidate[]): string[] => [
     printable(`${title}: ${taken ?? 'none'}`),
     ...candidates.map(({ source, value, counts }) => printable(`  ${counts ? '>' : ' '} ${source}: ${value ?? '-'}`)),
@@ -264,10 +271,7 @@ function reportText({ socket, config, clientId, findings }: Report, host: CliHos
     ...part('Config', config.file, config.candidates),
     ...part('Client id', clientId.id, clientId.candidates),
     'Findings:',
-    ...findings.map(
-      ({ level, check, message, remedy }) =>
-        `  ${sign(level)} ${printableLines(`${check}: ${message}${remedy === null ? '' : `. ${remedy}`}`, INDENT)}`,
-    ),
+    ...findings.map(finding),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -10,8 +10,9 @@ import { replacedBy } from '../discovery/precedence.ts';
 import { definitionLines, differenceLines, type Line, ownerOf, rendered } from './definition-view.ts';
 import type { CliHost } from './host.ts';
 import { decidedBefore, type EarlierDecision, type Survey } from './survey.ts';
-import { printable, printableLines } from './table.ts';
-import { tilde } from './terminal.ts';
+import { printable } from './table.ts';
+import { tilde, widthOf } from './terminal.ts';
+import { wrappedLines } from './wrapped-lines.ts';
 
 export function explanation(name: string, servers: readonly DiscoveredServer[], found: Survey, host: CliHost): string {
   const parts = servers.map((server) => one(server, found, host));
@@ -27,7 +28,7 @@ function one(server: DiscoveredServer, found: Survey, host: CliHost): string {
   const why = told === undefined ? '' : `: ${tilde(told, host)}`;
   const head = `${id === name ? name : `${id} (${name})`} of ${ownerOf(server)}, ${word}${why}`;
   const notes = notesOn(server, found.discovery.diagnostics).map(
-    (message) => `  ! ${printableLines(tilde(message, host), '    ')}\n`,
+    (message) => `${wrappedLines(`  ! ${tilde(message, host)}`, { width: widthOf(host), indent: '    ' })}\n`,
   );
   return `${printable(head)}\n${rendered([...definitionLines(server, host), ...judgements(server, found, host)])}${notes.join('')}`;
 }
@@ -100,6 +101,8 @@ function summaryOf(name: string, servers: readonly DiscoveredServer[], { discove
 export function leftOut(name: string, { discovery }: Survey, host: CliHost): string | undefined {
   const told = discovery.diagnostics.filter(({ server }) => server === name).map(({ message }) => message);
   if (told.length === 0) return undefined;
-  const lines = told.map((message) => `  ! ${printableLines(tilde(message, host), '    ')}\n`);
+  const lines = told.map(
+    (message) => `${wrappedLines(`  ! ${tilde(message, host)}`, { width: widthOf(host), indent: '    ' })}\n`,
+  );
   return `${printable(name)} was found, and left out:\n${lines.join('')}`;
 }

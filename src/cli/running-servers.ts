@@ -12,8 +12,9 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
 import { locate, type WhereValues } from './locate.ts';
-import { printableLines, table } from './table.ts';
+import { table } from './table.ts';
 import { tilde, widthOf } from './terminal.ts';
+import { wrappedLines } from './wrapped-lines.ts';
 
 export interface RunningValues extends WhereValues {
   readonly json?: boolean | undefined;
@@ -40,7 +41,7 @@ export async function listRunning(values: RunningValues, host: CliHost): Promise
   host.stdout.write(
     rows.length === 0 ? 'No server is registered that runs\n' : table(head, rows, { width: widthOf(host) }),
   );
-  for (const warning of told) host.stdout.write(`! ${printableLines(warning)}\n`);
+  for (const warning of told) host.stdout.write(`${wrappedLines(`! ${warning}`, { width: widthOf(host) })}\n`);
   return DONE;
 }
 

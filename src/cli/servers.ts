@@ -6,10 +6,11 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printJson } from './json-output.ts';
 import { pendingNotes, waitingNotes } from './status-view.ts';
-import { printableLines, table } from './table.ts';
+import { table } from './table.ts';
 import { tableStyle } from './terminal.ts';
 
 import { ask, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
+import { wrappedLines } from './wrapped-lines.ts';
 
 export interface ServersValues extends ToolVerbValues {
   readonly running?: boolean | undefined;
@@ -27,11 +28,12 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
     toolCount(server),
     textOf(server.description),
   ]);
-  const text = table(['SERVER', 'STATE', 'TOOLS', 'DESCRIPTION'], rows, tableStyle(host, 1));
+  const style = tableStyle(host, 1);
+  const text = table(['SERVER', 'STATE', 'TOOLS', 'DESCRIPTION'], rows, style);
   host.stdout.write(list.length === 0 ? NO_SERVER : text);
   if (rows.some(([, state]) => state === 'failed')) host.stdout.write(WHY_FAILED);
   for (const note of [...unknownNotes(list), ...waitingNotes(connected), ...pendingNotes(pendingApprovals ?? null)])
-    host.stdout.write(`! ${printableLines(note)}\n`);
+    host.stdout.write(`${wrappedLines(`! ${note}`, style)}\n`);
   return DONE;
 }
 

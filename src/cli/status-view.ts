@@ -1,7 +1,8 @@
 // What the daemon says of itself, for people: what runs, and a line for each thing that is wrong.
 
 import type { StatusReport } from '../client/control-client.ts';
-import { counted, duration, printable, printableLines, type TableStyle, table } from './table.ts';
+import { counted, duration, printable, type TableStyle, table } from './table.ts';
+import { wrappedLines } from './wrapped-lines.ts';
 
 type InstanceReport = StatusReport['instances'][number];
 
@@ -19,7 +20,7 @@ export function statusText(report: StatusReport, style: TableStyle = {}): string
   ]);
   const shown =
     rows.length === 0 ? NO_SERVER : table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows, style);
-  const notes = notesOf(report).map((note) => `! ${printableLines(note)}\n`);
+  const notes = notesOf(report).map((note) => `${wrappedLines(`! ${note}`, style)}\n`);
   const counters = `${countersText(report.counters)}${errorsText(report.errors)}`;
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${notes.join('')}`;
 }

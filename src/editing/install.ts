@@ -43,9 +43,9 @@ function plannedLines(plan: InstallPlan, options: InstallOptions, host: EditingH
 
 /** In the order in which they are made. */
 function editsOf({ config, document, own, ownDocument }: InstallPlan): FileEdit[] {
-  const bridge: FileEdit[] = own && ownDocument ? [{ file: own.file, syntax: 'json', after: ownDocument.text }] : [];
-  const isMoved = bridge.filter(isEdit);
-  return [...isMoved, { file: config.file, syntax: config.target.syntax, after: document.text }];
+  const isMoved = own !== undefined && ownDocument !== undefined && ownDocument.text !== own.file.text;
+  const bridge: FileEdit[] = isMoved ? [{ file: own.file, syntax: 'json', after: ownDocument.text }] : [];
+  return [...bridge, { file: config.file, syntax: config.target.syntax, after: document.text }];
 }
 
 /** Resolves to what there is to say of how it was done. */

@@ -68,6 +68,11 @@ function configOf(client: string): string {
   return `\ufeff{\r\n\t// key: sekrit\r\n\t"other" : [ 1,2 ], "key":"sekrit",\r\n\t"${container}":{ "gh":${server} }, // Bearer sekrit\r\n}`;
 }
 
+test('a dry run names no file that stays as it is', async () => {
+  const { stdout } = await run('install', 'cursor', '--replace', '--dry-run');
+  expect(stdout.match(/^\+\+\+ .*/gm)).toEqual([`+++ ${join(home, '.cursor/mcp.json')}`]);
+});
+
 describe.each(Object.entries(CLIENT_FILES))('%s', (client, file) => {
   test('gets the bridge and gives its file back, byte for byte, with mode and link', async () => {
     const text = configOf(client);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { statusText } from '../../../src/cli/status-view.ts';
+import type { TableStyle } from '../../../src/cli/table.ts';
 import type { StatusReport } from '../../../src/client/control-client.ts';
 import type { AuditReport } from '../../../src/wire/control-report.ts';
 
@@ -17,7 +18,7 @@ const RUNS = {
 };
 const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0, requests: 0 };
 
-function shown(more: Partial<StatusReport>): string[] {
+function shown(more: Partial<StatusReport>, style: TableStyle = {}): string[] {
   const program = { version: '1.2.3', build: '1.2.3+1', autostarted: false, activated: false };
   const report = {
     ...program,
@@ -45,7 +46,7 @@ function shown(more: Partial<StatusReport>): string[] {
     pendingApprovals: null,
     audit: null,
   };
-  return statusText({ ...report, ...nothing, ...more })
+  return statusText({ ...report, ...nothing, ...more }, style)
     .trimEnd()
     .split('\n');
 }
@@ -137,4 +138,10 @@ test.each([
   [3, ['! 3 definitions wait here for: mcp-bridge approve']],
 ])('of %j definitions that wait for approval %j is said', (pendingApprovals, notes) => {
   expect(shown({ pendingApprovals }).filter((line) => line.startsWith('!'))).toEqual(notes);
+});
+
+test('what is wrong breaks between words where the terminal ends', () => {
+  const lastError = 'Server broken could not be started: there is no program no-such-program';
+  const lines = shown({ instances: [{ ...DOES_NOT, state: 'failed', server: 'a', lastError }] }, { width: 60 });
+  expect(lines.slice(-2)).toEqual(['! Server broken could not be started: there is no program', '  no-such-program']);
 });
