@@ -101,14 +101,14 @@ export function waitingNotes(dialledIn: StatusReport['dialledIn']): string[] {
     );
 }
 
-/** Of definitions that came with the project here. A daemon of an earlier build does not say. */
-/** A daemon of an earlier build does not say. */
+/** Notes on inputs that servers need; a daemon of an earlier build does not say. */
 function inputNotes(missing: StatusReport['missingInputs'] | undefined): string[] {
   return Object.entries(missing ?? {}).map(
     ([server, inputs]) => `${server} needs ${inputs.join(', ')}: mcp-bridge input set NAME`,
   );
 }
 
+/** A note on definitions that wait for approval; a daemon of an earlier build does not say. */
 export function pendingNotes(count: number | null | undefined): string[] {
   if (!count) return [];
   return [`${count === 1 ? '1 definition waits' : `${count} definitions wait`} here for: mcp-bridge approve`];

@@ -100,9 +100,9 @@ export interface StatusReport {
   readonly configFaults: readonly string[];
   /** What is wrong with the files that servers are looked for in. */
   readonly definitionFaults: readonly string[];
-  /** How many definitions wait for approval in the directory of whoever asks; null if the daemon has not looked there. */
   /** The inputs that are missing where the client works, by servers; null if that is not known. */
   readonly missingInputs?: Readonly<Record<string, readonly string[]>> | null;
+  /** How many definitions wait for approval in the directory of whoever asks; null if the daemon has not looked there. */
   readonly pendingApprovals: number | null;
   /** Null if calls are not recorded. */
   readonly audit: AuditReport | null;

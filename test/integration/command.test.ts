@@ -61,6 +61,7 @@ describe('start, status, clients, stop', () => {
       'serversConfig',
       'configFaults',
       'definitionFaults',
+      'missingInputs',
       'pendingApprovals',
       'audit',
     ]);
