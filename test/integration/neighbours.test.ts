@@ -21,7 +21,7 @@ describe('a server', () => {
       Array.from({ length: 40 }, (_, n) => [`s${n}`, fixtureServer({ N: `${n}` })]),
     );
     const limited = await TestDaemon.start({ mcpServers }, { dir, descriptors: 64 });
-    const clients = await Promise.all(Array.from({ length: 28 }, () => limited.connect()));
+    const clients = await Promise.all(Array.from({ length: 26 }, () => limited.connect()));
     const answers = [];
     for (const [n, client] of clients.entries()) {
       const answer = await client.initialize({ 'mcp-bridge/view': `server:s${n}` });
