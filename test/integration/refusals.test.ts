@@ -79,8 +79,8 @@ const IN_A_SHELL = ['call', 'call --args', 'describe'];
 function expected(one: Case, way: string): string {
   const { rpc, shell } = DECISIONS[one];
   if (IN_A_SHELL.includes(way)) return shell;
-  // Names of `all` are names of tools.
-  if (way === 'all') return rpc.replace('SERVER_NOT_FOUND', 'TOOL_NOT_FOUND');
+  // A name in `all` is the name of a tool, and the protocol has -32602 for a tool that there is not.
+  if (way === 'all') return rpc.replace(/^-32601 \w+_NOT_FOUND$/, '-32602 TOOL_NOT_FOUND');
   // A client that sees one server gets that one's own answer to what it does not have.
   if (way === 'server:NAME' && one === 'a tool that there is not') return '-32602 in the words of the server';
   return rpc;
