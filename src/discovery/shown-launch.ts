@@ -6,6 +6,7 @@ import { printable } from '../util/printable.ts';
 import { looksRandom, looksSecret } from '../util/secret-signs.ts';
 import { programName } from './command-line.ts';
 import type { DiscoveredServer, DiscoveredTransport, Launch } from './discovered-server.ts';
+import { withoutGiven } from './given-variables.ts';
 import { isSteering, maskedScript, maskedText, maskedUrl, maskedValue, withoutUsers } from './masked-text.ts';
 
 export interface ShownLaunch {
@@ -35,7 +36,7 @@ export function shownLaunch(server: Shown): ShownLaunch {
     cwd: server.cwd === undefined ? undefined : printable(hide(shownDir(server.cwd, raw.cwd))),
     url: url === undefined ? undefined : printable(hide(maskedUrl(url))),
     headersHelper: helper === undefined ? undefined : printable(maskedScript(helper, hide)),
-    env: namesOf(raw.env, server.env),
+    env: namesOf(withoutGiven(raw.env, raw.env), withoutGiven(server.env, raw.env)),
     headers: namesOf(raw.headers, server.headers),
   };
 }
@@ -53,7 +54,8 @@ const SHORTEST_VALUE = 6;
 
 /** A secret that the definition has in its environment or headers may stand in its arguments once more. */
 function hiding({ env, headers, raw }: Shown): (text: string) => string {
-  const named = [env, headers, raw.env, raw.headers].flatMap((map) => Object.entries(map));
+  // Where a client works is no secret, though the name of the directory may look like one.
+  const named = [withoutGiven(env, raw.env), headers, raw.env, raw.headers].flatMap((map) => Object.entries(map));
   const secrets = named
     .filter(([name, value]) => value.length >= SHORTEST_VALUE && (looksSecret(name) || looksRandom(value)))
     .map(([, value]) => value)

@@ -130,6 +130,14 @@ describe('a definition', () => {
     });
   });
 
+  test('shows the directory that a client names in a variable of its own, whatever that is called', () => {
+    const dir = '/tmp/mcpb-n6kzUMx7Qw9/project';
+    const given = { CLAUDE_PROJECT_DIR: V('CLAUDE_PROJECT_DIR') };
+    const written = launch({ command: 'server', cwd: dir, env: given });
+    const shown = shownLaunch({ ...written, env: { CLAUDE_PROJECT_DIR: dir }, raw: written });
+    expect([shown.cwd, shown.env]).toEqual([dir, []]);
+  });
+
   test('cannot turn the terminal around', () => {
     const shown = shownLaunch(
       launch({ command: 'a\u001b[2J', args: ['\u202egnp.exe', 'a\nb'], env: { 'X\u200b': '' } }),
