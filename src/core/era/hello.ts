@@ -230,7 +230,9 @@ const NOTHING = {};
 /** Offers are compared again and again, and never changed. */
 const canonical = new WeakMap<object, string>();
 
-function canonicalOf(offers: object): string {
+/** A file that was damaged may have anything in the place of offers. */
+function canonicalOf(offers: unknown): string {
+  if (!isRecord(offers)) return canonicalText(offers);
   const known = canonical.get(offers) ?? canonicalText(offers);
   canonical.set(offers, known);
   return known;
@@ -238,7 +240,7 @@ function canonicalOf(offers: object): string {
 
 /** The same text for all objects that differ in nothing but the order of their keys. */
 function canonicalText(value: unknown): string {
-  if (!isRecord(value)) return JSON.stringify(value);
+  if (!isRecord(value)) return JSON.stringify(value) ?? '';
   const keys = Object.keys(value).sort();
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalText(value[key])}`).join()}}`;
 }
