@@ -147,6 +147,8 @@ describe.each(['this', 22, 24] as const)('Node: %s', (line) => {
     if (line !== 'this') expect((await run(join(nodeDir, 'node'), ['-v'])).stdout).toMatch(`v${line}.`);
     const mcpBridge = user(nodeDir);
     const served = mcpBridge(['serve']);
+    // A relay that comes too early would start a daemon of its own.
+    while ((await mcpBridge(['status'])).code !== 0);
     const first = await mcpBridge(['connect', '--server', 'example'], CONVERSATION);
     expect(first.stderr).toBe('');
     expect(first.stdout).toContain('"id":2');
