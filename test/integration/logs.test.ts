@@ -2,6 +2,7 @@
 
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { putAsideLog } from '../../src/local/bounded-log.ts';
 import { onTerminal, program } from '../support/lasting-command.ts';
@@ -51,6 +52,8 @@ describe('the log of a daemon in the background', () => {
     const other = join(home, 'other.sock');
     await runCommand(['start', '--mcp-bridge-socket', other]);
     await runCommand(['stop', '--mcp-bridge-socket', other]);
+    // The daemon logs its end when its socket has gone already.
+    while (!/"stopped".*other\.sock/.test(readFileSync(logFile, 'utf8'))) await nextTurn();
     appendFileSync(logFile, 'a trace of Node\n');
     const { stdout } = await run('logs');
     expect(stdout).toMatch(/listening {2}path=\S+\/b\.sock/);
