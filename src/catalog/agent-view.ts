@@ -5,13 +5,13 @@ import type { Agents } from '../core/agents/agents.ts';
 import { letterIn } from '../core/agents/letter-draft.ts';
 import type { Letter } from '../core/agents/mailbox.ts';
 import type { Participant } from '../core/agents/participant.ts';
+import type { Call, CallOwner, ClientRequest } from '../core/call.ts';
 import { methodOf } from '../core/era/era-2025.ts';
 import { JoinedView } from '../core/joined-view.ts';
 import { outcomeUnknown } from '../core/outcome-unknown.ts';
 import { failureOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
-import type { ClientRequest, Slot, SlotOwner } from '../core/slot.ts';
-import { type Greeting, openSlot, paramsOf, type ServerDirectory, type View } from '../core/view.ts';
+import { type Greeting, openCall, paramsOf, type ServerDirectory, type View } from '../core/view.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { isRecord } from '../util/json-value.ts';
@@ -39,13 +39,13 @@ export interface AgentViewContext {
   readonly clock: Clock;
 }
 
-export class AgentView implements View, SlotOwner {
+export class AgentView implements View, CallOwner {
   readonly isTransparent = false;
   readonly #session: Session;
   readonly #view: View;
   readonly #context: AgentViewContext;
   /** Calls that wait for a message, with when they have waited long enough and what ends their wait. */
-  readonly #waiting = new Map<Slot, { readonly untilMs: number; readonly most: number; readonly stop: () => void }>();
+  readonly #waiting = new Map<Call, { readonly untilMs: number; readonly most: number; readonly stop: () => void }>();
 
   constructor(session: Session, view: View, context: AgentViewContext) {
     this.#session = session;
@@ -70,45 +70,45 @@ export class AgentView implements View, SlotOwner {
   }
 
   #call(tool: AgentTool, request: ClientRequest, read: Envelope): void {
-    const slot = openSlot(this.#session, request, read, this);
-    if (slot === undefined) return;
+    const call = openCall(this.#session, request, read, this);
+    if (call === undefined) return;
     try {
-      this.#carryOut(tool, argumentsIn(tool, request.frame, read), slot);
+      this.#carryOut(tool, argumentsIn(tool, request.frame, read), call);
     } catch (error) {
-      this.#session.answerError(slot.idText, failureOf(error));
-      this.#session.close(slot);
+      this.#session.answerError(call.idText, failureOf(error));
+      this.#session.close(call);
     }
   }
 
-  #carryOut(tool: AgentTool, args: Arguments, slot: Slot): void {
+  #carryOut(tool: AgentTool, args: Arguments, call: Call): void {
     const { agents } = this.#context;
     const self = agents.participants.find(this.#session);
     if (self === undefined) throw new BridgeError('SHUTTING_DOWN', 'This client is leaving');
     switch (tool) {
       case 'list_agents':
-        return this.#say(slot, listOf(self, agents));
+        return this.#say(call, listOf(self, agents));
       case 'send_message':
-        if (slot.mayBeDone) throw outcomeUnknown();
-        return this.#say(slot, agents.post(self, letterIn(args)));
+        if (call.mayBeDone) throw outcomeUnknown();
+        return this.#say(call, agents.post(self, letterIn(args)));
       case 'read_messages':
-        return this.#readMessages(self, args, slot);
+        return this.#readMessages(self, args, call);
     }
   }
 
-  #say(slot: Slot, value: object): void {
-    this.#session.answer(slot.idText, JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] }));
-    this.#session.close(slot);
+  #say(call: Call, value: object): void {
+    this.#session.answer(call.idText, JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] }));
+    this.#session.close(call);
   }
 
   // --- reading ---
 
-  #readMessages(self: Participant, args: Arguments, slot: Slot): void {
+  #readMessages(self: Participant, args: Arguments, call: Call): void {
     const most = numberOf(args, 'limit', { least: 1, most: MOST_READ, otherwise: FEW_READ });
     const waitS = numberOf(args, 'wait', { least: 0, most: LONGEST_WAIT_S, otherwise: 0 });
     const { mailbox } = self;
-    if (mailbox === undefined || mailbox.size > 0 || waitS === 0) return this.#say(slot, this.#lettersFor(self, most));
-    const stop = mailbox.whenFilled(() => this.#endWaitIfThere(slot));
-    this.#waiting.set(slot, { untilMs: this.#context.clock.now() + waitS * 1000, most, stop });
+    if (mailbox === undefined || mailbox.size > 0 || waitS === 0) return this.#say(call, this.#lettersFor(self, most));
+    const stop = mailbox.whenFilled(() => this.#endWaitIfThere(call));
+    this.#waiting.set(call, { untilMs: this.#context.clock.now() + waitS * 1000, most, stop });
   }
 
   #lettersFor({ mailbox }: Participant, most: number): object {
@@ -118,47 +118,47 @@ export class AgentView implements View, SlotOwner {
   }
 
   /** To a client that is away nothing is given that the next daemon could give it still. */
-  #endWaitIfThere(slot: Slot): void {
-    if (!this.#session.isAway) this.#endWait(slot);
+  #endWaitIfThere(call: Call): void {
+    if (!this.#session.isAway) this.#endWait(call);
   }
 
-  #endWait(slot: Slot): void {
-    const most = this.#stopWaiting(slot) ?? FEW_READ;
+  #endWait(call: Call): void {
+    const most = this.#stopWaiting(call) ?? FEW_READ;
     const self = this.#context.agents.participants.find(this.#session);
-    if (self !== undefined) this.#say(slot, this.#lettersFor(self, this.#session.isAway ? 0 : most));
+    if (self !== undefined) this.#say(call, this.#lettersFor(self, this.#session.isAway ? 0 : most));
   }
 
-  #stopWaiting(slot: Slot): number | undefined {
-    const waiting = this.#waiting.get(slot);
-    this.#waiting.delete(slot);
+  #stopWaiting(call: Call): number | undefined {
+    const waiting = this.#waiting.get(call);
+    this.#waiting.delete(call);
     waiting?.stop();
     return waiting?.most;
   }
 
-  cancel(slot: Slot): void {
-    this.abandon(slot);
+  cancel(call: Call): void {
+    this.abandon(call);
   }
 
   /** What waits here only reads. */
-  wasSent({ mayBeDone }: Slot): boolean {
+  wasSent({ mayBeDone }: Call): boolean {
     return mayBeDone;
   }
 
-  withdraw(slot: Slot): void {
-    this.#stopWaiting(slot);
+  withdraw(call: Call): void {
+    this.#stopWaiting(call);
   }
 
-  abandon(slot: Slot): void {
-    this.#stopWaiting(slot);
-    this.#session.close(slot);
+  abandon(call: Call): void {
+    this.#stopWaiting(call);
+    this.#session.close(call);
   }
 
-  checkTime(slot: Slot, nowMs: number): void {
-    const waiting = this.#waiting.get(slot);
+  checkTime(call: Call, nowMs: number): void {
+    const waiting = this.#waiting.get(call);
     if (waiting === undefined) return;
     const hasLetters = (this.#context.agents.participants.find(this.#session)?.mailbox?.size ?? 0) > 0;
-    if (nowMs >= waiting.untilMs) this.#endWait(slot);
-    else if (hasLetters) this.#endWaitIfThere(slot); // they came while it was away
+    if (nowMs >= waiting.untilMs) this.#endWait(call);
+    else if (hasLetters) this.#endWaitIfThere(call); // they came while it was away
   }
 
   // --- the rest is the view's within ---

@@ -1,11 +1,11 @@
 // The view `discover`: five tools, with which an agent finds and runs those of all servers. Prompts and resources are
 // those of the view `all`.
 
+import type { ClientRequest } from '../core/call.ts';
 import { methodOf } from '../core/era/era-2025.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import { calledErrorOf, INVALID_PARAMS, rpcError, withHint } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
-import type { ClientRequest } from '../core/slot.ts';
 import type { Greeting, ServerDirectory, View } from '../core/view.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';

@@ -4,7 +4,7 @@
 //   "params":{"name":"execute_tool","arguments":{"server":"s","tool":"t","arguments":{ … }}}
 //            |----------------------- the same as last time -----------------------|       || and nothing else
 
-import type { Cut } from '../core/slot.ts';
+import type { Cut } from '../core/call.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';

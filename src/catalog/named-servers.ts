@@ -1,9 +1,9 @@
 // The servers that calls of the meta-tools name, and what their lists say: a list from before has the last word only where
 // the server cannot be asked.
 
+import type { Call } from '../core/call.ts';
 import type { JoinedLeg } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
-import type { Slot } from '../core/slot.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { noSuchServer, toolError, type Wanted } from './tool-refusal.ts';
 
@@ -15,13 +15,13 @@ export class NamedServers {
   }
 
   /** The server that a request is about; undefined if there is none, which is answered. What fails later names it too. */
-  for(slot: Slot, wanted: Wanted): JoinedLeg | undefined {
+  for(call: Call, wanted: Wanted): JoinedLeg | undefined {
     const { pending, lists } = this.#all;
-    slot.errorOf = (error) => toolError(error, wanted);
+    call.errorOf = (error) => toolError(error, wanted);
     const joined = lists.legs.find(({ leg }) => leg.name === wanted.server);
     if (joined !== undefined) return joined;
     const names = lists.legs.map(({ leg }) => leg.name);
-    pending.refuse(slot, slot.errorOf(noSuchServer(wanted.server, names)));
+    pending.refuse(call, call.errorOf(noSuchServer(wanted.server, names)));
     return undefined;
   }
 

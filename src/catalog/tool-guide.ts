@@ -1,11 +1,11 @@
 // The meta-tools that find others and describe them: what they are asked, and their answers. They start no server but those
 // whose tools are asked for and not known.
 
+import type { Call, ClientRequest } from '../core/call.ts';
 import type { JoinedLeg } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
-import type { ClientRequest, Slot } from '../core/slot.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { ArgumentCheck } from './argument-check.ts';
@@ -40,10 +40,10 @@ export class ToolGuide {
     const faults = args === undefined ? ['params.arguments must be an object'] : argumentFaults(name, args);
     if (args === undefined || faults.length > 0)
       return session.answerError(read.raw(request.frame.b, Field.id), rpcErrorOf(badArguments(name, faults)));
-    const slot = all.pending.open(request, read);
+    const call = all.pending.open(request, read);
     // Who asks for a schema will run the tool.
     if (name === 'get_tool_details') void check.ready;
-    if (slot !== undefined) this.#look(name, args, slot, request);
+    if (call !== undefined) this.#look(name, args, call, request);
   }
 
   /** For who keeps a record of it. */
@@ -53,18 +53,18 @@ export class ToolGuide {
     if (asking !== undefined && (about.server !== '' || about.tool !== '')) asking.about = about;
   }
 
-  #look(name: LookingTool, args: Arguments, slot: Slot, request: ClientRequest): void {
+  #look(name: LookingTool, args: Arguments, call: Call, request: ClientRequest): void {
     const { session, all, servers } = this.#context;
     const { pending, lists } = all;
-    const say = (result: unknown): void => pending.answer(slot, () => session.answer(slot.idText, textResult(result)));
+    const say = (result: unknown): void => pending.answer(call, () => session.answer(call.idText, textResult(result)));
     if (name === 'list_mcp_servers') return say(serversListed(lists.legs));
     if (name === 'search_tools' && args.server === undefined)
-      return pending.later(slot, request, lists.whenListed('tools'), async () =>
+      return pending.later(call, request, lists.whenListed('tools'), async () =>
         say(await this.#searched(args, lists.legs)),
       );
-    const joined = servers.for(slot, { server: textOf(args.server), tool: textOf(args.tool) });
+    const joined = servers.for(call, { server: textOf(args.server), tool: textOf(args.tool) });
     if (joined === undefined) return;
-    pending.later(slot, request, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
+    pending.later(call, request, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
   }
 
   /** Of a server that cannot be started, what it has listed before does; nobody waits for one that has failed already. */

@@ -1,13 +1,13 @@
 // `execute_tool`: a call goes to its server in its own bytes, and what stands around its arguments is cut off on the way.
 // What is refused is refused before the server is asked.
 
+import type { ClientRequest } from '../core/call.ts';
 import { type JoinedLeg, refreshHint } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import type { ListPage } from '../core/known-server.ts';
 import type { Session } from '../core/session.ts';
-import type { ClientRequest } from '../core/slot.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
-import { openSlot } from '../core/view.ts';
+import { openCall } from '../core/view.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -94,22 +94,22 @@ export class ToolRunner {
       return this.#runAnew(execution, request, read);
     if (refusal !== undefined) return session.answerError(read.raw(b, Field.id), errorFor(target)(refusal));
     const backend = target.joined.leg.use();
-    const slot = openSlot(session, request, read, backend);
-    if (slot === undefined) return;
-    slot.nameText = target.tool.nameText;
-    slot.timeoutMs = this.#context.timeoutMs();
-    slot.cut = execution.cut;
-    slot.errorOf = errorFor(target);
-    backend.submit(slot, request, read);
+    const call = openCall(session, request, read, backend);
+    if (call === undefined) return;
+    call.nameText = target.tool.nameText;
+    call.timeoutMs = this.#context.timeoutMs();
+    call.cut = execution.cut;
+    call.errorOf = errorFor(target);
+    backend.submit(call, request, read);
   }
 
   #runAnew(execution: Execution, request: ClientRequest, read: Envelope): void {
     const { all, servers, check } = this.#context;
     const { pending, lists } = all;
-    const slot = pending.open(request, read);
-    if (slot === undefined) return;
-    slot.timeoutMs = this.#context.timeoutMs();
-    const joined = servers.for(slot, execution);
+    const call = pending.open(request, read);
+    if (call === undefined) return;
+    call.timeoutMs = this.#context.timeoutMs();
+    const joined = servers.for(call, execution);
     if (joined === undefined) return;
     const known = Promise.all([lists.learn(joined, 'tools'), check.ready]);
     const isTask = read.has(Field.task);
@@ -117,9 +117,9 @@ export class ToolRunner {
     const wishIn = (frame: Frame): Wish =>
       isWhereItWas ? { execution, b: frame.b, isTask } : this.#wishIn(frame, isTask);
     // While it waits; if nobody waits for it any more, it is not asked for.
-    const find = (): Target | undefined => slot.unsent && this.#targetOf(wishIn(slot.unsent), joined);
+    const find = (): Target | undefined => call.unsent && this.#targetOf(wishIn(call.unsent), joined);
     pending.later(
-      slot,
+      call,
       request,
       known.then(() => servers.askedOnce(joined, find)),
       (kept) => {
@@ -127,11 +127,11 @@ export class ToolRunner {
         const target = this.#targetOf(wish, joined);
         if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
         this.#targets.set(wish.execution.key, target);
-        slot.cut = wish.execution.cut;
-        pending.give(slot, kept, joined.leg.use(), target.tool.nameText);
+        call.cut = wish.execution.cut;
+        pending.give(call, kept, joined.leg.use(), target.tool.nameText);
       },
     );
-    isWhereItWas = slot.unsent?.b === request.frame.b; // as a long one is, which takes long to be read again
+    isWhereItWas = call.unsent?.b === request.frame.b; // as a long one is, which takes long to be read again
   }
 
   /** What a frame says that was read when it came, and kept in another place. */

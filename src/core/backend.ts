@@ -5,8 +5,10 @@ import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { BackendContext } from './backend-context.ts';
+import type { Call, CallOwner, ClientRequest } from './call.ts';
 import { CallBacks } from './call-backs.ts';
 import { CallDesk } from './call-desk.ts';
+import { CallTable, type Elsewhere } from './call-table.ts';
 import { CrowdedClients } from './crowded-clients.ts';
 import type { ListKind } from './era/era-2025.ts';
 import { settlesOnBatches } from './era/hello.ts';
@@ -21,8 +23,6 @@ import type { ServerDefinition } from './server-definition.ts';
 import { ServerMessages } from './server-messages.ts';
 import type { Session } from './session.ts';
 import { maxConcurrentCallsOf, type SharingTerms } from './sharing.ts';
-import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
-import { type Elsewhere, SlotTable } from './slot-table.ts';
 import { Tasks } from './tasks.ts';
 import type { ToolGate } from './tool-gate.ts';
 import { UnansweredCalls } from './unanswered-calls.ts';
@@ -54,7 +54,7 @@ export interface BackendOptions {
   readonly context: BackendContext;
 }
 
-export class Backend implements SlotOwner {
+export class Backend implements CallOwner {
   readonly server: string;
   readonly key: InstanceKey;
   readonly #known: KnownServer;
@@ -64,7 +64,7 @@ export class Backend implements SlotOwner {
   #mayBatch = false;
   /** The client that the instance was told; '' for the bridge. */
   #introduced = '';
-  readonly #slots: SlotTable;
+  readonly #calls: CallTable;
   readonly callBacks: CallBacks;
   readonly tasks: Tasks;
   readonly lists: InstanceLists;
@@ -85,7 +85,7 @@ export class Backend implements SlotOwner {
     this.key = key;
     this.#known = known;
     this.#broken = ports.broken;
-    this.#slots = new SlotTable({
+    this.#calls = new CallTable({
       ...context,
       server,
       known,
@@ -95,7 +95,7 @@ export class Backend implements SlotOwner {
       unsent: (session) => session.waitsAlsoAt(this),
       released: () => this.callBacks.callEnded(),
     });
-    const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.#slots.own.ask(method, params, onAnswer);
+    const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.#calls.own.ask(method, params, onAnswer);
     this.#declared = ports.declared;
     this.#opening = new Opening(ports.start);
     this.#senders = new Senders({ ...context, server, outbox: () => this.#upstream?.link.outbox });
@@ -105,7 +105,7 @@ export class Backend implements SlotOwner {
     const parts = {
       ...context,
       ...{ server, known, key, backend: this, sessions: this.sessions },
-      ...{ slots: this.#slots, tasks: this.tasks, senders: this.#senders },
+      ...{ calls: this.#calls, tasks: this.tasks, senders: this.#senders },
       outbox: () => this.#upstream?.link.outbox,
       crowded: this.#crowded,
       isForAll: definition.sharing === 'shared',
@@ -135,8 +135,8 @@ export class Backend implements SlotOwner {
   }
 
   /** Requests that are not answered yet. */
-  get openSlots(): number {
-    return this.#slots.size;
+  get openCalls(): number {
+    return this.#calls.size;
   }
 
   /** Whether it could not be started the last time. */
@@ -146,7 +146,7 @@ export class Backend implements SlotOwner {
 
   /** Whether it works on something, also for clients that use another instance now. */
   get isBusy(): boolean {
-    return this.openSlots > 0 || this.tasks.size > 0;
+    return this.openCalls > 0 || this.tasks.size > 0;
   }
 
   /** Whether nobody counts on it any more, once nobody new comes. */
@@ -155,13 +155,13 @@ export class Backend implements SlotOwner {
   }
 
   /** Calls of tools that were sent, ever. */
-  get calls(): number {
-    return this.#slots.toolCallsSent;
+  get toolCallsSent(): number {
+    return this.#calls.toolCallsSent;
   }
 
   /** The same of all requests of clients. */
-  get requests(): number {
-    return this.#slots.sentInAll;
+  get requestsSent(): number {
+    return this.#calls.sentInAll;
   }
 
   get isOpen(): boolean {
@@ -180,12 +180,12 @@ export class Backend implements SlotOwner {
   /** Whether nobody would notice if it were for someone else from now on. */
   get isVacant(): boolean {
     const isRunning = this.isOpen || this.#opening.isAwaited; // what it was offered cannot be changed any more
-    return !isRunning && this.sessions.size === 0 && this.openSlots === 0;
+    return !isRunning && this.sessions.size === 0 && this.openCalls === 0;
   }
 
   /** Whether another client's conversation is going on. */
   get isEngaged(): boolean {
-    return this.#slots.lane.isTaken;
+    return this.#calls.lane.isTaken;
   }
 
   /** What is known of those that were offered the same, while it runs. */
@@ -203,33 +203,33 @@ export class Backend implements SlotOwner {
     return this.#opening.whenBegun();
   }
 
-  // --- the owner of slots ---
+  // --- the owner of calls ---
 
-  cancel(slot: Slot, notice: Frame, read: Envelope): void {
-    this.#unanswered.cancel(slot, notice, read);
+  cancel(call: Call, notice: Frame, read: Envelope): void {
+    this.#unanswered.cancel(call, notice, read);
   }
 
-  wasSent(slot: Slot): boolean {
-    return this.#unanswered.wasSent(slot);
+  wasSent(call: Call): boolean {
+    return this.#unanswered.wasSent(call);
   }
 
-  withdraw(slot: Slot): void {
-    this.#contain(() => this.#unanswered.withdraw(slot));
+  withdraw(call: Call): void {
+    this.#contain(() => this.#unanswered.withdraw(call));
   }
 
-  abandon(slot: Slot): void {
-    this.#contain(() => this.#unanswered.abandon(slot));
+  abandon(call: Call): void {
+    this.#contain(() => this.#unanswered.abandon(call));
   }
 
-  checkTime(slot: Slot, nowMs: number): void {
-    this.#unanswered.checkTime(slot, nowMs);
+  checkTime(call: Call, nowMs: number): void {
+    this.#unanswered.checkTime(call, nowMs);
   }
 
   // --- towards the server ---
 
   /** Takes a request in and sees to its one answer. */
-  submit(slot: Slot, request: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
-    this.#desk.take(slot, request, read);
+  submit(call: Call, request: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
+    this.#desk.take(call, request, read);
   }
 
   /** Whether the server was, or is to be, offered anything to ask for. */
@@ -243,7 +243,7 @@ export class Backend implements SlotOwner {
   }
 
   #startIfWaiting(): void {
-    if (this.#upstream === undefined && this.#slots.hasWaiting) this.#opening.start();
+    if (this.#upstream === undefined && this.#calls.hasWaiting) this.#opening.start();
   }
 
   /** Whether a request that the instance has not taken is made again by the next one. */
@@ -254,7 +254,7 @@ export class Backend implements SlotOwner {
   /** Looked at once a second. */
   tick(nowMs: number): void {
     this.#contain(() => {
-      this.#slots.checkTime(nowMs);
+      this.#calls.checkTime(nowMs);
       this.#senders.checkTime(nowMs);
       this.callBacks.checkTime(nowMs);
     });
@@ -262,7 +262,7 @@ export class Backend implements SlotOwner {
 
   /** Asks for the bridge itself. */
   ask(method: string, params: object, onAnswer: OwnAnswer): void {
-    this.#slots.own.ask(method, params, onAnswer);
+    this.#calls.own.ask(method, params, onAnswer);
   }
 
   /** A notification of a client that is not the router's business. */
@@ -272,13 +272,13 @@ export class Backend implements SlotOwner {
 
   /** A client may have more under way than a moment ago. */
   pump(): void {
-    this.#contain(() => this.#slots.pump());
+    this.#contain(() => this.#calls.pump());
   }
 
   /** The server, or one of the clients, has taken what was queued for it. */
   drained(): void {
     this.#contain(() => {
-      this.#slots.pump();
+      this.#calls.pump();
       this.#senders.drained();
     });
   }
@@ -315,11 +315,11 @@ export class Backend implements SlotOwner {
     this.#face = this.#known.opened(this.key, upstream.hello, this.#introduced);
     this.#mayBatch = settlesOnBatches(upstream.hello);
     this.#opening.opened(upstream);
-    this.#slots.lane.isOpen = this.mayAskBack;
-    this.#slots.namesSessions = this.#known.declaredSharing === 'session-aware';
+    this.#calls.lane.isOpen = this.mayAskBack;
+    this.#calls.namesSessions = this.#known.declaredSharing === 'session-aware';
     this.#declared();
     this.callBacks.opening();
-    this.#slots.opened(upstream.link.outbox, this.wishes.opened());
+    this.#calls.opened(upstream.link.outbox, this.wishes.opened());
     this.callBacks.opened();
     this.lists.opened(this.#face);
   }
@@ -327,7 +327,7 @@ export class Backend implements SlotOwner {
   /** It could not be started: all who wait are told. */
   failed(error: BridgeError): void {
     this.#opening.failed(error);
-    this.#slots.failWaiting(error);
+    this.#calls.failWaiting(error);
   }
 
   /** It is gone. What was not sent yet waits for the next one. */
@@ -342,7 +342,7 @@ export class Backend implements SlotOwner {
     this.#contain(() => this.#senders.goOn());
     this.#contain(() => this.callBacks.closed());
     this.#contain(() => this.tasks.closed());
-    this.#slots.failSent(error);
+    this.#calls.failSent(error);
     this.#contain(() => this.#startIfWaiting());
   }
 }

@@ -9,6 +9,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Attribution } from './attribution.ts';
+import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
 import { Elicitations } from './elicitations.ts';
 import { type CallBackRole, relatedTask } from './era/era-2025.ts';
@@ -20,11 +21,10 @@ import { RootsFence } from './roots-fence.ts';
 import type { Senders } from './senders.ts';
 import { answerServer, isLate, readQuestion, refusalBy, refuseServer, type ServerQuestion } from './server-question.ts';
 import type { Session } from './session.ts';
-import type { SlotTable } from './slot-table.ts';
 import type { Tasks } from './tasks.ts';
 
 export interface CallBacksPorts {
-  readonly slots: SlotTable;
+  readonly calls: CallTable;
   readonly sessions: ReadonlySet<Session>;
   readonly tasks: Tasks;
   readonly known: KnownServer;
@@ -53,9 +53,9 @@ export class CallBacks {
 
   constructor(ports: CallBacksPorts) {
     this.#ports = ports;
-    this.#attribution = new Attribution(ports.slots);
+    this.#attribution = new Attribution(ports.calls);
     this.#fence = new RootsFence({
-      slots: ports.slots,
+      calls: ports.calls,
       clock: ports.clock,
       isNeeded: () => !ports.isForAll && ports.key.offers.roots !== undefined,
       isAsked: () => this.#roots.isAsked,
@@ -124,14 +124,14 @@ export class CallBacks {
 
   #refuseHeld(message: string): void {
     for (const question of this.#held.splice(0)) this.#refuse(question, message);
-    this.#ports.slots.isHeld = false;
+    this.#ports.calls.isHeld = false;
   }
 
   /** What follows from the end of a call: a question may have become certain, and others may be sent. */
   callEnded(): void {
     this.#roots.settle();
     if (this.#held.length > 0) this.#passOnWhatIsCertain();
-    this.#ports.slots.pump();
+    this.#ports.calls.pump();
   }
 
   /** A call ends without an answer. If it was its client's last one, what is held may have been about it: nobody can tell. */
@@ -145,7 +145,7 @@ export class CallBacks {
     const askers = this.#attribution.askers();
     const [only] = askers;
     if (askers.size > 1) this.#refuseWhatAllRefuse(askers);
-    this.#ports.slots.isHeld = askers.size > 1 && this.#held.length > 0;
+    this.#ports.calls.isHeld = askers.size > 1 && this.#held.length > 0;
     if (askers.size > 1) return;
     for (const question of this.#held.splice(0)) {
       if (only === undefined) this.#refuse(question, 'A question outside any call is nobody’s');
@@ -177,7 +177,7 @@ export class CallBacks {
     const others = this.#held.filter((question) => question.idText !== idText);
     if (others.length === this.#held.length) return false;
     this.#held = others;
-    if (others.length === 0) this.#ports.slots.isHeld = false;
+    if (others.length === 0) this.#ports.calls.isHeld = false;
     this.callEnded();
     return true;
   }
@@ -197,8 +197,8 @@ export class CallBacks {
     for (const session of this.#attribution.askers()) this.#attribution.markAskedBack(session);
     this.#refuse(question, 'Several clients have calls under way, so it is not certain whom this is for');
     if (this.#held.length > 0) return;
-    this.#ports.slots.isHeld = false;
-    this.#ports.slots.pump();
+    this.#ports.calls.isHeld = false;
+    this.#ports.calls.pump();
   }
 
   /** A client has come: it may be the one whose roots a question waits for. */
@@ -221,7 +221,7 @@ export class CallBacks {
     this.#roots.closed();
     this.#held = [];
     this.elicitations.clear();
-    this.#ports.slots.isHeld = false;
+    this.#ports.calls.isHeld = false;
     this.#pending.closed();
   }
 }

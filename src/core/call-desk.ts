@@ -1,5 +1,5 @@
 // Where a request is taken in at an instance: what it is called there, what follows from its answer, and whether it may be
-// made again, before it goes to the slots.
+// made again, before it goes to the calls.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
@@ -8,21 +8,21 @@ import type { Limits } from '../wire/limits.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
+import type { Call, ClientRequest } from './call.ts';
+import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
 import { extend } from './deadline.ts';
 import { type CallRole, type MethodRole, methodOf } from './era/era-2025.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { outcomeUnknown } from './outcome-unknown.ts';
 import type { Session } from './session.ts';
-import type { ClientRequest, Slot } from './slot.ts';
-import type { SlotTable } from './slot-table.ts';
 import type { Tasks } from './tasks.ts';
 import type { ToolGate } from './tool-gate.ts';
 import { Wishes } from './wishes.ts';
 
 export interface CallDeskPorts {
   readonly backend: Backend;
-  readonly slots: SlotTable;
+  readonly calls: CallTable;
   readonly tasks: Tasks;
   readonly gate: (session: Session) => ToolGate;
   readonly audit?: AuditTrail | undefined;
@@ -45,80 +45,80 @@ export class CallDesk {
 
   constructor(ports: CallDeskPorts) {
     this.#ports = ports;
-    const { backend, slots, limits, counters } = ports;
+    const { backend, calls, limits, counters } = ports;
     this.wishes = new Wishes({
       server: backend.server,
-      slots,
+      calls,
       limits,
       counters,
     });
   }
 
   /** Takes a request in and sees to its one answer. */
-  take(slot: Slot, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
-    slot.owner = this.#ports.backend;
-    extend(slot); // what it may take from here on is the server's to say
+  take(call: Call, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
+    call.owner = this.#ports.backend;
+    extend(call); // what it may take from here on is the server's to say
     switch (role) {
       case 'call':
-        if (this.#refuses(slot, frame, read)) return;
-        if (this.#ports.trustsHints && this.#ports.isSafe(nameOf(slot, frame, read))) slot.again = ownFrame(frame);
-        else if (slot.mayBeDone) return this.#leaveUnknown(slot);
-        return this.#submit(slot, role, frame, read);
+        if (this.#refuses(call, frame, read)) return;
+        if (this.#ports.trustsHints && this.#ports.isSafe(nameOf(call, frame, read))) call.again = ownFrame(frame);
+        else if (call.mayBeDone) return this.#leaveUnknown(call);
+        return this.#submit(call, role, frame, read);
       case 'other':
-        return slot.mayBeDone ? this.#leaveUnknown(slot) : this.#submit(slot, role, frame, read);
+        return call.mayBeDone ? this.#leaveUnknown(call) : this.#submit(call, role, frame, read);
       default:
-        return this.#submit(slot, role, frame, read);
+        return this.#submit(call, role, frame, read);
     }
   }
 
   /** The one function that decides whether a call may be made, whatever view it comes from. */
-  #refuses(slot: Slot, frame: Frame, read: Envelope): boolean {
-    const { slots, backend, audit } = this.#ports;
-    slot.record?.reached(backend.server, slot.nameText);
-    const gate = this.#ports.gate(slot.session);
-    const refusal = (gate.isOpen ? undefined : this.#refusalAt(gate, slot, frame, read)) ?? audit?.refusal;
-    if (refusal !== undefined) slots.fail(slot, refusal);
+  #refuses(call: Call, frame: Frame, read: Envelope): boolean {
+    const { calls, backend, audit } = this.#ports;
+    call.record?.reached(backend.server, call.nameText);
+    const gate = this.#ports.gate(call.session);
+    const refusal = (gate.isOpen ? undefined : this.#refusalAt(gate, call, frame, read)) ?? audit?.refusal;
+    if (refusal !== undefined) calls.fail(call, refusal);
     return refusal !== undefined;
   }
 
-  #refusalAt(gate: ToolGate, slot: Slot, frame: Frame, read: Envelope): BridgeError | undefined {
-    const isNamed = slot.nameText !== '' || read.has(Field.name);
-    const tool = isNamed ? toolIn(nameOf(slot, frame, read)) : undefined;
+  #refusalAt(gate: ToolGate, call: Call, frame: Frame, read: Envelope): BridgeError | undefined {
+    const isNamed = call.nameText !== '' || read.has(Field.name);
+    const tool = isNamed ? toolIn(nameOf(call, frame, read)) : undefined;
     return tool === undefined ? noName(this.#ports.backend.server) : gate.refusalOf(tool);
   }
 
   /** What may do harm twice is not done again. */
-  #leaveUnknown(slot: Slot): void {
-    this.#ports.slots.fail(slot, outcomeUnknown(this.#ports.backend.server));
+  #leaveUnknown(call: Call): void {
+    this.#ports.calls.fail(call, outcomeUnknown(this.#ports.backend.server));
   }
 
   /** One that has waited elsewhere: what it is called, and what follows from its answer, is our business now. */
-  takeOver(slot: Slot, frame: Frame): void {
-    slot.owner = this.#ports.backend;
+  takeOver(call: Call, frame: Frame): void {
+    call.owner = this.#ports.backend;
     readAgain.scan(frame.b, frame.start, frame.end, this.#ports.limits.maxDepth);
     const { role } = methodOf(frame.b, readAgain);
-    this.#prepare(slot, role, frame, readAgain);
-    this.#ports.slots.resubmit(slot, frame);
+    this.#prepare(call, role, frame, readAgain);
+    this.#ports.calls.resubmit(call, frame);
     this.#ports.startIfWaiting();
   }
 
-  #submit(slot: Slot, role: CallRole, frame: Frame, read: Envelope): void {
-    slot.isBound = role === 'task' || role === 'task-result';
-    slot.waitsForTask = role === 'task-result';
-    this.#prepare(slot, role, frame, read);
-    this.#ports.slots.submit(slot, frame, read);
+  #submit(call: Call, role: CallRole, frame: Frame, read: Envelope): void {
+    call.isBound = role === 'task' || role === 'task-result';
+    call.waitsForTask = role === 'task-result';
+    this.#prepare(call, role, frame, read);
+    this.#ports.calls.submit(call, frame, read);
     this.#ports.startIfWaiting();
   }
 
-  #prepare(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): void {
-    slot.isToolCall = role === 'call';
+  #prepare(call: Call, role: MethodRole, frame: Frame, read: Envelope): void {
+    call.isToolCall = role === 'call';
     // Also before the server runs; then the lane is not open yet.
-    if (this.#ports.backend.mayAskBack) slot.call = callOf(slot, role, frame, read);
+    if (this.#ports.backend.mayAskBack) call.laneName = laneNameOf(call, role, frame, read);
     const { tasks } = this.#ports;
-    if (role === 'list-tasks') slot.onAnswer = (answer, said) => tasks.filterList(slot.session, answer, said);
-    slot.makesTask = hasName(role) && read.has(Field.task);
-    if (slot.makesTask) slot.onAnswer = (answer, said) => tasks.learn(slot, answer, said);
-    this.wishes.prepare(slot, role);
+    if (role === 'list-tasks') call.onAnswer = (answer, said) => tasks.filterList(call.session, answer, said);
+    call.makesTask = hasName(role) && read.has(Field.task);
+    if (call.makesTask) call.onAnswer = (answer, said) => tasks.learn(call, answer, said);
+    this.wishes.prepare(call, role);
   }
 }
 
@@ -128,16 +128,16 @@ const ASKS_NOTHING: ReadonlySet<MethodRole> = new Set<MethodRole>(['list', 'task
 /** Names that are longer than the lane would remember are one to it, and nothing is learnt of them. */
 const LONG_NAME = 'x'.repeat(LONGEST_KNOWN_CALL + 1);
 
-function isNamedAtLength({ nameText }: Slot, read: Envelope): boolean {
+function isNamedAtLength({ nameText }: Call, read: Envelope): boolean {
   const field = read.has(Field.name) ? Field.name : Field.method;
   return (nameText === '' ? read.to(field) - read.from(field) : nameText.length) > LONGEST_KNOWN_CALL;
 }
 
 /** By what it is known to the lane. */
-function callOf(slot: Slot, role: MethodRole, frame: Frame, read: Envelope): string {
+function laneNameOf(call: Call, role: MethodRole, frame: Frame, read: Envelope): string {
   if (ASKS_NOTHING.has(role)) return NEEDS_NO_LANE;
-  if (isNamedAtLength(slot, read)) return LONG_NAME;
-  const name = hasName(role) ? nameOf(slot, frame, read) : read.raw(frame.b, Field.method);
+  if (isNamedAtLength(call, read)) return LONG_NAME;
+  const name = hasName(role) ? nameOf(call, frame, read) : read.raw(frame.b, Field.method);
   return role === 'get-prompt' ? `prompt ${name}` : name;
 }
 
@@ -147,7 +147,7 @@ function hasName(role: MethodRole): boolean {
 }
 
 /** What is called, as the server knows it. */
-function nameOf({ nameText }: Slot, { b }: Frame, read: Envelope): string {
+function nameOf({ nameText }: Call, { b }: Frame, read: Envelope): string {
   return nameText || read.raw(b, read.has(Field.name) ? Field.name : Field.method);
 }
 

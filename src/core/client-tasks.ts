@@ -2,10 +2,10 @@
 
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Backend } from './backend.ts';
+import type { ClientRequest } from './call.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
-import type { ClientRequest } from './slot.ts';
 import { cursorIn } from './view.ts';
 
 /** The list has one page. */
@@ -15,12 +15,12 @@ const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor
 export function listTasks(session: Session, pending: PendingRequests, request: ClientRequest, read: Envelope): void {
   if (cursorIn(request.frame, read) !== undefined)
     return session.answerError(read.raw(request.frame.b, Field.id), NO_SUCH_CURSOR);
-  const slot = pending.open(request, read);
-  if (slot === undefined) return;
+  const call = pending.open(request, read);
+  if (call === undefined) return;
   const tasks = tasksOf(session);
-  pending.later(slot, request, tasks, async () => {
+  pending.later(call, request, tasks, async () => {
     const result = `{"tasks":[${(await tasks).join(',')}]}`;
-    pending.answer(slot, () => session.answer(slot.idText, result));
+    pending.answer(call, () => session.answer(call.idText, result));
   });
 }
 

@@ -52,7 +52,7 @@ export class ClientWatch {
 
   #lookAfter(session: Session, nowMs: number): void {
     const { limits, liveness, resumption } = this.#ports;
-    for (const slot of session.slots.values()) slot.owner.checkTime(slot, nowMs);
+    for (const call of session.calls.values()) call.owner.checkTime(call, nowMs);
     session.roots.checkTime(nowMs);
     session.view?.tidy(nowMs);
     if (resumption.isParked(session)) return;
@@ -97,7 +97,7 @@ export class ClientWatch {
  * A space is one that no reader of JSON notices, and the answer that is owed comes behind it.
  */
 function probe(session: Session): void {
-  if (!session.isOpen || session.slots.size === 0) return;
+  if (!session.isOpen || session.calls.size === 0) return;
   session.link.outbox.latin1(' ');
   session.link.outbox.flush();
 }

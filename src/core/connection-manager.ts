@@ -5,6 +5,7 @@ import type { Logger } from '../util/logger.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Carrier, Link, LinkHandler } from '../wire/link.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
+import type { Call } from './call.ts';
 import { ClientIds } from './client-ids.ts';
 import { ClientWatch } from './client-watch.ts';
 import { Faults } from './faults.ts';
@@ -14,7 +15,6 @@ import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
 import { cutShort, INTERNAL_ERROR, rpcError } from './rpc-error.ts';
 import { Session } from './session.ts';
-import type { Slot } from './slot.ts';
 
 /** Refused clients that are given time to read why. */
 const MOST_LINGERING = 16;
@@ -222,12 +222,12 @@ export class ConnectionManager {
     });
     session.held = undefined;
     step(() => session.untaken.release());
-    const slots = [...session.slots.values()];
+    const calls = [...session.calls.values()];
     // All of them first: the end of one lets others be sent, or answered by the bridge itself.
-    for (const slot of slots) step(() => slot.owner.withdraw(slot));
-    for (const slot of slots) {
-      slot.record?.settle('client-gone');
-      step(() => slot.owner.abandon(slot));
+    for (const call of calls) step(() => call.owner.withdraw(call));
+    for (const call of calls) {
+      call.record?.settle('client-gone');
+      step(() => call.owner.abandon(call));
     }
     // Also on instances that it does not use any more.
     for (const backend of new Set(session.tasks.values())) step(() => backend.tasks.abandon(session));
@@ -285,7 +285,7 @@ export class ConnectionManager {
     this.#stopListening();
     this.#options.agents.participants.endWaits();
     const deadline = this.#options.clock.now() + this.#limits.drainTimeoutMs;
-    while (this.#openSlots() > 0 && this.#options.clock.now() < deadline) {
+    while (this.#openCalls() > 0 && this.#options.clock.now() < deadline) {
       await new Promise<void>((resolve) => this.#options.clock.after(20, resolve));
       this.#stopListening();
     }
@@ -296,31 +296,31 @@ export class ConnectionManager {
     for (const session of this.#sessions) this.contain(session, () => this.#resumption.stopListening(session));
   }
 
-  #openSlots(): number {
+  #openCalls(): number {
     let open = 0;
     for (const session of this.#sessions)
-      if (!this.isParked(session)) open += session.slots.size + (session.held === undefined ? 0 : 1);
+      if (!this.isParked(session)) open += session.calls.size + (session.held === undefined ? 0 : 1);
     return open;
   }
 
   /** Nothing more of it is sent; returns what was sent to nobody. */
-  #withdraw(session: Session): ReadonlySet<Slot> {
-    const slots = [...session.slots.values()];
-    const unsent = new Set(slots.filter((slot) => !slot.owner.wasSent(slot)));
-    for (const slot of slots) this.contain(session, () => slot.owner.withdraw(slot));
+  #withdraw(session: Session): ReadonlySet<Call> {
+    const calls = [...session.calls.values()];
+    const unsent = new Set(calls.filter((call) => !call.owner.wasSent(call)));
+    for (const call of calls) this.contain(session, () => call.owner.withdraw(call));
     return unsent;
   }
 
   /** Tells it that the daemon goes, and answers what it has asked. */
-  #dismiss(session: Session, reason: LeavingReason, unsent: ReadonlySet<Slot>): void {
+  #dismiss(session: Session, reason: LeavingReason, unsent: ReadonlySet<Call>): void {
     this.#router.abandon(session);
     // Who can ask the next daemon is not told that it failed: that decides what may be done once more.
     const ids = [...unsent].map(({ id }) => JSON.stringify(id));
     if (this.#resumption.tellLeaving(session, reason, ids)) return;
-    for (const slot of session.slots.values()) {
-      const error = cutShort(!unsent.has(slot));
-      slot.record?.refused(error);
-      session.answerError(slot.idText, error);
+    for (const call of session.calls.values()) {
+      const error = cutShort(!unsent.has(call));
+      call.record?.refused(error);
+      session.answerError(call.idText, error);
     }
   }
 

@@ -2,22 +2,22 @@
 // a question must not be taken for one of another client's call. Each lingers until the server has answered a ping that
 // was sent behind the cancellation; one of a tool that is known to ask back, until it has answered after all, or for a while.
 
-import type { Slot } from './slot.ts';
+import type { Call } from './call.ts';
 
 /** How long a call counts that nobody waits for, and that the server does not answer. */
 export const LINGER_MS = 5_000;
 
 interface GivenUp {
-  readonly slot: Slot;
+  readonly call: Call;
   deadlineMs: number;
 }
 
 export class GivenUpCalls {
   readonly #byId = new Map<number, GivenUp>();
   /** The call has left the lane. */
-  readonly #released: (slot: Slot) => void;
+  readonly #released: (call: Call) => void;
 
-  constructor(released: (slot: Slot) => void) {
+  constructor(released: (call: Call) => void) {
     this.#released = released;
   }
 
@@ -25,31 +25,31 @@ export class GivenUpCalls {
     return this.#byId.size;
   }
 
-  add(slot: Slot): void {
-    this.#byId.set(slot.downId, { slot, deadlineMs: 0 });
+  add(call: Call): void {
+    this.#byId.set(call.serverRequestId, { call, deadlineMs: 0 });
   }
 
-  *slots(): Iterable<Slot> {
-    for (const { slot } of this.#byId.values()) yield slot;
+  *calls(): Iterable<Call> {
+    for (const { call } of this.#byId.values()) yield call;
   }
 
   /** It is certain that the server works on it no more. */
-  release(downId: number): void {
-    const givenUp = this.#byId.get(downId);
+  release(serverRequestId: number): void {
+    const givenUp = this.#byId.get(serverRequestId);
     if (givenUp === undefined) return;
-    this.#byId.delete(downId);
-    this.#released(givenUp.slot);
+    this.#byId.delete(serverRequestId);
+    this.#released(givenUp.call);
   }
 
   checkTime(nowMs: number): void {
-    for (const [downId, givenUp] of [...this.#byId]) {
+    for (const [serverRequestId, givenUp] of [...this.#byId]) {
       if (givenUp.deadlineMs === 0) givenUp.deadlineMs = nowMs + LINGER_MS;
-      if (nowMs >= givenUp.deadlineMs) this.release(downId);
+      if (nowMs >= givenUp.deadlineMs) this.release(serverRequestId);
     }
   }
 
   /** The server has gone. */
   clear(): void {
-    for (const downId of [...this.#byId.keys()]) this.release(downId);
+    for (const serverRequestId of [...this.#byId.keys()]) this.release(serverRequestId);
   }
 }

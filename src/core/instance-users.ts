@@ -5,18 +5,18 @@ import type { BridgeError } from '../util/bridge-error.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import type { CallBacks } from './call-backs.ts';
 import type { CallDesk } from './call-desk.ts';
+import type { CallTable } from './call-table.ts';
 import type { CrowdedClients } from './crowded-clients.ts';
 import { ROOTS_CHANGED_NOTICE } from './era/era-2025.ts';
 import type { InstanceKey } from './instance-key.ts';
 import type { Senders } from './senders.ts';
 import type { Session } from './session.ts';
-import type { SlotTable } from './slot-table.ts';
 import type { Tasks } from './tasks.ts';
 
 export interface InstanceUsersPorts {
   readonly sessions: Set<Session>;
   readonly key: InstanceKey;
-  readonly slots: SlotTable;
+  readonly calls: CallTable;
   readonly desk: CallDesk;
   readonly tasks: Tasks;
   readonly callBacks: CallBacks;
@@ -34,9 +34,9 @@ export class InstanceUsers {
   }
 
   attach(session: Session): void {
-    const { sessions, slots } = this.#ports;
+    const { sessions, calls } = this.#ports;
     sessions.add(session);
-    if (this.#showsOthersRoots(session)) slots.tell(ROOTS_CHANGED_NOTICE);
+    if (this.#showsOthersRoots(session)) calls.tell(ROOTS_CHANGED_NOTICE);
     this.#ports.callBacks.clientCame();
     this.#changed();
   }
@@ -59,21 +59,21 @@ export class InstanceUsers {
 
   /** The session uses another instance from now on; what it has under way here still ends here. */
   handOver(session: Session, to: InstanceUsers): void {
-    const { slots, desk } = this.#ports;
+    const { calls, desk } = this.#ports;
     to.attach(session);
     desk.wishes.handOver(session, to.#ports.desk.wishes);
     this.#forget(session);
-    for (const { slot, frame } of slots.takeWaitingOf(session)) to.#ports.desk.takeOver(slot, frame);
-    slots.pump();
+    for (const { call, frame } of calls.takeWaitingOf(session)) to.#ports.desk.takeOver(call, frame);
+    calls.pump();
     this.#changed();
   }
 
   /** Nothing more comes from the session. What was sent still ends here; what waits is refused. */
   release(session: Session, refusal: BridgeError): void {
-    const { slots } = this.#ports;
-    for (const { slot } of slots.takeWaitingOf(session)) slots.fail(slot, refusal);
+    const { calls } = this.#ports;
+    for (const { call } of calls.takeWaitingOf(session)) calls.fail(call, refusal);
     this.#forget(session);
-    slots.pump();
+    calls.pump();
     this.#changed();
   }
 

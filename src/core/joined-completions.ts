@@ -3,6 +3,7 @@
 
 import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Call, ClientRequest } from './call.ts';
 import { type CompletionRef, refIn } from './completion-ref.ts';
 import type { JoinedLists } from './joined-lists.ts';
 import type { JoinedResources } from './joined-resources.ts';
@@ -10,7 +11,6 @@ import type { Leg } from './leg.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
-import type { ClientRequest, Slot } from './slot.ts';
 
 const NO_SUCH_REF: string = rpcError(INVALID_PARAMS, 'params.ref names nothing that is known');
 
@@ -33,11 +33,11 @@ export class JoinedCompletions {
   submit(request: ClientRequest, read: Envelope): void {
     const ref = refIn(request.frame, read);
     if (ref === undefined) return this.#session.answerError(read.raw(request.frame.b, Field.id), NO_SUCH_REF);
-    const slot = this.#pending.open(request, read);
-    if (slot === undefined) return;
+    const call = this.#pending.open(request, read);
+    if (call === undefined) return;
     const learning = this.#learn(ref);
-    if (learning === undefined) this.#pass(slot, request, ref);
-    else this.#pending.later(slot, request, learning, (kept) => this.#passKept(slot, kept));
+    if (learning === undefined) this.#pass(call, request, ref);
+    else this.#pending.later(call, request, learning, (kept) => this.#passKept(call, kept));
   }
 
   /** Has the servers asked whose lists decide who is to complete it; undefined if they are known. */
@@ -47,17 +47,17 @@ export class JoinedCompletions {
     return found !== undefined && 'alias' in found ? this.#lists.learn(found, 'prompts') : undefined;
   }
 
-  #passKept(slot: Slot, kept: ClientRequest): void {
+  #passKept(call: Call, kept: ClientRequest): void {
     const ref = refIn(kept.frame, this.#pending.read(kept.frame));
-    if (ref !== undefined) this.#pass(slot, kept, ref);
-    else this.#pending.refuse(slot, NO_SUCH_REF);
+    if (ref !== undefined) this.#pass(call, kept, ref);
+    else this.#pending.refuse(call, NO_SUCH_REF);
   }
 
-  #pass(slot: Slot, request: ClientRequest, ref: CompletionRef): void {
+  #pass(call: Call, request: ClientRequest, ref: CompletionRef): void {
     const target = this.#targetOf(ref);
-    if (target === undefined) return this.#pending.refuse(slot, NO_SUCH_REF);
+    if (target === undefined) return this.#pending.refuse(call, NO_SUCH_REF);
     const frame = changedFrame(request.frame, ref.span, JSON.stringify(target.key));
-    this.#pending.give(slot, { ...request, frame }, target.leg.use());
+    this.#pending.give(call, { ...request, frame }, target.leg.use());
   }
 
   #targetOf({ kind, key }: CompletionRef): { readonly leg: Leg; readonly key: string } | undefined {

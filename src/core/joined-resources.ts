@@ -3,12 +3,12 @@
 
 import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Call, ClientRequest } from './call.ts';
 import type { JoinedPart } from './joined-list.ts';
 import { isOfApp, type JoinedLeg, type JoinedLists } from './joined-lists.ts';
 import type { Leg } from './leg.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
-import type { ClientRequest, Slot } from './slot.ts';
 import { TemplateSet } from './uri-template.ts';
 
 export interface Place {
@@ -28,15 +28,15 @@ export class JoinedResources {
 
   /** Reads it, subscribes to it, or ends that. */
   submit(request: ClientRequest, read: Envelope): void {
-    const slot = this.#pending.open(request, read);
-    if (slot === undefined) return;
+    const call = this.#pending.open(request, read);
+    if (call === undefined) return;
     const uri = read.decode(request.frame.b, Field.uri);
-    if (typeof uri !== 'string') return this.#pending.refuse(slot, rpcError(INVALID_PARAMS, 'params.uri is missing'));
-    slot.hasNamedUri = this.#lists.inward(uri) !== undefined;
+    if (typeof uri !== 'string') return this.#pending.refuse(call, rpcError(INVALID_PARAMS, 'params.uri is missing'));
+    call.hasNamedUri = this.#lists.inward(uri) !== undefined;
     const { isCertain } = candidatesFor(uri, this.#lists);
     const learning = isCertain ? undefined : this.learn();
-    if (learning === undefined) return this.#tryEach(slot, request, this.#placesFor(uri, request));
-    this.#pending.later(slot, request, learning, (kept) => this.#tryEach(slot, kept, this.#placesFor(uri, kept)));
+    if (learning === undefined) return this.#tryEach(call, request, this.#placesFor(uri, request));
+    this.#pending.later(call, request, learning, (kept) => this.#tryEach(call, kept, this.#placesFor(uri, kept)));
   }
 
   /** Has all servers asked whose resources are not known; undefined if all are. */
@@ -67,14 +67,14 @@ export class JoinedResources {
   }
 
   /** Asks the first; if that refuses, the next. A server that lists it is the only one asked. */
-  #tryEach(slot: Slot, request: ClientRequest, [place, ...others]: readonly Place[]): void {
-    if (place === undefined) return this.#pending.refuse(slot, rpcErrorOf(this.#lists.noSuchResource()));
+  #tryEach(call: Call, request: ClientRequest, [place, ...others]: readonly Place[]): void {
+    if (place === undefined) return this.#pending.refuse(call, rpcErrorOf(this.#lists.noSuchResource()));
     const read = this.#pending.read(request.frame);
     const frame = changedFrame(request.frame, read.span(Field.uri), JSON.stringify(place.uri));
     const next = (): void =>
-      this.#pending.later(slot, request, Promise.resolve(), (kept) => this.#tryEach(slot, kept, others));
-    slot.onRefusal = others.length === 0 ? undefined : next;
-    this.#pending.give(slot, { ...request, frame }, place.leg.use());
+      this.#pending.later(call, request, Promise.resolve(), (kept) => this.#tryEach(call, kept, others));
+    call.onRefusal = others.length === 0 ? undefined : next;
+    this.#pending.give(call, { ...request, frame }, place.leg.use());
   }
 }
 

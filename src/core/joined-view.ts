@@ -7,6 +7,7 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Backend } from './backend.ts';
+import type { Call, ClientRequest } from './call.ts';
 import { listTasks } from './client-tasks.ts';
 import { LIST_KINDS, LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
@@ -20,8 +21,7 @@ import { PendingRequests } from './pending-requests.ts';
 import { calledErrorOf, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, withHint } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
-import type { ClientRequest, Slot } from './slot.ts';
-import { cursorIn, type Greeting, openSlot, paramsOf, type ServerDirectory, serversFor, type View } from './view.ts';
+import { cursorIn, type Greeting, openCall, paramsOf, type ServerDirectory, serversFor, type View } from './view.ts';
 
 export interface JoinedViewContext {
   readonly clock: Clock;
@@ -136,10 +136,10 @@ export class JoinedView implements View {
 
   #callTarget(target: Target, request: ClientRequest, read: Envelope): void {
     const backend = target.leg.use();
-    const slot = openSlot(this.#session, request, read, backend);
-    if (slot === undefined) return;
-    slot.nameText = target.ownKey;
-    backend.submit(slot, request, read);
+    const call = openCall(this.#session, request, read, backend);
+    if (call === undefined) return;
+    call.nameText = target.ownKey;
+    backend.submit(call, request, read);
   }
 
   #callAnew(kind: 'tools' | 'prompts', request: ClientRequest, read: Envelope): void {
@@ -156,14 +156,14 @@ export class JoinedView implements View {
       if (!text.includes('\\')) this.#targets[kind].set(text, found);
       return this.#callTarget(found, request, read);
     }
-    const slot = this.pending.open(request, read);
-    if (slot === undefined) return;
-    slot.errorOf = calledErrorOf;
+    const call = this.pending.open(request, read);
+    if (call === undefined) return;
+    call.errorOf = calledErrorOf;
     const learning = known === undefined ? this.lists.learnAnew(found, kind) : this.lists.learn(found, kind);
-    this.pending.later(slot, request, learning, (kept) => {
+    this.pending.later(call, request, learning, (kept) => {
       const target = this.lists.find(kind, name);
       if (target === undefined || 'alias' in target) throw withHint(this.lists.notFound(kind, name));
-      this.pending.give(slot, kept, target.leg.use(), target.ownKey);
+      this.pending.give(call, kept, target.leg.use(), target.ownKey);
     });
   }
 
@@ -171,19 +171,19 @@ export class JoinedView implements View {
 
   #list(request: ClientRequest, read: Envelope): void {
     const [kind] = methodOf(request.frame.b, read).lists;
-    const slot = this.pending.open(request, read);
-    if (slot === undefined || kind === undefined) return;
+    const call = this.pending.open(request, read);
+    if (call === undefined || kind === undefined) return;
     const cursor = cursorIn(request.frame, read);
-    if (this.lists.isKnown(kind)) return this.#answerList(slot, kind, cursor);
+    if (this.lists.isKnown(kind)) return this.#answerList(call, kind, cursor);
     this.#lookedMs = this.#context.clock.now();
-    this.pending.later(slot, request, this.lists.whenListed(kind), () => this.#answerList(slot, kind, cursor));
+    this.pending.later(call, request, this.lists.whenListed(kind), () => this.#answerList(call, kind, cursor));
   }
 
-  #answerList(slot: Slot, kind: ListKind, cursor: unknown): void {
+  #answerList(call: Call, kind: ListKind, cursor: unknown): void {
     const page = this.lists.page(kind, cursor);
-    if (page === undefined) return this.pending.refuse(slot, NO_SUCH_CURSOR);
+    if (page === undefined) return this.pending.refuse(call, NO_SUCH_CURSOR);
     this.#listed.add(kind);
-    this.pending.answer(slot, () => this.#session.answerList(slot.idText, LISTS[kind].member, page));
+    this.pending.answer(call, () => this.#session.answerList(call.idText, LISTS[kind].member, page));
   }
 
   #listChanged(kind: ListKind): void {
@@ -211,8 +211,8 @@ export class JoinedView implements View {
     const backend = this.#session.tasks.get(textOf(read.decode(request.frame.b, Field.taskId)));
     if (backend === undefined)
       return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
-    const slot = openSlot(this.#session, request, read, backend);
-    if (slot !== undefined) backend.submit(slot, request, read);
+    const call = openCall(this.#session, request, read, backend);
+    if (call !== undefined) backend.submit(call, request, read);
   }
 
   listsToldChanged(): void {

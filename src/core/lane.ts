@@ -4,9 +4,9 @@
 // What needs it is learnt: a tool is unknown until it has ended a few times without asking, then quiet, and conversational
 // once it did ask. Quiet tools need no lane. A server that was offered nothing to ask for has no lane at all.
 
+import type { Call } from './call.ts';
 import type { KnownServer, ToolHabits } from './known-server.ts';
 import type { Session } from './session.ts';
-import type { Slot } from './slot.ts';
 
 /** Ends without a question, after which a tool counts as quiet. */
 const QUIET_AFTER = 3;
@@ -36,8 +36,8 @@ export class Lane {
     this.#habits = known.habits;
   }
 
-  #isQuiet(call: string): boolean {
-    return call === NEEDS_NO_LANE || (this.#habits.get(call) ?? 0) >= QUIET_AFTER;
+  #isQuiet(laneName: string): boolean {
+    return laneName === NEEDS_NO_LANE || (this.#habits.get(laneName) ?? 0) >= QUIET_AFTER;
   }
 
   /** Whether someone has it. */
@@ -45,42 +45,44 @@ export class Lane {
     return this.#owner !== undefined;
   }
 
-  /** Whether a call may be sent now. `call` names what is called. */
-  admits(session: Session, call: string): boolean {
-    return !this.isOpen || this.#owner === undefined || this.#owner === session || this.#isQuiet(call);
+  /** Whether a call may be sent now. `laneName` names what is called. */
+  admits(session: Session, laneName: string): boolean {
+    return !this.isOpen || this.#owner === undefined || this.#owner === session || this.#isQuiet(laneName);
   }
 
   /** Whether it would have to wait for another client's conversation, which may take as long as a person does. */
-  isContended(session: Session, call: string): boolean {
-    return !this.admits(session, call) && (this.#isConversing || this.isOverlong || this.isConversational(call));
+  isContended(session: Session, laneName: string): boolean {
+    return (
+      !this.admits(session, laneName) && (this.#isConversing || this.isOverlong || this.isConversational(laneName))
+    );
   }
 
-  isConversational(call: string): boolean {
-    return this.#habits.get(call) === CONVERSATIONAL;
+  isConversational(laneName: string): boolean {
+    return this.#habits.get(laneName) === CONVERSATIONAL;
   }
 
-  enter(slot: Slot): void {
-    if (this.isOpen && !this.#isQuiet(slot.call)) this.#take(slot);
+  enter(call: Call): void {
+    if (this.isOpen && !this.#isQuiet(call.laneName)) this.#take(call);
   }
 
-  #take(slot: Slot): void {
-    slot.hasLane = true;
+  #take(call: Call): void {
+    call.hasLane = true;
     if (this.#owner === undefined) this.turn++;
-    this.#owner = slot.session;
+    this.#owner = call.session;
     this.#calls++;
   }
 
   /** The server has asked about it. One that was thought to be quiet needs the lane after all. */
-  converse(slot: Slot): void {
+  converse(call: Call): void {
     if (!this.isOpen) return;
-    if (!slot.hasLane && (this.#owner === undefined || this.#owner === slot.session)) this.#take(slot);
-    if (slot.hasLane) this.#isConversing = true;
+    if (!call.hasLane && (this.#owner === undefined || this.#owner === call.session)) this.#take(call);
+    if (call.hasLane) this.#isConversing = true;
   }
 
   /** The call has ended, or was given up. */
-  leave(slot: Slot): void {
-    if (!slot.hasLane) return;
-    slot.hasLane = false;
+  leave(call: Call): void {
+    if (!call.hasLane) return;
+    call.hasLane = false;
     if (--this.#calls > 0) return;
     this.#owner = undefined;
     this.#isConversing = false;
@@ -88,17 +90,17 @@ export class Lane {
   }
 
   /** Clients may call what they like. */
-  #isWorthKnowing(call: string): boolean {
-    return call.length <= LONGEST_KNOWN_CALL && (this.#habits.has(call) || this.#habits.size < MOST_HABITS);
+  #isWorthKnowing(laneName: string): boolean {
+    return laneName.length <= LONGEST_KNOWN_CALL && (this.#habits.has(laneName) || this.#habits.size < MOST_HABITS);
   }
 
   /** The call was answered: one more that is known of it. */
-  learn(slot: Slot): void {
-    if (!this.isOpen || slot.call === NEEDS_NO_LANE) return;
-    const before = this.#habits.get(slot.call) ?? 0;
-    const after = slot.wasAskedBack ? CONVERSATIONAL : oneMore(before);
-    if (after === before || slot.call === NEEDS_NO_LANE || !this.#isWorthKnowing(slot.call)) return;
-    this.#habits.set(slot.call, after);
+  learn(call: Call): void {
+    if (!this.isOpen || call.laneName === NEEDS_NO_LANE) return;
+    const before = this.#habits.get(call.laneName) ?? 0;
+    const after = call.wasAskedBack ? CONVERSATIONAL : oneMore(before);
+    if (after === before || call.laneName === NEEDS_NO_LANE || !this.#isWorthKnowing(call.laneName)) return;
+    this.#habits.set(call.laneName, after);
     if (after === CONVERSATIONAL || after === QUIET_AFTER) this.#known.changed();
   }
 }

@@ -1,18 +1,18 @@
 // Requests that a view has taken in and that no backend has yet, because something has to be known first. They are owned
 // here until they are given to a backend or answered: whoever leaves or gives up meanwhile is seen to. What waits here is
-// charged to its client, and let go with its slot, however long that takes which has to be known.
+// charged to its client, and let go with its call, however long that takes which has to be known.
 
 import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { Backend } from './backend.ts';
+import type { Call, CallOwner, ClientRequest } from './call.ts';
 import { overdueMs, shorterMs } from './deadline.ts';
 import type { CallRole } from './era/era-2025.ts';
 import { failureOf, INTERNAL_ERROR, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
-import type { ClientRequest, Slot, SlotOwner } from './slot.ts';
-import { openSlot } from './view.ts';
+import { openCall } from './view.ts';
 
 /** Of frames that have waited, or that were changed on the way. */
 const readAgain = new Envelope();
@@ -20,11 +20,11 @@ const readAgain = new Envelope();
 /** Gets the frame that was kept, in which things stand elsewhere than in the one that came. */
 type GoOn = (kept: ClientRequest) => void | Promise<void>;
 
-export class PendingRequests implements SlotOwner {
+export class PendingRequests implements CallOwner {
   readonly #session: Session;
   readonly #limits: Limits;
   /** How each goes on, with whatever that holds. */
-  readonly #waiting = new Map<Slot, GoOn>();
+  readonly #waiting = new Map<Call, GoOn>();
 
   constructor(session: Session, limits: Limits) {
     this.#session = session;
@@ -32,57 +32,57 @@ export class PendingRequests implements SlotOwner {
   }
 
   /** Takes a request in; undefined if its id is in use, which is answered. */
-  open(request: ClientRequest, read: Envelope): Slot | undefined {
-    return openSlot(this.#session, request, read, this);
+  open(request: ClientRequest, read: Envelope): Call | undefined {
+    return openCall(this.#session, request, read, this);
   }
 
   /** Goes on with it once something is known, if anybody still waits for it; a failure is its answer. */
-  later(slot: Slot, { role, frame }: ClientRequest, known: Promise<unknown>, goOn: GoOn): void {
-    slot.owner = this;
-    this.#keep(slot, frame, goOn);
+  later(call: Call, { role, frame }: ClientRequest, known: Promise<unknown>, goOn: GoOn): void {
+    call.owner = this;
+    this.#keep(call, frame, goOn);
     known
-      .then(() => this.#goOn(slot, role))
+      .then(() => this.#goOn(call, role))
       .catch((error: unknown) => {
-        if (this.#isStillHere(slot)) this.refuse(slot, failureOf(error, slot.errorOf));
+        if (this.#isStillHere(call)) this.refuse(call, failureOf(error, call.errorOf));
       });
   }
 
-  #goOn(slot: Slot, role: CallRole): void | Promise<void> {
-    const goOn = this.#waiting.get(slot);
-    const frame = slot.unsent;
-    if (goOn === undefined || frame === undefined || !this.#isStillHere(slot)) return;
-    this.#drop(slot);
-    return goOn({ id: slot.id, role, frame });
+  #goOn(call: Call, role: CallRole): void | Promise<void> {
+    const goOn = this.#waiting.get(call);
+    const frame = call.unsent;
+    if (goOn === undefined || frame === undefined || !this.#isStillHere(call)) return;
+    this.#drop(call);
+    return goOn({ id: call.id, role, frame });
   }
 
-  #isStillHere(slot: Slot): boolean {
-    return slot.owner === this && this.#session.slots.get(slot.id) === slot;
+  #isStillHere(call: Call): boolean {
+    return call.owner === this && this.#session.calls.get(call.id) === call;
   }
 
-  #keep(slot: Slot, frame: Frame, goOn: GoOn): void {
-    slot.unsent = ownFrame(frame);
-    this.#waiting.set(slot, goOn);
+  #keep(call: Call, frame: Frame, goOn: GoOn): void {
+    call.unsent = ownFrame(frame);
+    this.#waiting.set(call, goOn);
     this.#session.addWaiting(frame.end - frame.start, this.#limits.maxWaitingBytesPerClient);
   }
 
-  #drop(slot: Slot): void {
-    if (!this.#waiting.delete(slot) || slot.unsent === undefined) return;
-    const { start, end } = slot.unsent;
-    slot.unsent = undefined;
+  #drop(call: Call): void {
+    if (!this.#waiting.delete(call) || call.unsent === undefined) return;
+    const { start, end } = call.unsent;
+    call.unsent = undefined;
     this.#session.addWaiting(start - end, this.#limits.maxWaitingBytesPerClient);
   }
 
   /** `write` writes its one answer. */
-  answer(slot: Slot, write: () => void): void {
-    this.#drop(slot);
-    slot.record?.settle('ok');
+  answer(call: Call, write: () => void): void {
+    this.#drop(call);
+    call.record?.settle('ok');
     write();
-    this.#session.close(slot);
+    this.#session.close(call);
   }
 
-  refuse(slot: Slot, error: string): void {
-    slot.record?.refused(error);
-    this.answer(slot, () => this.#session.answerError(slot.idText, error));
+  refuse(call: Call, error: string): void {
+    call.record?.refused(error);
+    this.answer(call, () => this.#session.answerError(call.idText, error));
   }
 
   /** Where the parts of a frame stand that was read long ago, or never. */
@@ -92,33 +92,33 @@ export class PendingRequests implements SlotOwner {
   }
 
   /** From here on a backend sees to its answer. */
-  give(slot: Slot, request: ClientRequest, backend: Backend, nameText = ''): void {
-    slot.nameText = nameText;
-    backend.submit(slot, request, this.read(request.frame));
+  give(call: Call, request: ClientRequest, backend: Backend, nameText = ''): void {
+    call.nameText = nameText;
+    backend.submit(call, request, this.read(request.frame));
   }
 
-  cancel(slot: Slot): void {
-    this.#drop(slot);
-    this.#session.close(slot);
+  cancel(call: Call): void {
+    this.#drop(call);
+    this.#session.close(call);
   }
 
-  wasSent({ isSecondTry, mayBeDone }: Slot): boolean {
+  wasSent({ isSecondTry, mayBeDone }: Call): boolean {
     return isSecondTry || mayBeDone;
   }
 
-  withdraw(slot: Slot): void {
-    this.#drop(slot);
+  withdraw(call: Call): void {
+    this.#drop(call);
   }
 
-  abandon(slot: Slot): void {
-    this.cancel(slot);
+  abandon(call: Call): void {
+    this.cancel(call);
   }
 
-  checkTime(slot: Slot, nowMs: number): void {
-    const timeoutMs = shorterMs(slot.timeoutMs, this.#limits.callTimeoutMs);
-    const tookMs = overdueMs(slot, nowMs, timeoutMs, this.#limits);
+  checkTime(call: Call, nowMs: number): void {
+    const timeoutMs = shorterMs(call.timeoutMs, this.#limits.callTimeoutMs);
+    const tookMs = overdueMs(call, nowMs, timeoutMs, this.#limits);
     if (tookMs === undefined) return;
     const message = `The servers have not answered within ${tookMs} ms`;
-    this.refuse(slot, rpcError(INTERNAL_ERROR, message, { code: 'CALL_TIMED_OUT' }));
+    this.refuse(call, rpcError(INTERNAL_ERROR, message, { code: 'CALL_TIMED_OUT' }));
   }
 }

@@ -1,5 +1,5 @@
 // What becomes of a session when its connection drops, and when its client comes back. It stands between the handshake,
-// the links, and the registry of those that are away; sessions, slots and views know nothing of it.
+// the links, and the registry of those that are away; sessions, calls and views know nothing of it.
 
 import type { Clock } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';

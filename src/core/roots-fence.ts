@@ -2,7 +2,7 @@
 // it has heard `initialized`, and a call that came right behind would find it without. Every wait here has an end.
 
 import type { Clock, Timer } from '../util/clock.ts';
-import type { SlotTable } from './slot-table.ts';
+import type { CallTable } from './call-table.ts';
 
 /** A server that answers no ping for so long is not waited for. */
 const SILENCE_MS = 1_000;
@@ -12,7 +12,7 @@ const ROOTS_MS = 10_000;
 const SETTLE_MS = 100;
 
 export interface RootsFenceOptions {
-  readonly slots: SlotTable;
+  readonly calls: CallTable;
   readonly clock: Clock;
   /** Whether the instance was offered roots, and has them for itself. */
   readonly isNeeded: () => boolean;
@@ -38,31 +38,31 @@ export class RootsFence {
   }
 
   #raise(): void {
-    const { slots, clock } = this.#options;
-    if (slots.isFenced) return;
-    slots.isFenced = true;
+    const { calls, clock } = this.#options;
+    if (calls.isFenced) return;
+    calls.isFenced = true;
     this.#lastMs = clock.now() + ROOTS_MS;
   }
 
   /** A server that wants roots has asked for them before it answers this ping. */
   opened(): void {
-    if (!this.#options.slots.isFenced) return;
+    if (!this.#options.calls.isFenced) return;
     this.#releaseIn(SILENCE_MS);
     this.#whenHeard(() => this.#release());
   }
 
   /** The server asks. A later question is about roots that have changed, and its client knows that they have. */
   asked(isInCall: boolean): void {
-    const { slots, isNeeded } = this.#options;
+    const { calls, isNeeded } = this.#options;
     const isFirst = !this.#hasAsked;
     this.#hasAsked = true;
     if (isFirst && !isInCall && isNeeded()) this.#raise();
-    if (slots.isFenced) this.#releaseIn(ROOTS_MS);
+    if (calls.isFenced) this.#releaseIn(ROOTS_MS);
   }
 
   answered(): void {
-    const { slots, isAsked } = this.#options;
-    if (!slots.isFenced || isAsked()) return;
+    const { calls, isAsked } = this.#options;
+    if (!calls.isFenced || isAsked()) return;
     this.#releaseIn(SILENCE_MS);
     this.#whenHeard(() => this.#releaseIn(SETTLE_MS));
   }
@@ -70,13 +70,13 @@ export class RootsFence {
   closed(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#options.slots.isFenced = false;
+    this.#options.calls.isFenced = false;
   }
 
   /** Calls back when the server has answered a ping, unless it has asked once more, or has gone, meanwhile. */
   #whenHeard(then: () => void): void {
     const awaited = this.#timer;
-    this.#options.slots.own.ask('ping', {}, () => {
+    this.#options.calls.own.ask('ping', {}, () => {
       if (awaited !== undefined && awaited === this.#timer) then();
     });
   }
@@ -89,6 +89,6 @@ export class RootsFence {
 
   #release(): void {
     this.closed();
-    this.#options.slots.pump();
+    this.#options.calls.pump();
   }
 }

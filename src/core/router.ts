@@ -174,13 +174,13 @@ export class Router {
 
   #onCancelled(session: Session, b: Buffer, start: number, end: number): void {
     const id = envelope.id(b, Field.requestId);
-    const slot = id === undefined ? undefined : session.slots.get(id);
-    if (slot === undefined) {
+    const call = id === undefined ? undefined : session.calls.get(id);
+    if (call === undefined) {
       this.#context.counters.strayCancels++;
       return;
     }
-    slot.record?.settle('cancelled');
-    slot.owner.cancel(slot, { b, start, end }, envelope);
+    call.record?.settle('cancelled');
+    call.owner.cancel(call, { b, start, end }, envelope);
   }
 
   // --- requests ---
@@ -196,7 +196,7 @@ export class Router {
     try {
       this.#takeRequest(session, method, frame);
     } finally {
-      session.asking?.end(); // refused, or it would have a slot by now
+      session.asking?.end(); // refused, or it would have a call by now
       session.asking = undefined;
     }
   }

@@ -9,13 +9,13 @@ import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { BackendContext } from './backend-context.ts';
+import { type Call, serverRequestIdAt } from './call.ts';
+import type { CallTable } from './call-table.ts';
 import { BATCH_VERSION, methodOf } from './era/era-2025.ts';
 import { REGISTERED_ALREADY } from './frame-refusal.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import { ServerNotices, type ServerNoticesPorts } from './server-notices.ts';
 import { answerServer } from './server-question.ts';
-import { downIdAt, type Slot } from './slot.ts';
-import type { SlotTable } from './slot-table.ts';
 
 /** The parts of a backend that messages are about. */
 export interface ServerMessagesPorts extends ServerNoticesPorts {
@@ -37,14 +37,14 @@ const splice = new Splice();
 export class ServerMessages implements FrameSink {
   readonly #server: string;
   readonly #context: BackendContext;
-  readonly #slots: SlotTable;
+  readonly #calls: CallTable;
   readonly #ports: ServerMessagesPorts;
   readonly #notices: ServerNotices;
 
   constructor(server: string, context: BackendContext, ports: ServerMessagesPorts) {
     this.#server = server;
     this.#context = context;
-    this.#slots = ports.slots;
+    this.#calls = ports.calls;
     this.#ports = ports;
     this.#notices = new ServerNotices(context, ports);
   }
@@ -96,10 +96,10 @@ export class ServerMessages implements FrameSink {
   }
 
   #failAnswer(id: number, why: string): void {
-    const slot = this.#slots.takeSent(id, false);
-    if (slot === undefined) return void this.#slots.own.take(id, undefined);
+    const call = this.#calls.takeSent(id, false);
+    if (call === undefined) return void this.#calls.own.take(id, undefined);
     const message = `Server ${this.#server} gave an answer that cannot be passed on: ${why}`;
-    this.#slots.fail(slot, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.#server }));
+    this.#calls.fail(call, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.#server }));
     this.#ports.callBacks.callEnded();
   }
 
@@ -115,39 +115,39 @@ export class ServerMessages implements FrameSink {
   }
 
   #onResponse(b: Buffer, start: number, end: number): void {
-    const id = downIdAt(b, Field.id, envelope);
-    const slot = this.#slots.takeSent(id, envelope.has(Field.result));
-    if (slot === undefined) {
-      if (this.#slots.own.take(id, { b, start, end }, envelope)) return;
+    const id = serverRequestIdAt(b, Field.id, envelope);
+    const call = this.#calls.takeSent(id, envelope.has(Field.result));
+    if (call === undefined) {
+      if (this.#calls.own.take(id, { b, start, end }, envelope)) return;
       this.#context.counters.strayResponses++;
-      return this.#slots.answeredLate(id);
+      return this.#calls.answeredLate(id);
     }
     const hasResult = envelope.has(Field.result);
-    slot.onEnd?.(hasResult ? 'result' : 'error');
-    if (!hasResult) this.#noteElicitations(slot, b);
-    if (hasResult || slot.onRefusal === undefined) this.#answer(slot, b, start, end);
-    else this.#slots.askElsewhere(slot, slot.onRefusal);
+    call.onEnd?.(hasResult ? 'result' : 'error');
+    if (!hasResult) this.#noteElicitations(call, b);
+    if (hasResult || call.onRefusal === undefined) this.#answer(call, b, start, end);
+    else this.#calls.askElsewhere(call, call.onRefusal);
     this.#ports.callBacks.callEnded();
   }
 
-  #answer(slot: Slot, b: Buffer, start: number, end: number): void {
-    if (slot.onAnswer !== undefined) {
-      const answer = slot.onAnswer({ b, start, end }, envelope);
+  #answer(call: Call, b: Buffer, start: number, end: number): void {
+    if (call.onAnswer !== undefined) {
+      const answer = call.onAnswer({ b, start, end }, envelope);
       ({ b, start, end } = answer);
       envelope.scan(b, start, end, this.#context.limits.maxDepth);
     }
-    const { session } = slot;
-    slot.record?.answered(b, envelope);
-    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), slot.idText);
+    const { session } = call;
+    call.record?.answered(b, envelope);
+    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), call.idText);
     splice.send(session.link.outbox, b, start, end);
     this.#context.counters.responses++;
-    session.close(slot);
-    if (slot.makesTask) this.#notices.taskBegun();
+    session.close(call);
+    if (call.makesTask) this.#notices.taskBegun();
     this.#ports.crowded.check(session);
   }
 
   /** An error may ask for visits to pages, of whose end the client is told. */
-  #noteElicitations({ session }: Slot, b: Buffer): void {
+  #noteElicitations({ session }: Call, b: Buffer): void {
     this.#ports.callBacks.elicitations.noteThoseIn(envelope.decode(b, Field.error), session);
   }
 

@@ -10,18 +10,18 @@ import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Backend } from './backend.ts';
 import type { BackendContext } from './backend-context.ts';
+import { serverRequestIdAt } from './call.ts';
 import type { CallBacks } from './call-backs.ts';
+import type { CallTable } from './call-table.ts';
 import type { CrowdedClients } from './crowded-clients.ts';
 import { extend } from './deadline.ts';
 import { type ListKind, type MethodRole, methodOf, relatedTask, wantsAnswer } from './era/era-2025.ts';
 import type { Session } from './session.ts';
-import { downIdAt } from './slot.ts';
-import type { SlotTable } from './slot-table.ts';
 import type { Tasks } from './tasks.ts';
 import type { Wishes } from './wishes.ts';
 
 export interface ServerNoticesPorts {
-  readonly slots: SlotTable;
+  readonly calls: CallTable;
   readonly sessions: ReadonlySet<Session>;
   readonly wishes: Wishes;
   readonly callBacks: CallBacks;
@@ -92,10 +92,10 @@ export class ServerNotices {
   }
 
   #onProgress(b: Buffer, start: number, end: number, read: Envelope): void {
-    const token = downIdAt(b, Field.progressToken, read);
-    const slot = this.#ports.slots.peekSent(token);
-    if (slot !== undefined && this.#context.limits.progressExtendsTimeout) extend(slot);
-    const { session, tokenText } = slot ?? this.#ports.tasks.byToken(token) ?? NOBODY;
+    const token = serverRequestIdAt(b, Field.progressToken, read);
+    const call = this.#ports.calls.peekSent(token);
+    if (call !== undefined && this.#context.limits.progressExtendsTimeout) extend(call);
+    const { session, tokenText } = call ?? this.#ports.tasks.byToken(token) ?? NOBODY;
     if (session === undefined || tokenText === '') {
       this.#context.counters.strayProgress++;
       return;
@@ -135,7 +135,7 @@ export class ServerNotices {
   /** Whether the answer to a call that is under way may say that it has become this task. */
   #mayBeBegun(taskId: string): boolean {
     if (!isRequestId(taskId)) return false;
-    for (const { makesTask } of this.#ports.slots.sent()) if (makesTask) return true;
+    for (const { makesTask } of this.#ports.calls.sent()) if (makesTask) return true;
     return false;
   }
 

@@ -6,6 +6,7 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Backend } from './backend.ts';
+import type { ClientRequest } from './call.ts';
 import { listTasks } from './client-tasks.ts';
 import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { Leg } from './leg.ts';
@@ -14,8 +15,7 @@ import { withPermittedTools } from './permitted-tools.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
-import type { ClientRequest } from './slot.ts';
-import { cursorIn, type Greeting, openSlot, type ServerDirectory, type View } from './view.ts';
+import { cursorIn, type Greeting, openCall, type ServerDirectory, type View } from './view.ts';
 
 export class ServerView implements View {
   readonly name: string;
@@ -65,13 +65,13 @@ export class ServerView implements View {
       const refusal = rpcError(INVALID_PARAMS, 'There is no such task of this client');
       return this.#session.answerError(read.raw(request.frame.b, Field.id), refusal);
     }
-    const slot = openSlot(this.#session, request, read, backend);
-    if (slot === undefined) return;
+    const call = openCall(this.#session, request, read, backend);
+    if (call === undefined) return;
     const [kind] = methodOf(request.frame.b, read).lists;
     if (role === 'list' && kind !== undefined)
-      slot.onEnd = (ending) => void (ending === 'result' && this.#given.add(kind));
-    if (role === 'list' && kind === 'tools') slot.onAnswer = (answer, said) => this.#permitted(answer, said);
-    backend.submit(slot, request, read);
+      call.onEnd = (ending) => void (ending === 'result' && this.#given.add(kind));
+    if (role === 'list' && kind === 'tools') call.onAnswer = (answer, said) => this.#permitted(answer, said);
+    backend.submit(call, request, read);
   }
 
   /** It may have begun them on an instance that it does not use any more. */
@@ -92,7 +92,7 @@ export class ServerView implements View {
     const [kind] = methodOf(frame.b, read).lists;
     if (kind === undefined) return false;
     const { face, backend } = this.#leg;
-    if (backend?.isOpen === true || face === undefined || this.#session.slots.has(id)) return false;
+    if (backend?.isOpen === true || face === undefined || this.#session.calls.has(id)) return false;
     if (!face.declares(LISTS[kind].capability)) return false;
     const cursor = cursorIn(frame, read);
     const page = this.#leg.pagesOf(kind)?.find((known) => known.cursor === cursor);

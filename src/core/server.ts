@@ -3,6 +3,7 @@
 
 import { Backend, type BackendPorts } from './backend.ts';
 import type { BackendContext } from './backend-context.ts';
+import type { Elsewhere } from './call-table.ts';
 import type { ClientProfile } from './client-profile.ts';
 import { NO_ROOTS_KEY } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
@@ -13,7 +14,6 @@ import type { Leg } from './leg.ts';
 import type { ServerDefinition, Sharing } from './server-definition.ts';
 import type { Session } from './session.ts';
 import { type SharingTerms, sharingOf } from './sharing.ts';
-import type { Elsewhere } from './slot-table.ts';
 import type { ToolGate } from './tool-gate.ts';
 
 export interface ServerOptions {

@@ -12,13 +12,13 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { CallRecord } from './audit-trail.ts';
 import type { Backend } from './backend.ts';
+import type { Call, CallOwner } from './call.ts';
 import { type ClientIdentity, type ClientProfile, PLAIN_PROFILE } from './client-profile.ts';
 import { ClientRoots } from './client-roots.ts';
 import type { Counters } from './counters.ts';
 import { BATCH_VERSION } from './era/era-2025.ts';
 import type { ClientRole, Hello, Offers } from './era/hello.ts';
 import { Pause, Pauses } from './pauses.ts';
-import type { Slot, SlotOwner } from './slot.ts';
 import { Untaken } from './untaken.ts';
 import type { Greeting, View } from './view.ts';
 
@@ -92,8 +92,8 @@ export class Session {
   }
 
   /** Its unanswered requests, sent and waiting. */
-  readonly slots = new Map<RequestId, Slot>();
-  /** What is recorded of a call that is being taken in, until that has a slot. */
+  readonly calls = new Map<RequestId, Call>();
+  /** What is recorded of a call that is being taken in, until that has a call. */
   asking: CallRecord | undefined;
   /** Ids of requests that may have been carried out already, before the bridge was started again; they come again. */
   repeated: Set<RequestId> | undefined;
@@ -190,9 +190,9 @@ export class Session {
   }
 
   /** Takes a new request in; false when its id is still in use. */
-  open(slot: Slot): boolean {
-    if (this.slots.has(slot.id)) return false;
-    this.slots.set(slot.id, slot);
+  open(call: Call): boolean {
+    if (this.calls.has(call.id)) return false;
+    this.calls.set(call.id, call);
     return true;
   }
 
@@ -201,21 +201,21 @@ export class Session {
     return this.repeated?.delete(id) ?? false;
   }
 
-  /** The slot was answered or given up. */
-  close(slot: Slot): void {
-    const wasOpen = this.slots.delete(slot.id);
-    invariant(wasOpen, 'a slot is closed once');
-    if (this.#waitsAlsoAt.size > 0 && this.slots.size === 0) this.#waitsAlsoAt.clear();
-    slot.record?.end();
-    const mayHaveWaited = this.sentCount >= this.#mostInFlight || slot.downId === 0;
-    if (slot.downId !== 0) this.sentCount--;
+  /** The call was answered or given up. */
+  close(call: Call): void {
+    const wasOpen = this.calls.delete(call.id);
+    invariant(wasOpen, 'a call is closed once');
+    if (this.#waitsAlsoAt.size > 0 && this.calls.size === 0) this.#waitsAlsoAt.clear();
+    call.record?.end();
+    const mayHaveWaited = this.sentCount >= this.#mostInFlight || call.serverRequestId === 0;
+    if (call.serverRequestId !== 0) this.sentCount--;
     if (!this.isOpen) return; // nothing more is sent for it
-    if (mayHaveWaited && this.waitingBytes > 0) this.#pumpOthers(slot.owner);
+    if (mayHaveWaited && this.waitingBytes > 0) this.#pumpOthers(call.owner);
     if (this.hasEnded) this.endWhenAnswered();
   }
 
   /** What it may have under way counts for all its servers together: another one may have waited for this one's answer. */
-  #pumpOthers(owner: SlotOwner): void {
+  #pumpOthers(owner: CallOwner): void {
     for (const backend of this.backends()) if (backend !== owner) backend.pump();
   }
 
@@ -233,7 +233,7 @@ export class Session {
 
   /** A client that has stopped asking is let go once everything is answered. */
   endWhenAnswered(): void {
-    if (this.isOpen && this.slots.size === 0 && this.held === undefined) this.#leave(this);
+    if (this.isOpen && this.calls.size === 0 && this.held === undefined) this.#leave(this);
   }
 
   /** `result` is JSON. */

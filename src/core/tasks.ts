@@ -11,14 +11,14 @@ import { ownFrame } from '../wire/own-frame.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import type { Backend } from './backend.ts';
 import type { BackendContext } from './backend-context.ts';
+import type { Call } from './call.ts';
 import { INTERNAL_ERROR, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
-import type { Slot } from './slot.ts';
 
 interface Task {
   readonly session: Session;
   /** The progress token of its call, as the server and as the client know it. */
-  readonly downId: number;
+  readonly serverRequestId: number;
   readonly tokenText: string;
 }
 
@@ -66,17 +66,17 @@ export class Tasks {
   }
 
   /** Reads the answer to a call that was to become a task. */
-  learn(slot: Slot, answer: Frame, read: Envelope): Frame {
+  learn(call: Call, answer: Frame, read: Envelope): Frame {
     const id = read.has(Field.result) ? taskIdIn(read.decode(answer.b, Field.result)) : undefined;
     if (id === undefined) return answer;
-    const { session, downId, tokenText } = slot;
+    const { session, serverRequestId, tokenText } = call;
     const known = session.tasks.get(id);
-    if (!isRequestId(id)) return this.#refuse(id, downId, TOO_LONG);
-    if (known !== undefined && known !== this.#backend) return this.#refuse(id, downId, IN_USE);
+    if (!isRequestId(id)) return this.#refuse(id, serverRequestId, TOO_LONG);
+    if (known !== undefined && known !== this.#backend) return this.#refuse(id, serverRequestId, IN_USE);
     this.#drop(id); // if the server gives an id twice
-    const task = { session, downId, tokenText };
+    const task = { session, serverRequestId, tokenText };
     this.#byId.set(id, task);
-    if (tokenText !== '') this.#byToken.set(downId, task);
+    if (tokenText !== '') this.#byToken.set(serverRequestId, task);
     session.tasks.set(id, this.#backend);
     this.#forgetOldest();
     this.#due = this.#early.flatMap((early) => (early.taskId === id ? [{ session, notice: early.notice }] : []));
@@ -107,17 +107,17 @@ export class Tasks {
   }
 
   /** One that could not be told from another, or kept. */
-  #refuse(taskId: string, downId: number, { code, message }: typeof IN_USE): Frame {
+  #refuse(taskId: string, serverRequestId: number, { code, message }: typeof IN_USE): Frame {
     this.#tell('tasks/cancel', { taskId });
     const error = rpcError(INTERNAL_ERROR, message, { code, server: this.#backend.server });
-    const b = Buffer.from(`{"jsonrpc":"2.0","id":${downId},"error":${error}}\n`);
+    const b = Buffer.from(`{"jsonrpc":"2.0","id":${serverRequestId},"error":${error}}\n`);
     return { b, start: 0, end: b.length - 1 };
   }
 
   /** It makes no more progress. */
   settled(taskId: string): void {
     const task = this.#byId.get(taskId);
-    if (task !== undefined) this.#byToken.delete(task.downId);
+    if (task !== undefined) this.#byToken.delete(task.serverRequestId);
   }
 
   get size(): number {
@@ -172,7 +172,7 @@ export class Tasks {
     const task = this.#byId.get(taskId);
     this.#byId.delete(taskId);
     if (task === undefined) return;
-    this.#byToken.delete(task.downId);
+    this.#byToken.delete(task.serverRequestId);
     if (task.session.tasks.get(taskId) === this.#backend) task.session.tasks.delete(taskId);
   }
 }

@@ -8,19 +8,19 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
+import { type Call, type CallOwner, serverRequestIdAt } from './call.ts';
 import type { CallBacks } from './call-backs.ts';
+import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
 import { extend, overdueMs, shorterMs } from './deadline.ts';
 import { cancelNotice } from './era/era-2025.ts';
 import type { Senders } from './senders.ts';
-import { downIdAt, type Slot, type SlotOwner } from './slot.ts';
-import type { SlotTable } from './slot-table.ts';
 
 export interface UnansweredCallsPorts {
   readonly server: string;
   /** The server's own, if its definition has one. */
   readonly timeoutMs: number | undefined;
-  readonly slots: SlotTable;
+  readonly calls: CallTable;
   readonly callBacks: CallBacks;
   readonly senders: Senders;
   readonly outbox: () => Outbox | undefined;
@@ -32,41 +32,42 @@ const splice = new Splice();
 /** Of frames that come back. */
 const readAgain = new Envelope();
 
-export class UnansweredCalls implements SlotOwner {
+export class UnansweredCalls implements CallOwner {
   readonly #ports: UnansweredCallsPorts;
 
   constructor(ports: UnansweredCallsPorts) {
     this.#ports = ports;
   }
 
-  cancel(slot: Slot, notice: Frame, read: Envelope): void {
-    const { slots } = this.#ports;
-    if (slot.downId !== 0) this.#passCancel(slot, notice, read);
-    slots.remove(slot);
-    this.#ended(slot);
+  cancel(call: Call, notice: Frame, read: Envelope): void {
+    const { calls } = this.#ports;
+    if (call.serverRequestId !== 0) this.#passCancel(call, notice, read);
+    calls.remove(call);
+    this.#ended(call);
   }
 
   /** In few bytes where a server does not keep up: its client is not held up for having given a call up. */
-  #passCancel({ downId }: Slot, { b, start, end }: Frame, read: Envelope): void {
-    const { slots, senders, outbox } = this.#ports;
+  #passCancel({ serverRequestId }: Call, { b, start, end }: Frame, read: Envelope): void {
+    const { calls, senders, outbox } = this.#ports;
     const server = outbox();
     if (server === undefined) return;
-    if (senders.isFull) return slots.tell(cancelNotice(String(downId), 'The client does not want it any more'));
-    splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(downId));
+    if (senders.isFull)
+      return calls.tell(cancelNotice(String(serverRequestId), 'The client does not want it any more'));
+    splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(serverRequestId));
     splice.send(server, b, start, end);
   }
 
-  wasSent({ downId, isSecondTry, mayBeDone }: Slot): boolean {
-    return downId !== 0 || isSecondTry || mayBeDone;
+  wasSent({ serverRequestId, isSecondTry, mayBeDone }: Call): boolean {
+    return serverRequestId !== 0 || isSecondTry || mayBeDone;
   }
 
-  withdraw(slot: Slot): void {
-    this.#ports.slots.withdraw(slot);
+  withdraw(call: Call): void {
+    this.#ports.calls.withdraw(call);
   }
 
-  abandon(slot: Slot): void {
-    this.#ports.slots.giveUp(slot, 'The client has gone');
-    this.#ended(slot);
+  abandon(call: Call): void {
+    this.#ports.calls.giveUp(call, 'The client has gone');
+    this.#ended(call);
   }
 
   /**
@@ -74,47 +75,47 @@ export class UnansweredCalls implements SlotOwner {
    * gone, which it does once; nobody waits for what is none of a client's.
    */
   returned(frame: Frame): boolean {
-    const { slots, limits } = this.#ports;
+    const { calls, limits } = this.#ports;
     readAgain.scan(frame.b, frame.start, frame.end, limits.maxDepth);
-    const slot = slots.peekSent(downIdAt(frame.b, Field.id, readAgain));
-    if (slot === undefined) return true;
-    if (slot.isSecondTry) return false;
-    slot.again = frame;
-    slot.nameText = ''; // the server's own name is in it
-    slot.cut = undefined;
+    const call = calls.peekSent(serverRequestIdAt(frame.b, Field.id, readAgain));
+    if (call === undefined) return true;
+    if (call.isSecondTry) return false;
+    call.again = frame;
+    call.nameText = ''; // the server's own name is in it
+    call.cut = undefined;
     return true;
   }
 
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
-  checkTime(slot: Slot, nowMs: number): void {
-    const { server, slots, callBacks, limits, counters } = this.#ports;
+  checkTime(call: Call, nowMs: number): void {
+    const { server, calls, callBacks, limits, counters } = this.#ports;
     // While a person is asked, the call waits for that person, within the upper bound.
-    if (callBacks.isAsking(slot.session)) extend(slot);
-    const timeoutMs = this.#timeoutOf(slot);
-    const tookMs = overdueMs(slot, nowMs, timeoutMs, limits);
+    if (callBacks.isAsking(call.session)) extend(call);
+    const timeoutMs = this.#timeoutOf(call);
+    const tookMs = overdueMs(call, nowMs, timeoutMs, limits);
     if (tookMs === undefined) return;
     counters.timeouts++;
-    const hint = `It may still go on there. ${this.#settingsFor(slot, tookMs)} allows more.`;
+    const hint = `It may still go on there. ${this.#settingsFor(call, tookMs)} allows more.`;
     const message = `Server ${server} has not answered within ${tookMs} ms`;
-    slots.giveUp(slot, 'The time for this call is up', new BridgeError('CALL_TIMED_OUT', message, { server, hint }));
-    this.#ended(slot);
+    calls.giveUp(call, 'The time for this call is up', new BridgeError('CALL_TIMED_OUT', message, { server, hint }));
+    this.#ended(call);
   }
 
   /** 0 where the client decides, and where a task does. */
-  #timeoutOf({ waitsForTask, timeoutMs }: Slot): number {
+  #timeoutOf({ waitsForTask, timeoutMs }: Call): number {
     const { timeoutMs: ownMs, limits } = this.#ports;
     return waitsForTask ? 0 : shorterMs(timeoutMs, ownMs ?? limits.callTimeoutMs);
   }
 
-  #settingsFor(slot: Slot, tookMs: number): string {
-    if (tookMs !== this.#timeoutOf(slot)) return 'The setting limits.maxCallMs';
-    return slot.timeoutMs === tookMs
+  #settingsFor(call: Call, tookMs: number): string {
+    if (tookMs !== this.#timeoutOf(call)) return 'The setting limits.maxCallMs';
+    return call.timeoutMs === tookMs
       ? 'The setting discovery.timeoutMs'
       : 'The setting timeoutMs of the server, or limits.callTimeoutMs,';
   }
 
-  #ended(slot: Slot): void {
-    if (slot.downId === 0) this.#ports.callBacks.callEnded();
-    else this.#ports.callBacks.callGivenUp(slot.session);
+  #ended(call: Call): void {
+    if (call.serverRequestId === 0) this.#ports.callBacks.callEnded();
+    else this.#ports.callBacks.callGivenUp(call.session);
   }
 }

@@ -5,11 +5,11 @@ import { membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Backend } from './backend.ts';
+import { Call, type CallOwner, type ClientRequest } from './call.ts';
 import type { ListKind } from './era/era-2025.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
-import { type ClientRequest, Slot, type SlotOwner } from './slot.ts';
 
 /** The answer to `initialize`: a server's own, or the bridge's. */
 export type Greeting =
@@ -96,20 +96,20 @@ function known(servers: ServerDirectory, { cwd, profile }: Seeing): string {
 }
 
 /** Takes a request in under its id; undefined if that is still in use, which is answered. */
-export function openSlot(
+export function openCall(
   session: Session,
   { id, frame }: ClientRequest,
   read: Envelope,
-  owner: SlotOwner,
-): Slot | undefined {
+  owner: CallOwner,
+): Call | undefined {
   const idText = read.raw(frame.b, Field.id);
   const tokenText = read.has(Field.metaProgressToken) ? read.raw(frame.b, Field.metaProgressToken) : '';
-  const slot = new Slot(session, owner, id, idText, tokenText);
-  slot.mayBeDone = session.takeRepeated(id);
-  if (session.open(slot)) {
-    slot.record = session.asking;
+  const call = new Call(session, owner, id, idText, tokenText);
+  call.mayBeDone = session.takeRepeated(id);
+  if (session.open(call)) {
+    call.record = session.asking;
     session.asking = undefined;
-    return slot;
+    return call;
   }
   const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
   session.answerError(idText, rpcErrorOf(refusal));

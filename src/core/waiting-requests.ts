@@ -5,13 +5,13 @@ import { invariant } from '../util/invariant.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import { ownFrame } from '../wire/own-frame.ts';
+import type { Call } from './call.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Session } from './session.ts';
-import type { Slot } from './slot.ts';
 
 export class WaitingRequests {
   readonly #limits: Limits;
-  readonly #queue = new FairQueue<Session, Slot>();
+  readonly #queue = new FairQueue<Session, Call>();
   #bytes = 0;
 
   constructor(limits: Limits) {
@@ -23,50 +23,50 @@ export class WaitingRequests {
   }
 
   /** False if there is no room for it. */
-  add(slot: Slot, unsent: Frame): boolean {
+  add(call: Call, unsent: Frame): boolean {
     const bytes = unsent.end - unsent.start;
     if (this.#bytes + bytes > this.#limits.maxWaitingBytesPerServer) return false;
-    slot.unsent = ownFrame(unsent);
-    this.#queue.push(slot.session, slot);
+    call.unsent = ownFrame(unsent);
+    this.#queue.push(call.session, call);
     this.#bytes += bytes;
-    slot.session.addWaiting(bytes, this.#limits.maxWaitingBytesPerClient);
+    call.session.addWaiting(bytes, this.#limits.maxWaitingBytesPerClient);
     return true;
   }
 
   /** The first of the next client in turn that may be served; its frame is still to be taken. */
-  next(mayServe: (session: Session, slot: Slot) => boolean): Slot | undefined {
+  next(mayServe: (session: Session, call: Call) => boolean): Call | undefined {
     return this.#queue.take(mayServe);
   }
 
   /** The frame of one that waits no more. */
-  takeFrame(slot: Slot): Frame {
-    const frame = slot.unsent;
-    invariant(frame !== undefined, 'a slot that waits has its frame');
-    slot.unsent = undefined;
+  takeFrame(call: Call): Frame {
+    const frame = call.unsent;
+    invariant(frame !== undefined, 'a call that waits has its frame');
+    call.unsent = undefined;
     this.#bytes -= frame.end - frame.start;
-    slot.session.addWaiting(frame.start - frame.end, this.#limits.maxWaitingBytesPerClient);
+    call.session.addWaiting(frame.start - frame.end, this.#limits.maxWaitingBytesPerClient);
     return frame;
   }
 
   /** Gives away what a client has waiting here, in order, but for what only this instance can answer. */
-  takeAllOf(session: Session): { readonly slot: Slot; readonly frame: Frame }[] {
+  takeAllOf(session: Session): { readonly call: Call; readonly frame: Frame }[] {
     const waiting = this.#queue.takeAll(session);
-    for (const slot of waiting) if (slot.isBound) this.#queue.push(session, slot);
-    return waiting.filter(({ isBound }) => !isBound).map((slot) => ({ slot, frame: this.takeFrame(slot) }));
+    for (const call of waiting) if (call.isBound) this.#queue.push(session, call);
+    return waiting.filter(({ isBound }) => !isBound).map((call) => ({ call, frame: this.takeFrame(call) }));
   }
 
   /** Nobody waits for its answer any more. */
-  remove(slot: Slot): void {
-    if (this.#queue.remove(slot.session, slot)) this.takeFrame(slot);
+  remove(call: Call): void {
+    if (this.#queue.remove(call.session, call)) this.takeFrame(call);
   }
 
   /** What is next of this client. */
-  headOf(session: Session): Slot | undefined {
+  headOf(session: Session): Call | undefined {
     return this.#queue.headOf(session);
   }
 
   /** What is next of each client. */
-  heads(): (readonly [Session, Slot])[] {
+  heads(): (readonly [Session, Call])[] {
     return this.#queue.heads();
   }
 }

@@ -6,19 +6,19 @@ import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
+import type { Call } from './call.ts';
+import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
 import type { MethodRole } from './era/era-2025.ts';
 import { LogLevels } from './log-levels.ts';
 import type { OwnRequest } from './own-requests.ts';
 import type { Session } from './session.ts';
-import type { Slot } from './slot.ts';
-import type { SlotTable } from './slot-table.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { paramsOf } from './view.ts';
 
 export interface WishesPorts {
   readonly server: string;
-  readonly slots: SlotTable;
+  readonly calls: CallTable;
   readonly limits: Limits;
   readonly counters: Counters;
 }
@@ -30,52 +30,52 @@ export class Wishes {
 
   constructor(ports: WishesPorts) {
     this.#ports = ports;
-    const ask = ({ method, params }: OwnRequest): void => ports.slots.own.ask(method, params);
+    const ask = ({ method, params }: OwnRequest): void => ports.calls.own.ask(method, params);
     this.subscriptions = new Subscriptions({ ask, mostBytes: ports.limits.maxSubscribedBytesPerClient });
     this.levels = new LogLevels({ ask });
   }
 
   /** One that is about a wish is decided when its turn comes: what others wish may be something else by then. */
-  prepare(slot: Slot, role: MethodRole): void {
-    if (role === 'subscribe') slot.onTurn = (frame, read) => this.#subscribe(slot, uriIn(frame, read));
-    if (role === 'unsubscribe') slot.onTurn = (frame, read) => this.#unsubscribe(slot, uriIn(frame, read));
-    if (role === 'set-level') slot.onTurn = (frame, read) => this.#setLevel(slot, textOf(paramsOf(frame, read).level));
+  prepare(call: Call, role: MethodRole): void {
+    if (role === 'subscribe') call.onTurn = (frame, read) => this.#subscribe(call, uriIn(frame, read));
+    if (role === 'unsubscribe') call.onTurn = (frame, read) => this.#unsubscribe(call, uriIn(frame, read));
+    if (role === 'set-level') call.onTurn = (frame, read) => this.#setLevel(call, textOf(paramsOf(frame, read).level));
   }
 
-  #subscribe(slot: Slot, uri: string): boolean {
+  #subscribe(call: Call, uri: string): boolean {
     if (uri === '') return true; // the server's to refuse
-    slot.onEnd = this.subscriptions.subscribe(slot.session, uri, slot.hasNamedUri);
-    if (slot.onEnd === undefined) this.#refuse(slot);
-    return slot.onEnd !== undefined;
+    call.onEnd = this.subscriptions.subscribe(call.session, uri, call.hasNamedUri);
+    if (call.onEnd === undefined) this.#refuse(call);
+    return call.onEnd !== undefined;
   }
 
-  #refuse(slot: Slot): void {
-    const { server, slots, counters, limits } = this.#ports;
+  #refuse(call: Call): void {
+    const { server, calls, counters, limits } = this.#ports;
     counters.subscriptionsRefused++;
     const message = `A client may have subscriptions of ${limits.maxSubscribedBytesPerClient} bytes on server ${server}`;
     const hint = 'Take some back; limits.maxSubscribedBytesPerClient allows more.';
-    slots.fail(slot, new BridgeError('REQUEST_REFUSED', message, { server, hint }));
+    calls.fail(call, new BridgeError('REQUEST_REFUSED', message, { server, hint }));
   }
 
-  #unsubscribe(slot: Slot, uri: string): boolean {
-    if (!this.subscriptions.unsubscribe(slot.session, uri)) return this.#isSo(slot);
-    slot.onEnd = this.subscriptions.sendUnsubscribe(uri);
+  #unsubscribe(call: Call, uri: string): boolean {
+    if (!this.subscriptions.unsubscribe(call.session, uri)) return this.#isSo(call);
+    call.onEnd = this.subscriptions.sendUnsubscribe(uri);
     return true;
   }
 
-  #setLevel(slot: Slot, level: string): boolean {
-    if (this.levels.isForServer(slot.session, level)) {
-      slot.onEnd = this.levels.ask(slot.session, level);
+  #setLevel(call: Call, level: string): boolean {
+    if (this.levels.isForServer(call.session, level)) {
+      call.onEnd = this.levels.ask(call.session, level);
       return true;
     }
-    this.levels.set(slot.session, level);
-    return this.#isSo(slot);
+    this.levels.set(call.session, level);
+    return this.#isSo(call);
   }
 
-  /** The slot's one answer is that it is so, as the bridge knows without asking. */
-  #isSo(slot: Slot): false {
-    slot.session.answer(slot.idText, '{}');
-    slot.session.close(slot);
+  /** The call's one answer is that it is so, as the bridge knows without asking. */
+  #isSo(call: Call): false {
+    call.session.answer(call.idText, '{}');
+    call.session.close(call);
     return false;
   }
 

@@ -70,7 +70,7 @@ export function clientReports(connections: ConnectionManager, agents: Agents): C
       view: session.role === 'control' ? 'control' : (session.view?.name ?? ''),
       state: connections.isParked(session) ? 'parked' : session.state,
       connectedAt: session.connectedAt.toISOString(),
-      inFlight: session.slots.size,
+      inFlight: session.calls.size,
       pid: session.pid ?? null,
       cwd: session.cwd ?? null,
       servers: serversOf(session),

@@ -420,8 +420,8 @@ export class TestServer {
   get cancelled(): unknown[] {
     return this.instances[0]?.cancelled ?? [];
   }
-  get openSlots(): number {
-    return this.instances.reduce((sum, { backend }) => sum + backend.openSlots, 0);
+  get openCalls(): number {
+    return this.instances.reduce((sum, { backend }) => sum + backend.openCalls, 0);
   }
   /** It has these, and says so whenever it is asked. */
   has(lists: Readonly<Record<string, readonly object[]>>): void {
@@ -627,8 +627,8 @@ export class CoreInMemory {
   }
 
   /** What the core still holds for requests that are not answered. */
-  get openSlots(): number {
-    const atServers = [...this.#servers.values()].reduce((sum, { openSlots }) => sum + openSlots, 0);
-    return this.manager.clients().reduce((sum, session) => sum + session.slots.size, atServers);
+  get openCalls(): number {
+    const atServers = [...this.#servers.values()].reduce((sum, { openCalls }) => sum + openCalls, 0);
+    return this.manager.clients().reduce((sum, session) => sum + session.calls.size, atServers);
   }
 }

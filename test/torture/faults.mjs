@@ -1,5 +1,5 @@
 // The n-th thing that a program asks of the system fails, for every n of a whole day of its: it may refuse to start, it
-// may refuse a call, it never crashes, hangs, or leaves a process, a slot, or half a file.
+// may refuse a call, it never crashes, hangs, or leaves a process, a call, or half a file.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -47,7 +47,7 @@ export const processes = {
         assert.equal(
           clients.reduce((sum, { inFlight }) => sum + inFlight, 0),
           0,
-          'no slot is left',
+          'no call is left',
         );
         const { instances } = await daemon.status();
         assert.equal(
@@ -59,7 +59,7 @@ export const processes = {
         await Promise.all(peers.map(({ closed }) => closed));
       }
     }
-    return `${servers * rounds} crashes, ${errors} calls, one error each, no slot left`;
+    return `${servers * rounds} crashes, ${errors} calls, one error each, no call left`;
   },
 
   async 'a crash loop'(place) {

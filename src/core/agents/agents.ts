@@ -8,12 +8,12 @@ import type { Logger } from '../../util/logger.ts';
 import { type Envelope, Field } from '../../wire/envelope.ts';
 import type { Frame } from '../../wire/frame-splitter.ts';
 import type { Limits } from '../../wire/limits.ts';
+import type { ClientRequest } from '../call.ts';
 import type { Counters } from '../counters.ts';
 import { outcomeUnknown } from '../outcome-unknown.ts';
 import { failureOf } from '../rpc-error.ts';
 import type { Session } from '../session.ts';
-import type { ClientRequest } from '../slot.ts';
-import { openSlot, paramsOf } from '../view.ts';
+import { openCall, paramsOf } from '../view.ts';
 import { Admission } from './admission.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import { type ClientMessage, readMessage, writeMessage } from './client-message.ts';
@@ -114,10 +114,10 @@ export class Agents {
     }
     this.#admission.checkInFlight(sender, receiver);
     const delivery = new Delivery(sender, receiver, this.#options);
-    const slot = openSlot(session, request, read, delivery);
-    if (slot === undefined) return;
-    delivery.begin(slot);
-    this.#write(sender, receiver, message, { id: delivery.id, wantsProgress: slot.tokenText !== '' });
+    const call = openCall(session, request, read, delivery);
+    if (call === undefined) return;
+    delivery.begin(call);
+    this.#write(sender, receiver, message, { id: delivery.id, wantsProgress: call.tokenText !== '' });
   }
 
   /** As a request, or as a notification without `as`. */

@@ -6,12 +6,12 @@ import { type Envelope, Field } from '../../wire/envelope.ts';
 import type { Frame } from '../../wire/frame-splitter.ts';
 import type { Limits } from '../../wire/limits.ts';
 import { Splice } from '../../wire/splice.ts';
+import type { Call, CallOwner } from '../call.ts';
 import type { Counters } from '../counters.ts';
 import { extend, overdueMs } from '../deadline.ts';
 import { cancelNotice } from '../era/era-2025.ts';
 import { rpcErrorOf } from '../rpc-error.ts';
 import type { ClientQuestion } from '../session.ts';
-import type { Slot, SlotOwner } from '../slot.ts';
 import type { Participant } from './participant.ts';
 
 export interface DeliveryPorts {
@@ -22,13 +22,13 @@ export interface DeliveryPorts {
 const splice = new Splice();
 let delivered = 0;
 
-export class Delivery implements ClientQuestion, SlotOwner {
+export class Delivery implements ClientQuestion, CallOwner {
   /** Towards the receiver; it is the progress token too. */
   readonly id = `mcp-bridge/message-${++delivered}`;
   readonly #from: Participant;
   readonly #to: Participant;
   readonly #ports: DeliveryPorts;
-  #slot: Slot | undefined;
+  #call: Call | undefined;
 
   constructor(from: Participant, to: Participant, ports: DeliveryPorts) {
     this.#from = from;
@@ -37,8 +37,8 @@ export class Delivery implements ClientQuestion, SlotOwner {
   }
 
   /** It is about to be written. */
-  begin(slot: Slot): void {
-    this.#slot = slot;
+  begin(call: Call): void {
+    this.#call = call;
     this.#from.asking++;
     this.#to.asked++;
     this.#to.session.questions.set(this.id, this);
@@ -47,32 +47,32 @@ export class Delivery implements ClientQuestion, SlotOwner {
   // --- what the receiver does ---
 
   answer({ b, start, end }: Frame, read: Envelope): void {
-    const slot = this.#forget();
-    if (slot === undefined) return;
-    const { outbox } = slot.session.link;
-    if (!slot.session.untaken.hasRoomFor(end - start))
+    const call = this.#forget();
+    if (call === undefined) return;
+    const { outbox } = call.session.link;
+    if (!call.session.untaken.hasRoomFor(end - start))
       return this.#fail(
-        slot,
+        call,
         new BridgeError('CLIENT_BUSY', 'There is no room for the answer: too many are not taken'),
       );
-    splice.clear().replace(read.from(Field.id), read.to(Field.id), slot.idText).send(outbox, b, start, end);
+    splice.clear().replace(read.from(Field.id), read.to(Field.id), call.idText).send(outbox, b, start, end);
     this.#ports.counters.responses++;
-    slot.session.close(slot);
+    call.session.close(call);
   }
 
   progress({ b, start, end }: Frame, read: Envelope): void {
-    const slot = this.#slot;
-    if (slot === undefined) return;
-    if (this.#ports.limits.progressExtendsTimeout) extend(slot);
-    const { outbox } = slot.session.link;
-    if (slot.tokenText === '' || slot.session.untaken.isCrowded) return;
-    splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), slot.tokenText);
+    const call = this.#call;
+    if (call === undefined) return;
+    if (this.#ports.limits.progressExtendsTimeout) extend(call);
+    const { outbox } = call.session.link;
+    if (call.tokenText === '' || call.session.untaken.isCrowded) return;
+    splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), call.tokenText);
     splice.send(outbox, b, start, end);
   }
 
   /** The receiver has gone. */
-  abandon(slot?: Slot): void {
-    if (slot !== undefined) return this.#takeBack('Its sender has gone');
+  abandon(call?: Call): void {
+    if (call !== undefined) return this.#takeBack('Its sender has gone');
     const open = this.#forget();
     if (open === undefined) return;
     const { clientId } = this.#to.session;
@@ -90,7 +90,7 @@ export class Delivery implements ClientQuestion, SlotOwner {
     // The receiver has it already.
   }
 
-  cancel(_slot: Slot, { b, start, end }: Frame, read: Envelope): void {
+  cancel(_call: Call, { b, start, end }: Frame, read: Envelope): void {
     const { session } = this.#to;
     splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), JSON.stringify(this.id));
     splice.send(session.link.outbox, b, start, end);
@@ -98,15 +98,15 @@ export class Delivery implements ClientQuestion, SlotOwner {
     this.#close();
   }
 
-  checkTime(slot: Slot, nowMs: number): void {
+  checkTime(call: Call, nowMs: number): void {
     const { limits, counters } = this.#ports;
-    const tookMs = overdueMs(slot, nowMs, limits.callTimeoutMs, limits);
+    const tookMs = overdueMs(call, nowMs, limits.callTimeoutMs, limits);
     if (tookMs === undefined) return;
     counters.timeouts++;
     this.#tellReceiver('Its time is up');
     this.#forget();
     const message = `The client ${this.#to.session.clientId} has not answered within ${tookMs} ms`;
-    this.#fail(slot, new BridgeError('CALL_TIMED_OUT', message, { hint: 'It was told to cancel.' }));
+    this.#fail(call, new BridgeError('CALL_TIMED_OUT', message, { hint: 'It was told to cancel.' }));
   }
 
   #takeBack(reason: string): void {
@@ -122,23 +122,23 @@ export class Delivery implements ClientQuestion, SlotOwner {
 
   /** Nobody gets an answer. */
   #close(): void {
-    const slot = this.#forget();
-    slot?.session.close(slot);
+    const call = this.#forget();
+    call?.session.close(call);
   }
 
-  #fail(slot: Slot, error: BridgeError): void {
-    slot.session.answerError(slot.idText, rpcErrorOf(error));
-    slot.session.close(slot);
+  #fail(call: Call, error: BridgeError): void {
+    call.session.answerError(call.idText, rpcErrorOf(error));
+    call.session.close(call);
   }
 
-  /** The slot, if it is still open. */
-  #forget(): Slot | undefined {
-    const slot = this.#slot;
-    if (slot === undefined) return undefined;
-    this.#slot = undefined;
+  /** The call, if it is still open. */
+  #forget(): Call | undefined {
+    const call = this.#call;
+    if (call === undefined) return undefined;
+    this.#call = undefined;
     this.#from.asking--;
     this.#to.asked--;
     this.#to.session.questions.delete(this.id);
-    return slot;
+    return call;
   }
 }

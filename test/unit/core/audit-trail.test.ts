@@ -181,7 +181,7 @@ describe('any life of clients and servers', () => {
       for (let i = 0; i < 300; i++) {
         this.core.server().open();
         await this.core.settle();
-        if (this.#open().length === 0 && this.core.openSlots === 0) return;
+        if (this.#open().length === 0 && this.core.openCalls === 0) return;
         for (const _ of this.#open()) this.answer(i);
       }
       throw new Error('it does not come to an end');

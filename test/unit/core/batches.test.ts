@@ -130,7 +130,7 @@ describe('a batch of a client', () => {
     const client = await ready(core);
     client.say(`[${callText(1, '{}')},${callText(2, '{}')},${callText(3, `"${'x'.repeat(100_000)}"`)}]`);
     await core.settle();
-    const waiting = [...(core.sessionOf(client)?.slots.values() ?? [])].flatMap(({ unsent }) => unsent ?? []);
+    const waiting = [...(core.sessionOf(client)?.calls.values() ?? [])].flatMap(({ unsent }) => unsent ?? []);
     expect(waiting.map(({ b, start, end }) => b.buffer.byteLength - (end - start))).toEqual([1, 1]);
   });
 
@@ -260,7 +260,7 @@ describe('a batch of a server', () => {
       expect(client.received).toMatchObject([
         { id: 1, error: { code: -32603, data: { code: 'SERVER_ANSWER_REFUSED' } } },
       ]);
-      expect(core.openSlots).toBe(0);
+      expect(core.openCalls).toBe(0);
     },
   );
 

@@ -128,7 +128,7 @@ describe('a question', () => {
     expect(answersTo(core, 7).map(({ error }) => error?.code)).toEqual([-32603]);
     await core.pass(40_000);
     expect(one.answersTo(1).map(({ error }) => error?.data?.code)).toEqual(['CALL_TIMED_OUT']);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('whose client goes is answered with an error, and one that the server takes back is taken back', async () => {

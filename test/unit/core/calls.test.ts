@@ -18,7 +18,7 @@ describe('a call', () => {
     for (const { id } of server.requests) server.say(`{"jsonrpc":"2.0","result":{"x": 1.50},"id":${id}}`);
     await core.settle();
     expect(client.link.lines).toEqual(ids.map((id) => `{"jsonrpc":"2.0","result":{"x": 1.50},"id":${id}}`));
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('of two clients with the same id comes back to the one who asked', async () => {
@@ -154,7 +154,7 @@ describe('a cancellation', () => {
     expect(client.received).toEqual([]);
     expect(core.counters).toMatchObject({ cancelled: 1, strayCancels: 0, strayResponses: 1 });
     expect(core.sessionOf(client)).toMatchObject({ sentCount: 0, waitingBytes: 0 });
-    expect(core.server().backend.openSlots).toBe(1);
+    expect(core.server().backend.openCalls).toBe(1);
   });
 
   test("of what is not, no longer, or another's under way is dropped and counted", async () => {
@@ -190,7 +190,7 @@ describe('a cancellation', () => {
     core.server().answer(core.server().requests[1]);
     await core.settle();
     expect(client.received.map(({ id }) => id)).toEqual([1, 3]);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('makes room for the next request that waits', async () => {
@@ -374,7 +374,7 @@ describe('a crash', () => {
       ['SERVER_CRASHED'],
     ]);
     expect(other.received.map(codeOf)).toEqual(['SERVER_CRASHED']);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
     expect(core.sessionOf(one)).toMatchObject({ sentCount: 0 });
   });
 
@@ -387,7 +387,7 @@ describe('a crash', () => {
     core.server().crash();
     await core.settle();
     expect(client.received.map(({ id }) => id)).toEqual([1]);
-    expect([core.server().starts, core.openSlots]).toEqual([2, 4]);
+    expect([core.server().starts, core.openCalls]).toEqual([2, 4]);
     core.server().open();
     await core.settle();
     core.server().answer(core.server().requests[0]);
@@ -399,7 +399,7 @@ describe('a crash', () => {
       [2, { id: 2 }],
       [3, { id: 3 }],
     ]);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('is followed by a start at the next call, and ids of the dead instance mean nothing any more', async () => {
@@ -431,7 +431,7 @@ describe('a crash', () => {
     core.server().failToStart();
     await core.settle();
     expect(client.received.map(codeOf)).toEqual(['SERVER_START_FAILED', 'SERVER_START_FAILED']);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
     expect(core.sessionOf(client)).toMatchObject({ waitingBytes: 0, sentCount: 0 });
   });
 

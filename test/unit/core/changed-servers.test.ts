@@ -71,7 +71,7 @@ describe('a client of all servers', () => {
     expect(client.answersTo('b')).toMatchObject([{ result: { echo: { id: 'b' } } }]);
     expect(client.answersTo('c')).toMatchObject([{ error: { code: -32602, data: { code: 'TOOL_NOT_FOUND' } } }]);
     expect(one?.server.retireDone()).toBe(true);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('is refused what was not sent yet to a server that is gone, and hears nothing more of it', async () => {
@@ -296,7 +296,7 @@ test('whatever becomes of the servers, each call gets one answer, and nothing is
       }
       for (const [client, id] of ids) expect(client.answersTo(id), id).toHaveLength(1);
       for (const server of seen) if (!current.includes(server)) expect(server.server.retireDone()).toBe(true);
-      expect(core.openSlots).toBe(0);
+      expect(core.openCalls).toBe(0);
     }),
     { numRuns: 200 },
   );

@@ -16,7 +16,7 @@ describe('a client that goes', () => {
     const sent = core.server().requests.map(({ id }) => id);
     expect(core.server().cancelled).toEqual(sent.slice(0, 2));
     expect(session).toMatchObject({ state: 'closing', sentCount: 0, waitingBytes: 0 });
-    expect([session?.slots.size, core.server().backend.sessions.size, core.manager.clients().length]).toEqual([
+    expect([session?.calls.size, core.server().backend.sessions.size, core.manager.clients().length]).toEqual([
       0, 1, 1,
     ]);
     core.server().say('{"jsonrpc":"2.0","id":1,"result":{}}');
@@ -46,7 +46,7 @@ describe('a client that ends its side only', () => {
       await core.settle();
     }
     expect(client.received.map(({ id }) => id)).toEqual([1, 2]);
-    expect([client.link.isClosed, core.openSlots, core.manager.clients().length]).toEqual([true, 0, 0]);
+    expect([client.link.isClosed, core.openCalls, core.manager.clients().length]).toEqual([true, 0, 0]);
     expect(core.server().cancelled).toEqual([]);
   });
 
@@ -241,7 +241,7 @@ describe('the end', () => {
       [2, 'SHUTTING_DOWN'],
     ]);
     expect(other.received.map(({ id, error }) => [id, error?.data?.code])).toEqual([['a', 'SHUTTING_DOWN']]);
-    expect([core.openSlots, core.manager.clients().length]).toEqual([0, 0]);
+    expect([core.openCalls, core.manager.clients().length]).toEqual([0, 0]);
   });
 
   test('does not wait for a client that clings on', async () => {

@@ -57,7 +57,7 @@ describe('a client that takes nothing', () => {
     expect([core.counters.clientsCutOff, core.counters.clientsOverQueued]).toEqual([1, 1]);
     expect(isServerRead(core)).toBe(true);
     expect(core.server().cancelled).toHaveLength(56);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
     other.call('fine');
     await core.settle();
     expect(core.server().requests.at(-1)?.id).toBe(61);

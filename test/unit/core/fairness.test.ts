@@ -19,7 +19,7 @@ describe('a client over its own limit', () => {
     }
     await core.settle();
     expect(client.received.map(({ id }) => id)).toEqual([0, 1, 2, 3, 4, 5]);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('does not hold up another one whose request comes while its own wait', async () => {
@@ -105,7 +105,7 @@ describe('a server at its limit', () => {
       expect(server.requests.length - answered).toBe(Math.min(2, 20 - answered));
       server.answer(server.requests[answered]);
     }
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('gets what others wait with when the client that floods it goes', async () => {
@@ -120,7 +120,7 @@ describe('a server at its limit', () => {
     server.answer(server.requests[2]);
     await core.settle();
     expect(modest.received).toHaveLength(1);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('is called busy once too much waits for it, and takes requests again afterwards', async () => {
@@ -137,7 +137,7 @@ describe('a server at its limit', () => {
       await core.settle();
     }
     expect(clients.map(({ received }) => received.length)).toEqual([10, 10]);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
     clients[0]?.call('late', { text: 'x'.repeat(200) });
     await core.settle();
     expect(server.requests).toHaveLength(21 - refused.length);
@@ -151,8 +151,8 @@ describe('a server at its limit', () => {
     const text = 'x'.repeat(300_000);
     for (let i = 0; i < 10; i++) client.call(i, { text });
     await core.settle();
-    const { openSlots } = server.backend;
-    expect([openSlots, core.sessionOf(client)?.sentCount]).toEqual([10, 4]);
+    const { openCalls } = server.backend;
+    expect([openCalls, core.sessionOf(client)?.sentCount]).toEqual([10, 4]);
     server.link?.unblock();
     await core.settle();
     expect(server.requests.length).toBeGreaterThan(4);

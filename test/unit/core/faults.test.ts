@@ -85,7 +85,7 @@ describe('an error over one client ends that client’s session and no other:', 
     await core.settle();
     expect(other.answersTo('under way')).toHaveLength(1);
     expect(await isServed(core, other, 'next')).toBe(true);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('a connection that drops and may come back', async () => {
@@ -163,7 +163,7 @@ describe('an error over one instance ends that instance alone:', () => {
     [
       'what follows from it',
       (core: CoreInMemory, leaver: TestClient) => {
-        for (const slot of core.sessionOf(leaver)?.slots.values() ?? []) slot.onEnd = fail;
+        for (const call of core.sessionOf(leaver)?.calls.values() ?? []) call.onEnd = fail;
       },
     ],
   ])('a client that goes: %s', async (_, breaks) => {

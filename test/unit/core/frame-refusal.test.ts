@@ -39,7 +39,7 @@ describe('a frame that cannot be read', () => {
     client.say('x'.repeat(1025));
     await core.settle();
     expect(client.received.at(-1)).toMatchObject({ id: null, error: { code: -32600 } });
-    expect([client.link.isClosed, core.openSlots]).toEqual([true, 0]);
+    expect([client.link.isClosed, core.openCalls]).toEqual([true, 0]);
     expect(core.server().cancelled).toEqual([1]);
     expect(core.counters).toMatchObject({ oversizedFrames: 1, clientsCutOff: 1 });
   });

@@ -135,7 +135,7 @@ describe('a joined list of tools', () => {
     for (const name of TWO) core.server(name).has({ tools: [tool('get')] });
     const client = await core.ready(ALL);
     expect((await asked(core, client, 'tools/list', { cursor })).error?.code).toBe(-32602);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('is empty without any servers', async () => {
@@ -190,7 +190,7 @@ describe('a call by a joined name', () => {
     const { error } = await asked(core, client, 'tools/call', { name });
     expect(error?.code).toBe(code);
     if (hint !== undefined) expect(JSON.stringify(error)).toMatch(hint);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('of a server that cannot be started is told so', async () => {
@@ -202,7 +202,7 @@ describe('a call by a joined name', () => {
     core.server('two').failToStart();
     await core.settle();
     expect(client.answersTo(1).map(({ error }) => error?.data?.code)).toEqual(['SERVER_START_FAILED']);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('can be cancelled, abandoned and timed out while its server starts', async () => {
@@ -219,7 +219,7 @@ describe('a call by a joined name', () => {
       [],
       ['CALL_TIMED_OUT'],
     ]);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
     core.server('two').has({ tools: [tool('get')] });
     core.server('two').open();
     await core.settle();
@@ -320,7 +320,7 @@ describe('joined resources', () => {
     expect(readBy(await asked(core, client, 'resources/read', { uri: 'db://users/7' }))).toBe('two');
     expect(readBy(await asked(core, client, 'resources/read', { uri: 'a:hidden' }))).toBe('one');
     expect(readBy(await asked(core, client, 'resources/read', { uri: 'mcp-bridge://three/a:hidden' }))).toBe(-32002);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
     expect(core.sessionOf(client)?.sentCount).toBe(0);
   });
 
@@ -332,7 +332,7 @@ describe('joined resources', () => {
     expect((await asked(core, client, 'resources/read', { uri: 7 })).error?.code).toBe(-32602);
     const none = new CoreInMemory({ servers: [] });
     expect(readBy(await asked(none, await none.ready(ALL), 'resources/read', { uri: 'x:y' }))).toBe(-32002);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('that change are told under the URI by which the client knows them', async () => {
@@ -457,7 +457,7 @@ describe('a client of all servers that goes while they are asked', () => {
       await core.settle();
       leaver.link.destroy();
       await core.settle();
-      expect(core.openSlots).toBe(0);
+      expect(core.openCalls).toBe(0);
       for (const name of TWO) {
         expect(core.server(name).server.legs.size).toBe(0);
         expect(core.server(name).server.isLeftOut).toBe(false);

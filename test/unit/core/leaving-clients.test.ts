@@ -50,7 +50,7 @@ describe('a client that hangs up', () => {
     core.server().answer(core.server().requests.find(({ method: sent }) => sent === 'tools/call'));
     await core.settle();
     expect(talker.answersTo('talk')).toHaveLength(1);
-    expect([core.openSlots, core.server().backend.sessions.size]).toEqual([0, 1]);
+    expect([core.openCalls, core.server().backend.sessions.size]).toEqual([0, 1]);
   });
 
   test('while it has as much under way as it may sends nothing of what waits, on any server', async () => {
@@ -69,7 +69,7 @@ describe('a client that hangs up', () => {
     await core.settle();
     const calls = ['a', 'b'].map((name) => core.server(name).requests.filter(({ method }) => method === 'tools/call'));
     expect(calls.map(({ length }) => length)).toEqual([1, 0]);
-    expect([core.openSlots, core.counters.internalErrors]).toEqual([0, 0]);
+    expect([core.openCalls, core.counters.internalErrors]).toEqual([0, 0]);
   });
 });
 
@@ -95,5 +95,5 @@ test('a call that is made once more by an instance that its client does not use 
   before.answer(before.requests.find(({ method }) => method === 'tools/call'));
   await core.settle();
   expect([client.answersTo('again'), client.answersTo('next')]).toMatchObject([[{ result: {} }], [{ result: {} }]]);
-  expect(core.openSlots).toBe(0);
+  expect(core.openCalls).toBe(0);
 });

@@ -137,7 +137,7 @@ describe('a daemon that goes in order', () => {
     await core.manager.drain();
     await core.settle();
     expect(other.answersTo('m').map(codeOf)).toEqual(['CLIENT_GONE']);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('does not wait for the calls of those who are away', async () => {

@@ -86,6 +86,6 @@ describe('a list that the bridge reads', () => {
     client.say({ jsonrpc: '2.0', id: 'again', method: 'tools/list' });
     await core.settle();
     expect(client.notifications('notifications/tools/list_changed').length).toBe(1);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 });

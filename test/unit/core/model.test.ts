@@ -103,14 +103,14 @@ class World {
     for (let i = 0; i < 500; i++) {
       this.core.server().open();
       await this.core.settle();
-      if (this.openAtServer().length === 0 && this.core.openSlots === 0) return;
+      if (this.openAtServer().length === 0 && this.core.openCalls === 0) return;
       for (const _ of this.openAtServer()) this.answer(0);
     }
     throw new Error('it does not come to an end');
   }
 
   check(): void {
-    expect([this.core.openSlots, this.core.counters.internalErrors]).toEqual([0, 0]);
+    expect([this.core.openCalls, this.core.counters.internalErrors]).toEqual([0, 0]);
     for (const session of this.core.manager.clients())
       expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, held: undefined });
     for (const model of this.clients) this.#checkClient(model);

@@ -64,7 +64,7 @@ describe('a request that may have been carried out before the bridge was started
     expect(outcomes).toEqual([...Array<string[]>(4).fill(['OUTCOME_UNKNOWN']), [undefined]]);
     expect(other.received).toEqual([]);
     expect(core.counters).toMatchObject({ messages: 0, letters: 0 });
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('is not made where hints are not trusted', async () => {
@@ -101,6 +101,6 @@ describe('a request that may have been carried out before the bridge was started
     await core.settle();
     expect([1, 2, 3].map((id) => client.answersTo(id).length)).toEqual([1, 1, 1]);
     expect(JSON.stringify(client.answersTo(2)[0])).toContain('OUTCOME_UNKNOWN');
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 });

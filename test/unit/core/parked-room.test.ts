@@ -75,7 +75,7 @@ describe('a session whose client is away', () => {
     expect(core.manager.parkedCount).toBeGreaterThan(100);
     expect(core.manager.parkedCount + core.counters.sessionsNotKept).toBe(1000);
     await core.pass(31_000);
-    expect([core.manager.parkedCount, core.manager.parkedBytes, core.openSlots]).toEqual([0, 0, 0]);
+    expect([core.manager.parkedCount, core.manager.parkedBytes, core.openCalls]).toEqual([0, 0, 0]);
   });
 
   test('is kept at the cost of one that has more, and not at that of those who have less', async () => {

@@ -16,7 +16,7 @@ describe('a session whose client is away', () => {
     expect([core.server().cancelled, core.manager.parkedCount]).toEqual([[], 1]);
     await core.pass(2_000);
     expect(core.server().cancelled).toEqual([calls(core)[0]?.id]);
-    expect([core.manager.parkedCount, core.manager.isEmpty, core.openSlots]).toEqual([0, true, 0]);
+    expect([core.manager.parkedCount, core.manager.isEmpty, core.openCalls]).toEqual([0, true, 0]);
     expect(core.counters.sessionsExpired).toBe(1);
     const refusal = await comeBack(core, client);
     expect([codeOf(refusal), refusal.error?.message]).toEqual(['RESUME_REFUSED', 'The session has been given up']);
@@ -84,7 +84,7 @@ describe('a session whose client is away', () => {
     }
     await core.settle();
     expect(core.server().cancelled).toEqual([calls(core)[0]?.id]);
-    expect([core.counters.sessionsNotKept, core.manager.isEmpty, core.openSlots]).toEqual([1, true, 0]);
+    expect([core.counters.sessionsNotKept, core.manager.isEmpty, core.openCalls]).toEqual([1, true, 0]);
     expect(codeOf(await comeBack(core, client))).toBe('RESUME_REFUSED');
   });
 

@@ -118,7 +118,7 @@ class Both {
     this.core.server().opensByItself = true;
     this.core.server().open();
     for (const which of [...this.model.away]) await this.resume(which);
-    for (await this.compare(); this.core.openSlots > 0 || this.open.length > 0; await this.compare()) {
+    for (await this.compare(); this.core.openCalls > 0 || this.open.length > 0; await this.compare()) {
       expect(this.open.length).toBeGreaterThan(0);
       this.answer(0);
     }

@@ -58,13 +58,13 @@ class World {
     for (const client of this.clients) if (this.away.has(client) && !this.lost.has(client)) await this.resume(client);
     for (let i = 0; i < 500; i++) {
       await this.core.settle();
-      if (this.open().length === 0 && this.core.openSlots === 0) return;
+      if (this.open().length === 0 && this.core.openCalls === 0) return;
       for (const _ of this.open()) this.answer(0);
     }
     throw new Error('it does not come to an end');
   }
   check(mayLose: boolean): void {
-    expect(this.core.openSlots).toBe(0);
+    expect(this.core.openCalls).toBe(0);
     expect(this.core.manager.parkedCount).toBe(0);
     if (!mayLose) expect(this.lost.size).toBe(0);
     for (const client of this.clients) if (!this.lost.has(client)) this.#checkClient(client);

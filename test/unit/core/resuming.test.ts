@@ -54,7 +54,7 @@ describe('a client that can resume', () => {
     expect(idsOf(client)).toEqual([2, 'p', 'notifications/message', 1, 3]);
     expect(calls(core).map(({ params }) => params?.arguments)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
     expect(core.counters).toMatchObject({ sessionsResumed: 1, sessionsExpired: 0, strayResponses: 0 });
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('is told what it was told when it came first: what its server has, or all of them', async () => {

@@ -40,7 +40,7 @@ describe('a call that its server has not looked at', () => {
     core.server().crash();
     await core.settle();
     expect(client.received.map(({ params }) => params?.progressToken)[0]).toBe('p');
-    expect([codesOf(client, 1), core.server().starts, core.openSlots]).toEqual([['SERVER_CRASHED'], 2, 0]);
+    expect([codesOf(client, 1), core.server().starts, core.openCalls]).toEqual([['SERVER_CRASHED'], 2, 0]);
   });
 
   test('is answered as always if its server has looked at it after all', async () => {
@@ -52,7 +52,7 @@ describe('a call that its server has not looked at', () => {
     await core.settle();
     core.server().crash();
     await core.settle();
-    expect([client.answersTo(1).length, core.server().starts, core.openSlots]).toEqual([1, 1, 0]);
+    expect([client.answersTo(1).length, core.server().starts, core.openCalls]).toEqual([1, 1, 0]);
   });
 
   test('keeps the server’s own name for the tool', async () => {
@@ -80,7 +80,7 @@ describe('a call that its server has not looked at', () => {
     expect(core.server().backend.returned(frameOf(calls()[0]))).toBe(true);
     core.server().crash();
     await core.settle();
-    expect([core.server().starts, core.openSlots]).toEqual([1, 0]);
+    expect([core.server().starts, core.openCalls]).toEqual([1, 0]);
   });
 });
 
@@ -99,7 +99,7 @@ describe('a call during which its server dies', () => {
     core.server().answer(calls()[0]);
     await core.settle();
     expect(client.received.map(({ id, params }) => id ?? params?.progressToken)).toEqual(['p', 1]);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
     expect(core.sessionOf(client)).toMatchObject({ sentCount: 0, waitingBytes: 0 });
   });
 
@@ -112,7 +112,7 @@ describe('a call during which its server dies', () => {
     core.server().crash();
     await core.settle();
     expect([codesOf(client, 1), core.server().starts]).toEqual([['SERVER_CRASHED'], 2]);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test.each([
@@ -157,7 +157,7 @@ describe('a call during which its server dies', () => {
     client.cancel(1);
     leaver.link.destroy();
     await core.pass(35_000);
-    expect([client.answersTo(1), codesOf(client, 2), core.openSlots]).toEqual([[], ['CALL_TIMED_OUT'], 0]);
+    expect([client.answersTo(1), codesOf(client, 2), core.openCalls]).toEqual([[], ['CALL_TIMED_OUT'], 0]);
     core.server().open();
     await core.settle();
     expect(calls()).toEqual([]);
@@ -181,7 +181,7 @@ describe('a call during which its server dies', () => {
     client.cancel(1);
     core.server().crash();
     await core.settle();
-    expect([core.server().starts, calls().length, core.openSlots]).toEqual([1, 1, 0]);
+    expect([core.server().starts, calls().length, core.openCalls]).toEqual([1, 1, 0]);
   });
 });
 

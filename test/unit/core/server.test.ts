@@ -240,7 +240,7 @@ describe('clients of a server that asks for roots', () => {
     expect(client.notifications('roots/list').length).toBe(1);
     client.link.destroy();
     await core.settle();
-    expect([core.server().starts, core.openSlots, core.server().server.legs.size]).toEqual([starts, 0, 1]);
+    expect([core.server().starts, core.openCalls, core.server().server.legs.size]).toEqual([starts, 0, 1]);
   });
 
   test('get an instance of their own when their roots become others', async () => {
@@ -327,7 +327,7 @@ describe('a client that would have to wait for another one’s conversation', ()
     second?.answer(second.requests[0]);
     core.server().answer(core.server().requests[0]);
     await core.settle();
-    expect([talking.answersTo('talk').length, other.answersTo(1).length, core.openSlots]).toEqual([1, 1, 0]);
+    expect([talking.answersTo('talk').length, other.answersTo(1).length, core.openCalls]).toEqual([1, 1, 0]);
   });
 
   test('moves also when it waits already at the time of the first question', async () => {

@@ -193,7 +193,7 @@ class World {
       for (const client of this.clients) while (client.reply());
       await this.core.settle();
       const isAtRest =
-        this.core.openSlots === 0 && this.instances.every((instance) => this.openAt(instance).length === 0);
+        this.core.openCalls === 0 && this.instances.every((instance) => this.openAt(instance).length === 0);
       if (isAtRest && this.#openQuestions() === 0) return;
       for (const instance of this.instances) for (const _ of this.openAt(instance)) this.answer(instance, 0);
       await this.core.pass(1000);
@@ -226,12 +226,12 @@ class World {
   async leave(): Promise<void> {
     for (const { client } of this.clients) client.link.destroy();
     await this.core.settle();
-    expect([this.core.openSlots, this.core.manager.clients().length]).toEqual([0, 0]);
+    expect([this.core.openCalls, this.core.manager.clients().length]).toEqual([0, 0]);
     expect(this.core.counters.internalErrors).toBe(0);
     for (const name of SERVERS) {
       const { server } = this.core.server(name);
       expect(server.legs.size).toBe(0);
-      for (const backend of server.backends) expect([backend.sessions.size, backend.openSlots]).toEqual([0, 0]);
+      for (const backend of server.backends) expect([backend.sessions.size, backend.openCalls]).toEqual([0, 0]);
       for (const instance of this.core.server(name).instances) instance.crash();
       expect(server.isUnused).toBe(true);
       for (const { live } of server.known.faces) expect(live).toBe(0);

@@ -203,7 +203,7 @@ describe('a server that gets one call at a time', () => {
     core.server().answer(core.server().requests[1]);
     await core.settle();
     expect(one.answersTo(2).map(({ result }) => result)).toEqual([{ echo: {} }]);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('lets the calls of one client wait for its own as long as these take', async () => {

@@ -47,7 +47,7 @@ describe('a task', () => {
     for (const request of core.server().requests.slice(-3)) core.server().answer(request);
     await core.settle();
     expect(ABOUT.map((method) => one.answersTo(method).length)).toEqual([1, 1, 1]);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test.each([undefined, 7, null, {}, 't2', ''])('that does not exist is refused: %j', async (taskId) => {

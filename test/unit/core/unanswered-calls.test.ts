@@ -15,7 +15,7 @@ describe('a call', () => {
     await core.pass(1000);
     expect(client.received.map(({ error }) => error?.data?.code)).toEqual(['CALL_TIMED_OUT']);
     expect(core.server().cancelled).toEqual([1]);
-    expect([core.openSlots, core.counters.timeouts]).toEqual([0, 1]);
+    expect([core.openCalls, core.counters.timeouts]).toEqual([0, 1]);
     core.server().answer(core.server().requests[0]);
     await core.settle();
     expect([client.received.length, core.counters.strayResponses]).toEqual([1, 1]);

@@ -260,7 +260,7 @@ class World {
       await this.core.settle();
       const open = this.instances.flatMap((instance) => this.openAt(instance));
       const isRunning = this.instances.every(({ state, backend }) => backend.sessions.size === 0 || state === 'ready');
-      if (this.core.openSlots === 0 && open.length === 0 && isRunning) return;
+      if (this.core.openCalls === 0 && open.length === 0 && isRunning) return;
       for (const instance of this.instances)
         for (const _ of this.openAt(instance)) this.answer(instance, 0, round % 2 === 0 && instance.starts % 2 === 0);
       await this.core.pass(1000);
@@ -349,7 +349,7 @@ class World {
     await this.core.settle();
     for (const instance of this.instances) {
       const { link, backend, state } = instance;
-      expect([backend.sessions.size, backend.openSlots, backend.wishes.size]).toEqual([0, 0, 0]);
+      expect([backend.sessions.size, backend.openCalls, backend.wishes.size]).toEqual([0, 0, 0]);
       if (link !== undefined && state === 'ready')
         expect(URIS.filter((uri) => this.#isSubscribed(link, uri))).toEqual([]);
     }

@@ -108,7 +108,7 @@ describe.each(VIEWS)('in the view %s', (view) => {
     await a.call('send_message', { to: 'b', text: 'kept' });
     expect(b.client.answersTo(waiting)).toEqual([]);
     expect((await b.read()).messages).toMatchObject([{ text: 'kept' }]);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('who waits when its client goes is forgotten', async () => {
@@ -117,7 +117,7 @@ describe.each(VIEWS)('in the view %s', (view) => {
     await core.settle();
     b.client.link.destroy();
     await core.pass(31_000);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 });
 

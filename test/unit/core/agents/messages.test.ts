@@ -34,7 +34,7 @@ describe('a request', () => {
     b.say(`{"jsonrpc":"2.0","result": {"big":12345678901234567890 },"id":${JSON.stringify(id)}}`);
     await core.settle();
     expect(a.link.lines.at(-1)).toBe('{"jsonrpc":"2.0","result": {"big":12345678901234567890 },"id":"q"}');
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
     expect(core.counters.messages).toBe(1);
   });
 
@@ -91,7 +91,7 @@ describe('a request', () => {
     await core.settle();
     expect(a.answersTo(1)).toEqual([]);
     expect(core.counters.strayResponses).toBe(1);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('is cancelled at its receiver when its sender goes', async () => {
@@ -111,7 +111,7 @@ describe('a request', () => {
     b.link[way]();
     await core.settle();
     expect(a.answersTo(1).map(codeOf)).toEqual(['CLIENT_GONE']);
-    expect(core.openSlots).toBe(0);
+    expect(core.openCalls).toBe(0);
   });
 
   test('gets an error when its time is up, which progress begins anew', async () => {
@@ -391,6 +391,6 @@ test('a client that leaves in the middle of many messages leaves nothing behind'
   a.link.destroy();
   b.link.destroy();
   await core.settle();
-  expect(core.openSlots).toBe(0);
+  expect(core.openCalls).toBe(0);
   expect(core.manager.clients()).toEqual([]);
 });

@@ -138,7 +138,7 @@ test('each request gets one answer, and each notification its place', { timeout:
       for (const { client, isGone } of room.talkers) if (!isGone) client.link.unblock();
       await room.core.pass(25_000); // whatever was not answered has timed out
       for (const talker of room.talkers) if (!talker.isGone) checkHeard(talker);
-      expect(room.core.openSlots).toBe(0);
+      expect(room.core.openCalls).toBe(0);
       for (const session of room.core.manager.clients()) expect(session.questions.size).toBe(0);
       expect(room.core.counters.internalErrors).toBe(0);
     }),

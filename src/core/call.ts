@@ -17,17 +17,17 @@ export interface ClientRequest {
   readonly frame: Frame;
 }
 
-/** Whoever sees to a slot's answer: the backend that it was given to, or a view that does not know yet which. */
-export interface SlotOwner {
+/** Whoever sees to a call's answer: the backend that it was given to, or a view that does not know yet which. */
+export interface CallOwner {
   /** The client does not want this answer any more: it gets none, as from the server itself. */
-  cancel(slot: Slot, notice: Frame, read: Envelope): void;
+  cancel(call: Call, notice: Frame, read: Envelope): void;
   /** Whether anybody but the bridge may have got it, in this daemon or one before. */
-  wasSent(slot: Slot): boolean;
+  wasSent(call: Call): boolean;
   /** The client is going: from here on nothing of it is sent, and nothing but `abandon` ends it. */
-  withdraw(slot: Slot): void;
+  withdraw(call: Call): void;
   /** The client has gone. */
-  abandon(slot: Slot): void;
-  checkTime(slot: Slot, nowMs: number): void;
+  abandon(call: Call): void;
+  checkTime(call: Call, nowMs: number): void;
 }
 
 /** The bytes around a value within which another stands that is meant instead; from the beginning of the frame. */
@@ -38,10 +38,10 @@ export interface Cut {
   readonly to: number;
 }
 
-export class Slot {
+export class Call {
   readonly session: Session;
   /** Changes hands while it waits. */
-  owner: SlotOwner;
+  owner: CallOwner;
   readonly id: RequestId;
   /** The id and the progress token as the client spelled them; '' without a token. */
   readonly idText: string;
@@ -59,13 +59,13 @@ export class Slot {
   /** It was taken back from an instance that has gone. */
   isSecondTry = false;
   /** Our own id towards the server; 0 until it was sent. It is the progress token too. */
-  downId = 0;
+  serverRequestId = 0;
   /** When it was sent, by its server's meter. */
   sentTicks = 0;
   /** It calls a tool, and is counted as that. */
   isToolCall = false;
   /** What is called, where that matters: see lane.ts. */
-  call = '';
+  laneName = '';
   hasLane = false;
   /** Only this instance has what it is about. */
   isBound = false;
@@ -97,7 +97,7 @@ export class Slot {
   deadlineMs = 0;
   lastDeadlineMs = 0;
 
-  constructor(session: Session, owner: SlotOwner, id: RequestId, idText: string, tokenText: string) {
+  constructor(session: Session, owner: CallOwner, id: RequestId, idText: string, tokenText: string) {
     this.session = session;
     this.owner = owner;
     this.id = id;
@@ -107,7 +107,7 @@ export class Slot {
 }
 
 /** Where a server names one of our ids. They are numbers; one that answers with "7" for 7 has answered nothing. */
-export function downIdAt(b: Buffer, field: Field, read: Envelope): number {
+export function serverRequestIdAt(b: Buffer, field: Field, read: Envelope): number {
   const id = read.id(b, field);
   return typeof id === 'number' ? id : 0;
 }

@@ -1,5 +1,5 @@
 // The requests of one instance: those that were sent and are not answered, and those that wait for their turn.
-// A slot is in exactly one of the two, and in its session's map, until it leaves all of them at once.
+// A call is in exactly one of the two, and in its session's map, until it leaves all of them at once.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
@@ -7,6 +7,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { type Limits, ownTimeoutMs } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
+import type { Call, Cut } from './call.ts';
 import type { CallMeter } from './call-meter.ts';
 import { ConcurrentCalls } from './concurrent-calls.ts';
 import type { Counters } from './counters.ts';
@@ -18,7 +19,6 @@ import { type OwnRequest, OwnRequests } from './own-requests.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import { nameSession } from './session-name.ts';
-import type { Cut, Slot } from './slot.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
 const splice = new Splice();
@@ -28,7 +28,7 @@ const readAgain = new Envelope();
 /** Another instance for a client that would have to wait; or why there is none: the server has one for all, or enough. */
 export type Elsewhere = 'moved' | 'shared' | 'full';
 
-export interface SlotTableOptions {
+export interface CallTableOptions {
   readonly server: string;
   readonly limits: Limits;
   readonly counters: Counters;
@@ -45,14 +45,14 @@ export interface SlotTableOptions {
   readonly released: () => void;
 }
 
-export class SlotTable {
+export class CallTable {
   readonly #server: string;
   readonly #limits: Limits;
   readonly #counters: Counters;
   readonly #meter: CallMeter;
   #outbox: Outbox | undefined;
   #nextId = 1;
-  readonly #sent = new Map<number, Slot>();
+  readonly #sent = new Map<number, Call>();
   readonly #waiting: WaitingRequests;
   readonly #contain: (session: Session, task: () => void) => void;
   readonly #contended: (session: Session) => Elsewhere;
@@ -71,7 +71,7 @@ export class SlotTable {
   readonly own: OwnRequests;
   readonly givenUp: GivenUpCalls;
 
-  constructor(options: SlotTableOptions) {
+  constructor(options: CallTableOptions) {
     const { server, limits, counters, known, meter, contain, contended, released } = options;
     this.#contain = contain;
     this.#concurrent = new ConcurrentCalls(options.maxConcurrentCalls);
@@ -84,8 +84,8 @@ export class SlotTable {
     this.#waiting = new WaitingRequests(limits);
     this.lane = new Lane(known);
     this.own = new OwnRequests(() => this.#nextId++, ownTimeoutMs(limits));
-    this.givenUp = new GivenUpCalls((slot) => {
-      this.lane.leave(slot);
+    this.givenUp = new GivenUpCalls((call) => {
+      this.lane.leave(call);
       released();
     });
   }
@@ -117,36 +117,36 @@ export class SlotTable {
   }
 
   /** A client for which the lane was kept from it for long enough gets another instance, or an error for each such call. */
-  #checkLane(session: Session, first: Slot, nowMs: number): void {
-    for (let slot: Slot | undefined = first; slot !== undefined; slot = this.#waiting.headOf(session)) {
-      if (this.lane.admits(session, slot.call) || !this.#hasWaitedForLane(slot, nowMs)) return;
+  #checkLane(session: Session, first: Call, nowMs: number): void {
+    for (let call: Call | undefined = first; call !== undefined; call = this.#waiting.headOf(session)) {
+      if (this.lane.admits(session, call.laneName) || !this.#hasWaitedForLane(call, nowMs)) return;
       this.lane.isOverlong = true;
       const found = this.#contended(session);
       if (found === 'moved') return;
-      this.#waiting.remove(slot);
+      this.#waiting.remove(call);
       this.#counters.serverBusy++;
-      this.fail(slot, laneKept(this.#server, this.#limits, found));
+      this.fail(call, laneKept(this.#server, this.#limits, found));
     }
   }
 
   /** Another instance would not help: a bound is for servers whose processes write to one place. */
   #checkConcurrent(session: Session, nowMs: number): void {
     const { maxLaneMs } = this.#limits;
-    for (let slot = this.#waiting.headOf(session); slot !== undefined; slot = this.#waiting.headOf(session)) {
-      if (!this.#concurrent.hasKept(slot, nowMs, maxLaneMs)) return;
-      this.#waiting.remove(slot);
+    for (let call = this.#waiting.headOf(session); call !== undefined; call = this.#waiting.headOf(session)) {
+      if (!this.#concurrent.hasKept(call, nowMs, maxLaneMs)) return;
+      this.#waiting.remove(call);
       this.#counters.serverBusy++;
-      this.fail(slot, turnKept(this.#server, this.#limits));
+      this.fail(call, turnKept(this.#server, this.#limits));
     }
   }
 
   /** Each turn of the lane may take its time. */
-  #hasWaitedForLane(slot: Slot, nowMs: number): boolean {
-    if (slot.laneTurn !== this.lane.turn || slot.laneUntilMs === 0) {
-      slot.laneTurn = this.lane.turn;
-      slot.laneUntilMs = nowMs + this.#limits.maxLaneMs;
+  #hasWaitedForLane(call: Call, nowMs: number): boolean {
+    if (call.laneTurn !== this.lane.turn || call.laneUntilMs === 0) {
+      call.laneTurn = this.lane.turn;
+      call.laneUntilMs = nowMs + this.#limits.maxLaneMs;
     }
-    return nowMs >= slot.laneUntilMs;
+    return nowMs >= call.laneUntilMs;
   }
 
   /** Tells the server; nobody answers. */
@@ -156,126 +156,126 @@ export class SlotTable {
   }
 
   /** Takes a request in. It is sent, or it waits, or it is answered with an error. */
-  submit(slot: Slot, frame: Frame, read: Envelope): void {
-    if (this.#outbox !== undefined && this.#waiting.size === 0 && this.#maySend(this.#outbox, slot))
-      return this.#send(this.#outbox, slot, frame, read);
-    this.#countWait(slot.session);
-    this.#wait(slot, frame);
+  submit(call: Call, frame: Frame, read: Envelope): void {
+    if (this.#outbox !== undefined && this.#waiting.size === 0 && this.#maySend(this.#outbox, call))
+      return this.#send(this.#outbox, call, frame, read);
+    this.#countWait(call.session);
+    this.#wait(call, frame);
     this.pump(); // those before it may be held up by what does not concern it
-    if (slot.unsent !== undefined && this.lane.isContended(slot.session, slot.call)) this.#contended(slot.session);
+    if (call.unsent !== undefined && this.lane.isContended(call.session, call.laneName)) this.#contended(call.session);
   }
 
   /** The server has refused it: someone else may be asked. */
-  askElsewhere(slot: Slot, ask: () => void): void {
-    if (slot.downId !== 0) slot.session.sentCount--;
-    slot.downId = 0;
-    slot.wasAskedBack = false;
-    slot.onEnd = undefined;
+  askElsewhere(call: Call, ask: () => void): void {
+    if (call.serverRequestId !== 0) call.session.sentCount--;
+    call.serverRequestId = 0;
+    call.wasAskedBack = false;
+    call.onEnd = undefined;
     ask();
   }
 
   /** One that has waited elsewhere. */
-  resubmit(slot: Slot, frame: Frame): void {
-    this.#wait(slot, frame);
+  resubmit(call: Call, frame: Frame): void {
+    this.#wait(call, frame);
     this.pump();
   }
 
   /** Gives away what a client has waiting here, in order, but for what only this instance can answer. */
-  takeWaitingOf(session: Session): { readonly slot: Slot; readonly frame: Frame }[] {
+  takeWaitingOf(session: Session): { readonly call: Call; readonly frame: Frame }[] {
     return this.#waiting.takeAllOf(session);
   }
 
   /** The sent request that an answer is for; it is not sent any more. */
-  takeSent(downId: number, hasResult: boolean): Slot | undefined {
-    const slot = this.#sent.get(downId);
-    if (slot === undefined) return undefined;
-    this.#sent.delete(downId);
-    this.#meter.answered(slot.sentTicks, hasResult);
-    if (hasResult || slot.wasAskedBack) this.lane.learn(slot); // an error says nothing of what it asks otherwise
-    this.lane.leave(slot);
-    this.#concurrent.end(downId);
-    return slot;
+  takeSent(serverRequestId: number, hasResult: boolean): Call | undefined {
+    const call = this.#sent.get(serverRequestId);
+    if (call === undefined) return undefined;
+    this.#sent.delete(serverRequestId);
+    this.#meter.answered(call.sentTicks, hasResult);
+    if (hasResult || call.wasAskedBack) this.lane.learn(call); // an error says nothing of what it asks otherwise
+    this.lane.leave(call);
+    this.#concurrent.end(serverRequestId);
+    return call;
   }
 
   /** Those that are not answered yet. */
-  sent(): Iterable<Slot> {
+  sent(): Iterable<Call> {
     return this.#sent.values();
   }
 
   /** A conversation has begun: those who are next may have to wait for its end. */
   noteContention(): void {
     for (const [session, next] of this.#waiting.heads())
-      if (this.lane.isContended(session, next.call)) this.#contended(session);
+      if (this.lane.isContended(session, next.laneName)) this.#contended(session);
   }
 
-  peekSent(downId: number): Slot | undefined {
-    return this.#sent.get(downId);
+  peekSent(serverRequestId: number): Call | undefined {
+    return this.#sent.get(serverRequestId);
   }
 
   /** Sends what may be sent now, one of each client in turn. */
   pump(): void {
     while (this.#outbox !== undefined && this.#waiting.size > 0 && this.#hasRoom(this.#outbox)) {
-      const slot = this.#waiting.next((_, next) => this.#mayGo(next));
-      if (slot === undefined) return;
-      const frame = this.#waiting.takeFrame(slot);
+      const call = this.#waiting.next((_, next) => this.#mayGo(next));
+      if (call === undefined) return;
+      const frame = this.#waiting.takeFrame(call);
       readAgain.scan(frame.b, frame.start, frame.end, this.#limits.maxDepth);
-      this.#send(this.#outbox, slot, frame, readAgain);
+      this.#send(this.#outbox, call, frame, readAgain);
     }
   }
 
   /** It waits no more, and is not sent either: its end follows. */
-  withdraw(slot: Slot): void {
-    if (slot.downId === 0) this.#waiting.remove(slot);
+  withdraw(call: Call): void {
+    if (call.serverRequestId === 0) this.#waiting.remove(call);
   }
 
-  /** Takes the slot off both its owners: nobody waits for its answer any more. */
-  remove(slot: Slot): void {
-    this.#forget(slot);
-    slot.onEnd?.('lost');
-    slot.session.close(slot);
+  /** Takes the call off both its owners: nobody waits for its answer any more. */
+  remove(call: Call): void {
+    this.#forget(call);
+    call.onEnd?.('lost');
+    call.session.close(call);
     this.#counters.cancelled++;
-    this.#fence(slot);
+    this.#fence(call);
   }
 
   /** The same for one whose client does not say so itself: the server is told, and the client too if there is an error. */
-  giveUp(slot: Slot, reason: string, error?: BridgeError): void {
-    if (slot.downId !== 0) this.tell(cancelNotice(String(slot.downId), reason));
-    if (error === undefined) return this.remove(slot);
-    this.#forget(slot);
-    this.fail(slot, error);
-    this.#fence(slot);
+  giveUp(call: Call, reason: string, error?: BridgeError): void {
+    if (call.serverRequestId !== 0) this.tell(cancelNotice(String(call.serverRequestId), reason));
+    if (error === undefined) return this.remove(call);
+    this.#forget(call);
+    this.fail(call, error);
+    this.#fence(call);
   }
 
-  #forget(slot: Slot): void {
-    if (slot.downId !== 0) {
-      this.#sent.delete(slot.downId);
+  #forget(call: Call): void {
+    if (call.serverRequestId !== 0) {
+      this.#sent.delete(call.serverRequestId);
       this.#meter.unanswered();
-    } else this.#waiting.remove(slot);
-    this.#concurrent.giveUp(slot.downId);
-    if (slot.hasLane) this.givenUp.add(slot);
+    } else this.#waiting.remove(call);
+    this.#concurrent.giveUp(call.serverRequestId);
+    if (call.hasLane) this.givenUp.add(call);
   }
 
   /** The server has answered what nobody waits for any more. */
-  answeredLate(downId: number): void {
-    this.givenUp.release(downId);
-    this.#concurrent.end(downId);
+  answeredLate(serverRequestId: number): void {
+    this.givenUp.release(serverRequestId);
+    this.#concurrent.end(serverRequestId);
     this.pump();
   }
 
   /** What the server says before it answers this may be about the call that was given up. */
-  #fence({ hasLane, downId, call }: Slot): void {
+  #fence({ hasLane, serverRequestId, laneName: call }: Call): void {
     if (!hasLane) return;
     this.own.ask('ping', {}, (answer) => {
-      if (answer === undefined || !this.lane.isConversational(call)) this.givenUp.release(downId);
+      if (answer === undefined || !this.lane.isConversational(call)) this.givenUp.release(serverRequestId);
     });
   }
 
-  /** The slot's one answer is an error. The session closes it last, because it may leave with its last answer. */
-  fail(slot: Slot, error: BridgeError): void {
-    slot.onEnd?.('lost');
-    slot.record?.failed(error);
-    slot.session.answerError(slot.idText, slot.errorOf?.(error) ?? rpcErrorOf(error));
-    slot.session.close(slot);
+  /** The call's one answer is an error. The session closes it last, because it may leave with its last answer. */
+  fail(call: Call, error: BridgeError): void {
+    call.onEnd?.('lost');
+    call.record?.failed(error);
+    call.session.answerError(call.idText, call.errorOf?.(error) ?? rpcErrorOf(error));
+    call.session.close(call);
   }
 
   /** The instance is gone: what it was sent has no certain outcome; what waits waits for the next one. */
@@ -285,53 +285,53 @@ export class SlotTable {
     this.givenUp.clear();
     this.#concurrent.clear();
     // One by one: whoever gets its last answer here may go, and takes what else it had here along.
-    for (const slot of [...this.#sent.values()])
-      if (this.#sent.delete(slot.downId)) this.#contain(slot.session, () => this.#lose(slot, error));
+    for (const call of [...this.#sent.values()])
+      if (this.#sent.delete(call.serverRequestId)) this.#contain(call.session, () => this.#lose(call, error));
   }
 
-  #lose(slot: Slot, error: BridgeError): void {
-    this.lane.leave(slot);
+  #lose(call: Call, error: BridgeError): void {
+    this.lane.leave(call);
     this.#meter.unanswered();
-    if (slot.again === undefined) this.fail(slot, error);
-    else this.#unsend(slot, slot.again);
+    if (call.again === undefined) this.fail(call, error);
+    else this.#unsend(call, call.again);
   }
 
   /** What does no harm twice waits to be sent once more. */
-  #unsend(slot: Slot, frame: Frame): void {
-    slot.again = undefined;
-    slot.isSecondTry = true;
-    if (slot.onTurn !== undefined) {
-      slot.onEnd?.('lost'); // what follows from it is decided anew when its turn comes
-      slot.onEnd = undefined;
+  #unsend(call: Call, frame: Frame): void {
+    call.again = undefined;
+    call.isSecondTry = true;
+    if (call.onTurn !== undefined) {
+      call.onEnd?.('lost'); // what follows from it is decided anew when its turn comes
+      call.onEnd = undefined;
     }
-    slot.downId = 0;
-    slot.session.sentCount--;
-    this.#unsent(slot.session);
-    this.#wait(slot, frame);
+    call.serverRequestId = 0;
+    call.session.sentCount--;
+    this.#unsent(call.session);
+    this.#wait(call, frame);
   }
 
   failWaiting(error: BridgeError): void {
-    for (let slot = this.#nextWaiting(); slot !== undefined; slot = this.#nextWaiting()) this.#refuse(slot, error);
+    for (let call = this.#nextWaiting(); call !== undefined; call = this.#nextWaiting()) this.#refuse(call, error);
   }
 
-  #refuse(slot: Slot, error: BridgeError): void {
-    this.#waiting.takeFrame(slot);
-    this.#contain(slot.session, () => {
-      if (slot.onRefusal === undefined) this.fail(slot, error);
-      else this.askElsewhere(slot, slot.onRefusal);
+  #refuse(call: Call, error: BridgeError): void {
+    this.#waiting.takeFrame(call);
+    this.#contain(call.session, () => {
+      if (call.onRefusal === undefined) this.fail(call, error);
+      else this.askElsewhere(call, call.onRefusal);
     });
   }
 
-  #nextWaiting(): Slot | undefined {
+  #nextWaiting(): Call | undefined {
     return this.#waiting.next(() => true);
   }
 
-  #maySend(outbox: Outbox, slot: Slot): boolean {
-    return this.#hasRoom(outbox) && this.#mayGo(slot);
+  #maySend(outbox: Outbox, call: Call): boolean {
+    return this.#hasRoom(outbox) && this.#mayGo(call);
   }
 
-  #mayGo(slot: Slot): boolean {
-    return this.#mayAsk(slot.session) && this.lane.admits(slot.session, slot.call) && this.#concurrent.admits(slot);
+  #mayGo(call: Call): boolean {
+    return this.#mayAsk(call.session) && this.lane.admits(call.session, call.laneName) && this.#concurrent.admits(call);
   }
 
   /** Who has enough under way, or does not take the answers it has got, waits with further questions; who goes has none. */
@@ -354,33 +354,33 @@ export class SlotTable {
     else if (!this.#hasRoom(this.#outbox)) this.#counters.waitedForServer++;
   }
 
-  #send(outbox: Outbox, slot: Slot, frame: Frame, read: Envelope): void {
-    if (slot.onTurn?.(frame, read) === false) return;
+  #send(outbox: Outbox, call: Call, frame: Frame, read: Envelope): void {
+    if (call.onTurn?.(frame, read) === false) return;
     const { b, start, end } = frame;
-    const downId = this.#nextId++;
-    slot.downId = downId;
-    slot.sentTicks = this.#meter.now();
-    this.#sent.set(downId, slot);
-    this.#concurrent.sent(slot);
-    slot.session.sentCount++;
+    const serverRequestId = this.#nextId++;
+    call.serverRequestId = serverRequestId;
+    call.sentTicks = this.#meter.now();
+    this.#sent.set(serverRequestId, call);
+    this.#concurrent.sent(call);
+    call.session.sentCount++;
     this.sentInAll++;
-    if (slot.isToolCall) this.toolCallsSent++;
-    this.lane.enter(slot);
-    const ours = String(downId);
+    if (call.isToolCall) this.toolCallsSent++;
+    this.lane.enter(call);
+    const ours = String(serverRequestId);
     splice.clear().replace(read.from(Field.id), read.to(Field.id), ours);
     if (read.has(Field.metaProgressToken))
       splice.replace(read.from(Field.metaProgressToken), read.to(Field.metaProgressToken), ours);
-    if (slot.nameText !== '') splice.replace(read.from(Field.name), read.to(Field.name), slot.nameText);
-    if (slot.cut !== undefined) cutAround(slot.cut, start);
-    if (this.namesSessions) nameSession(splice, frame, read, slot.session.muxSessionId);
+    if (call.nameText !== '') splice.replace(read.from(Field.name), read.to(Field.name), call.nameText);
+    if (call.cut !== undefined) cutAround(call.cut, start);
+    if (this.namesSessions) nameSession(splice, frame, read, call.session.muxSessionId);
     splice.send(outbox, b, start, end);
   }
 
-  #wait(slot: Slot, unsent: Frame): void {
-    if (this.#waiting.add(slot, unsent)) return;
+  #wait(call: Call, unsent: Frame): void {
+    if (this.#waiting.add(call, unsent)) return;
     this.#counters.serverBusy++;
     const hint = 'Too much is waiting for it already; ask again later.';
-    this.fail(slot, new BridgeError('SERVER_BUSY', `Server ${this.#server} is busy`, { server: this.#server, hint }));
+    this.fail(call, new BridgeError('SERVER_BUSY', `Server ${this.#server} is busy`, { server: this.#server, hint }));
   }
 }
 
