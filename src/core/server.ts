@@ -24,10 +24,10 @@ export interface ServerOptions {
   readonly gateOf?: ((profile: ClientProfile) => ToolGate | undefined) | undefined;
   readonly context: BackendContext;
   /** Makes the instance behind a backend. */
-  readonly makeInstance: (backend: Backend) => InstancePorts;
+  readonly makeRunner: (backend: Backend) => Runner;
 }
 
-export interface InstancePorts {
+export interface Runner {
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
   /** An error of ours over it: it is ended, and whoever waits for it gets an error. */
@@ -43,7 +43,7 @@ export class Server {
   #gate: ToolGate;
   #gates = new WeakMap<ClientProfile, ToolGate>();
   readonly #options: ServerOptions;
-  readonly #instances = new Map<Backend, InstancePorts>();
+  readonly #runners = new Map<Backend, Runner>();
   /** Where clients wait whose roots are not known yet. */
   readonly #lobbies = new WeakSet<Backend>();
   /** One for each client that sees it. */
@@ -83,7 +83,7 @@ export class Server {
   }
 
   get backends(): IterableIterator<Backend> {
-    return this.#instances.keys();
+    return this.#runners.keys();
   }
 
   /**
@@ -136,7 +136,7 @@ export class Server {
 
   #fits(backend: Backend, wanted: InstanceKey): boolean {
     const { key } = backend;
-    if (!this.#instances.has(backend) || key.owner !== wanted.owner) return false;
+    if (!this.#runners.has(backend) || key.owner !== wanted.owner) return false;
     if (this.sharing === 'shared') return true;
     if (!this.known.suits(key.offers, wanted.offers)) return false;
     return wanted.rootsKey === undefined || this.#sameRoots(backend, wanted.rootsKey);
@@ -161,9 +161,9 @@ export class Server {
   }
 
   #make(key: InstanceKey): Backend {
-    const { definition, known, context, makeInstance } = this.#options;
-    if (this.#instances.size >= context.limits.maxInstancesPerServer) this.#retireUnused();
-    let instance: InstancePorts | undefined;
+    const { definition, known, context, makeRunner } = this.#options;
+    if (this.#runners.size >= context.limits.maxInstancesPerServer) this.#retireUnused();
+    let runner: Runner | undefined;
     const backend: Backend = new Backend({
       definition,
       known,
@@ -171,7 +171,7 @@ export class Server {
       key,
       context,
       ports: {
-        start: () => instance?.start(),
+        start: () => runner?.start(),
         usersChanged: (users) => this.#usersChanged(backend, users),
         declared: () => this.#declared(backend),
         divide: (staying) => this.#divide(backend, staying),
@@ -180,8 +180,8 @@ export class Server {
         listLearnt: (kind) => this.#listLearnt(backend, kind),
       },
     });
-    instance = makeInstance(backend);
-    this.#instances.set(backend, instance);
+    runner = makeRunner(backend);
+    this.#runners.set(backend, runner);
     return backend;
   }
 
@@ -206,7 +206,7 @@ export class Server {
 
   #onBroken(backend: Backend, error: unknown): void {
     new Faults(this.#options.context).note('an instance could not be served', error, { server: this.name });
-    this.#instances.get(backend)?.broken(error);
+    this.#runners.get(backend)?.broken(error);
   }
 
   isLobby(backend: Backend): boolean {
@@ -233,13 +233,13 @@ export class Server {
   #usersChanged(backend: Backend, users: number): void {
     // With something under way, whoever looks for what is done, or is idle, finds it later.
     if (users === 0 && backend.key.owner !== undefined && !backend.isBusy) return this.#retire(backend);
-    this.#instances.get(backend)?.usersChanged(users);
+    this.#runners.get(backend)?.usersChanged(users);
   }
 
   #retire(backend: Backend): void {
-    const instance = this.#instances.get(backend);
-    this.#instances.delete(backend);
-    instance?.retire();
+    const runner = this.#runners.get(backend);
+    this.#runners.delete(backend);
+    runner?.retire();
   }
 
   /** Whether nobody would notice if it were forgotten. */
@@ -249,7 +249,7 @@ export class Server {
 
   /** An instance has stopped for want of clients: one is enough to remember. */
   stopped(backend: Backend): void {
-    if (this.#instances.size > 1 && backend.isVacant) this.#retire(backend);
+    if (this.#runners.size > 1 && backend.isVacant) this.#retire(backend);
   }
 
   /** Makes room: what runs for nobody any more goes first. */
@@ -261,7 +261,7 @@ export class Server {
   /** Nobody will ask for it any more: what has nothing left to do ends. Whether that is all of it. */
   retireDone(): boolean {
     for (const backend of [...this.backends]) if (backend.isDone) this.#retire(backend);
-    return this.#instances.size === 0;
+    return this.#runners.size === 0;
   }
 
   // --- conversations ---
@@ -298,7 +298,7 @@ export class Server {
     const vacant = this.#vacant(key);
     if (vacant !== undefined) return vacant;
     const { limits, counters } = this.#options.context;
-    if (this.#instances.size < limits.maxInstancesPerServer) return this.#make(key);
+    if (this.#runners.size < limits.maxInstancesPerServer) return this.#make(key);
     counters.instancesRefused++;
     return undefined;
   }

@@ -319,7 +319,7 @@ export class Daemon {
         contain: (session: Session, task: () => void) => this.#connections.contain(session, task),
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
       },
-      instanceContext: {
+      runnerContext: {
         limits,
         counters,
         logger,

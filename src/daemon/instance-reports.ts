@@ -2,38 +2,38 @@
 
 import type { Backend } from '../core/backend.ts';
 import type { Server } from '../core/server.ts';
-import type { Instance } from '../downstream/instance.ts';
+import type { InstanceRunner } from '../downstream/instance-runner.ts';
 import type { InstanceReport } from '../wire/control-report.ts';
 
-type InstanceOf = (backend: Backend) => Instance | undefined;
+type RunnerOf = (backend: Backend) => InstanceRunner | undefined;
 
 /** `names` are those of all that are defined, in their order. */
 export function instanceReports(
   names: readonly string[],
   all: Iterable<Server>,
-  instanceOf: InstanceOf,
+  runnerOf: RunnerOf,
 ): InstanceReport[] {
   const servers = new Map<string, Server[]>(names.map((name) => [name, []]));
   for (const server of all) servers.set(server.name, [...(servers.get(server.name) ?? []), server]);
   return [...servers].flatMap(([name, namesakes]) => {
     const own = namesakes.flatMap((server) =>
-      [...server.backends].flatMap((backend) => reportOf(server, backend, instanceOf(backend))),
+      [...server.backends].flatMap((backend) => reportOf(server, backend, runnerOf(backend))),
     );
     const leftOut = namesakes.some(({ isLeftOut }) => isLeftOut);
     return own.length > 0 ? own : [{ ...NOTHING_RUNS, leftOut, server: name }];
   });
 }
 
-function reportOf(server: Server, backend: Backend, instance: Instance | undefined): InstanceReport[] {
-  if (instance === undefined) return [];
-  const { lastFailure } = instance;
+function reportOf(server: Server, backend: Backend, runner: InstanceRunner | undefined): InstanceReport[] {
+  if (runner === undefined) return [];
+  const { lastFailure } = runner;
   return [
     {
       server: server.name,
-      pid: instance.pid ?? null,
-      state: stateOf(instance),
+      pid: runner.pid ?? null,
+      state: stateOf(runner),
       sessions: backend.sessions.size,
-      restarts: instance.restarts,
+      restarts: runner.restarts,
       calls: backend.toolCallsSent,
       requests: backend.requestsSent,
       inFlight: backend.openCalls,
@@ -45,7 +45,7 @@ function reportOf(server: Server, backend: Backend, instance: Instance | undefin
 }
 
 /** Who could not be started, or has died, has failed until it is tried again, whichever pause it is in. */
-function stateOf({ state, lastFailure }: Instance): string {
+function stateOf({ state, lastFailure }: InstanceRunner): string {
   return lastFailure !== undefined && (state === 'idle' || state === 'waiting') ? 'failed' : state;
 }
 

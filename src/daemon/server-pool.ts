@@ -13,7 +13,7 @@ import { Server, type ServerOptions } from '../core/server.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import type { ToolChangePolicy, ToolGate } from '../core/tool-gate.ts';
 import type { ServerDirectory } from '../core/view.ts';
-import { Instance, type InstanceContext } from '../downstream/instance.ts';
+import { InstanceRunner, type RunnerContext } from '../downstream/instance-runner.ts';
 import { inProject } from '../downstream/project.ts';
 import type { ServerOutput } from '../downstream/server-output.ts';
 import type { Timer } from '../util/clock.ts';
@@ -33,7 +33,7 @@ export interface ServerPoolOptions {
   /** Which of their tools may be used. */
   readonly gates: Pick<ToolGates, 'gateOf' | 'isForClient' | 'policyFor'>;
   readonly backendContext: BackendContext;
-  readonly instanceContext: InstanceContext;
+  readonly runnerContext: RunnerContext;
 }
 
 /** Servers of one name, before those that nobody uses any more are forgotten. */
@@ -63,9 +63,9 @@ export class ServerPool implements ServerDirectory {
   /** By name, and by what they are defined by. */
   readonly #servers = new Map<string, Map<string, PooledServer>>();
   readonly #leaving = new Set<Server>();
-  readonly #instances = new Map<Backend, Instance>();
+  readonly #runners = new Map<Backend, InstanceRunner>();
   /** Those that are on their way out, too. */
-  readonly #living = new Set<Instance>();
+  readonly #living = new Set<InstanceRunner>();
   #timer: Timer | undefined;
 
   constructor(options: ServerPoolOptions) {
@@ -100,7 +100,7 @@ export class ServerPool implements ServerDirectory {
 
   #runs({ backends }: Server): boolean {
     return [...backends].some((backend) => {
-      const state = this.#instances.get(backend)?.state;
+      const state = this.#runners.get(backend)?.state;
       return state === 'ready' || state === 'starting';
     });
   }
@@ -208,7 +208,7 @@ export class ServerPool implements ServerDirectory {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#leaving.size === 0) return;
-    this.#timer = this.#options.instanceContext.clock.after(LOOK_MS, () => this.#endLeaving());
+    this.#timer = this.#options.runnerContext.clock.after(LOOK_MS, () => this.#endLeaving());
   }
 
   #make(definition: ServerDefinition, seen: SeenTools, gateOf: ServerOptions['gateOf']): Server {
@@ -220,23 +220,23 @@ export class ServerPool implements ServerDirectory {
       gate: this.#options.gates.gateOf(definition, seen.changed),
       gateOf,
       context: this.#options.backendContext,
-      makeInstance: (backend) => this.#makeInstance(definition, backend, () => server.stopped(backend)),
+      makeRunner: (backend) => this.#makeRunner(definition, backend, () => server.stopped(backend)),
     });
     return server;
   }
 
-  #makeInstance(definition: ServerDefinition, backend: Backend, stopped: () => void) {
-    const instance = new Instance(definition, backend, { ...this.#options.instanceContext, stopped });
-    this.#instances.set(backend, instance);
-    this.#living.add(instance);
+  #makeRunner(definition: ServerDefinition, backend: Backend, stopped: () => void) {
+    const runner = new InstanceRunner(definition, backend, { ...this.#options.runnerContext, stopped });
+    this.#runners.set(backend, runner);
+    this.#living.add(runner);
     const retire = (): void => {
-      this.#instances.delete(backend);
-      void instance.stop().then(() => this.#living.delete(instance));
+      this.#runners.delete(backend);
+      void runner.stop().then(() => this.#living.delete(runner));
     };
     return {
-      start: () => instance.start(),
-      usersChanged: (users: number) => instance.usersChanged(users),
-      broken: () => instance.endBroken(),
+      start: () => runner.start(),
+      usersChanged: (users: number) => runner.usersChanged(users),
+      broken: () => runner.endBroken(),
       retire,
     };
   }
@@ -257,7 +257,7 @@ export class ServerPool implements ServerDirectory {
     return instanceReports(
       [...this.#definitions()].map(({ name }) => name),
       this.servers(),
-      (backend) => this.#instances.get(backend),
+      (backend) => this.#runners.get(backend),
     );
   }
 
@@ -265,7 +265,7 @@ export class ServerPool implements ServerDirectory {
   outputsOf(name: string): ServerOutput[] {
     const namesakes = [...this.servers()].filter((server) => server.name === name);
     return namesakes.flatMap((server) =>
-      [...server.backends].flatMap((backend) => this.#instances.get(backend)?.output ?? []),
+      [...server.backends].flatMap((backend) => this.#runners.get(backend)?.output ?? []),
     );
   }
 
@@ -280,7 +280,7 @@ export class ServerPool implements ServerDirectory {
 
   async stop(): Promise<void> {
     this.#timer?.cancel();
-    await Promise.all([...this.#living].map((instance) => instance.stop()));
+    await Promise.all([...this.#living].map((runner) => runner.stop()));
     this.#options.catalog.flush();
     this.#options.seenTools.flush();
   }

@@ -17,7 +17,7 @@ import type { DialInDesk } from '../../src/core/handshake.ts';
 import { KnownServer } from '../../src/core/known-server.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/core/liveness.ts';
 import type { ControlHandler } from '../../src/core/router.ts';
-import { type InstancePorts, Server } from '../../src/core/server.ts';
+import { type Runner, Server } from '../../src/core/server.ts';
 import type { ServerNature, Sharing } from '../../src/core/server-definition.ts';
 import type { Session } from '../../src/core/session.ts';
 import { OPEN_GATE } from '../../src/core/tool-gate.ts';
@@ -254,7 +254,7 @@ export class TestInstance {
     this.#settings = settings;
   }
 
-  get ports(): InstancePorts {
+  get ports(): Runner {
     return {
       start: () => this.#start(),
       usersChanged: (users) => void this.users.push(users),
@@ -383,7 +383,7 @@ export class TestServer {
       known: new KnownServer({ date: () => clock.now(), ttlMs, changed: () => undefined }),
       gate: OPEN_GATE,
       context,
-      makeInstance: (backend) => {
+      makeRunner: (backend) => {
         const instance = new TestInstance(this, backend, settings);
         this.instances.push(instance);
         return instance.ports;

@@ -9,7 +9,7 @@ import { Server } from '../../../src/core/server.ts';
 import type { StdioServer } from '../../../src/core/server-definition.ts';
 import { NO_FILTER, OPEN_GATE } from '../../../src/core/tool-gate.ts';
 import { ExchangeGate } from '../../../src/downstream/exchange-gate.ts';
-import { Instance } from '../../../src/downstream/instance.ts';
+import { InstanceRunner } from '../../../src/downstream/instance-runner.ts';
 import { OrphanGuard } from '../../../src/downstream/orphan-guard.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
 import { systemClock } from '../../../src/util/clock.ts';
@@ -26,7 +26,7 @@ class World {
   readonly guard = new OrphanGuard();
   readonly logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
   readonly backend: Backend;
-  instance: Instance | undefined;
+  runner: InstanceRunner | undefined;
 
   constructor(definition: Partial<StdioServer> = {}) {
     const { counters, logger } = this;
@@ -50,19 +50,19 @@ class World {
         contain: (_, task) => task(),
         cutOff: () => undefined,
       },
-      makeInstance: (backend) => {
-        const instance = new Instance(whole, backend, {
+      makeRunner: (backend) => {
+        const runner = new InstanceRunner(whole, backend, {
           ...context,
           ...{ environment: process.env, cwd: process.cwd(), guard: this.guard, random: () => 0, version: '0' },
           ...{ turn: new FlushTurn(), maxFrameBytes: 1 << 20, gates: { local: gate, remote: gate }, dialledIn: fail },
           exchanges: new ExchangeGate(8),
         });
-        this.instance = instance;
+        this.runner = runner;
         return {
-          start: () => instance.start(),
-          usersChanged: (users) => instance.usersChanged(users),
-          broken: () => instance.endBroken(),
-          retire: () => void instance.stop(),
+          start: () => runner.start(),
+          usersChanged: (users) => runner.usersChanged(users),
+          broken: () => runner.endBroken(),
+          retire: () => void runner.stop(),
         };
       },
     });
@@ -84,7 +84,7 @@ class World {
 const worlds: World[] = [];
 afterEach(async () => {
   for (const world of worlds.splice(0)) {
-    await world.instance?.stop();
+    await world.runner?.stop();
     world.guard.close();
   }
 });
@@ -103,7 +103,7 @@ async function startsAgain(world: World): Promise<void> {
 
 test('over what a process has written on stderr', async () => {
   const world = await running();
-  const { output } = world.instance ?? {};
+  const { output } = world.runner ?? {};
   if (output !== undefined) output.push = fail;
   await world.call('complain', { text: 'words' });
   await world.untilClosed();
@@ -123,7 +123,7 @@ test('over the end of a process: who has asked it something hears of that', asyn
 test('over the time after which nobody has used it', async () => {
   const world = await running({ idleMs: 1 });
   Object.defineProperty(world.backend, 'isBusy', { configurable: true, get: fail });
-  world.instance?.usersChanged(0);
+  world.runner?.usersChanged(0);
   await world.untilClosed();
   expect(world.counters.internalErrors).toBeGreaterThan(0);
 });

@@ -18,7 +18,7 @@ import { ServerHandshake } from './server-handshake.ts';
 import type { ServerOutput } from './server-output.ts';
 import type { StartGate } from './start-gate.ts';
 
-export interface InstanceContext extends Omit<RemoteContext, 'failed'> {
+export interface RunnerContext extends Omit<RemoteContext, 'failed'> {
   readonly logger: Logger;
   /** From 0 up to 1, for pauses that shall not fall together. */
   readonly random: () => number;
@@ -32,10 +32,10 @@ export interface InstanceContext extends Omit<RemoteContext, 'failed'> {
   readonly dialledIn: (name: string) => ServerConnection;
 }
 
-export class Instance {
+export class InstanceRunner {
   readonly definition: ServerDefinition;
   readonly backend: Backend;
-  readonly #context: InstanceContext & RemoteContext;
+  readonly #context: RunnerContext & RemoteContext;
   readonly #faults: Faults;
   #life = NEWBORN;
   #child: ServerConnection | undefined;
@@ -48,7 +48,7 @@ export class Instance {
   /** Why it could not be started, or has gone, if it has not come back since. */
   lastFailure: BridgeError | undefined;
 
-  constructor(definition: ServerDefinition, backend: Backend, context: InstanceContext) {
+  constructor(definition: ServerDefinition, backend: Backend, context: RunnerContext) {
     this.definition = definition;
     this.backend = backend;
     this.#faults = new Faults(context);
