@@ -183,8 +183,8 @@ export class AgentView implements View, CallOwner {
     this.#view.serversChanged(servers);
   }
 
-  backends(): ReturnType<View['backends']> {
-    return this.#view.backends();
+  instances(): ReturnType<View['instances']> {
+    return this.#view.instances();
   }
 
   outwardUri(...of: Parameters<View['outwardUri']>): string {

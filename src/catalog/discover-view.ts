@@ -104,8 +104,8 @@ export class DiscoverView implements View {
     this.#all.serversChanged(servers);
   }
 
-  backends() {
-    return this.#all.backends();
+  instances() {
+    return this.#all.instances();
   }
 
   outwardUri(...of: Parameters<View['outwardUri']>): string {

@@ -93,14 +93,14 @@ export class ToolRunner {
     if (refusal !== undefined && all.lists.mayBeStale(target.joined, 'tools'))
       return this.#runAnew(execution, request, read);
     if (refusal !== undefined) return session.answerError(read.raw(b, Field.id), errorFor(target)(refusal));
-    const backend = target.joined.leg.use();
-    const call = openCall(session, request, read, backend);
+    const instance = target.joined.leg.use();
+    const call = openCall(session, request, read, instance);
     if (call === undefined) return;
     call.nameText = target.tool.nameText;
     call.timeoutMs = this.#context.timeoutMs();
     call.cut = execution.cut;
     call.errorOf = errorFor(target);
-    backend.submit(call, request, read);
+    instance.submit(call, request, read);
   }
 
   #runAnew(execution: Execution, request: ClientRequest, read: Envelope): void {

@@ -7,12 +7,12 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { AuditTrail } from './audit-trail.ts';
-import type { Backend } from './backend.ts';
 import type { Call, ClientRequest } from './call.ts';
 import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
 import { extend } from './deadline.ts';
 import { type CallRole, type MethodRole, methodOf } from './era/era-2025.ts';
+import type { Instance } from './instance.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { outcomeUnknown } from './outcome-unknown.ts';
 import type { Session } from './session.ts';
@@ -21,7 +21,7 @@ import type { ToolGate } from './tool-gate.ts';
 import { Wishes } from './wishes.ts';
 
 export interface CallDeskPorts {
-  readonly backend: Backend;
+  readonly instance: Instance;
   readonly calls: CallTable;
   readonly tasks: Tasks;
   readonly gate: (session: Session) => ToolGate;
@@ -45,9 +45,9 @@ export class CallDesk {
 
   constructor(ports: CallDeskPorts) {
     this.#ports = ports;
-    const { backend, calls, limits, counters } = ports;
+    const { instance, calls, limits, counters } = ports;
     this.wishes = new Wishes({
-      server: backend.server,
+      server: instance.server,
       calls,
       limits,
       counters,
@@ -56,7 +56,7 @@ export class CallDesk {
 
   /** Takes a request in and sees to its one answer. */
   take(call: Call, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
-    call.owner = this.#ports.backend;
+    call.owner = this.#ports.instance;
     extend(call); // what it may take from here on is the server's to say
     switch (role) {
       case 'call':
@@ -73,8 +73,8 @@ export class CallDesk {
 
   /** The one function that decides whether a call may be made, whatever view it comes from. */
   #refuses(call: Call, frame: Frame, read: Envelope): boolean {
-    const { calls, backend, audit } = this.#ports;
-    call.record?.reached(backend.server, call.nameText);
+    const { calls, instance, audit } = this.#ports;
+    call.record?.reached(instance.server, call.nameText);
     const gate = this.#ports.gate(call.session);
     const refusal = (gate.isOpen ? undefined : this.#refusalAt(gate, call, frame, read)) ?? audit?.refusal;
     if (refusal !== undefined) calls.fail(call, refusal);
@@ -84,17 +84,17 @@ export class CallDesk {
   #refusalAt(gate: ToolGate, call: Call, frame: Frame, read: Envelope): BridgeError | undefined {
     const isNamed = call.nameText !== '' || read.has(Field.name);
     const tool = isNamed ? toolIn(nameOf(call, frame, read)) : undefined;
-    return tool === undefined ? noName(this.#ports.backend.server) : gate.refusalOf(tool);
+    return tool === undefined ? noName(this.#ports.instance.server) : gate.refusalOf(tool);
   }
 
   /** What may do harm twice is not done again. */
   #leaveUnknown(call: Call): void {
-    this.#ports.calls.fail(call, outcomeUnknown(this.#ports.backend.server));
+    this.#ports.calls.fail(call, outcomeUnknown(this.#ports.instance.server));
   }
 
   /** One that has waited elsewhere: what it is called, and what follows from its answer, is our business now. */
   takeOver(call: Call, frame: Frame): void {
-    call.owner = this.#ports.backend;
+    call.owner = this.#ports.instance;
     readAgain.scan(frame.b, frame.start, frame.end, this.#ports.limits.maxDepth);
     const { role } = methodOf(frame.b, readAgain);
     this.#prepare(call, role, frame, readAgain);
@@ -113,7 +113,7 @@ export class CallDesk {
   #prepare(call: Call, role: MethodRole, frame: Frame, read: Envelope): void {
     call.isToolCall = role === 'call';
     // Also before the server runs; then the lane is not open yet.
-    if (this.#ports.backend.mayAskBack) call.laneName = laneNameOf(call, role, frame, read);
+    if (this.#ports.instance.mayAskBack) call.laneName = laneNameOf(call, role, frame, read);
     const { tasks } = this.#ports;
     if (role === 'list-tasks') call.onAnswer = (answer, said) => tasks.filterList(call.session, answer, said);
     call.makesTask = hasName(role) && read.has(Field.task);

@@ -17,7 +17,7 @@ export interface ClientRequest {
   readonly frame: Frame;
 }
 
-/** Whoever sees to a call's answer: the backend that it was given to, or a view that does not know yet which. */
+/** Whoever sees to a call's answer: the instance that it was given to, or a view that does not know yet which. */
 export interface CallOwner {
   /** The client does not want this answer any more: it gets none, as from the server itself. */
   cancel(call: Call, notice: Frame, read: Envelope): void;

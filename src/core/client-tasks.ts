@@ -1,8 +1,8 @@
 // The tasks of one client on several instances, as one list.
 
 import { type Envelope, Field } from '../wire/envelope.ts';
-import type { Backend } from './backend.ts';
 import type { ClientRequest } from './call.ts';
+import type { Instance } from './instance.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
@@ -26,13 +26,13 @@ export function listTasks(session: Session, pending: PendingRequests, request: C
 
 /** As JSON; those that are not known there any more are left out. */
 async function tasksOf(session: Session): Promise<string[]> {
-  const tasks = await Promise.all([...session.tasks].map(([taskId, backend]) => askFor(taskId, backend)));
+  const tasks = await Promise.all([...session.tasks].map(([taskId, instance]) => askFor(taskId, instance)));
   return tasks.filter((task) => task !== '');
 }
 
-function askFor(taskId: string, backend: Backend): Promise<string> {
+function askFor(taskId: string, instance: Instance): Promise<string> {
   return new Promise((resolve) =>
-    backend.ask('tasks/get', { taskId }, (answer, read) => {
+    instance.ask('tasks/get', { taskId }, (answer, read) => {
       const hasResult = answer !== undefined && read.has(Field.result);
       resolve(hasResult ? answer.b.toString('utf8', read.from(Field.result), read.to(Field.result)) : '');
     }),

@@ -47,7 +47,7 @@ export class ClientWatch {
       () => resumption.checkTime(nowMs),
       (error) => faults.note('sessions whose clients are away could not be looked after', error),
     );
-    for (const server of servers.servers()) for (const backend of server.backends) backend.tick(nowMs);
+    for (const server of servers.servers()) for (const instance of server.instances) instance.tick(nowMs);
   }
 
   #lookAfter(session: Session, nowMs: number): void {

@@ -186,7 +186,7 @@ export class ConnectionManager {
 
   #onDrained(session: Session): void {
     session.drained();
-    for (const backend of session.backends()) backend.drained();
+    for (const instance of session.instances()) instance.drained();
   }
 
   /** No new calls are taken: the daemon is about to go. */
@@ -230,7 +230,7 @@ export class ConnectionManager {
       step(() => call.owner.abandon(call));
     }
     // Also on instances that it does not use any more.
-    for (const backend of new Set(session.tasks.values())) step(() => backend.tasks.abandon(session));
+    for (const instance of new Set(session.tasks.values())) step(() => instance.tasks.abandon(session));
     step(() => session.view?.leave());
     for (const question of [...session.questions.values()]) step(() => question.abandon());
     step(() => session.roots.abandon());

@@ -2,7 +2,7 @@
 // for a moment, and at last they are cut off. When that is, untaken.ts says.
 
 import type { Link } from '../wire/link.ts';
-import type { BackendContext } from './backend-context.ts';
+import type { InstanceContext } from './instance-context.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -15,12 +15,12 @@ export const GRACE_MS = 250;
 export type Reading = Pick<Link, 'pause' | 'resume'> | undefined;
 
 export class CrowdedClients {
-  readonly #context: BackendContext;
+  readonly #context: InstanceContext;
   readonly #reading: () => Reading;
   /** How each is not waited for any more. */
   readonly #waitedFor = new Map<Session, () => void>();
 
-  constructor(context: BackendContext, reading: () => Reading) {
+  constructor(context: InstanceContext, reading: () => Reading) {
     this.#context = context;
     this.#reading = reading;
   }

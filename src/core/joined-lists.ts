@@ -85,8 +85,8 @@ export class JoinedLists {
     const { leg } = joined;
     if (leg.server.known.asksForRoots) await leg.whenRootsKnown();
     if (isListed(joined, kind)) return;
-    const backend = await leg.whenOpen();
-    await backend.lists.readMissing(kind);
+    const instance = await leg.whenOpen();
+    await instance.lists.readMissing(kind);
     if (isListed(joined, kind)) return;
     const { name } = leg.server;
     throw new BridgeError('SERVER_CRASHED', `Server ${name} has not said what it has`, { server: name });
@@ -94,7 +94,7 @@ export class JoinedLists {
 
   /** Whether its list is from before, and it can be asked for a new one: nothing should be refused on its word. */
   mayBeStale({ leg }: JoinedLeg, kind: ListKind): boolean {
-    return leg.backend?.lists.pagesOf(kind) === undefined && !leg.server.isDown;
+    return leg.instance?.lists.pagesOf(kind) === undefined && !leg.server.isDown;
   }
 
   /** Has the server itself asked, also if its list is known from before; resolves too if it cannot say. */
@@ -102,8 +102,8 @@ export class JoinedLists {
     const { leg } = joined;
     try {
       if (leg.server.known.asksForRoots) await leg.whenRootsKnown();
-      const backend = await leg.whenOpen();
-      await backend.lists.readMissing(kind);
+      const instance = await leg.whenOpen();
+      await instance.lists.readMissing(kind);
     } catch (error) {
       if (!isListed(joined, kind)) throw error;
     }
@@ -237,6 +237,6 @@ function cursorAt(alias: string, item: number): string {
 
 /** What to do where a server is known only from before, and cannot be started. */
 export function refreshHint({ leg }: JoinedLeg): string {
-  if (leg.backend?.isOpen === true) return '';
+  if (leg.instance?.isOpen === true) return '';
   return ` It does not run, and this is known from before: a person can have it asked with mcp-bridge refresh ${leg.server.name}.`;
 }

@@ -47,11 +47,11 @@ export class JoinedResources {
 
   /** The URI by which the client knows a server's resource, or has subscribed to it; '' for the server's own. */
   outwardUri(joined: JoinedLeg, uri: string): string {
-    const { backend, session } = joined.leg;
+    const { instance, session } = joined.leg;
     if (isOfApp(uri)) return '';
     const owner = this.#lists.ownerOf('resources', uri);
     const isOwn = owner === undefined || owner === joined;
-    return isOwn && backend?.wishes.subscriptions.isNamed(session, uri) !== true
+    return isOwn && instance?.wishes.subscriptions.isNamed(session, uri) !== true
       ? ''
       : this.#lists.outward(joined, uri);
   }
@@ -95,7 +95,7 @@ function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place
  * has never heard of it.
  */
 function subscribedOf(places: readonly Place[]): readonly Place[] {
-  const found = places.filter(({ leg, uri }) => leg.backend?.wishes.subscriptions.has(leg.session, uri) === true);
+  const found = places.filter(({ leg, uri }) => leg.instance?.wishes.subscriptions.has(leg.session, uri) === true);
   return found.length === 0 ? places : found;
 }
 

@@ -6,11 +6,11 @@ import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
-import type { Backend } from './backend.ts';
 import type { Call, ClientRequest } from './call.ts';
 import { listTasks } from './client-tasks.ts';
 import { LIST_KINDS, LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
+import type { Instance } from './instance.ts';
 import { JoinedCompletions } from './joined-completions.ts';
 import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
@@ -135,11 +135,11 @@ export class JoinedView implements View {
   }
 
   #callTarget(target: Target, request: ClientRequest, read: Envelope): void {
-    const backend = target.leg.use();
-    const call = openCall(this.#session, request, read, backend);
+    const instance = target.leg.use();
+    const call = openCall(this.#session, request, read, instance);
     if (call === undefined) return;
     call.nameText = target.ownKey;
-    backend.submit(call, request, read);
+    instance.submit(call, request, read);
   }
 
   #callAnew(kind: 'tools' | 'prompts', request: ClientRequest, read: Envelope): void {
@@ -191,8 +191,8 @@ export class JoinedView implements View {
     if (this.#session.state === 'ready' && this.#listed.delete(kind)) this.#session.tell(LISTS[kind].changedNotice);
   }
 
-  outwardUri(backend: Backend, uri: string): string {
-    const joined = this.#legs.find(({ leg }) => leg.backend === backend);
+  outwardUri(instance: Instance, uri: string): string {
+    const joined = this.#legs.find(({ leg }) => leg.instance === instance);
     return joined === undefined ? '' : this.#resources.outwardUri(joined, uri);
   }
 
@@ -208,11 +208,11 @@ export class JoinedView implements View {
   }
 
   #ofTask(request: ClientRequest, read: Envelope): void {
-    const backend = this.#session.tasks.get(textOf(read.decode(request.frame.b, Field.taskId)));
-    if (backend === undefined)
+    const instance = this.#session.tasks.get(textOf(read.decode(request.frame.b, Field.taskId)));
+    if (instance === undefined)
       return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
-    const call = openCall(this.#session, request, read, backend);
-    if (call !== undefined) backend.submit(call, request, read);
+    const call = openCall(this.#session, request, read, instance);
+    if (call !== undefined) instance.submit(call, request, read);
   }
 
   listsToldChanged(): void {
@@ -220,7 +220,7 @@ export class JoinedView implements View {
   }
 
   notify({ b, start, end }: Frame): void {
-    for (const backend of this.backends()) backend.notify(this.#session, b, start, end);
+    for (const instance of this.instances()) instance.notify(this.#session, b, start, end);
   }
 
   rootsChanged(frame: Frame): void {
@@ -240,8 +240,8 @@ export class JoinedView implements View {
     if (!isSame) for (const kind of LIST_KINDS) this.#listChanged(kind);
   }
 
-  backends(): Iterable<Backend> {
-    return this.#legs.flatMap(({ leg }) => leg.backend ?? []);
+  instances(): Iterable<Instance> {
+    return this.#legs.flatMap(({ leg }) => leg.instance ?? []);
   }
 
   /** Servers that were only looked at need not be kept for this client. */

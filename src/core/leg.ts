@@ -3,9 +3,9 @@
 
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Backend } from './backend.ts';
 import { ROOTS_IN_DOUBT } from './client-roots.ts';
 import { LIST_KINDS, LISTS, type ListKind } from './era/era-2025.ts';
+import type { Instance } from './instance.ts';
 import type { Face, ListPage } from './known-server.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -15,7 +15,7 @@ export class Leg {
   readonly session: Session;
   #server: Server;
   readonly #listChanged: (kind: ListKind) => void;
-  backend: Backend | undefined;
+  instance: Instance | undefined;
   /** The log level that the client wishes of every server. */
   #level: string | undefined;
   /** Why it binds no more. */
@@ -50,7 +50,7 @@ export class Leg {
 
   /** What the client sees of the server, if that is known. */
   get face(): Face | undefined {
-    return this.backend?.face ?? this.server.known.faceFor(this.server.keyFor(this.session));
+    return this.instance?.face ?? this.server.known.faceFor(this.server.keyFor(this.session));
   }
 
   /** What the server lists for this client; undefined while that is not known. */
@@ -58,7 +58,7 @@ export class Leg {
     const { face, session, server } = this;
     if (face === undefined) return undefined;
     if (!face.declares(LISTS[kind].capability)) return [];
-    return this.backend?.lists.pagesOf(kind) ?? server.known.pagesFor(face, kind, server.keyFor(session));
+    return this.instance?.lists.pagesOf(kind) ?? server.known.pagesFor(face, kind, server.keyFor(session));
   }
 
   /** The same, and of a server that cannot be started also what it has listed long ago. */
@@ -70,20 +70,20 @@ export class Leg {
   }
 
   /** The instance that the client uses. It need not run, unless it must be started at once. */
-  bind(mustStart = false): Backend {
+  bind(mustStart = false): Instance {
     if (this.#refusal !== undefined) throw this.#refusal;
-    if (this.backend !== undefined) return this.backend;
-    const backend = this.server.backendFor(this.session, undefined, mustStart);
-    this.backend = backend;
-    backend.users.attach(this.session);
+    if (this.instance !== undefined) return this.instance;
+    const instance = this.server.instanceFor(this.session, undefined, mustStart);
+    this.instance = instance;
+    instance.users.attach(this.session);
     this.#tellLevel();
     this.leaveLobby();
-    return backend;
+    return instance;
   }
 
   /** Goes on to the right instance as soon as the client's roots are known. */
   leaveLobby(): void {
-    if (this.backend !== undefined && this.server.isLobby(this.backend))
+    if (this.instance !== undefined && this.server.isLobby(this.instance))
       this.session.roots.whenKnown(() => this.rebind());
   }
 
@@ -92,49 +92,49 @@ export class Leg {
   }
 
   /** The instance, running; started if need be. */
-  async whenOpen(): Promise<Backend> {
+  async whenOpen(): Promise<Instance> {
     if (this.server.isLobby(this.bind())) await this.whenRootsKnown();
-    const backend = this.bind();
-    await backend.whenOpen();
-    return backend;
+    const instance = this.bind();
+    await instance.whenOpen();
+    return instance;
   }
 
   /** The client calls it: it may remember things for the client from now on. */
-  use(): Backend {
+  use(): Instance {
     this.isUsed = true;
-    return this.backend ?? this.bind();
+    return this.instance ?? this.bind();
   }
 
   /** The client has only looked at the server, and does not use it. */
   unbind(): void {
-    this.backend?.users.detach(this.session);
-    this.backend = undefined;
+    this.instance?.users.detach(this.session);
+    this.instance = undefined;
   }
 
   /** What the client is has changed, or is better known: another instance may be the right one. */
   rebind(): void {
-    if (this.backend === undefined || this.#refusal !== undefined) return;
-    const better = this.server.backendFor(this.session, this.backend);
-    if (better === this.backend) return;
+    if (this.instance === undefined || this.#refusal !== undefined) return;
+    const better = this.server.instanceFor(this.session, this.instance);
+    if (better === this.instance) return;
     this.moveTo(better);
     this.leaveLobby();
   }
 
   /** The client's roots are others now. */
   rootsChanged({ b, start, end }: Frame): void {
-    const { backend, session } = this;
-    if (backend === undefined) return;
-    const isShared = this.server.known.asksForRoots && backend.sessions.size > 1;
+    const { instance, session } = this;
+    if (instance === undefined) return;
+    const isShared = this.server.known.asksForRoots && instance.sessions.size > 1;
     if (isShared) return this.rebind();
     // The server asks for the new ones itself; until then nobody else may come to it.
-    backend.key.rootsKey = ROOTS_IN_DOUBT;
-    backend.notify(session, b, start, end);
+    instance.key.rootsKey = ROOTS_IN_DOUBT;
+    instance.notify(session, b, start, end);
   }
 
-  moveTo(backend: Backend): void {
-    const before = this.backend;
-    this.backend = backend;
-    before?.users.handOver(this.session, backend.users);
+  moveTo(instance: Instance): void {
+    const before = this.instance;
+    this.instance = instance;
+    before?.users.handOver(this.session, instance.users);
   }
 
   /** The server is defined otherwise now: what was not sent yet goes to the new one. */
@@ -152,8 +152,8 @@ export class Leg {
     const { name } = this.server;
     this.#refusal = new BridgeError('SERVER_NOT_FOUND', `Server ${name} is not offered any more`, { server: name });
     this.server.legs.delete(this.session);
-    this.backend?.users.release(this.session, this.#refusal);
-    this.backend = undefined;
+    this.instance?.users.release(this.session, this.#refusal);
+    this.instance = undefined;
   }
 
   setLevel(level: string): void {
@@ -163,7 +163,7 @@ export class Leg {
 
   #tellLevel(): void {
     if (this.#level !== undefined && this.face?.declares('logging') !== false)
-      this.backend?.wishes.levels.set(this.session, this.#level);
+      this.instance?.wishes.levels.set(this.session, this.#level);
   }
 
   listChanged(kind: ListKind): void {

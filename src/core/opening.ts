@@ -4,14 +4,14 @@ import type { BridgeError } from '../util/bridge-error.ts';
 import type { Link } from '../wire/link.ts';
 
 /** What a running instance offers. */
-export interface Upstream {
+export interface RunningInstance {
   readonly link: Pick<Link, 'outbox' | 'pause' | 'resume'>;
   readonly instanceId: string;
   /** The result of its `initialize`: an object's bytes, with a newline behind them. */
   readonly hello: Buffer;
 }
 
-type Waiter = { resolve: (upstream: Upstream) => void; reject: (error: BridgeError) => void };
+type Waiter = { resolve: (running: RunningInstance) => void; reject: (error: BridgeError) => void };
 
 export class Opening {
   readonly #start: () => void;
@@ -39,8 +39,8 @@ export class Opening {
   }
 
   /** Starts it, and waits until it is there. */
-  whenOpen(): Promise<Upstream> {
-    const opened = new Promise<Upstream>((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  whenOpen(): Promise<RunningInstance> {
+    const opened = new Promise<RunningInstance>((resolve, reject) => this.#waiters.push({ resolve, reject }));
     this.start();
     return opened;
   }
@@ -57,11 +57,11 @@ export class Opening {
     for (const resolve of this.#whenBegun.splice(0)) resolve();
   }
 
-  opened(upstream: Upstream): void {
+  opened(running: RunningInstance): void {
     this.begun();
     this.#isAwaited = false;
     this.hasFailed = false;
-    for (const { resolve } of this.#takeWaiters()) resolve(upstream);
+    for (const { resolve } of this.#takeWaiters()) resolve(running);
   }
 
   failed(error: BridgeError): void {

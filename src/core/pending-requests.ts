@@ -1,15 +1,15 @@
-// Requests that a view has taken in and that no backend has yet, because something has to be known first. They are owned
-// here until they are given to a backend or answered: whoever leaves or gives up meanwhile is seen to. What waits here is
+// Requests that a view has taken in and that no instance has yet, because something has to be known first. They are owned
+// here until they are given to an instance or answered: whoever leaves or gives up meanwhile is seen to. What waits here is
 // charged to its client, and let go with its call, however long that takes which has to be known.
 
 import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import { ownFrame } from '../wire/own-frame.ts';
-import type { Backend } from './backend.ts';
 import type { Call, CallOwner, ClientRequest } from './call.ts';
 import { overdueMs, shorterMs } from './deadline.ts';
 import type { CallRole } from './era/era-2025.ts';
+import type { Instance } from './instance.ts';
 import { failureOf, INTERNAL_ERROR, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import { openCall } from './view.ts';
@@ -91,10 +91,10 @@ export class PendingRequests implements CallOwner {
     return readAgain;
   }
 
-  /** From here on a backend sees to its answer. */
-  give(call: Call, request: ClientRequest, backend: Backend, nameText = ''): void {
+  /** From here on an instance sees to its answer. */
+  give(call: Call, request: ClientRequest, instance: Instance, nameText = ''): void {
     call.nameText = nameText;
-    backend.submit(call, request, this.read(request.frame));
+    instance.submit(call, request, this.read(request.frame));
   }
 
   cancel(call: Call): void {

@@ -1,4 +1,4 @@
-// What a frame of a client means, and where it goes. One function a kind of frame; all state is in Session and Backend.
+// What a frame of a client means, and where it goes. One function a kind of frame; all state is in Session and Instance.
 
 import { membersOf } from '../util/json-value.ts';
 import { cutBatch, messageIn } from '../wire/batch.ts';

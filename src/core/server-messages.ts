@@ -8,16 +8,16 @@ import { answeredId, endsOf, type FrameEnds } from '../wire/frame-ends.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
-import type { BackendContext } from './backend-context.ts';
 import { type Call, serverRequestIdAt } from './call.ts';
 import type { CallTable } from './call-table.ts';
 import { BATCH_VERSION, methodOf } from './era/era-2025.ts';
 import { REGISTERED_ALREADY } from './frame-refusal.ts';
+import type { InstanceContext } from './instance-context.ts';
 import { METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import { ServerNotices, type ServerNoticesPorts } from './server-notices.ts';
 import { answerServer } from './server-question.ts';
 
-/** The parts of a backend that messages are about. */
+/** The parts of an instance that messages are about. */
 export interface ServerMessagesPorts extends ServerNoticesPorts {
   readonly outbox: () => Outbox | undefined;
   /** Whether the server may send several messages in one array. */
@@ -36,12 +36,12 @@ const splice = new Splice();
 
 export class ServerMessages implements FrameSink {
   readonly #server: string;
-  readonly #context: BackendContext;
+  readonly #context: InstanceContext;
   readonly #calls: CallTable;
   readonly #ports: ServerMessagesPorts;
   readonly #notices: ServerNotices;
 
-  constructor(server: string, context: BackendContext, ports: ServerMessagesPorts) {
+  constructor(server: string, context: InstanceContext, ports: ServerMessagesPorts) {
     this.#server = server;
     this.#context = context;
     this.#calls = ports.calls;

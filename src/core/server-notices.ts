@@ -8,14 +8,14 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Span } from '../wire/json-members.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
-import type { Backend } from './backend.ts';
-import type { BackendContext } from './backend-context.ts';
 import { serverRequestIdAt } from './call.ts';
 import type { CallBacks } from './call-backs.ts';
 import type { CallTable } from './call-table.ts';
 import type { CrowdedClients } from './crowded-clients.ts';
 import { extend } from './deadline.ts';
 import { type ListKind, type MethodRole, methodOf, relatedTask, wantsAnswer } from './era/era-2025.ts';
+import type { Instance } from './instance.ts';
+import type { InstanceContext } from './instance-context.ts';
 import type { Session } from './session.ts';
 import type { Tasks } from './tasks.ts';
 import type { Wishes } from './wishes.ts';
@@ -27,8 +27,8 @@ export interface ServerNoticesPorts {
   readonly callBacks: CallBacks;
   readonly tasks: Tasks;
   readonly crowded: CrowdedClients;
-  /** The backend that it is all about. */
-  readonly backend: Backend;
+  /** The instance that it is all about. */
+  readonly instance: Instance;
   /** The server says that these are others now. */
   readonly listsChanged: (kinds: readonly ListKind[]) => void;
 }
@@ -41,10 +41,10 @@ const NOBODY = { session: undefined, tokenText: '' };
 const splice = new Splice();
 
 export class ServerNotices {
-  readonly #context: BackendContext;
+  readonly #context: InstanceContext;
   readonly #ports: ServerNoticesPorts;
 
-  constructor(context: BackendContext, ports: ServerNoticesPorts) {
+  constructor(context: InstanceContext, ports: ServerNoticesPorts) {
     this.#context = context;
     this.#ports = ports;
   }
@@ -160,7 +160,7 @@ export class ServerNotices {
 
   /** In a joined view it may go by another URI. */
   #tellUpdated(session: Session, uri: string, frame: Frame, at: Span): void {
-    const outward = session.view?.outwardUri(this.#ports.backend, uri) ?? '';
+    const outward = session.view?.outwardUri(this.#ports.instance, uri) ?? '';
     const named = outward === '' ? frame : changedFrame(frame, at, JSON.stringify(outward));
     this.#broadcast([session], named, false);
   }

@@ -5,10 +5,10 @@ import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
-import type { Backend } from './backend.ts';
 import type { ClientRequest } from './call.ts';
 import { listTasks } from './client-tasks.ts';
 import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
+import type { Instance } from './instance.ts';
 import { Leg } from './leg.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { withPermittedTools } from './permitted-tools.ts';
@@ -60,23 +60,23 @@ export class ServerView implements View {
     // A page of the server's list may have no task of this client, and only say that there is another page.
     if (role === 'list-tasks' && (this.#hasTasksElsewhere() || this.#hasDeclaredTasks()))
       return listTasks(this.#session, this.#pending, request, read);
-    const backend = isOfTask ? this.#backendOfTask(request.frame.b, read) : this.#leg.bind();
-    if (backend === undefined) {
+    const instance = isOfTask ? this.#instanceOfTask(request.frame.b, read) : this.#leg.bind();
+    if (instance === undefined) {
       const refusal = rpcError(INVALID_PARAMS, 'There is no such task of this client');
       return this.#session.answerError(read.raw(request.frame.b, Field.id), refusal);
     }
-    const call = openCall(this.#session, request, read, backend);
+    const call = openCall(this.#session, request, read, instance);
     if (call === undefined) return;
     const [kind] = methodOf(request.frame.b, read).lists;
     if (role === 'list' && kind !== undefined)
       call.onEnd = (ending) => void (ending === 'result' && this.#given.add(kind));
     if (role === 'list' && kind === 'tools') call.onAnswer = (answer, said) => this.#permitted(answer, said);
-    backend.submit(call, request, read);
+    instance.submit(call, request, read);
   }
 
   /** It may have begun them on an instance that it does not use any more. */
   #hasTasksElsewhere(): boolean {
-    for (const backend of this.#session.tasks.values()) if (backend !== this.#leg.backend) return true;
+    for (const instance of this.#session.tasks.values()) if (instance !== this.#leg.instance) return true;
     return false;
   }
 
@@ -84,15 +84,15 @@ export class ServerView implements View {
     return this.#session.tasks.size > 0 && this.#leg.face?.declares('tasks') === true;
   }
 
-  #backendOfTask(b: Buffer, read: Envelope): Backend | undefined {
+  #instanceOfTask(b: Buffer, read: Envelope): Instance | undefined {
     return this.#session.tasks.get(textOf(read.decode(b, Field.taskId)));
   }
 
   #answersFromKnown({ id, frame }: ClientRequest, read: Envelope): boolean {
     const [kind] = methodOf(frame.b, read).lists;
     if (kind === undefined) return false;
-    const { face, backend } = this.#leg;
-    if (backend?.isOpen === true || face === undefined || this.#session.calls.has(id)) return false;
+    const { face, instance } = this.#leg;
+    if (instance?.isOpen === true || face === undefined || this.#session.calls.has(id)) return false;
     if (!face.declares(LISTS[kind].capability)) return false;
     const cursor = cursorIn(frame, read);
     const page = this.#leg.pagesOf(kind)?.find((known) => known.cursor === cursor);
@@ -109,9 +109,10 @@ export class ServerView implements View {
   /** A server may tell a client what it has not told the bridge: what may not be called is decided by both. */
   #permitted(answer: Frame, read: Envelope): Frame {
     if (!read.has(Field.result)) return answer;
-    const { server, backend, gate } = this.#leg;
+    const { server, instance, gate } = this.#leg;
     const result = answer.b.subarray(read.from(Field.result), read.to(Field.result));
-    const isRead = backend?.lists.pagesOf('tools')?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
+    const isRead =
+      instance?.lists.pagesOf('tools')?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
     if (!isRead) server.known.toolsPassed({ cursor: undefined, result });
     return gate.isOpen ? answer : withPermittedTools(answer, read.from(Field.result), gate);
   }
@@ -128,7 +129,7 @@ export class ServerView implements View {
   }
 
   notify({ b, start, end }: Frame): void {
-    this.#leg.backend?.notify(this.#session, b, start, end);
+    this.#leg.instance?.notify(this.#session, b, start, end);
   }
 
   rootsChanged(frame: Frame): void {
@@ -144,8 +145,8 @@ export class ServerView implements View {
     else if (server !== this.#leg.server || refusal !== undefined) this.#leg.replaceServer(server);
   }
 
-  backends(): Iterable<Backend> {
-    return this.#leg.backend === undefined ? [] : [this.#leg.backend];
+  instances(): Iterable<Instance> {
+    return this.#leg.instance === undefined ? [] : [this.#leg.instance];
   }
 
   outwardUri(): string {

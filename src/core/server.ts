@@ -1,13 +1,13 @@
 // A server that the bridge knows by name, and its instances: which client uses which of them, and when there has to be
 // another one. What an instance is, and how one is started, is the business of whoever makes them.
 
-import { Backend, type BackendPorts } from './backend.ts';
-import type { BackendContext } from './backend-context.ts';
 import type { Elsewhere } from './call-table.ts';
 import type { ClientProfile } from './client-profile.ts';
 import { NO_ROOTS_KEY } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
 import { Faults } from './faults.ts';
+import { Instance, type InstancePorts } from './instance.ts';
+import type { InstanceContext } from './instance-context.ts';
 import type { InstanceKey } from './instance-key.ts';
 import type { KnownServer } from './known-server.ts';
 import type { Leg } from './leg.ts';
@@ -22,9 +22,9 @@ export interface ServerOptions {
   readonly gate: ToolGate;
   /** What a client of this profile may use; undefined if the same as everybody. */
   readonly gateOf?: ((profile: ClientProfile) => ToolGate | undefined) | undefined;
-  readonly context: BackendContext;
-  /** Makes the instance behind a backend. */
-  readonly makeRunner: (backend: Backend) => Runner;
+  readonly context: InstanceContext;
+  /** Makes what starts and ends an instance. */
+  readonly makeRunner: (instance: Instance) => Runner;
 }
 
 export interface Runner {
@@ -43,9 +43,9 @@ export class Server {
   #gate: ToolGate;
   #gates = new WeakMap<ClientProfile, ToolGate>();
   readonly #options: ServerOptions;
-  readonly #runners = new Map<Backend, Runner>();
+  readonly #runners = new Map<Instance, Runner>();
   /** Where clients wait whose roots are not known yet. */
-  readonly #lobbies = new WeakSet<Backend>();
+  readonly #lobbies = new WeakSet<Instance>();
   /** One for each client that sees it. */
   readonly legs = new Map<Session, Leg>();
   /** A joined list was made without it, because it had not answered. */
@@ -82,7 +82,7 @@ export class Server {
     return gate;
   }
 
-  get backends(): IterableIterator<Backend> {
+  get instances(): IterableIterator<Instance> {
     return this.#runners.keys();
   }
 
@@ -90,11 +90,11 @@ export class Server {
    * The instance for a client: the one that it has, if that still fits; one that it may share; one that nobody uses; or a
    * new one. Where it depends on roots that are not known yet, it is a lobby to wait in, or one that asks for them itself.
    */
-  backendFor(session: Session, current?: Backend, mustStart = false): Backend {
+  instanceFor(session: Session, current?: Instance, mustStart = false): Instance {
     const key = this.keyFor(session);
     if (!this.known.asksForRoots || this.sharing === 'shared')
-      return this.#backendWith({ ...key, rootsKey: undefined }, current);
-    if (key.rootsKey !== undefined) return this.#backendWith(key, current);
+      return this.#instanceWith({ ...key, rootsKey: undefined }, current);
+    if (key.rootsKey !== undefined) return this.#instanceWith(key, current);
     if (!mustStart) return this.#lobby();
     return this.#vacant(key) ?? this.#make(key);
   }
@@ -107,64 +107,64 @@ export class Server {
   }
 
   /** An instance for the bridge itself: one that runs, else one for whoever comes with no capabilities. */
-  ownBackend(): Backend {
-    for (const backend of this.backends) if (backend.isOpen) return backend;
+  ownInstance(): Instance {
+    for (const instance of this.instances) if (instance.isOpen) return instance;
     const rootsKey = this.known.asksForRoots ? NO_ROOTS_KEY : undefined;
-    return this.#backendWith({ offers: {}, rootsKey, owner: undefined }, undefined);
+    return this.#instanceWith({ offers: {}, rootsKey, owner: undefined }, undefined);
   }
 
   /** Whether an instance of it runs. */
   get isOpen(): boolean {
-    return [...this.backends].some(({ isOpen }) => isOpen);
+    return [...this.instances].some(({ isOpen }) => isOpen);
   }
 
   /** Whether none runs yet, and one is on its way. */
   get isStarting(): boolean {
-    return !this.isOpen && [...this.backends].some(({ isStarting }) => isStarting);
+    return !this.isOpen && [...this.instances].some(({ isStarting }) => isStarting);
   }
 
   /** Whether it could not be started the last time, and does not run. */
   get isDown(): boolean {
-    return !this.isOpen && [...this.backends].some(({ hasFailed }) => hasFailed);
+    return !this.isOpen && [...this.instances].some(({ hasFailed }) => hasFailed);
   }
 
-  #backendWith(wanted: InstanceKey, current: Backend | undefined): Backend {
+  #instanceWith(wanted: InstanceKey, current: Instance | undefined): Instance {
     if (current !== undefined && this.#fits(current, wanted)) return current;
-    for (const backend of this.backends) if (this.#fits(backend, wanted)) return backend;
+    for (const instance of this.instances) if (this.#fits(instance, wanted)) return instance;
     return this.#vacant(wanted) ?? this.#make(wanted);
   }
 
-  #fits(backend: Backend, wanted: InstanceKey): boolean {
-    const { key } = backend;
-    if (!this.#runners.has(backend) || key.owner !== wanted.owner) return false;
+  #fits(instance: Instance, wanted: InstanceKey): boolean {
+    const { key } = instance;
+    if (!this.#runners.has(instance) || key.owner !== wanted.owner) return false;
     if (this.sharing === 'shared') return true;
     if (!this.known.suits(key.offers, wanted.offers)) return false;
-    return wanted.rootsKey === undefined || this.#sameRoots(backend, wanted.rootsKey);
+    return wanted.rootsKey === undefined || this.#sameRoots(instance, wanted.rootsKey);
   }
 
   /** One that has not asked yet, and is used by nobody else, gets the roots of the one who comes. */
-  #sameRoots(backend: Backend, rootsKey: string): boolean {
-    const { key } = backend;
+  #sameRoots(instance: Instance, rootsKey: string): boolean {
+    const { key } = instance;
     if (key.rootsKey === rootsKey) return true;
-    if (key.rootsKey !== undefined || backend.sessions.size > 0) return false;
+    if (key.rootsKey !== undefined || instance.sessions.size > 0) return false;
     key.rootsKey = rootsKey;
     return true;
   }
 
-  #vacant(wanted: InstanceKey): Backend | undefined {
-    for (const backend of this.backends) {
-      if (!backend.isVacant) continue;
-      Object.assign(backend.key, wanted);
-      return backend;
+  #vacant(wanted: InstanceKey): Instance | undefined {
+    for (const instance of this.instances) {
+      if (!instance.isVacant) continue;
+      Object.assign(instance.key, wanted);
+      return instance;
     }
     return undefined;
   }
 
-  #make(key: InstanceKey): Backend {
+  #make(key: InstanceKey): Instance {
     const { definition, known, context, makeRunner } = this.#options;
     if (this.#runners.size >= context.limits.maxInstancesPerServer) this.#retireUnused();
     let runner: Runner | undefined;
-    const backend: Backend = new Backend({
+    const instance: Instance = new Instance({
       definition,
       known,
       gate: (session) => this.gateFor(session),
@@ -172,23 +172,23 @@ export class Server {
       context,
       ports: {
         start: () => runner?.start(),
-        usersChanged: (users) => this.#usersChanged(backend, users),
-        declared: () => this.#declared(backend),
-        divide: (staying) => this.#divide(backend, staying),
-        broken: (error) => this.#onBroken(backend, error),
-        contended: (session) => this.#contended(backend, session),
-        listLearnt: (kind) => this.#listLearnt(backend, kind),
+        usersChanged: (users) => this.#usersChanged(instance, users),
+        declared: () => this.#declared(instance),
+        divide: (staying) => this.#divide(instance, staying),
+        broken: (error) => this.#onBroken(instance, error),
+        contended: (session) => this.#contended(instance, session),
+        listLearnt: (kind) => this.#listLearnt(instance, kind),
       },
     });
-    runner = makeRunner(backend);
-    this.#runners.set(backend, runner);
-    return backend;
+    runner = makeRunner(instance);
+    this.#runners.set(instance, runner);
+    return instance;
   }
 
-  #lobby(): Backend {
+  #lobby(): Instance {
     const nothing = (): void => undefined;
     const { definition, known, context } = this.#options;
-    const ports: BackendPorts = {
+    const ports: InstancePorts = {
       start: nothing,
       usersChanged: nothing,
       declared: nothing,
@@ -199,100 +199,100 @@ export class Server {
     };
     const key = { offers: {}, rootsKey: undefined, owner: undefined };
     const gate = (session: Session): ToolGate => this.gateFor(session);
-    const lobby: Backend = new Backend({ definition, known, gate, key, ports, context });
+    const lobby: Instance = new Instance({ definition, known, gate, key, ports, context });
     this.#lobbies.add(lobby);
     return lobby;
   }
 
-  #onBroken(backend: Backend, error: unknown): void {
+  #onBroken(instance: Instance, error: unknown): void {
     new Faults(this.#options.context).note('an instance could not be served', error, { server: this.name });
-    this.#runners.get(backend)?.broken(error);
+    this.#runners.get(instance)?.broken(error);
   }
 
-  isLobby(backend: Backend): boolean {
-    return this.#lobbies.has(backend);
+  isLobby(instance: Instance): boolean {
+    return this.#lobbies.has(instance);
   }
 
   /** It has said that clients cannot share it, and one keeps this instance, the others get their own; or that they can. */
-  #declared(backend: Backend): void {
-    const { key, sessions } = backend;
+  #declared(instance: Instance): void {
+    const { key, sessions } = instance;
     const [first] = sessions;
     if (this.sharing !== 'dedicated') key.owner = undefined;
     if (this.sharing !== 'dedicated' || key.owner !== undefined || first === undefined) return;
     key.owner = first;
-    for (const leg of [...this.legs.values()]) if (leg.backend === backend && leg.session !== first) leg.rebind();
+    for (const leg of [...this.legs.values()]) if (leg.instance === instance && leg.session !== first) leg.rebind();
   }
 
   /** All wait in lobbies first, so that the first one whose roots are known gets the instance. */
-  #divide(backend: Backend, staying: Session | undefined): void {
-    const leaving = [...this.legs.values()].filter((leg) => leg.backend === backend && leg.session !== staying);
+  #divide(instance: Instance, staying: Session | undefined): void {
+    const leaving = [...this.legs.values()].filter((leg) => leg.instance === instance && leg.session !== staying);
     for (const leg of leaving) leg.moveTo(this.#lobby());
     for (const leg of leaving) leg.leaveLobby();
   }
 
-  #usersChanged(backend: Backend, users: number): void {
+  #usersChanged(instance: Instance, users: number): void {
     // With something under way, whoever looks for what is done, or is idle, finds it later.
-    if (users === 0 && backend.key.owner !== undefined && !backend.isBusy) return this.#retire(backend);
-    this.#runners.get(backend)?.usersChanged(users);
+    if (users === 0 && instance.key.owner !== undefined && !instance.isBusy) return this.#retire(instance);
+    this.#runners.get(instance)?.usersChanged(users);
   }
 
-  #retire(backend: Backend): void {
-    const runner = this.#runners.get(backend);
-    this.#runners.delete(backend);
+  #retire(instance: Instance): void {
+    const runner = this.#runners.get(instance);
+    this.#runners.delete(instance);
     runner?.retire();
   }
 
   /** Whether nobody would notice if it were forgotten. */
   get isUnused(): boolean {
-    return this.legs.size === 0 && [...this.backends].every((backend) => backend.isVacant);
+    return this.legs.size === 0 && [...this.instances].every((instance) => instance.isVacant);
   }
 
   /** An instance has stopped for want of clients: one is enough to remember. */
-  stopped(backend: Backend): void {
-    if (this.#runners.size > 1 && backend.isVacant) this.#retire(backend);
+  stopped(instance: Instance): void {
+    if (this.#runners.size > 1 && instance.isVacant) this.#retire(instance);
   }
 
   /** Makes room: what runs for nobody any more goes first. */
   #retireUnused(): void {
-    for (const backend of this.backends)
-      if (backend.sessions.size === 0 && !backend.isBusy) return this.#retire(backend);
+    for (const instance of this.instances)
+      if (instance.sessions.size === 0 && !instance.isBusy) return this.#retire(instance);
   }
 
   /** Nobody will ask for it any more: what has nothing left to do ends. Whether that is all of it. */
   retireDone(): boolean {
-    for (const backend of [...this.backends]) if (backend.isDone) this.#retire(backend);
+    for (const instance of [...this.instances]) if (instance.isDone) this.#retire(instance);
     return this.#runners.size === 0;
   }
 
   // --- conversations ---
 
   /** Rather than let one client wait for another's conversation, it gets an instance of its own, within the limit. */
-  #contended(backend: Backend, session: Session): Elsewhere {
+  #contended(instance: Instance, session: Session): Elsewhere {
     if (this.sharing !== 'auto') return 'shared';
     const leg = this.legs.get(session);
-    if (leg?.backend !== backend) return 'full';
-    const other = this.#free(backend, session) ?? this.#another(backend.key, session);
+    if (leg?.instance !== instance) return 'full';
+    const other = this.#free(instance, session) ?? this.#another(instance.key, session);
     if (other === undefined) return 'full';
     leg.moveTo(other);
     return 'moved';
   }
 
-  #free(busy: Backend, session: Session): Backend | undefined {
-    for (const backend of this.backends) {
-      if (backend === busy || backend.isEngaged || backend.hasFailed || backend.key.owner !== undefined) continue;
-      if (this.#isForSameRoots(backend, busy, session) && this.known.suits(backend.key.offers, session.offers))
-        return backend;
+  #free(busy: Instance, session: Session): Instance | undefined {
+    for (const instance of this.instances) {
+      if (instance === busy || instance.isEngaged || instance.hasFailed || instance.key.owner !== undefined) continue;
+      if (this.#isForSameRoots(instance, busy, session) && this.known.suits(instance.key.offers, session.offers))
+        return instance;
     }
     return undefined;
   }
 
-  #isForSameRoots(backend: Backend, busy: Backend, session: Session): boolean {
-    if (!this.known.asksForRoots) return backend.key.rootsKey === busy.key.rootsKey;
+  #isForSameRoots(instance: Instance, busy: Instance, session: Session): boolean {
+    if (!this.known.asksForRoots) return instance.key.rootsKey === busy.key.rootsKey;
     const { rootsKey } = this.keyFor(session);
-    return rootsKey !== undefined && this.#sameRoots(backend, rootsKey);
+    return rootsKey !== undefined && this.#sameRoots(instance, rootsKey);
   }
 
-  #another(busy: InstanceKey, session: Session): Backend | undefined {
+  #another(busy: InstanceKey, session: Session): Instance | undefined {
     const rootsKey = this.known.asksForRoots ? this.keyFor(session).rootsKey : busy.rootsKey;
     const key = { offers: session.offers, rootsKey, owner: undefined };
     const vacant = this.#vacant(key);
@@ -306,9 +306,9 @@ export class Server {
   // --- what clients are told ---
 
   /** Those who use this instance are told, and those who see what is known while theirs does not run. */
-  #listLearnt(backend: Backend, kind: ListKind): void {
+  #listLearnt(instance: Instance, kind: ListKind): void {
     this.isLeftOut = false;
     for (const leg of [...this.legs.values()])
-      if (leg.backend === backend || leg.backend?.isOpen !== true) leg.listChanged(kind);
+      if (leg.instance === instance || leg.instance?.isOpen !== true) leg.listChanged(kind);
   }
 }

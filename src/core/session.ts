@@ -11,13 +11,13 @@ import { ownFrame } from '../wire/own-frame.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { CallRecord } from './audit-trail.ts';
-import type { Backend } from './backend.ts';
 import type { Call, CallOwner } from './call.ts';
 import { type ClientIdentity, type ClientProfile, PLAIN_PROFILE } from './client-profile.ts';
 import { ClientRoots } from './client-roots.ts';
 import type { Counters } from './counters.ts';
 import { BATCH_VERSION } from './era/era-2025.ts';
 import type { ClientRole, Hello, Offers } from './era/hello.ts';
+import type { Instance } from './instance.ts';
 import { Pause, Pauses } from './pauses.ts';
 import { Untaken } from './untaken.ts';
 import type { Greeting, View } from './view.ts';
@@ -74,9 +74,9 @@ export class Session {
   offers: Offers = {};
   readonly roots = new ClientRoots(this);
   /** Its tasks, by their ids, and where they are worked on. */
-  readonly tasks = new Map<string, Backend>();
+  readonly tasks = new Map<string, Instance>();
   /** Instances that it may not use any more, and where a call of its waits to be made once more. */
-  readonly #waitsAlsoAt = new Set<Backend>();
+  readonly #waitsAlsoAt = new Set<Instance>();
   #whenReady: (() => void)[] = [];
 
   /** All that it says of itself, for servers that are its own. */
@@ -216,19 +216,19 @@ export class Session {
 
   /** What it may have under way counts for all its servers together: another one may have waited for this one's answer. */
   #pumpOthers(owner: CallOwner): void {
-    for (const backend of this.backends()) if (backend !== owner) backend.pump();
+    for (const instance of this.instances()) if (instance !== owner) instance.pump();
   }
 
   /** All that may have something of its waiting: those that it uses, and those that have a task or an old call of its. */
-  backends(): Iterable<Backend> {
-    const used = this.view?.backends() ?? [];
+  instances(): Iterable<Instance> {
+    const used = this.view?.instances() ?? [];
     if (this.tasks.size === 0 && this.#waitsAlsoAt.size === 0) return used;
     return new Set([...used, ...this.tasks.values(), ...this.#waitsAlsoAt]);
   }
 
   /** A call of its is to be made once more there. */
-  waitsAlsoAt(backend: Backend): void {
-    this.#waitsAlsoAt.add(backend);
+  waitsAlsoAt(instance: Instance): void {
+    this.#waitsAlsoAt.add(instance);
   }
 
   /** A client that has stopped asking is let go once everything is answered. */

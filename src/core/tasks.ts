@@ -9,9 +9,9 @@ import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import { isRequestId } from '../wire/request-id.ts';
-import type { Backend } from './backend.ts';
-import type { BackendContext } from './backend-context.ts';
 import type { Call } from './call.ts';
+import type { Instance } from './instance.ts';
+import type { InstanceContext } from './instance-context.ts';
 import { INTERNAL_ERROR, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 
@@ -45,8 +45,8 @@ const TOO_LONG = {
 };
 
 export class Tasks {
-  readonly #backend: Backend;
-  readonly #context: Pick<BackendContext, 'limits' | 'counters'>;
+  readonly #instance: Instance;
+  readonly #context: Pick<InstanceContext, 'limits' | 'counters'>;
   readonly #tell: (method: string, params: object) => void;
   readonly #byId = new Map<string, Task>();
   readonly #byToken = new Map<number, Task>();
@@ -56,11 +56,11 @@ export class Tasks {
   #due: { readonly session: Session; readonly notice: Frame }[] = [];
 
   constructor(
-    backend: Backend,
-    context: Pick<BackendContext, 'limits' | 'counters'>,
+    instance: Instance,
+    context: Pick<InstanceContext, 'limits' | 'counters'>,
     tell: (method: string, params: object) => void,
   ) {
-    this.#backend = backend;
+    this.#instance = instance;
     this.#context = context;
     this.#tell = tell;
   }
@@ -72,12 +72,12 @@ export class Tasks {
     const { session, serverRequestId, tokenText } = call;
     const known = session.tasks.get(id);
     if (!isRequestId(id)) return this.#refuse(id, serverRequestId, TOO_LONG);
-    if (known !== undefined && known !== this.#backend) return this.#refuse(id, serverRequestId, IN_USE);
+    if (known !== undefined && known !== this.#instance) return this.#refuse(id, serverRequestId, IN_USE);
     this.#drop(id); // if the server gives an id twice
     const task = { session, serverRequestId, tokenText };
     this.#byId.set(id, task);
     if (tokenText !== '') this.#byToken.set(serverRequestId, task);
-    session.tasks.set(id, this.#backend);
+    session.tasks.set(id, this.#instance);
     this.#forgetOldest();
     this.#due = this.#early.flatMap((early) => (early.taskId === id ? [{ session, notice: early.notice }] : []));
     this.#early = this.#early.filter((early) => early.taskId !== id);
@@ -109,7 +109,7 @@ export class Tasks {
   /** One that could not be told from another, or kept. */
   #refuse(taskId: string, serverRequestId: number, { code, message }: typeof IN_USE): Frame {
     this.#tell('tasks/cancel', { taskId });
-    const error = rpcError(INTERNAL_ERROR, message, { code, server: this.#backend.server });
+    const error = rpcError(INTERNAL_ERROR, message, { code, server: this.#instance.server });
     const b = Buffer.from(`{"jsonrpc":"2.0","id":${serverRequestId},"error":${error}}\n`);
     return { b, start: 0, end: b.length - 1 };
   }
@@ -173,7 +173,7 @@ export class Tasks {
     this.#byId.delete(taskId);
     if (task === undefined) return;
     this.#byToken.delete(task.serverRequestId);
-    if (task.session.tasks.get(taskId) === this.#backend) task.session.tasks.delete(taskId);
+    if (task.session.tasks.get(taskId) === this.#instance) task.session.tasks.delete(taskId);
   }
 }
 

@@ -4,9 +4,9 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Backend } from './backend.ts';
 import { Call, type CallOwner, type ClientRequest } from './call.ts';
 import type { ListKind } from './era/era-2025.ts';
+import type { Instance } from './instance.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -33,9 +33,9 @@ export interface View {
   /** There are other servers now, or some are defined otherwise. */
   serversChanged(servers: ServerDirectory): void;
   /** The instances that it uses. */
-  backends(): Iterable<Backend>;
+  instances(): Iterable<Instance>;
   /** The URI by which the client knows a server's resource, as it is spelled in JSON; '' for the server's own. */
-  outwardUri(backend: Backend, uri: string): string;
+  outwardUri(instance: Instance, uri: string): string;
   /** Looked at once a second. */
   tidy(nowMs: number): void;
   /** The client goes. What it had under way was seen to before. */

@@ -309,7 +309,7 @@ export class Daemon {
         logger,
         changed: (seen, names) => this.#pool.toolsChanged(seen, names),
       }),
-      backendContext: {
+      instanceContext: {
         limits,
         counters,
         logger,

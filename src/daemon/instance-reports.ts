@@ -1,30 +1,26 @@
 // What runs of the servers, for who asks: a line for each instance, and one for each server of which none is there.
 
-import type { Backend } from '../core/backend.ts';
+import type { Instance } from '../core/instance.ts';
 import type { Server } from '../core/server.ts';
 import type { InstanceRunner } from '../downstream/instance-runner.ts';
 import type { InstanceReport } from '../wire/control-report.ts';
 
-type RunnerOf = (backend: Backend) => InstanceRunner | undefined;
+type RunnerOf = (instance: Instance) => InstanceRunner | undefined;
 
 /** `names` are those of all that are defined, in their order. */
-export function instanceReports(
-  names: readonly string[],
-  all: Iterable<Server>,
-  runnerOf: RunnerOf,
-): InstanceReport[] {
+export function instanceReports(names: readonly string[], all: Iterable<Server>, runnerOf: RunnerOf): InstanceReport[] {
   const servers = new Map<string, Server[]>(names.map((name) => [name, []]));
   for (const server of all) servers.set(server.name, [...(servers.get(server.name) ?? []), server]);
   return [...servers].flatMap(([name, namesakes]) => {
     const own = namesakes.flatMap((server) =>
-      [...server.backends].flatMap((backend) => reportOf(server, backend, runnerOf(backend))),
+      [...server.instances].flatMap((instance) => reportOf(server, instance, runnerOf(instance))),
     );
     const leftOut = namesakes.some(({ isLeftOut }) => isLeftOut);
     return own.length > 0 ? own : [{ ...NOTHING_RUNS, leftOut, server: name }];
   });
 }
 
-function reportOf(server: Server, backend: Backend, runner: InstanceRunner | undefined): InstanceReport[] {
+function reportOf(server: Server, instance: Instance, runner: InstanceRunner | undefined): InstanceReport[] {
   if (runner === undefined) return [];
   const { lastFailure } = runner;
   return [
@@ -32,11 +28,11 @@ function reportOf(server: Server, backend: Backend, runner: InstanceRunner | und
       server: server.name,
       pid: runner.pid ?? null,
       state: stateOf(runner),
-      sessions: backend.sessions.size,
+      sessions: instance.sessions.size,
       restarts: runner.restarts,
-      calls: backend.toolCallsSent,
-      requests: backend.requestsSent,
-      inFlight: backend.openCalls,
+      calls: instance.toolCallsSent,
+      requests: instance.requestsSent,
+      inFlight: instance.openCalls,
       leftOut: server.isLeftOut,
       lastError: lastFailure?.message ?? null,
       errorCode: lastFailure?.code ?? null,

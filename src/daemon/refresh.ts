@@ -3,8 +3,8 @@
 // said just now.
 
 import { definitionsIn } from '../catalog/tool-definitions.ts';
-import type { Backend } from '../core/backend.ts';
 import { LIST_KINDS, LISTS, type ListKind } from '../core/era/era-2025.ts';
+import type { Instance } from '../core/instance.ts';
 import type { ListPage } from '../core/known-server.ts';
 import { failureIn } from '../core/list-reader.ts';
 import type { Server } from '../core/server.ts';
@@ -43,12 +43,12 @@ async function refreshOne(here: ServersHere, name: string, options: RefreshOptio
 
 /** An instance that has just listed what it has, and why that which it could not list could not be. */
 interface Listed {
-  readonly backend: Backend;
+  readonly instance: Instance;
   readonly failures: ReadonlyMap<ListKind, string>;
 }
 
 async function listedAnew(server: Server, options: RefreshOptions): Promise<Listed> {
-  const mayBeGone = server.ownBackend().isOpen;
+  const mayBeGone = server.ownInstance().isOpen;
   // Of one that has been there for a while this may be how its end shows: then the next one is asked.
   const listed = (await listedBy(server, options)) ?? (mayBeGone ? await listedBy(server, options) : undefined);
   if (listed === undefined)
@@ -64,40 +64,40 @@ async function listedAnew(server: Server, options: RefreshOptions): Promise<List
 
 /** Undefined if it has gone over it. */
 async function listedBy(server: Server, { clock, timeoutMs }: RefreshOptions): Promise<Listed | undefined> {
-  const backend = server.ownBackend();
-  const wasOpen = backend.isOpen;
-  await backend.whenOpen(); // within its startTimeoutMs
+  const instance = server.ownInstance();
+  const wasOpen = instance.isOpen;
+  await instance.whenOpen(); // within its startTimeoutMs
   let timer = { cancel: (): void => undefined };
   const tooLate = new Promise<never>((_, reject) => {
     timer = clock.after(timeoutMs, () => reject(listTimedOut(server.name, timeoutMs)));
   });
-  const failures = await Promise.race([failuresOf(backend, wasOpen), tooLate]).finally(() => timer.cancel());
-  return backend.isOpen ? { backend, failures } : undefined;
+  const failures = await Promise.race([failuresOf(instance, wasOpen), tooLate]).finally(() => timer.cancel());
+  return instance.isOpen ? { instance, failures } : undefined;
 }
 
 /** One that has just opened is being asked already. One that has nothing to list says at least that it is there. */
-async function failuresOf(backend: Backend, wasOpen: boolean): Promise<ReadonlyMap<ListKind, string>> {
-  if (!wasOpen) return backend.lists.whenListed();
-  if (LIST_KINDS.some((kind) => isListedBy(backend, kind))) return backend.lists.readAllAgain();
-  const failure = await pingFailure(backend);
+async function failuresOf(instance: Instance, wasOpen: boolean): Promise<ReadonlyMap<ListKind, string>> {
+  if (!wasOpen) return instance.lists.whenListed();
+  if (LIST_KINDS.some((kind) => isListedBy(instance, kind))) return instance.lists.readAllAgain();
+  const failure = await pingFailure(instance);
   return failure === undefined ? new Map() : new Map([['tools', failure]]);
 }
 
-function isListedBy({ face }: Backend, kind: ListKind): boolean {
+function isListedBy({ face }: Instance, kind: ListKind): boolean {
   return face?.declares(LISTS[kind].capability) === true;
 }
 
-function pingFailure(backend: Backend): Promise<string | undefined> {
+function pingFailure(instance: Instance): Promise<string | undefined> {
   return new Promise((resolve) => {
-    backend.ask('ping', {}, (answer, read) =>
+    instance.ask('ping', {}, (answer, read) =>
       resolve(answer === undefined ? 'it did not answer' : failureIn(answer.b, read)),
     );
   });
 }
 
 /** Why nothing can be said of it. What it cannot list besides its tools is shown as not known. */
-function failureOf({ backend, failures }: Listed): string | undefined {
-  const isAnyListed = LIST_KINDS.some((kind) => isListedBy(backend, kind) && !failures.has(kind));
+function failureOf({ instance, failures }: Listed): string | undefined {
+  const isAnyListed = LIST_KINDS.some((kind) => isListedBy(instance, kind) && !failures.has(kind));
   const [first] = failures.values();
   return failures.get('tools') ?? (isAnyListed ? undefined : first);
 }
@@ -120,8 +120,8 @@ const NOTHING: Omit<ServerRefresh, 'server' | 'error'> = {
 };
 
 function report(server: Server, listed: Listed, before: readonly ListPage[] | undefined): ServerRefresh {
-  const { backend } = listed;
-  const now = definitionsIn(backend.lists.pagesOf('tools') ?? []);
+  const { instance } = listed;
+  const now = definitionsIn(instance.lists.pagesOf('tools') ?? []);
   const old = before === undefined ? now : definitionsIn(before);
   return {
     server: server.name,
@@ -136,11 +136,11 @@ function report(server: Server, listed: Listed, before: readonly ListPage[] | un
   };
 }
 
-function countOf(kind: ListKind, { backend, failures }: Listed): number | null {
+function countOf(kind: ListKind, { instance, failures }: Listed): number | null {
   const { member } = LISTS[kind];
-  if (!isListedBy(backend, kind)) return 0;
+  if (!isListedBy(instance, kind)) return 0;
   if (failures.has(kind)) return null;
-  return backend.lists.pagesOf(kind)?.reduce((sum, { result }) => sum + itemsIn(result, member), 0) ?? null;
+  return instance.lists.pagesOf(kind)?.reduce((sum, { result }) => sum + itemsIn(result, member), 0) ?? null;
 }
 
 function itemsIn(result: Buffer, member: string): number {

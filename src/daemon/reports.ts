@@ -82,5 +82,5 @@ export function clientReports(connections: ConnectionManager, agents: Agents): C
 
 /** Those that it has an instance of; one that it has only seen in a list is none of them. */
 function serversOf(session: Session): string[] {
-  return [...new Set([...session.backends()].map(({ server }) => server))].toSorted();
+  return [...new Set([...session.instances()].map(({ server }) => server))].toSorted();
 }

@@ -6,9 +6,9 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { SeenTools } from '../catalog/seen-tools.ts';
 import type { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import type { SweptDirectory } from '../catalog/sweeper.ts';
-import type { Backend } from '../core/backend.ts';
-import type { BackendContext } from '../core/backend-context.ts';
 import type { ClientProfile } from '../core/client-profile.ts';
+import type { Instance } from '../core/instance.ts';
+import type { InstanceContext } from '../core/instance-context.ts';
 import { Server, type ServerOptions } from '../core/server.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import type { ToolChangePolicy, ToolGate } from '../core/tool-gate.ts';
@@ -32,7 +32,7 @@ export interface ServerPoolOptions {
   readonly seenTools: SeenToolsStore;
   /** Which of their tools may be used. */
   readonly gates: Pick<ToolGates, 'gateOf' | 'isForClient' | 'policyFor'>;
-  readonly backendContext: BackendContext;
+  readonly instanceContext: InstanceContext;
   readonly runnerContext: RunnerContext;
 }
 
@@ -63,7 +63,7 @@ export class ServerPool implements ServerDirectory {
   /** By name, and by what they are defined by. */
   readonly #servers = new Map<string, Map<string, PooledServer>>();
   readonly #leaving = new Set<Server>();
-  readonly #runners = new Map<Backend, InstanceRunner>();
+  readonly #runners = new Map<Instance, InstanceRunner>();
   /** Those that are on their way out, too. */
   readonly #living = new Set<InstanceRunner>();
   #timer: Timer | undefined;
@@ -98,9 +98,9 @@ export class ServerPool implements ServerDirectory {
     for (const { server, lastDir } of this.#pooled()) if (lastDir !== undefined && this.#runs(server)) yield lastDir;
   }
 
-  #runs({ backends }: Server): boolean {
-    return [...backends].some((backend) => {
-      const state = this.#runners.get(backend)?.state;
+  #runs({ instances }: Server): boolean {
+    return [...instances].some((instance) => {
+      const state = this.#runners.get(instance)?.state;
       return state === 'ready' || state === 'starting';
     });
   }
@@ -156,7 +156,7 @@ export class ServerPool implements ServerDirectory {
 
   /** What somebody has agreed to is not what there is, or is again; `names` are those of which this is new. */
   toolsChanged(seen: SeenTools, names: readonly string[]): void {
-    const { gates, backendContext } = this.#options;
+    const { gates, instanceContext } = this.#options;
     let isTold = names.length === 0;
     for (const pooled of this.#pooled()) {
       if (pooled.seen !== seen) continue;
@@ -165,7 +165,7 @@ export class ServerPool implements ServerDirectory {
       if (isTold || policy === 'allow') continue;
       isTold = true;
       const tools = names.slice(0, MOST_TOLD).join(', ');
-      backendContext.logger.warn('tools are others than they were', { server: seen.server, tools, policy });
+      instanceContext.logger.warn('tools are others than they were', { server: seen.server, tools, policy });
     }
   }
 
@@ -219,18 +219,18 @@ export class ServerPool implements ServerDirectory {
       }),
       gate: this.#options.gates.gateOf(definition, seen.changed),
       gateOf,
-      context: this.#options.backendContext,
-      makeRunner: (backend) => this.#makeRunner(definition, backend, () => server.stopped(backend)),
+      context: this.#options.instanceContext,
+      makeRunner: (instance) => this.#makeRunner(definition, instance, () => server.stopped(instance)),
     });
     return server;
   }
 
-  #makeRunner(definition: ServerDefinition, backend: Backend, stopped: () => void) {
-    const runner = new InstanceRunner(definition, backend, { ...this.#options.runnerContext, stopped });
-    this.#runners.set(backend, runner);
+  #makeRunner(definition: ServerDefinition, instance: Instance, stopped: () => void) {
+    const runner = new InstanceRunner(definition, instance, { ...this.#options.runnerContext, stopped });
+    this.#runners.set(instance, runner);
     this.#living.add(runner);
     const retire = (): void => {
-      this.#runners.delete(backend);
+      this.#runners.delete(instance);
       void runner.stop().then(() => this.#living.delete(runner));
     };
     return {
@@ -248,7 +248,7 @@ export class ServerPool implements ServerDirectory {
 
   /** Whether a server works on something. */
   get isBusy(): boolean {
-    for (const server of this.servers()) for (const backend of server.backends) if (backend.isBusy) return true;
+    for (const server of this.servers()) for (const instance of server.instances) if (instance.isBusy) return true;
     return false;
   }
 
@@ -257,7 +257,7 @@ export class ServerPool implements ServerDirectory {
     return instanceReports(
       [...this.#definitions()].map(({ name }) => name),
       this.servers(),
-      (backend) => this.#runners.get(backend),
+      (instance) => this.#runners.get(instance),
     );
   }
 
@@ -265,7 +265,7 @@ export class ServerPool implements ServerDirectory {
   outputsOf(name: string): ServerOutput[] {
     const namesakes = [...this.servers()].filter((server) => server.name === name);
     return namesakes.flatMap((server) =>
-      [...server.backends].flatMap((backend) => this.#runners.get(backend)?.output ?? []),
+      [...server.instances].flatMap((instance) => this.#runners.get(instance)?.output ?? []),
     );
   }
 

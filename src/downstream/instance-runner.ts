@@ -1,8 +1,8 @@
-// One instance of a server: carries out what its lifecycle decides, and tells the backend what came of it.
+// One instance of a server: carries out what its lifecycle decides, and tells the instance in core what came of it.
 
 import { randomBytes } from 'node:crypto';
-import type { Backend } from '../core/backend.ts';
 import { Faults } from '../core/faults.ts';
+import type { Instance } from '../core/instance.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { containedClock, type Timer } from '../util/clock.ts';
@@ -34,7 +34,7 @@ export interface RunnerContext extends Omit<RemoteContext, 'failed'> {
 
 export class InstanceRunner {
   readonly definition: ServerDefinition;
-  readonly backend: Backend;
+  readonly instance: Instance;
   readonly #context: RunnerContext & RemoteContext;
   readonly #faults: Faults;
   #life = NEWBORN;
@@ -48,9 +48,9 @@ export class InstanceRunner {
   /** Why it could not be started, or has gone, if it has not come back since. */
   lastFailure: BridgeError | undefined;
 
-  constructor(definition: ServerDefinition, backend: Backend, context: RunnerContext) {
+  constructor(definition: ServerDefinition, instance: Instance, context: RunnerContext) {
     this.definition = definition;
-    this.backend = backend;
+    this.instance = instance;
     this.#faults = new Faults(context);
     const failed = (error: unknown): void => this.#fault(error);
     this.#context = { ...context, clock: containedClock(context.clock, failed), failed };
@@ -73,9 +73,9 @@ export class InstanceRunner {
     return Math.max(0, this.#openings - 1);
   }
 
-  /** Sees that it runs; the backend hears of it when it does, or cannot. */
+  /** Sees that it runs; the instance hears of it when it does, or cannot. */
   start(): void {
-    if (this.state === 'stopped') return this.backend.failed(shuttingDown());
+    if (this.state === 'stopped') return this.instance.failed(shuttingDown());
     this.#happen('needed');
   }
 
@@ -95,11 +95,11 @@ export class InstanceRunner {
 
   #vacate(): void {
     if (this.state !== 'ready') return;
-    if (this.backend.isBusy) return this.usersChanged(0); // with what clients began that use another instance now
+    if (this.instance.isBusy) return this.usersChanged(0); // with what clients began that use another instance now
     this.#context.logger.info('server stopping, nobody uses it', { server: this.definition.name });
     this.#context.counters.idleStops++;
     this.#happen('vacant');
-    this.backend.closed(crash(this.definition, 'was stopped'));
+    this.instance.closed(crash(this.definition, 'was stopped'));
   }
 
   async stop(): Promise<void> {
@@ -127,7 +127,7 @@ export class InstanceRunner {
     if (child !== undefined) return void child.stop();
     const error = ownFault(this.definition);
     const failed = (): void =>
-      this.state === 'starting' ? this.#failStart(undefined, error) : this.backend.failed(error);
+      this.state === 'starting' ? this.#failStart(undefined, error) : this.instance.failed(error);
     this.#faults.contain(failed, (again) =>
       this.#faults.note('those who wait for an instance were not told', again, { server: this.definition.name }),
     );
@@ -151,7 +151,9 @@ export class InstanceRunner {
         void this.#child?.stop();
         return;
       case 'refuse':
-        return this.backend.failed(brokenServer(this.definition.name, this.lastFailure?.message, this.#context.limits));
+        return this.instance.failed(
+          brokenServer(this.definition.name, this.lastFailure?.message, this.#context.limits),
+        );
       default:
         this.#context.clock.after(effect.waitMs, () => this.#happen('timer'));
     }
@@ -169,7 +171,7 @@ export class InstanceRunner {
 
   #launchNow(): void {
     const { counters, logger } = this.#context;
-    this.backend.begun();
+    this.instance.begun();
     counters.serverStarts++;
     const child = this.#spawn();
     if (child === undefined) return;
@@ -193,19 +195,19 @@ export class InstanceRunner {
         // An old process may still say something while a new one starts.
         if (child === this.#child) this.#frame(child, handshake, { b, start, end });
       },
-      returned: (request) => child === this.#child && this.backend.returned(request),
-      overflowed: () => this.#contain(() => this.backend.fromServer.overflowed()),
+      returned: (request) => child === this.#child && this.instance.returned(request),
+      overflowed: () => this.#contain(() => this.instance.fromServer.overflowed()),
       badFrame: (reason, ends) => {
-        if (child === this.#child) this.#contain(() => this.backend.fromServer.badFrame(reason, ends));
+        if (child === this.#child) this.#contain(() => this.instance.fromServer.badFrame(reason, ends));
       },
       // A server that closes either of its pipes answers nothing any more, also if its process goes on.
       ended: () => void child.stop(),
       closed: () => void child.stop(),
-      drained: () => this.backend.drained(),
+      drained: () => this.instance.drained(),
       failed: (error) => this.#fault(error),
     });
-    const clientInfo = this.backend.introduction() ?? { name: 'mcp-bridge', version };
-    handshake.begin(this.backend.key.offers, clientInfo);
+    const clientInfo = this.instance.introduction() ?? { name: 'mcp-bridge', version };
+    handshake.begin(this.instance.key.offers, clientInfo);
     void child.ended.then((how) => {
       timeout.cancel();
       this.#contain(() => this.#onEnded(child, how));
@@ -216,7 +218,7 @@ export class InstanceRunner {
   #frame(child: ServerConnection, handshake: ServerHandshake, { b, start, end }: Frame): void {
     try {
       if (this.state === 'starting') this.#shakeHands(child, handshake, b, start, end);
-      else this.backend.fromServer.frame(b, start, end);
+      else this.instance.fromServer.frame(b, start, end);
     } catch (error) {
       this.#fault(error, 'a message could not be dealt with');
     }
@@ -249,8 +251,8 @@ export class InstanceRunner {
     this.#openings++;
     this.#happen('opened');
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
-    this.backend.opened({ link: child.link, instanceId: randomBytes(8).toString('hex'), hello });
-    if (this.backend.sessions.size === 0) this.usersChanged(0); // those who wait come in a moment, if they are still there
+    this.instance.opened({ link: child.link, instanceId: randomBytes(8).toString('hex'), hello });
+    if (this.instance.sessions.size === 0) this.usersChanged(0); // those who wait come in a moment, if they are still there
   }
 
   /** All who wait are told; whoever comes next makes it start again. */
@@ -262,7 +264,7 @@ export class InstanceRunner {
     void child?.stop();
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
     this.#happen(error.code === 'SERVER_AUTH_REQUIRED' || this.#comesByItself ? 'refused' : 'died');
-    this.backend.failed(error);
+    this.instance.failed(error);
   }
 
   #onEnded(child: ServerConnection, how: string): void {
@@ -271,17 +273,17 @@ export class InstanceRunner {
     if (before === 'starting') return this.#failStart(child, this.#startError(child, how));
     this.#child = undefined;
     if (before === 'stopped') {
-      this.backend.closed(shuttingDown());
-      return this.backend.failed(shuttingDown());
+      this.instance.closed(shuttingDown());
+      return this.instance.failed(shuttingDown());
     }
     if (before === 'stopping') {
-      this.#happen('gone'); // the backend has heard of it already
+      this.#happen('gone'); // the instance has heard of it already
       return this.#context.stopped?.();
     }
     if (before === 'ready') this.#recordCrash(how);
     if (before === 'ready') this.#happen(this.#comesByItself ? 'left' : 'died');
     else this.#happen('gone');
-    this.backend.closed(crash(this.definition, how));
+    this.instance.closed(crash(this.definition, how));
   }
 
   #recordCrash(how: string): void {

@@ -8,12 +8,12 @@ import { ToolFinder } from '../../src/catalog/tool-finder.ts';
 import { type AgentSettings, DEFAULT_AGENTS } from '../../src/core/agents/agent-settings.ts';
 import { Agents } from '../../src/core/agents/agents.ts';
 import type { AuditTrail } from '../../src/core/audit-trail.ts';
-import type { Backend } from '../../src/core/backend.ts';
-import type { BackendContext } from '../../src/core/backend-context.ts';
 import { CallMeters } from '../../src/core/call-meter.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
 import type { DialInDesk } from '../../src/core/handshake.ts';
+import type { Instance } from '../../src/core/instance.ts';
+import type { InstanceContext } from '../../src/core/instance-context.ts';
 import { KnownServer } from '../../src/core/known-server.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/core/liveness.ts';
 import type { ControlHandler } from '../../src/core/router.ts';
@@ -234,7 +234,7 @@ interface ServerSettings {
 
 /** One instance, which lives and dies as the test says. */
 export class TestInstance {
-  readonly backend: Backend;
+  readonly inCore: Instance;
   readonly #of: TestServer;
   readonly #settings: ServerSettings;
   state: 'idle' | 'starting' | 'ready' = 'idle';
@@ -248,9 +248,9 @@ export class TestInstance {
   readonly users: number[] = [];
   link: TestLink | undefined;
 
-  constructor(of: TestServer, backend: Backend, settings: ServerSettings) {
+  constructor(of: TestServer, instance: Instance, settings: ServerSettings) {
     this.#of = of;
-    this.backend = backend;
+    this.inCore = instance;
     this.#settings = settings;
   }
 
@@ -271,9 +271,9 @@ export class TestInstance {
     if (this.state !== 'idle') return;
     this.state = 'starting';
     this.starts++;
-    this.backend.begun();
-    this.offered = this.backend.key.offers;
-    this.introduced = this.backend.introduction();
+    this.inCore.begun();
+    this.offered = this.inCore.key.offers;
+    this.introduced = this.inCore.introduction();
     if (this.#of.opensByItself) this.#settings.later(() => this.open());
   }
   open(): void {
@@ -288,9 +288,9 @@ export class TestInstance {
       badFrame: () => undefined,
       ended: () => undefined,
       closed: () => undefined,
-      drained: () => this.backend.drained(),
+      drained: () => this.inCore.drained(),
     });
-    this.backend.opened({
+    this.inCore.opened({
       link: this.link,
       instanceId: `${this.#settings.name}-${this.starts}`,
       hello: Buffer.from(`${this.#of.hello}\n`),
@@ -309,16 +309,14 @@ export class TestInstance {
   failToStart(): void {
     this.state = 'idle';
     const { name } = this.#settings;
-    this.backend.failed(
-      new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started`, { server: name }),
-    );
+    this.inCore.failed(new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started`, { server: name }));
   }
   crash(): void {
     if (this.state !== 'ready') return;
     this.state = 'idle';
     this.link?.destroy();
     const { name } = this.#settings;
-    this.backend.closed(new BridgeError('SERVER_CRASHED', `Server ${name} ended`, { server: name }));
+    this.inCore.closed(new BridgeError('SERVER_CRASHED', `Server ${name} ended`, { server: name }));
   }
 
   /** What it was sent since it was started last. */
@@ -337,7 +335,7 @@ export class TestInstance {
   say(line: string | object): void {
     const text = typeof line === 'string' ? line : JSON.stringify(line);
     const bytes = Buffer.from(`${text}\n`);
-    if (this.state === 'ready') this.backend.fromServer.frame(bytes, 0, bytes.length - 1);
+    if (this.state === 'ready') this.inCore.fromServer.frame(bytes, 0, bytes.length - 1);
   }
   /** Answers a request that it was sent with the request's own arguments. */
   answer(request: Message | undefined): void {
@@ -368,7 +366,7 @@ export class TestServer {
   /** What it says by itself to a request: the `result` or the `error`; undefined leaves that to the test. */
   answers: (request: Message, instance: TestInstance) => object | undefined = () => undefined;
 
-  constructor(settings: ServerSettings, context: BackendContext, definition: Partial<TestDefinition> = {}) {
+  constructor(settings: ServerSettings, context: InstanceContext, definition: Partial<TestDefinition> = {}) {
     const { clock, ttlMs } = settings;
     this.name = settings.name;
     this.server = new Server({
@@ -383,8 +381,8 @@ export class TestServer {
       known: new KnownServer({ date: () => clock.now(), ttlMs, changed: () => undefined }),
       gate: OPEN_GATE,
       context,
-      makeRunner: (backend) => {
-        const instance = new TestInstance(this, backend, settings);
+      makeRunner: (inCore) => {
+        const instance = new TestInstance(this, inCore, settings);
         this.instances.push(instance);
         return instance.ports;
       },
@@ -396,8 +394,8 @@ export class TestServer {
     if (first === undefined) throw new Error('nobody has needed it yet');
     return first;
   }
-  get backend(): Backend {
-    return this.first.backend;
+  get instance(): Instance {
+    return this.first.inCore;
   }
   get state(): TestInstance['state'] {
     return this.instances[0]?.state ?? 'idle';
@@ -421,7 +419,7 @@ export class TestServer {
     return this.instances[0]?.cancelled ?? [];
   }
   get openCalls(): number {
-    return this.instances.reduce((sum, { backend }) => sum + backend.openCalls, 0);
+    return this.instances.reduce((sum, { inCore }) => sum + inCore.openCalls, 0);
   }
   /** It has these, and says so whenever it is asked. */
   has(lists: Readonly<Record<string, readonly object[]>>): void {

@@ -84,7 +84,7 @@ describe('a call', () => {
     const core = new CoreInMemory();
     await core.ready();
     const answers: unknown[] = [];
-    core.server().backend.ask('tools/list', {}, (answer) => void answers.push(answer));
+    core.server().instance.ask('tools/list', {}, (answer) => void answers.push(answer));
     await core.pass(31 * SECOND);
     expect(answers).toEqual([undefined]);
   });

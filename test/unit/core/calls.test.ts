@@ -154,7 +154,7 @@ describe('a cancellation', () => {
     expect(client.received).toEqual([]);
     expect(core.counters).toMatchObject({ cancelled: 1, strayCancels: 0, strayResponses: 1 });
     expect(core.sessionOf(client)).toMatchObject({ sentCount: 0, waitingBytes: 0 });
-    expect(core.server().backend.openCalls).toBe(1);
+    expect(core.server().instance.openCalls).toBe(1);
   });
 
   test("of what is not, no longer, or another's under way is dropped and counted", async () => {
@@ -348,7 +348,7 @@ describe('a request of the server', () => {
     const client = await core.ready();
     for (const line of ['Listening on stdio', '[]', '{}', '{"jsonrpc":"2.0","id":1,"ID":2,"result":{}}'])
       core.server().say(line);
-    core.server().backend.fromServer.badFrame('not-utf8', { head: Buffer.from('\xff'), tail: Buffer.from('\xff') });
+    core.server().instance.fromServer.badFrame('not-utf8', { head: Buffer.from('\xff'), tail: Buffer.from('\xff') });
     client.call(1);
     await core.settle();
     core.server().say({ id: core.server().requests[0]?.id, result: {} }); // it leaves "jsonrpc" out

@@ -89,7 +89,7 @@ describe('a client of all servers', () => {
     one.say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'error', data: 'x' } });
     await core.settle();
     expect(client.received).toHaveLength(heard);
-    expect([...one.server.backends].map(({ sessions }) => sessions.size)).toEqual([0]);
+    expect([...one.server.instances].map(({ sessions }) => sessions.size)).toEqual([0]);
     one.answer(callsOf(one)[0]);
     await core.settle();
     expect(client.answersTo('b')).toMatchObject([{ result: { echo: { id: 'b' } } }]);

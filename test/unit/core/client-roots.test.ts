@@ -35,7 +35,7 @@ describe('a server that asks for roots', () => {
     await answer(core, one, ROOTS);
     expect(answersTo(core, 'r')).toEqual([ROOTS]);
     await answer(core, other, { roots: [{ uri: 'a:1' }] });
-    expect([core.server().instances.length, core.server().backend.sessions.size]).toEqual([1, 2]);
+    expect([core.server().instances.length, core.server().instance.sessions.size]).toEqual([1, 2]);
     other.say({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
     await core.settle();
     expect(askedOf(other).length).toBe(2);
@@ -49,9 +49,9 @@ describe('a server that asks for roots', () => {
     await core.settle();
     for (const [i, client] of clients.entries()) await answer(core, client, many(i === 2 ? 'other' : 'same'));
     await core.pass(1_000);
-    const backends = core.server().instances.map(({ backend }) => backend);
-    expect(backends.map(({ sessions }) => sessions.size).sort()).toEqual([1, 2]);
-    expect(Math.max(...backends.map(({ key }) => key.rootsKey?.length ?? 0))).toBeLessThan(100);
+    const instances = core.server().instances.map(({ inCore }) => inCore);
+    expect(instances.map(({ sessions }) => sessions.size).sort()).toEqual([1, 2]);
+    expect(Math.max(...instances.map(({ key }) => key.rootsKey?.length ?? 0))).toBeLessThan(100);
     expect(answersTo(core, 'r')).toEqual([many('same')]);
   });
 
@@ -68,10 +68,7 @@ describe('a server that asks for roots', () => {
     expect(answersTo(core, 'r')).toEqual([{ roots: [{ uri: 'a:0' }] }]);
     const sent = core
       .server()
-      .instances.map(({ backend, requests }) => [
-        backend.key.rootsKey,
-        requests.map(({ params }) => params?.arguments),
-      ]);
+      .instances.map(({ inCore, requests }) => [inCore.key.rootsKey, requests.map(({ params }) => params?.arguments)]);
     expect(sent).toEqual([0, 1, 2].map((of) => [`"a:${of}"`, [{ of }]]));
   });
 
@@ -88,7 +85,7 @@ describe('a server that asks for roots', () => {
     await answer(core, other, { roots: [{ uri: 'a:2' }] });
     expect(answersTo(core, 'r')).toEqual([{ roots: [{ uri: 'a:2' }] }]);
     expect(core.server().first.requests.length).toBe(1);
-    expect(core.server().instances.map(({ backend }) => backend.key.rootsKey)).toEqual(['"a:2"', '"a:1"']);
+    expect(core.server().instances.map(({ inCore }) => inCore.key.rootsKey)).toEqual(['"a:2"', '"a:1"']);
   });
 
   test('is refused while clients with different ones have calls under way there, and told as soon as one is left', async () => {
@@ -117,7 +114,7 @@ describe('a server that asks for roots', () => {
     for (const [i, client] of clients.entries()) await answer(core, client, { roots: [{ uri: `a:${i}` }] });
     await core.pass(7_000);
     expect(answersTo(core, 'r')).toEqual([-32603]);
-    expect(core.server().backend.key.rootsKey).toBe('disagreed');
+    expect(core.server().instance.key.rootsKey).toBe('disagreed');
   });
 
   test('gets an answer to each question, also to one that came later, and when the client of a call under way has gone', async () => {
@@ -217,7 +214,7 @@ describe('a server that asks for roots', () => {
     await core.pass(12_000);
     silent.call('late');
     await core.settle();
-    expect(core.server().instances.map(({ backend }) => backend.key.rootsKey)).toEqual(['"a:1"', '']);
+    expect(core.server().instances.map(({ inCore }) => inCore.key.rootsKey)).toEqual(['"a:1"', '']);
     unready.say({ jsonrpc: '2.0', method: 'notifications/initialized' });
     await core.settle();
     expect(askedOf(unready)).toEqual([]);

@@ -16,7 +16,7 @@ describe('a client that goes', () => {
     const sent = core.server().requests.map(({ id }) => id);
     expect(core.server().cancelled).toEqual(sent.slice(0, 2));
     expect(session).toMatchObject({ state: 'closing', sentCount: 0, waitingBytes: 0 });
-    expect([session?.calls.size, core.server().backend.sessions.size, core.manager.clients().length]).toEqual([
+    expect([session?.calls.size, core.server().instance.sessions.size, core.manager.clients().length]).toEqual([
       0, 1, 1,
     ]);
     core.server().say('{"jsonrpc":"2.0","id":1,"result":{}}');
@@ -276,7 +276,7 @@ describe('the end', () => {
   });
 });
 
-test('a backend tells how many use it', async () => {
+test('an instance tells how many use it', async () => {
   const core = new CoreInMemory();
   const [one, other] = [await core.ready(), await core.ready()];
   one.link.destroy();

@@ -151,7 +151,7 @@ describe('a server at its limit', () => {
     const text = 'x'.repeat(300_000);
     for (let i = 0; i < 10; i++) client.call(i, { text });
     await core.settle();
-    const { openCalls } = server.backend;
+    const { openCalls } = server.instance;
     expect([openCalls, core.sessionOf(client)?.sentCount]).toEqual([10, 4]);
     server.link?.unblock();
     await core.settle();

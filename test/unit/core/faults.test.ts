@@ -125,7 +125,7 @@ describe('an error over one instance ends that instance alone:', () => {
 
   test('the look at it once a second', async () => {
     const { core, client, other } = await two();
-    breakMethod(core.server('faulty').backend.callBacks, 'checkTime');
+    breakMethod(core.server('faulty').instance.callBacks, 'checkTime');
     await core.pass(1000);
     expect(core.server('faulty').state).toBe('idle');
     await check(core, client, other);
@@ -144,13 +144,13 @@ describe('an error over one instance ends that instance alone:', () => {
       isFull(() => false);
       return fail();
     });
-    core.server('faulty').backend.drained();
+    core.server('faulty').instance.drained();
     await check(core, client, other);
   });
 
   test('its end: who has a call there gets the answer all the same', async () => {
     const { core, client, other } = await two();
-    breakMethod(core.server('faulty').backend.tasks, 'closed');
+    breakMethod(core.server('faulty').instance.tasks, 'closed');
     core.server('faulty').crash();
     await check(core, client, other);
   });
@@ -158,7 +158,7 @@ describe('an error over one instance ends that instance alone:', () => {
   test.each([
     [
       'the end of the call',
-      (core: CoreInMemory) => breakMethod(core.server('faulty').backend.callBacks, 'callGivenUp'),
+      (core: CoreInMemory) => breakMethod(core.server('faulty').instance.callBacks, 'callGivenUp'),
     ],
     [
       'what follows from it',

@@ -162,7 +162,7 @@ describe('a handshake', () => {
     core.server().open();
     await core.settle();
     expect(core.server().received).toEqual([]);
-    expect(core.server().backend.sessions.size).toBe(0);
+    expect(core.server().instance.sessions.size).toBe(0);
     expect(core.manager.clients()).toEqual([]);
   });
 

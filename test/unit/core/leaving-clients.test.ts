@@ -50,7 +50,7 @@ describe('a client that hangs up', () => {
     core.server().answer(core.server().requests.find(({ method: sent }) => sent === 'tools/call'));
     await core.settle();
     expect(talker.answersTo('talk')).toHaveLength(1);
-    expect([core.openCalls, core.server().backend.sessions.size]).toEqual([0, 1]);
+    expect([core.openCalls, core.server().instance.sessions.size]).toEqual([0, 1]);
   });
 
   test('while it has as much under way as it may sends nothing of what waits, on any server', async () => {
@@ -86,7 +86,7 @@ test('a call that is made once more by an instance that its client does not use 
   core.redefine(['memory'], ['memory']);
   core.server().has({ tools: [{ name: 'tool', annotations: { readOnlyHint: true } }] });
   await core.settle();
-  expect(before.backend.sessions.size).toBe(0);
+  expect(before.inCore.sessions.size).toBe(0);
   client.call('next');
   before.crash();
   await core.settle();

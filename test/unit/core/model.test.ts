@@ -116,7 +116,7 @@ class World {
     for (const model of this.clients) this.#checkClient(model);
     const staying = this.clients.filter(({ isGone, hasEnded }) => !isGone && !hasEnded);
     expect(this.core.manager.clients().map(({ link }) => link)).toEqual(staying.map(({ client }) => client.link));
-    expect(this.core.server().instances[0]?.backend.sessions.size ?? 0).toBe(staying.length);
+    expect(this.core.server().instances[0]?.inCore.sessions.size ?? 0).toBe(staying.length);
     for (const { client } of staying) expect(client.link.isPaused).toBe(false);
     for (const { client } of this.clients) expect(client.link.writesAfterEnd).toBe(0);
   }

@@ -31,11 +31,11 @@ describe('a call that its server has not looked at', () => {
     const { core, client, calls } = await serving([{ name: 'tool' }], false);
     client.call(1, { x: 1 }, { progressToken: 'p' });
     await core.settle();
-    expect(core.server().backend.returned(frameOf(calls()[0]))).toBe(true);
+    expect(core.server().instance.returned(frameOf(calls()[0]))).toBe(true);
     core.server().crash();
     await core.settle();
     expect([client.received, calls().map(({ params }) => params?.arguments)]).toEqual([[], [{ x: 1 }]]);
-    expect(core.server().backend.returned(frameOf(calls()[0]))).toBe(false);
+    expect(core.server().instance.returned(frameOf(calls()[0]))).toBe(false);
     core.server().say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: calls()[0]?.id } });
     core.server().crash();
     await core.settle();
@@ -47,7 +47,7 @@ describe('a call that its server has not looked at', () => {
     const { core, client, calls } = await serving([{ name: 'tool' }], false);
     client.call(1);
     await core.settle();
-    core.server().backend.returned(frameOf(calls()[0]));
+    core.server().instance.returned(frameOf(calls()[0]));
     core.server().answer(calls()[0]);
     await core.settle();
     core.server().crash();
@@ -62,7 +62,7 @@ describe('a call that its server has not looked at', () => {
     client.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'memory__tool' } });
     await core.settle();
     const call = (): Message | undefined => core.server().requests.find(({ method }) => method === 'tools/call');
-    core.server().backend.returned(frameOf(call()));
+    core.server().instance.returned(frameOf(call()));
     core.server().crash();
     await core.settle();
     expect(call()?.params?.name).toBe('tool');
@@ -77,7 +77,7 @@ describe('a call that its server has not looked at', () => {
     await core.settle();
     client.cancel(1);
     await core.settle();
-    expect(core.server().backend.returned(frameOf(calls()[0]))).toBe(true);
+    expect(core.server().instance.returned(frameOf(calls()[0]))).toBe(true);
     core.server().crash();
     await core.settle();
     expect([core.server().starts, core.openCalls]).toEqual([1, 0]);
@@ -194,7 +194,7 @@ describe('what a client wishes, given back by a server that has not looked at it
   async function secondTry(core: CoreInMemory, client: TestClient, request: object, answer: object): Promise<void> {
     client.say({ jsonrpc: '2.0', ...request });
     await core.settle();
-    expect(core.server().backend.returned(frameOf(wishesAt(core).at(-1)))).toBe(true);
+    expect(core.server().instance.returned(frameOf(wishesAt(core).at(-1)))).toBe(true);
     core.server().crash();
     await core.settle();
     for (const { id } of wishesAt(core)) core.server().say({ jsonrpc: '2.0', id, ...answer });
@@ -214,7 +214,7 @@ describe('what a client wishes, given back by a server that has not looked at it
     core.server().say({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: 'x:1' } });
     await core.settle();
     expect(client.notifications('notifications/resources/updated')).toEqual([]);
-    expect(core.server().backend.wishes.size).toBe(0);
+    expect(core.server().instance.wishes.size).toBe(0);
   });
 
   test('is over with an unsubscribe that the next one grants: the one after that is told nothing', async () => {
@@ -226,7 +226,7 @@ describe('what a client wishes, given back by a server that has not looked at it
     await core.settle();
     await secondTry(core, client, { id: 2, method: 'resources/unsubscribe', params: { uri: 'x:1' } }, { result: {} });
     expect(client.answersTo(2)).toHaveLength(1);
-    expect(core.server().backend.wishes.size).toBe(0);
+    expect(core.server().instance.wishes.size).toBe(0);
     core.server().crash();
     client.call(3);
     await core.settle();

@@ -98,7 +98,7 @@ describe('clients of a server with sharing "auto"', () => {
     for (const instance of core.server().instances) instance.open();
     await core.settle();
     expect(client.answersTo('init')).toHaveLength(1);
-    for (const { backend, offered } of core.server().instances) expect(backend.key.offers).toEqual(offered);
+    for (const { inCore, offered } of core.server().instances) expect(inCore.key.offers).toEqual(offered);
     expect(core.server().server.known.faces.map(({ offers, live }) => [offers, live])).toEqual([
       [{ sampling: {} }, 1],
       [{ elicitation: {} }, 1],
@@ -114,7 +114,7 @@ describe('clients of a server with sharing "auto"', () => {
     await core.settle();
     for (const instance of core.server().instances) {
       instance.crash();
-      core.server().server.stopped(instance.backend);
+      core.server().server.stopped(instance.inCore);
     }
     expect(core.server().instances.filter(({ isRetired }) => !isRetired).length).toBe(1);
     expect(core.server().server.isUnused).toBe(true);
@@ -159,7 +159,7 @@ describe('clients of a server with sharing "dedicated"', () => {
     clients[1]?.link.destroy();
     await core.settle();
     expect(instances.map((instance) => instance?.isRetired)).toEqual([false, true, false]);
-    expect([...core.server().server.backends].length).toBe(2);
+    expect([...core.server().server.instances].length).toBe(2);
     expect((await used(core, await core.ready()))[0]).not.toBe(instances[1]);
   });
 
@@ -171,7 +171,7 @@ describe('clients of a server with sharing "dedicated"', () => {
     await core.settle();
     client.link.destroy();
     await core.settle();
-    expect([...core.server().server.backends]).toEqual([]);
+    expect([...core.server().server.instances]).toEqual([]);
     expect(core.server().first.isRetired).toBe(true);
     expect(core.server().server.isUnused).toBe(true);
   });
@@ -212,8 +212,8 @@ describe('clients of a server that asks for roots', () => {
     const at = core
       .server()
       .instances.filter(({ requests }) => requests.some((request) => 'roots' in argumentsOf(request)));
-    expect(at.map(({ backend }) => backend.sessions.size)).toEqual([2, 1]);
-    expect(at.map(({ backend }) => backend.key.rootsKey)).toEqual(['"a:1" "a:2"', '"a:1"']);
+    expect(at.map(({ inCore }) => inCore.sessions.size)).toEqual([2, 1]);
+    expect(at.map(({ inCore }) => inCore.key.rootsKey)).toEqual(['"a:1" "a:2"', '"a:1"']);
   });
 
   test('that say nothing of their roots have none after ten seconds', async () => {
@@ -254,7 +254,7 @@ describe('clients of a server that asks for roots', () => {
       await tellRoots(core, client, 'a:1');
     }
     const shared = core.server().instances.at(-1);
-    expect(shared?.backend.sessions.size).toBe(2);
+    expect(shared?.inCore.sessions.size).toBe(2);
     one.call('under way', { kept: 1 });
     await core.settle();
     one.say({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
@@ -264,9 +264,9 @@ describe('clients of a server that asks for roots', () => {
     await tellRoots(core, one, 'a:2');
     const own = core.server().instances.at(-1);
     expect(own).not.toBe(shared);
-    expect(own?.backend.key.rootsKey).toBe('"a:2"');
+    expect(own?.inCore.key.rootsKey).toBe('"a:2"');
     expect(own?.requests.map(({ params }) => params?.arguments)).toEqual([{ moved: 1 }]);
-    expect(shared?.backend.sessions.size).toBe(1);
+    expect(shared?.inCore.sessions.size).toBe(1);
     for (const request of shared?.requests ?? []) shared?.answer(request);
     await core.settle();
     expect(one.answersTo('under way').map(({ result }) => result)).toEqual([{ echo: { kept: 1 } }]);
@@ -282,7 +282,7 @@ describe('clients of a server that asks for roots', () => {
     await core.settle();
     const client = await core.ready();
     expect((await used(core, client))[0]).toBe(first);
-    expect(first.backend.key.rootsKey).toBe('');
+    expect(first.inCore.key.rootsKey).toBe('');
   });
 
   test('do not get an instance whose last client went while it was asked for its roots', async () => {
@@ -323,7 +323,7 @@ describe('a client that would have to wait for another one’s conversation', ()
     await core.settle();
     const [, second] = core.server().instances;
     expect(second?.requests.map(({ params }) => params?.arguments)).toEqual([{ moved: true }]);
-    expect(core.server().instances.map(({ backend }) => backend.sessions.size)).toEqual([1, 1]);
+    expect(core.server().instances.map(({ inCore }) => inCore.sessions.size)).toEqual([1, 1]);
     second?.answer(second.requests[0]);
     core.server().answer(core.server().requests[0]);
     await core.settle();
@@ -467,7 +467,7 @@ describe('a client that would have to wait for another one’s conversation', ()
     other.call('new');
     await core.settle();
     const [first, second] = core.server().instances;
-    expect([first?.backend.sessions.size, second?.backend.sessions.size]).toEqual([1, 1]);
+    expect([first?.inCore.sessions.size, second?.inCore.sessions.size]).toEqual([1, 1]);
     first?.answer(first.requests.find(({ id, method }) => method === 'x/quiet' && id === first.requests.at(-2)?.id));
     first?.crash();
     await core.settle();
@@ -514,6 +514,6 @@ describe('a client that would have to wait for another one’s conversation', ()
       { taskId: 't' },
     ]);
     first?.say({ jsonrpc: '2.0', method: 'notifications/tasks/status', params: { taskId: 't', status: 'cancelled' } });
-    expect(first?.backend.tasks.ownerOf('t')).toBeUndefined();
+    expect(first?.inCore.tasks.ownerOf('t')).toBeUndefined();
   });
 });

@@ -231,7 +231,7 @@ class World {
     for (const name of SERVERS) {
       const { server } = this.core.server(name);
       expect(server.legs.size).toBe(0);
-      for (const backend of server.backends) expect([backend.sessions.size, backend.openCalls]).toEqual([0, 0]);
+      for (const instance of server.instances) expect([instance.sessions.size, instance.openCalls]).toEqual([0, 0]);
       for (const instance of this.core.server(name).instances) instance.crash();
       expect(server.isUnused).toBe(true);
       for (const { live } of server.known.faces) expect(live).toBe(0);

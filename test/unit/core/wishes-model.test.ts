@@ -253,13 +253,13 @@ class World {
     for (let round = 0; round < 200; round++) {
       for (const instance of this.instances) {
         instance.open();
-        if (instance.backend.sessions.size > 0) instance.backend.whenOpen().catch(() => undefined);
+        if (instance.inCore.sessions.size > 0) instance.inCore.whenOpen().catch(() => undefined);
       }
       await this.core.settle();
       for (const client of this.clients) client.reply();
       await this.core.settle();
       const open = this.instances.flatMap((instance) => this.openAt(instance));
-      const isRunning = this.instances.every(({ state, backend }) => backend.sessions.size === 0 || state === 'ready');
+      const isRunning = this.instances.every(({ state, inCore }) => inCore.sessions.size === 0 || state === 'ready');
       if (this.core.openCalls === 0 && open.length === 0 && isRunning) return;
       for (const instance of this.instances)
         for (const _ of this.openAt(instance)) this.answer(instance, 0, round % 2 === 0 && instance.starts % 2 === 0);
@@ -277,10 +277,10 @@ class World {
     return this.#hasLost ? undefined : false;
   }
 
-  #usersOf({ backend }: TestInstance): ModelClient[] {
+  #usersOf({ inCore }: TestInstance): ModelClient[] {
     return this.clients.filter(({ client, isGone }) => {
       const session = isGone ? undefined : this.core.sessionOf(client);
-      return session !== undefined && backend.sessions.has(session);
+      return session !== undefined && inCore.sessions.has(session);
     });
   }
 
@@ -348,8 +348,8 @@ class World {
     for (const of of this.clients) this.leave(of);
     await this.core.settle();
     for (const instance of this.instances) {
-      const { link, backend, state } = instance;
-      expect([backend.sessions.size, backend.openCalls, backend.wishes.size]).toEqual([0, 0, 0]);
+      const { link, inCore, state } = instance;
+      expect([inCore.sessions.size, inCore.openCalls, inCore.wishes.size]).toEqual([0, 0, 0]);
       if (link !== undefined && state === 'ready')
         expect(URIS.filter((uri) => this.#isSubscribed(link, uri))).toEqual([]);
     }

@@ -108,5 +108,5 @@ test('nothing is kept of subscriptions in the view of all servers that are refus
   core.server().say({ jsonrpc: '2.0', id, error: { code: -32002, message: 'no such resource' } });
   await core.settle();
   expect(client.received.map(({ error }) => error?.code)).toEqual([...Array(10).fill(-32600), -32002]);
-  expect(core.server().backend.wishes.size).toBe(0);
+  expect(core.server().instance.wishes.size).toBe(0);
 });

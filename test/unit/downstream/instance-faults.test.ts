@@ -1,9 +1,9 @@
 // Errors of our own in what a server's process and its timers set off: the instance ends, and who waits for it is told.
 
 import { afterEach, expect, test } from 'vitest';
-import type { Backend } from '../../../src/core/backend.ts';
 import { CallMeters } from '../../../src/core/call-meter.ts';
 import { Counters } from '../../../src/core/counters.ts';
+import type { Instance } from '../../../src/core/instance.ts';
 import { KnownServer } from '../../../src/core/known-server.ts';
 import { Server } from '../../../src/core/server.ts';
 import type { StdioServer } from '../../../src/core/server-definition.ts';
@@ -25,7 +25,7 @@ class World {
   readonly counters = new Counters();
   readonly guard = new OrphanGuard();
   readonly logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-  readonly backend: Backend;
+  readonly instance: Instance;
   runner: InstanceRunner | undefined;
 
   constructor(definition: Partial<StdioServer> = {}) {
@@ -50,8 +50,8 @@ class World {
         contain: (_, task) => task(),
         cutOff: () => undefined,
       },
-      makeRunner: (backend) => {
-        const runner = new InstanceRunner(whole, backend, {
+      makeRunner: (instance) => {
+        const runner = new InstanceRunner(whole, instance, {
           ...context,
           ...{ environment: process.env, cwd: process.cwd(), guard: this.guard, random: () => 0, version: '0' },
           ...{ turn: new FlushTurn(), maxFrameBytes: 1 << 20, gates: { local: gate, remote: gate }, dialledIn: fail },
@@ -66,18 +66,18 @@ class World {
         };
       },
     });
-    this.backend = server.ownBackend();
+    this.instance = server.ownInstance();
   }
 
   /** Asks the server, and resolves with whether it has answered. */
   call(name: string, args: object): Promise<boolean> {
     return new Promise((resolve) =>
-      this.backend.ask('tools/call', { name, arguments: args }, (answer) => resolve(answer !== undefined)),
+      this.instance.ask('tools/call', { name, arguments: args }, (answer) => resolve(answer !== undefined)),
     );
   }
 
   async untilClosed(): Promise<void> {
-    while (this.backend.isOpen) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (this.instance.isOpen) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
@@ -92,12 +92,12 @@ afterEach(async () => {
 async function running(definition?: Partial<StdioServer>): Promise<World> {
   const world = new World(definition);
   worlds.push(world);
-  await world.backend.whenOpen();
+  await world.instance.whenOpen();
   return world;
 }
 
 async function startsAgain(world: World): Promise<void> {
-  await world.backend.whenOpen();
+  await world.instance.whenOpen();
   expect(await world.call('echo', { text: 'again' })).toBe(true);
 }
 
@@ -122,7 +122,7 @@ test('over the end of a process: who has asked it something hears of that', asyn
 
 test('over the time after which nobody has used it', async () => {
   const world = await running({ idleMs: 1 });
-  Object.defineProperty(world.backend, 'isBusy', { configurable: true, get: fail });
+  Object.defineProperty(world.instance, 'isBusy', { configurable: true, get: fail });
   world.runner?.usersChanged(0);
   await world.untilClosed();
   expect(world.counters.internalErrors).toBeGreaterThan(0);
@@ -136,18 +136,18 @@ test('over the time that it may take to start: who waits for it is told', async 
     world.logger.warn = warn;
     fail();
   };
-  await expect(world.backend.whenOpen()).rejects.toMatchObject({ code: 'SERVER_CRASHED' });
+  await expect(world.instance.whenOpen()).rejects.toMatchObject({ code: 'SERVER_CRASHED' });
   expect(world.counters.internalErrors).toBe(1);
 });
 
 test('over bytes that it has taken', async () => {
   const world = await running();
-  const { outbox } = await world.backend.whenOpen().then(({ link }) => link);
-  Object.defineProperty(world.backend, 'drained', { configurable: true, value: fail });
+  const { outbox } = await world.instance.whenOpen().then(({ link }) => link);
+  Object.defineProperty(world.instance, 'drained', { configurable: true, value: fail });
   outbox.latin1(`${' '.repeat(1 << 20)}`);
   outbox.endFrame();
   await world.untilClosed();
   expect(world.counters.internalErrors).toBe(1);
-  Reflect.deleteProperty(world.backend, 'drained');
+  Reflect.deleteProperty(world.instance, 'drained');
   await startsAgain(world);
 });

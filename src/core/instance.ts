@@ -4,7 +4,6 @@
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
-import type { BackendContext } from './backend-context.ts';
 import type { Call, CallOwner, ClientRequest } from './call.ts';
 import { CallBacks } from './call-backs.ts';
 import { CallDesk } from './call-desk.ts';
@@ -12,11 +11,12 @@ import { CallTable, type Elsewhere } from './call-table.ts';
 import { CrowdedClients } from './crowded-clients.ts';
 import type { ListKind } from './era/era-2025.ts';
 import { settlesOnBatches } from './era/hello.ts';
+import type { InstanceContext } from './instance-context.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { InstanceLists } from './instance-lists.ts';
 import { InstanceUsers } from './instance-users.ts';
 import { clientInfoText, type Face, type KnownServer } from './known-server.ts';
-import { Opening, type Upstream } from './opening.ts';
+import { Opening, type RunningInstance } from './opening.ts';
 import type { OwnAnswer, OwnRequests } from './own-requests.ts';
 import { Senders } from './senders.ts';
 import type { ServerDefinition } from './server-definition.ts';
@@ -28,8 +28,8 @@ import type { ToolGate } from './tool-gate.ts';
 import { UnansweredCalls } from './unanswered-calls.ts';
 import type { Wishes } from './wishes.ts';
 
-/** The instance behind a backend, and the server that it is an instance of. */
-export interface BackendPorts {
+/** The runner of an instance, and the server it is an instance of. */
+export interface InstancePorts {
   /** Asks for it; opened() or failed() follows, unless one is on its way already. */
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
@@ -45,21 +45,21 @@ export interface BackendPorts {
   readonly listLearnt: (kind: ListKind) => void;
 }
 
-export interface BackendOptions {
+export interface InstanceOptions {
   readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints'> & SharingTerms;
   readonly known: KnownServer;
   readonly gate: (session: Session) => ToolGate;
   readonly key: InstanceKey;
-  readonly ports: BackendPorts;
-  readonly context: BackendContext;
+  readonly ports: InstancePorts;
+  readonly context: InstanceContext;
 }
 
-export class Backend implements CallOwner {
+export class Instance implements CallOwner {
   readonly server: string;
   readonly key: InstanceKey;
   readonly #known: KnownServer;
   readonly #declared: () => void;
-  #upstream: Upstream | undefined;
+  #running: RunningInstance | undefined;
   #face: Face | undefined;
   #mayBatch = false;
   /** The client that the instance was told; '' for the bridge. */
@@ -79,7 +79,7 @@ export class Backend implements CallOwner {
   readonly #unanswered: UnansweredCalls;
   readonly #broken: (error: unknown) => void;
 
-  constructor({ definition, known, gate, key, ports, context }: BackendOptions) {
+  constructor({ definition, known, gate, key, ports, context }: InstanceOptions) {
     const server = definition.name;
     this.server = server;
     this.key = key;
@@ -98,15 +98,15 @@ export class Backend implements CallOwner {
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.#calls.own.ask(method, params, onAnswer);
     this.#declared = ports.declared;
     this.#opening = new Opening(ports.start);
-    this.#senders = new Senders({ ...context, server, outbox: () => this.#upstream?.link.outbox });
-    this.#crowded = new CrowdedClients(context, () => this.#upstream?.link);
+    this.#senders = new Senders({ ...context, server, outbox: () => this.#running?.link.outbox });
+    this.#crowded = new CrowdedClients(context, () => this.#running?.link);
     this.tasks = new Tasks(this, context, ask);
     this.lists = new InstanceLists({ ...context, server, known, key, ask, learnt: ports.listLearnt });
     const parts = {
       ...context,
-      ...{ server, known, key, backend: this, sessions: this.sessions },
+      ...{ server, known, key, instance: this, sessions: this.sessions },
       ...{ calls: this.#calls, tasks: this.tasks, senders: this.#senders },
-      outbox: () => this.#upstream?.link.outbox,
+      outbox: () => this.#running?.link.outbox,
       crowded: this.#crowded,
       isForAll: definition.sharing === 'shared',
       divide: ports.divide,
@@ -165,7 +165,7 @@ export class Backend implements CallOwner {
   }
 
   get isOpen(): boolean {
-    return this.#upstream !== undefined;
+    return this.#running !== undefined;
   }
 
   /** Whether somebody waits for it to come up, and it has not failed to. */
@@ -174,7 +174,7 @@ export class Backend implements CallOwner {
   }
 
   get instanceId(): string | undefined {
-    return this.#upstream?.instanceId;
+    return this.#running?.instanceId;
   }
 
   /** Whether nobody would notice if it were for someone else from now on. */
@@ -194,8 +194,8 @@ export class Backend implements CallOwner {
   }
 
   /** The running instance; starts one if there is none. */
-  whenOpen(): Promise<Upstream> {
-    return this.#upstream === undefined ? this.#opening.whenOpen() : Promise.resolve(this.#upstream);
+  whenOpen(): Promise<RunningInstance> {
+    return this.#running === undefined ? this.#opening.whenOpen() : Promise.resolve(this.#running);
   }
 
   /** Resolves when an instance is being started, or runs. */
@@ -243,7 +243,7 @@ export class Backend implements CallOwner {
   }
 
   #startIfWaiting(): void {
-    if (this.#upstream === undefined && this.#calls.hasWaiting) this.#opening.start();
+    if (this.#running === undefined && this.#calls.hasWaiting) this.#opening.start();
   }
 
   /** Whether a request that the instance has not taken is made again by the next one. */
@@ -310,16 +310,16 @@ export class Backend implements CallOwner {
     this.#opening.begun();
   }
 
-  opened(upstream: Upstream): void {
-    this.#upstream = upstream;
-    this.#face = this.#known.opened(this.key, upstream.hello, this.#introduced);
-    this.#mayBatch = settlesOnBatches(upstream.hello);
-    this.#opening.opened(upstream);
+  opened(running: RunningInstance): void {
+    this.#running = running;
+    this.#face = this.#known.opened(this.key, running.hello, this.#introduced);
+    this.#mayBatch = settlesOnBatches(running.hello);
+    this.#opening.opened(running);
     this.#calls.lane.isOpen = this.mayAskBack;
     this.#calls.namesSessions = this.#known.declaredSharing === 'session-aware';
     this.#declared();
     this.callBacks.opening();
-    this.#calls.opened(upstream.link.outbox, this.wishes.opened());
+    this.#calls.opened(running.link.outbox, this.wishes.opened());
     this.callBacks.opened();
     this.lists.opened(this.#face);
   }
@@ -333,7 +333,7 @@ export class Backend implements CallOwner {
   /** It is gone. What was not sent yet waits for the next one. */
   closed(error: BridgeError): void {
     this.#opening.closed();
-    this.#upstream = undefined;
+    this.#running = undefined;
     const face = this.#face;
     this.#face = undefined;
     // A step that fails is no reason to keep calls without their answers.

@@ -8,7 +8,7 @@ import type { CallMeters } from './call-meter.ts';
 import type { Counters } from './counters.ts';
 import type { Session } from './session.ts';
 
-export interface BackendContext {
+export interface InstanceContext {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly logger: Logger;
