@@ -49,7 +49,7 @@ export class DiscoverView implements View {
   async greeting(): Promise<Greeting> {
     const greeting = await this.#all.greeting();
     if (greeting.of !== 'bridge') return greeting;
-    const servers = this.#all.lists.legs.map(({ leg }) => leg.name);
+    const servers = this.#all.lists.bindings.map(({ binding }) => binding.name);
     return {
       of: 'bridge',
       capabilities: { ...greeting.capabilities, tools: {} },

@@ -2,7 +2,7 @@
 // the server cannot be asked.
 
 import type { Call } from '../core/call.ts';
-import type { JoinedLeg } from '../core/joined-lists.ts';
+import type { JoinedBinding } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { noSuchServer, toolError, type Wanted } from './tool-refusal.ts';
@@ -15,18 +15,18 @@ export class NamedServers {
   }
 
   /** The server that a request is about; undefined if there is none, which is answered. What fails later names it too. */
-  for(call: Call, wanted: Wanted): JoinedLeg | undefined {
+  for(call: Call, wanted: Wanted): JoinedBinding | undefined {
     const { pending, lists } = this.#all;
     call.errorOf = (error) => toolError(error, wanted);
-    const joined = lists.legs.find(({ leg }) => leg.name === wanted.server);
+    const joined = lists.bindings.find(({ binding }) => binding.name === wanted.server);
     if (joined !== undefined) return joined;
-    const names = lists.legs.map(({ leg }) => leg.name);
+    const names = lists.bindings.map(({ binding }) => binding.name);
     pending.refuse(call, call.errorOf(noSuchServer(wanted.server, names)));
     return undefined;
   }
 
   /** What a list from before refuses is looked at once more, when the server has been started and asked. */
-  async askedOnce<Found>(joined: JoinedLeg, find: () => Found): Promise<Found> {
+  async askedOnce<Found>(joined: JoinedBinding, find: () => Found): Promise<Found> {
     const { lists } = this.#all;
     try {
       return find();

@@ -1,7 +1,7 @@
 // What a server is for, in one line: as somebody has written it, else as it says itself.
 
+import type { Binding } from '../core/binding.ts';
 import { instructionsOf, serverInfoOf } from '../core/era/hello.ts';
-import type { Leg } from '../core/leg.ts';
 import { textOf } from '../util/json-value.ts';
 
 const LONGEST = 120;
@@ -10,7 +10,7 @@ const MARKS = /^[#>*_\-\s]+|[*_`]+/g;
 const SENTENCE_END = /(?<=[.!?\u3002])(?:\s|$)/u;
 
 /** '' if nobody has said anything. */
-export function descriptionOf({ server, face, session }: Leg): string {
+export function descriptionOf({ server, face, session }: Binding): string {
   if (server.description !== '') return server.description;
   const hello = (face ?? server.known.lastFaceFor(server.keyFor(session)))?.hello;
   if (hello === undefined) return '';

@@ -1,8 +1,8 @@
 // What the tools that find others say of servers and tools. What goes without saying is left out: an agent pays for each
 // word.
 
-import { type JoinedLeg, refreshHint } from '../core/joined-lists.ts';
-import type { Leg } from '../core/leg.ts';
+import type { Binding } from '../core/binding.ts';
+import { type JoinedBinding, refreshHint } from '../core/joined-lists.ts';
 import type { Server } from '../core/server.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
@@ -11,54 +11,56 @@ import type { FoundTool } from './tool-finder.ts';
 import { noSuchTool } from './tool-refusal.ts';
 
 /** What is known of all servers, without asking one. */
-export function serversListed(legs: readonly JoinedLeg[]): object {
-  const isAllKnown = legs.every(({ leg }) => leg.lastPagesOf('tools') !== undefined);
-  return { servers: legs.map(serverSummary), ...(isAllKnown ? {} : { note: NOT_KNOWN }) };
+export function serversListed(bindings: readonly JoinedBinding[]): object {
+  const isAllKnown = bindings.every(({ binding }) => binding.lastPagesOf('tools') !== undefined);
+  return { servers: bindings.map(serverSummary), ...(isAllKnown ? {} : { note: NOT_KNOWN }) };
 }
 
 const NOT_KNOWN = 'Where toolCount is null, tools are not known yet: search_tools or list_tools starts the server';
 
 /** The servers that a search could not look into, though they have not failed. */
-export function notKnownYet(legs: readonly JoinedLeg[]): object {
-  const unknown = legs.filter(({ leg }) => leg.lastPagesOf('tools') === undefined && !leg.server.isDown);
-  return unknown.length === 0 ? {} : { notKnownYet: unknown.map(({ leg }) => leg.name) };
+export function notKnownYet(bindings: readonly JoinedBinding[]): object {
+  const unknown = bindings.filter(
+    ({ binding }) => binding.lastPagesOf('tools') === undefined && !binding.server.isDown,
+  );
+  return unknown.length === 0 ? {} : { notKnownYet: unknown.map(({ binding }) => binding.name) };
 }
 
-function serverSummary({ leg }: JoinedLeg): object {
-  const { name, gate } = leg;
-  const pages = leg.lastPagesOf('tools');
+function serverSummary({ binding }: JoinedBinding): object {
+  const { name, gate } = binding;
+  const pages = binding.lastPagesOf('tools');
   const tools = pages === undefined ? undefined : [...toolsIn(pages).keys()];
   const enabled = tools?.filter((tool) => gate.refusalOf(tool) === undefined);
   return {
     name,
-    description: descriptionOf(leg),
+    description: descriptionOf(binding),
     toolCount: tools?.length ?? null,
     enabledCount: enabled?.length ?? null,
-    status: statusOf(leg),
+    status: statusOf(binding),
   };
 }
 
-function statusOf({ server }: Leg): string {
+function statusOf({ server }: Binding): string {
   if (server.isOpen) return 'connected';
   if (server.isStarting) return 'starting';
   return server.isDown ? 'failed' : 'idle';
 }
 
-export function toolsListed({ leg }: JoinedLeg, includeDisabled: boolean): object {
-  const { server, gate } = leg;
-  const tools = [...toolsIn(leg.lastPagesOf('tools') ?? []).values()].flatMap((tool) => {
+export function toolsListed({ binding }: JoinedBinding, includeDisabled: boolean): object {
+  const { server, gate } = binding;
+  const tools = [...toolsIn(binding.lastPagesOf('tools') ?? []).values()].flatMap((tool) => {
     const { name, summary } = tool;
     const refusal = gate.refusalOf(name);
     if (refusal !== undefined && (!includeDisabled || refusal.code === 'TOOL_CHANGED')) return [];
     const enabled = refusal === undefined;
     return [{ name, summary, enabled, tags: gate.tagsOf(name), ...taskOf(tool), ...changeOf(name, server) }];
   });
-  return { server: leg.name, ...failureOf(server), tools };
+  return { server: binding.name, ...failureOf(server), tools };
 }
 
 /** The results of a search. Servers with the same tool say what they are, where that tells them apart. */
-export function foundTools(results: readonly FoundTool[], legs: readonly JoinedLeg[]): object[] {
-  const words = wordsApart(results, new Map(legs.map(({ leg }) => [leg.name, leg])));
+export function foundTools(results: readonly FoundTool[], bindings: readonly JoinedBinding[]): object[] {
+  const words = wordsApart(results, new Map(bindings.map(({ binding }) => [binding.name, binding])));
   return results.map((found) => {
     const serverDescription = words.get(found);
     return { ...foundTool(found), ...(serverDescription && { serverDescription }) };
@@ -66,7 +68,10 @@ export function foundTools(results: readonly FoundTool[], legs: readonly JoinedL
 }
 
 /** The descriptions of servers whose tools look the same; none where those look the same too. */
-function wordsApart(results: readonly FoundTool[], legs: ReadonlyMap<string, Leg>): ReadonlyMap<FoundTool, string> {
+function wordsApart(
+  results: readonly FoundTool[],
+  bindings: ReadonlyMap<string, Binding>,
+): ReadonlyMap<FoundTool, string> {
   const alike = new Map<string, FoundTool[]>();
   for (const found of results) {
     const looks = JSON.stringify([found.tool.name, found.tool.summary]);
@@ -76,18 +81,18 @@ function wordsApart(results: readonly FoundTool[], legs: ReadonlyMap<string, Leg
   }
   const described = [...alike.values()].map((group) =>
     group.map((found): [FoundTool, string] => {
-      const leg = group.length > 1 ? legs.get(found.leg.name) : undefined;
-      return [found, leg === undefined ? '' : descriptionOf(leg)];
+      const binding = group.length > 1 ? bindings.get(found.binding.name) : undefined;
+      return [found, binding === undefined ? '' : descriptionOf(binding)];
     }),
   );
   return new Map(described.filter((group) => new Set(group.map(([, words]) => words)).size > 1).flat());
 }
 
-function foundTool({ leg, tool, relevance }: FoundTool): object {
-  const { server } = leg;
+function foundTool({ binding, tool, relevance }: FoundTool): object {
+  const { server } = binding;
   const { name, summary } = tool;
   return {
-    server: leg.name,
+    server: binding.name,
     tool: name,
     summary,
     relevance: Math.round(relevance * 100) / 100,
@@ -99,12 +104,12 @@ function foundTool({ leg, tool, relevance }: FoundTool): object {
   };
 }
 
-export function toolDetails(tool: KnownTool, { leg }: JoinedLeg): object {
-  const { server } = leg;
+export function toolDetails(tool: KnownTool, { binding }: JoinedBinding): object {
+  const { server } = binding;
   const { name } = tool;
   const { description, inputSchema, outputSchema, annotations, _meta } = tool.decode();
   return {
-    server: leg.name,
+    server: binding.name,
     tool: name,
     description,
     inputSchema,
@@ -119,10 +124,10 @@ export function toolDetails(tool: KnownTool, { leg }: JoinedLeg): object {
 }
 
 /** Throws unless the server has it, and it may be called. */
-export function permittedTool(name: string, joined: JoinedLeg): KnownTool {
-  const { leg } = joined;
-  const { name: server, gate } = leg;
-  const tools = toolsIn(leg.lastPagesOf('tools') ?? []);
+export function permittedTool(name: string, joined: JoinedBinding): KnownTool {
+  const { binding } = joined;
+  const { name: server, gate } = binding;
+  const tools = toolsIn(binding.lastPagesOf('tools') ?? []);
   const tool = tools.get(name);
   if (tool === undefined)
     throw noSuchTool({ server, tool: name }, permittedAmong(tools.keys(), gate), refreshHint(joined));

@@ -2,8 +2,8 @@
 // searches, and let go when nobody has for some minutes. Different clients may see different tools of one server, so each
 // list is in the index by itself.
 
+import type { Binding } from '../core/binding.ts';
 import type { ListPage } from '../core/known-server.ts';
-import type { Leg } from '../core/leg.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import type { Clock } from '../util/clock.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
@@ -12,12 +12,12 @@ import type { SearchableTool } from './server-tools.ts';
 import type { ToolSearch } from './tool-search.ts';
 
 export interface SearchedServer {
-  readonly leg: Pick<Leg, 'name' | 'gate' | 'server'>;
+  readonly binding: Pick<Binding, 'name' | 'gate' | 'server'>;
   readonly pages: readonly ListPage[];
 }
 
 export interface FoundTool {
-  readonly leg: SearchedServer['leg'];
+  readonly binding: SearchedServer['binding'];
   readonly tool: KnownTool;
   /** From 0 to 1. */
   readonly relevance: number;
@@ -72,11 +72,11 @@ export class ToolFinder {
       byKey.set(list.key, searched);
     }
     const accepts = (key: string, tool: string): boolean =>
-      byKey.get(key)?.leg.gate.refusalOf(tool) === undefined && byKey.has(key);
+      byKey.get(key)?.binding.gate.refusalOf(tool) === undefined && byKey.has(key);
     return search.search(query, { limit, accepts }).flatMap(({ server: key, tool: name, relevance }) => {
       const searched = byKey.get(key);
       const tool = searched && toolsIn(searched.pages).get(name);
-      return searched === undefined || tool === undefined ? [] : [{ leg: searched.leg, tool, relevance }];
+      return searched === undefined || tool === undefined ? [] : [{ binding: searched.binding, tool, relevance }];
     });
   }
 
@@ -97,7 +97,7 @@ export class ToolFinder {
     });
   }
 
-  #listed({ leg: { server }, pages }: SearchedServer, search: ToolSearch): IndexedList {
+  #listed({ binding: { server }, pages }: SearchedServer, search: ToolSearch): IndexedList {
     const list = this.#lists.get(pages) ?? this.#newList(pages);
     if (list.gate === server.gate) return list;
     list.gate = server.gate;

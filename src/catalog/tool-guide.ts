@@ -2,7 +2,7 @@
 // whose tools are asked for and not known.
 
 import type { Call, ClientRequest } from '../core/call.ts';
-import type { JoinedLeg } from '../core/joined-lists.ts';
+import type { JoinedBinding } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
@@ -57,10 +57,10 @@ export class ToolGuide {
     const { session, all, servers } = this.#context;
     const { pending, lists } = all;
     const say = (result: unknown): void => pending.answer(call, () => session.answer(call.idText, textResult(result)));
-    if (name === 'list_mcp_servers') return say(serversListed(lists.legs));
+    if (name === 'list_mcp_servers') return say(serversListed(lists.bindings));
     if (name === 'search_tools' && args.server === undefined)
       return pending.later(call, request, lists.whenListed('tools'), async () =>
-        say(await this.#searched(args, lists.legs)),
+        say(await this.#searched(args, lists.bindings)),
       );
     const joined = servers.for(call, { server: textOf(args.server), tool: textOf(args.tool) });
     if (joined === undefined) return;
@@ -68,32 +68,32 @@ export class ToolGuide {
   }
 
   /** Of a server that cannot be started, what it has listed before does; nobody waits for one that has failed already. */
-  async #listed(joined: JoinedLeg): Promise<void> {
-    const { leg } = joined;
-    const isKnown = (): boolean => leg.lastPagesOf('tools') !== undefined;
-    const isEnough = leg.server.isDown && isKnown();
+  async #listed(joined: JoinedBinding): Promise<void> {
+    const { binding } = joined;
+    const isKnown = (): boolean => binding.lastPagesOf('tools') !== undefined;
+    const isEnough = binding.server.isDown && isKnown();
     const learnt = this.#context.all.lists.learn(joined, 'tools').catch((error: unknown) => {
       if (!isEnough && !isKnown()) throw error;
     });
     if (!isEnough) await learnt;
   }
 
-  async #foundOf(name: LookingTool, args: Arguments, joined: JoinedLeg): Promise<object> {
+  async #foundOf(name: LookingTool, args: Arguments, joined: JoinedBinding): Promise<object> {
     if (name === 'search_tools') return this.#searched(args, [joined]);
     if (name === 'list_tools') return toolsListed(joined, args.includeDisabled === true);
     const tool = await this.#context.servers.askedOnce(joined, () => permittedTool(textOf(args.tool), joined));
     return toolDetails(tool, joined);
   }
 
-  async #searched(args: Arguments, legs: readonly JoinedLeg[]): Promise<object> {
+  async #searched(args: Arguments, bindings: readonly JoinedBinding[]): Promise<object> {
     const results = await this.#context.finder.find(textOf(args.query), {
-      servers: legs.flatMap(({ leg }) => {
-        const pages = leg.lastPagesOf('tools');
-        return pages === undefined ? [] : [{ leg, pages }];
+      servers: bindings.flatMap(({ binding }) => {
+        const pages = binding.lastPagesOf('tools');
+        return pages === undefined ? [] : [{ binding, pages }];
       }),
       limit: typeof args.limit === 'number' ? args.limit : undefined,
     });
-    return { results: foundTools(results, legs), ...notKnownYet(legs) };
+    return { results: foundTools(results, bindings), ...notKnownYet(bindings) };
   }
 }
 

@@ -2,7 +2,7 @@
 // What is refused is refused before the server is asked.
 
 import type { ClientRequest } from '../core/call.ts';
-import { type JoinedLeg, refreshHint } from '../core/joined-lists.ts';
+import { type JoinedBinding, refreshHint } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import type { ListPage } from '../core/known-server.ts';
 import type { Session } from '../core/session.ts';
@@ -31,7 +31,7 @@ export interface ToolRunnerContext {
 
 /** A tool to run, for as long as its server's list is this one, and what may be used of it. */
 interface Target {
-  readonly joined: JoinedLeg;
+  readonly joined: JoinedBinding;
   readonly pages: readonly ListPage[];
   readonly gate: ToolGate;
   readonly tool: KnownTool;
@@ -93,7 +93,7 @@ export class ToolRunner {
     if (refusal !== undefined && all.lists.mayBeStale(target.joined, 'tools'))
       return this.#runAnew(execution, request, read);
     if (refusal !== undefined) return session.answerError(read.raw(b, Field.id), errorFor(target)(refusal));
-    const instance = target.joined.leg.use();
+    const instance = target.joined.binding.use();
     const call = openCall(session, request, read, instance);
     if (call === undefined) return;
     call.nameText = target.tool.nameText;
@@ -128,7 +128,7 @@ export class ToolRunner {
         if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
         this.#targets.set(wish.execution.key, target);
         call.cut = wish.execution.cut;
-        pending.give(call, kept, joined.leg.use(), target.tool.nameText);
+        pending.give(call, kept, joined.binding.use(), target.tool.nameText);
       },
     );
     isWhereItWas = call.unsent?.b === request.frame.b; // as a long one is, which takes long to be read again
@@ -142,10 +142,10 @@ export class ToolRunner {
   }
 
   /** Throws why it may not be run. Whether it may be called comes before its arguments. */
-  #targetOf(wish: Wish, joined: JoinedLeg): Target {
+  #targetOf(wish: Wish, joined: JoinedBinding): Target {
     const tool = permittedTool(wish.execution.tool, joined);
-    const { leg } = joined;
-    const target = { joined, pages: leg.pagesOf('tools') ?? [], gate: leg.gate, tool };
+    const { binding } = joined;
+    const target = { joined, pages: binding.pagesOf('tools') ?? [], gate: binding.gate, tool };
     const refusal = this.#refusalOf(target, wish);
     if (refusal !== undefined) throw refusal;
     return target;
@@ -154,18 +154,18 @@ export class ToolRunner {
   /** Why a tool that may be called is not called like this. */
   #refusalOf(target: Target, { execution, b, isTask }: Wish): BridgeError | undefined {
     const { tool, joined } = target;
-    if (tool.needsTask && !isTask) return needsTask({ server: joined.leg.name, tool: tool.name });
+    if (tool.needsTask && !isTask) return needsTask({ server: joined.binding.name, tool: tool.name });
     const fault = this.#context.check.faultIn(tool, b, execution.inner);
     return fault === undefined ? undefined : wrongArguments(target, fault);
   }
 }
 
-function isCurrent({ joined: { leg }, pages, gate }: Target): boolean {
-  return leg.pagesOf('tools') === pages && leg.gate === gate;
+function isCurrent({ joined: { binding }, pages, gate }: Target): boolean {
+  return binding.pagesOf('tools') === pages && binding.gate === gate;
 }
 
 function wrongArguments({ joined, tool }: Target, fault: string): BridgeError {
-  const { name: server } = joined.leg;
+  const { name: server } = joined.binding;
   return new BridgeError('TOOL_ARGUMENTS_INVALID', `The arguments do not fit ${server}:${tool.name}: ${fault}`, {
     server,
     hint: `get_tool_details has its schema.${refreshHint(joined)}`,
@@ -173,6 +173,6 @@ function wrongArguments({ joined, tool }: Target, fault: string): BridgeError {
 }
 
 function errorFor({ joined, tool }: Target): (error: BridgeError) => string {
-  const wanted = { server: joined.leg.name, tool: tool.name };
+  const wanted = { server: joined.binding.name, tool: tool.name };
   return (error) => toolError(error, wanted);
 }

@@ -3,11 +3,11 @@
 
 import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Binding } from './binding.ts';
 import type { Call, ClientRequest } from './call.ts';
 import { type CompletionRef, refIn } from './completion-ref.ts';
 import type { JoinedLists } from './joined-lists.ts';
 import type { JoinedResources } from './joined-resources.ts';
-import type { Leg } from './leg.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
@@ -57,16 +57,16 @@ export class JoinedCompletions {
     const target = this.#targetOf(ref);
     if (target === undefined) return this.#pending.refuse(call, NO_SUCH_REF);
     const frame = changedFrame(request.frame, ref.span, JSON.stringify(target.key));
-    this.#pending.give(call, { ...request, frame }, target.leg.use());
+    this.#pending.give(call, { ...request, frame }, target.binding.use());
   }
 
-  #targetOf({ kind, key }: CompletionRef): { readonly leg: Leg; readonly key: string } | undefined {
+  #targetOf({ kind, key }: CompletionRef): { readonly binding: Binding; readonly key: string } | undefined {
     if (kind === 'resource') {
       const place = this.#resources.placeOf(key);
-      return place === undefined ? undefined : { leg: place.leg, key: place.uri };
+      return place === undefined ? undefined : { binding: place.binding, key: place.uri };
     }
     const found = this.#lists.find('prompts', key);
     if (found === undefined || 'alias' in found) return undefined;
-    return { leg: found.leg, key: JSON.parse(Buffer.from(found.ownKey, 'latin1').toString()) as string };
+    return { binding: found.binding, key: JSON.parse(Buffer.from(found.ownKey, 'latin1').toString()) as string };
   }
 }

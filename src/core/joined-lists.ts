@@ -5,20 +5,20 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
+import type { Binding } from './binding.ts';
 import { LISTS, type ListKind } from './era/era-2025.ts';
 import { type JoinedItem, type JoinedPart, joinedPart, permittedPart, renamed } from './joined-list.ts';
 import { aliasIn } from './joined-names.ts';
-import type { Leg } from './leg.ts';
 import { waitForLists } from './list-wait.ts';
 
 /** One server of a joined view. */
-export interface JoinedLeg {
+export interface JoinedBinding {
   readonly alias: string;
-  readonly leg: Leg;
+  readonly binding: Binding;
 }
 
 export interface Target {
-  readonly leg: Leg;
+  readonly binding: Binding;
   /** What the server calls it, as JSON of which each character is one byte. */
   readonly ownKey: string;
 }
@@ -30,79 +30,79 @@ const OUTWARD = 'mcp-bridge://';
 export class JoinedLists {
   /** Tools of the bridge's own, which no server's joined name can be taken for. */
   ownTools: readonly JoinedItem[] = [];
-  #legs: readonly JoinedLeg[] = [];
-  #byAlias: ReadonlyMap<string, JoinedLeg> = new Map();
+  #bindings: readonly JoinedBinding[] = [];
+  #byAlias: ReadonlyMap<string, JoinedBinding> = new Map();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  get legs(): readonly JoinedLeg[] {
-    return this.#legs;
+  get bindings(): readonly JoinedBinding[] {
+    return this.#bindings;
   }
 
-  set legs(legs: readonly JoinedLeg[]) {
-    this.#legs = legs;
-    this.#byAlias = new Map(legs.map((leg) => [leg.alias, leg]));
+  set bindings(bindings: readonly JoinedBinding[]) {
+    this.#bindings = bindings;
+    this.#byAlias = new Map(bindings.map((binding) => [binding.alias, binding]));
   }
 
-  partOf({ alias, leg }: JoinedLeg, kind: ListKind): JoinedPart | undefined {
-    const pages = leg.pagesOf(kind);
+  partOf({ alias, binding }: JoinedBinding, kind: ListKind): JoinedPart | undefined {
+    const pages = binding.pagesOf(kind);
     if (pages === undefined) return undefined;
     const part = joinedPart(kind, pages, alias);
-    return kind === 'tools' ? permittedPart(part, leg.gate) : part;
+    return kind === 'tools' ? permittedPart(part, binding.gate) : part;
   }
 
   isKnown(kind: ListKind): boolean {
-    return this.legs.every((joined) => isListed(joined, kind));
+    return this.bindings.every((joined) => isListed(joined, kind));
   }
 
   /** Has all servers asked that are not known, and waits for them as long as is fair to the others. */
   async whenListed(kind: ListKind): Promise<void> {
-    const missing = this.legs.filter((joined) => !isListed(joined, kind));
-    const awaited = missing.filter(({ leg }) => !leg.server.isLeftOut); // one that is late is waited for once
-    const learning = new Map(missing.map((leg) => [leg, this.learn(leg, kind)]));
+    const missing = this.bindings.filter((joined) => !isListed(joined, kind));
+    const awaited = missing.filter(({ binding }) => !binding.server.isLeftOut); // one that is late is waited for once
+    const learning = new Map(missing.map((binding) => [binding, this.learn(binding, kind)]));
     for (const promise of learning.values()) promise.catch(() => undefined); // its error stands in `status`
     await waitForLists({
-      servers: this.legs.length,
+      servers: this.bindings.length,
       missing: awaited.map((joined) => ({
-        begun: joined.leg.bind().whenBegun(),
+        begun: joined.binding.bind().whenBegun(),
         done: learning.get(joined) ?? Promise.resolve(),
       })),
       clock: this.#clock,
     });
-    for (const joined of missing) if (joined.leg.session.isOpen) this.#noteLeftOut(joined, kind);
+    for (const joined of missing) if (joined.binding.session.isOpen) this.#noteLeftOut(joined, kind);
   }
 
   /** Of a client that has gone meanwhile nothing follows for the others. */
-  #noteLeftOut(joined: JoinedLeg, kind: ListKind): void {
-    joined.leg.server.isLeftOut = !isListed(joined, kind);
+  #noteLeftOut(joined: JoinedBinding, kind: ListKind): void {
+    joined.binding.server.isLeftOut = !isListed(joined, kind);
   }
 
   /** Has one server asked; rejects with why it cannot say. */
-  async learn(joined: JoinedLeg, kind: ListKind): Promise<void> {
-    const { leg } = joined;
-    if (leg.server.known.asksForRoots) await leg.whenRootsKnown();
+  async learn(joined: JoinedBinding, kind: ListKind): Promise<void> {
+    const { binding } = joined;
+    if (binding.server.known.asksForRoots) await binding.whenRootsKnown();
     if (isListed(joined, kind)) return;
-    const instance = await leg.whenOpen();
+    const instance = await binding.whenOpen();
     await instance.lists.readMissing(kind);
     if (isListed(joined, kind)) return;
-    const { name } = leg.server;
+    const { name } = binding.server;
     throw new BridgeError('SERVER_CRASHED', `Server ${name} has not said what it has`, { server: name });
   }
 
   /** Whether its list is from before, and it can be asked for a new one: nothing should be refused on its word. */
-  mayBeStale({ leg }: JoinedLeg, kind: ListKind): boolean {
-    return leg.instance?.lists.pagesOf(kind) === undefined && !leg.server.isDown;
+  mayBeStale({ binding }: JoinedBinding, kind: ListKind): boolean {
+    return binding.instance?.lists.pagesOf(kind) === undefined && !binding.server.isDown;
   }
 
   /** Has the server itself asked, also if its list is known from before; resolves too if it cannot say. */
-  async learnAnew(joined: JoinedLeg, kind: ListKind): Promise<void> {
-    const { leg } = joined;
+  async learnAnew(joined: JoinedBinding, kind: ListKind): Promise<void> {
+    const { binding } = joined;
     try {
-      if (leg.server.known.asksForRoots) await leg.whenRootsKnown();
-      const instance = await leg.whenOpen();
+      if (binding.server.known.asksForRoots) await binding.whenRootsKnown();
+      const instance = await binding.whenOpen();
       await instance.lists.readMissing(kind);
     } catch (error) {
       if (!isListed(joined, kind)) throw error;
@@ -112,19 +112,19 @@ export class JoinedLists {
   // --- names ---
 
   /** The server whose list is from before, and does not have this name. */
-  staleOwnerOf(kind: ListKind, name: string): JoinedLeg | undefined {
+  staleOwnerOf(kind: ListKind, name: string): JoinedBinding | undefined {
     const joined = this.#byAlias.get(aliasIn(name) ?? '');
     return joined !== undefined && this.mayBeStale(joined, kind) ? joined : undefined;
   }
 
   /** Whose tool or prompt this is; a server whose list decides it and is not known; or undefined. */
-  find(kind: ListKind, name: string): Target | JoinedLeg | undefined {
+  find(kind: ListKind, name: string): Target | JoinedBinding | undefined {
     const joined = this.#byAlias.get(aliasIn(name) ?? '');
     if (joined === undefined) return undefined;
     const part = this.partOf(joined, kind);
     if (part === undefined) return joined;
     const ownKey = part.ownKeys.get(name);
-    return ownKey === undefined ? undefined : { leg: joined.leg, ownKey };
+    return ownKey === undefined ? undefined : { binding: joined.binding, ownKey };
   }
 
   notFound(kind: ListKind, name: string): BridgeError {
@@ -141,25 +141,25 @@ export class JoinedLists {
   *#namesLike(kind: ListKind, name: string): Iterable<string> {
     const aliases = nearest(aliasIn(name) ?? name, this.#byAlias.keys());
     const likely = aliases.flatMap((alias) => this.#byAlias.get(alias) ?? []);
-    for (const leg of new Set([...likely, ...this.legs]))
-      for (const { key } of this.partOf(leg, kind)?.items ?? []) yield key;
+    for (const binding of new Set([...likely, ...this.bindings]))
+      for (const { key } of this.partOf(binding, kind)?.items ?? []) yield key;
   }
 
   noSuchResource(): BridgeError {
     return new BridgeError('RESOURCE_NOT_FOUND', 'No server has such a resource', {
-      hint: `${OUTWARD}ALIAS/URI asks one server for it. Aliases: ${this.legs.map(({ alias }) => alias).join(', ')}.`,
+      hint: `${OUTWARD}ALIAS/URI asks one server for it. Aliases: ${this.bindings.map(({ alias }) => alias).join(', ')}.`,
     });
   }
 
   // --- URIs ---
 
   /** A URI that an earlier server has too says whose it is. */
-  outward({ alias }: JoinedLeg, uri: string): string {
+  outward({ alias }: JoinedBinding, uri: string): string {
     return `${OUTWARD}${alias}/${uri}`;
   }
 
   /** The server that such a URI names, and its own URI there. */
-  inward(uri: string): { readonly joined: JoinedLeg; readonly uri: string } | undefined {
+  inward(uri: string): { readonly joined: JoinedBinding; readonly uri: string } | undefined {
     if (!uri.startsWith(OUTWARD)) return undefined;
     const slash = uri.indexOf('/', OUTWARD.length);
     const joined = this.#byAlias.get(uri.slice(OUTWARD.length, slash));
@@ -167,23 +167,23 @@ export class JoinedLists {
   }
 
   /** The first server that lists it. */
-  ownerOf(kind: ListKind, key: string): JoinedLeg | undefined {
-    return this.legs.find((leg) => this.partOf(leg, kind)?.ownKeys.has(key));
+  ownerOf(kind: ListKind, key: string): JoinedBinding | undefined {
+    return this.bindings.find((binding) => this.partOf(binding, kind)?.ownKeys.has(key));
   }
 
   // --- pages ---
 
   /** A page of the list and where the next one begins; undefined for a cursor that is none of ours. */
   page(kind: ListKind, cursor: unknown): { items: JoinedItem[]; nextCursor: string | undefined } | undefined {
-    const from = cursor === undefined ? { leg: 0, item: 0 } : this.#placeOf(cursor);
+    const from = cursor === undefined ? { binding: 0, item: 0 } : this.#placeOf(cursor);
     if (from === undefined) return undefined;
     const items: JoinedItem[] = kind === 'tools' && cursor === undefined ? [...this.ownTools] : [];
     let bytes = 0;
     const owners = LISTS[kind].key === 'name' ? undefined : this.#ownersOf(kind);
-    for (const [n, joined] of this.legs.entries()) {
-      if (n < from.leg) continue;
+    for (const [n, joined] of this.bindings.entries()) {
+      if (n < from.binding) continue;
       const part = this.partOf(joined, kind)?.items ?? [];
-      for (let i = n === from.leg ? from.item : 0; i < part.length; i++) {
+      for (let i = n === from.binding ? from.item : 0; i < part.length; i++) {
         const item = this.#shown(owners, joined, part[i] as JoinedItem);
         if (item === undefined) continue;
         if (bytes > 0 && bytes + item.bytes.length > PAGE_BYTES)
@@ -196,16 +196,16 @@ export class JoinedLists {
   }
 
   /** By URI, the first server that lists it. */
-  #ownersOf(kind: ListKind): ReadonlyMap<string, JoinedLeg> {
-    const owners = new Map<string, JoinedLeg>();
-    for (const joined of this.legs)
+  #ownersOf(kind: ListKind): ReadonlyMap<string, JoinedBinding> {
+    const owners = new Map<string, JoinedBinding>();
+    for (const joined of this.bindings)
       for (const uri of this.partOf(joined, kind)?.ownKeys.keys() ?? []) if (!owners.has(uri)) owners.set(uri, joined);
     return owners;
   }
 
   #shown(
-    owners: ReadonlyMap<string, JoinedLeg> | undefined,
-    joined: JoinedLeg,
+    owners: ReadonlyMap<string, JoinedBinding> | undefined,
+    joined: JoinedBinding,
     item: JoinedItem,
   ): JoinedItem | undefined {
     if (owners === undefined || owners.get(item.key) === joined) return item;
@@ -213,16 +213,16 @@ export class JoinedLists {
     return renamed(item, this.outward(joined, item.key));
   }
 
-  #placeOf(cursor: unknown): { leg: number; item: number } | undefined {
+  #placeOf(cursor: unknown): { binding: number; item: number } | undefined {
     const [, alias, item] = /^([^:]+):(\d{1,9})$/.exec(Buffer.from(textOf(cursor), 'base64url').toString()) ?? [];
-    const leg = this.legs.findIndex((joined) => joined.alias === alias);
-    return leg < 0 ? undefined : { leg, item: Number(item) };
+    const binding = this.bindings.findIndex((joined) => joined.alias === alias);
+    return binding < 0 ? undefined : { binding, item: Number(item) };
   }
 }
 
 /** Its part of the list is made when somebody reads that, which those who use `discover` never do. */
-function isListed({ leg }: JoinedLeg, kind: ListKind): boolean {
-  return leg.pagesOf(kind) !== undefined;
+function isListed({ binding }: JoinedBinding, kind: ListKind): boolean {
+  return binding.pagesOf(kind) !== undefined;
 }
 
 /** Tools name such a resource by this very URI, so it is never another one; of two servers the first has it. */
@@ -236,7 +236,7 @@ function cursorAt(alias: string, item: number): string {
 }
 
 /** What to do where a server is known only from before, and cannot be started. */
-export function refreshHint({ leg }: JoinedLeg): string {
-  if (leg.instance?.isOpen === true) return '';
-  return ` It does not run, and this is known from before: a person can have it asked with mcp-bridge refresh ${leg.server.name}.`;
+export function refreshHint({ binding }: JoinedBinding): string {
+  if (binding.instance?.isOpen === true) return '';
+  return ` It does not run, and this is known from before: a person can have it asked with mcp-bridge refresh ${binding.server.name}.`;
 }

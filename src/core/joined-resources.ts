@@ -3,16 +3,16 @@
 
 import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Binding } from './binding.ts';
 import type { Call, ClientRequest } from './call.ts';
 import type { JoinedPart } from './joined-list.ts';
-import { isOfApp, type JoinedLeg, type JoinedLists } from './joined-lists.ts';
-import type { Leg } from './leg.ts';
+import { isOfApp, type JoinedBinding, type JoinedLists } from './joined-lists.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
 import { TemplateSet } from './uri-template.ts';
 
 export interface Place {
-  readonly leg: Leg;
+  readonly binding: Binding;
   /** Its URI there. */
   readonly uri: string;
 }
@@ -46,8 +46,8 @@ export class JoinedResources {
   }
 
   /** The URI by which the client knows a server's resource, or has subscribed to it; '' for the server's own. */
-  outwardUri(joined: JoinedLeg, uri: string): string {
-    const { instance, session } = joined.leg;
+  outwardUri(joined: JoinedBinding, uri: string): string {
+    const { instance, session } = joined.binding;
     if (isOfApp(uri)) return '';
     const owner = this.#lists.ownerOf('resources', uri);
     const isOwn = owner === undefined || owner === joined;
@@ -74,20 +74,20 @@ export class JoinedResources {
     const next = (): void =>
       this.#pending.later(call, request, Promise.resolve(), (kept) => this.#tryEach(call, kept, others));
     call.onRefusal = others.length === 0 ? undefined : next;
-    this.#pending.give(call, { ...request, frame }, place.leg.use());
+    this.#pending.give(call, { ...request, frame }, place.binding.use());
   }
 }
 
 /** Where it may be, most likely first; certain where one server says that it has it. */
 function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place[]; isCertain: boolean } {
   const named = lists.inward(uri);
-  if (named !== undefined) return { found: [{ leg: named.joined.leg, uri: named.uri }], isCertain: true };
+  if (named !== undefined) return { found: [{ binding: named.joined.binding, uri: named.uri }], isCertain: true };
   const owner = lists.ownerOf('resources', uri) ?? lists.ownerOf('templates', uri);
-  if (owner !== undefined) return { found: [{ leg: owner.leg, uri }], isCertain: true };
-  const having = lists.legs.filter(({ leg }) => leg.face?.declares('resources') === true);
+  if (owner !== undefined) return { found: [{ binding: owner.binding, uri }], isCertain: true };
+  const having = lists.bindings.filter(({ binding }) => binding.face?.declares('resources') === true);
   const matching = having.filter((joined) => hasTemplateFor(uri, joined, lists));
   const others = having.filter((joined) => !matching.includes(joined));
-  return { found: [...matching, ...others].map(({ leg }) => ({ leg, uri })), isCertain: false };
+  return { found: [...matching, ...others].map(({ binding }) => ({ binding, uri })), isCertain: false };
 }
 
 /**
@@ -95,13 +95,15 @@ function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place
  * has never heard of it.
  */
 function subscribedOf(places: readonly Place[]): readonly Place[] {
-  const found = places.filter(({ leg, uri }) => leg.instance?.wishes.subscriptions.has(leg.session, uri) === true);
+  const found = places.filter(
+    ({ binding, uri }) => binding.instance?.wishes.subscriptions.has(binding.session, uri) === true,
+  );
   return found.length === 0 ? places : found;
 }
 
 const templates = new WeakMap<JoinedPart, TemplateSet>();
 
-function hasTemplateFor(uri: string, joined: JoinedLeg, lists: JoinedLists): boolean {
+function hasTemplateFor(uri: string, joined: JoinedBinding, lists: JoinedLists): boolean {
   const part = lists.partOf(joined, 'templates');
   if (part === undefined) return false;
   const set = templates.get(part) ?? new TemplateSet(part.ownKeys.keys());

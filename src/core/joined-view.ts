@@ -6,16 +6,16 @@ import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
+import { Binding } from './binding.ts';
 import type { Call, ClientRequest } from './call.ts';
 import { listTasks } from './client-tasks.ts';
 import { LIST_KINDS, LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
 import type { Instance } from './instance.ts';
 import { JoinedCompletions } from './joined-completions.ts';
-import { type JoinedLeg, JoinedLists, type Target } from './joined-lists.ts';
+import { type JoinedBinding, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
 import { JoinedResources } from './joined-resources.ts';
-import { Leg } from './leg.ts';
 import { isLevel } from './log-levels.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { calledErrorOf, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, withHint } from './rpc-error.ts';
@@ -29,7 +29,7 @@ export interface JoinedViewContext {
   readonly servers: Pick<ServerDirectory, 'origin'>;
 }
 
-/** Legs that were only looked at are let go after so long. */
+/** Bindings that were only looked at are let go after so long. */
 const LOOK_MS = 30_000;
 
 const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor');
@@ -55,37 +55,40 @@ export class JoinedView implements View {
     this.#session = session;
     this.#context = context;
     this.lists = new JoinedLists(context.clock);
-    this.lists.legs = this.#legsTo(servers);
+    this.lists.bindings = this.#bindingsTo(servers);
     this.pending = new PendingRequests(session, context.limits);
     this.#resources = new JoinedResources(this.lists, this.pending);
     const parts = { lists: this.lists, resources: this.#resources, pending: this.pending };
     this.#completions = new JoinedCompletions(session, parts);
   }
 
-  get #legs(): readonly JoinedLeg[] {
-    return this.lists.legs;
+  get #bindings(): readonly JoinedBinding[] {
+    return this.lists.bindings;
   }
 
-  /** The legs that there are, and new ones. */
-  #legsTo(servers: readonly Server[]): JoinedLeg[] {
-    const before = new Map(this.#legs.map((joined) => [joined.leg.server.name, joined]));
+  /** The bindings that there are, and new ones. */
+  #bindingsTo(servers: readonly Server[]): JoinedBinding[] {
+    const before = new Map(this.#bindings.map((joined) => [joined.binding.server.name, joined]));
     const nameOf = ({ name }: Server): string => this.#session.profile.nameOf(name);
-    const known = new Map(this.#legs.map(({ leg, alias }) => [leg.name, alias]));
+    const known = new Map(this.#bindings.map(({ binding, alias }) => [binding.name, alias]));
     const aliases = aliasesOf(servers.map(nameOf), known);
     return servers.map(
       (server) =>
-        before.get(server.name) ?? { alias: aliases.get(nameOf(server)) ?? server.name, leg: this.#newLeg(server) },
+        before.get(server.name) ?? {
+          alias: aliases.get(nameOf(server)) ?? server.name,
+          binding: this.#newBinding(server),
+        },
     );
   }
 
-  #newLeg(server: Server): Leg {
-    const leg = new Leg(this.#session, server, (kind) => this.#listChanged(kind));
-    if (this.#level !== undefined) leg.setLevel(this.#level);
-    return leg;
+  #newBinding(server: Server): Binding {
+    const binding = new Binding(this.#session, server, (kind) => this.#listChanged(kind));
+    if (this.#level !== undefined) binding.setLevel(this.#level);
+    return binding;
   }
 
   greeting(): Promise<Greeting> {
-    const servers = this.#legs.map(({ alias, leg }) => ({ alias, face: leg.face }));
+    const servers = this.#bindings.map(({ alias, binding }) => ({ alias, face: binding.face }));
     return Promise.resolve({
       of: 'bridge',
       capabilities: joinedCapabilities(servers.map(({ face }) => face)),
@@ -135,7 +138,7 @@ export class JoinedView implements View {
   }
 
   #callTarget(target: Target, request: ClientRequest, read: Envelope): void {
-    const instance = target.leg.use();
+    const instance = target.binding.use();
     const call = openCall(this.#session, request, read, instance);
     if (call === undefined) return;
     call.nameText = target.ownKey;
@@ -163,7 +166,7 @@ export class JoinedView implements View {
     this.pending.later(call, request, learning, (kept) => {
       const target = this.lists.find(kind, name);
       if (target === undefined || 'alias' in target) throw withHint(this.lists.notFound(kind, name));
-      this.pending.give(call, kept, target.leg.use(), target.ownKey);
+      this.pending.give(call, kept, target.binding.use(), target.ownKey);
     });
   }
 
@@ -192,7 +195,7 @@ export class JoinedView implements View {
   }
 
   outwardUri(instance: Instance, uri: string): string {
-    const joined = this.#legs.find(({ leg }) => leg.instance === instance);
+    const joined = this.#bindings.find(({ binding }) => binding.instance === instance);
     return joined === undefined ? '' : this.#resources.outwardUri(joined, uri);
   }
 
@@ -203,7 +206,7 @@ export class JoinedView implements View {
     if (typeof level !== 'string' || !isLevel(level))
       return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.level is none of the protocol’s'));
     this.#level = level;
-    for (const { leg } of this.#legs) leg.setLevel(level);
+    for (const { binding } of this.#bindings) binding.setLevel(level);
     this.#session.answer(read.raw(request.frame.b, Field.id), '{}');
   }
 
@@ -224,34 +227,34 @@ export class JoinedView implements View {
   }
 
   rootsChanged(frame: Frame): void {
-    for (const { leg } of this.#legs) leg.rootsChanged(frame);
+    for (const { binding } of this.#bindings) binding.rootsChanged(frame);
   }
 
   serversChanged(servers: ServerDirectory): void {
     const now = new Map(serversFor(this.#session, servers).map((server) => [server.name, server]));
-    const before = this.#legs;
-    this.lists.legs = this.#legsTo([...now.values()]);
-    const isSame = before.length === this.#legs.length && before.every((joined, i) => joined === this.#legs[i]);
-    for (const { leg } of before) {
-      const server = now.get(leg.server.name);
-      if (server === undefined) leg.release();
-      else if (server !== leg.server) leg.replaceServer(server);
+    const before = this.#bindings;
+    this.lists.bindings = this.#bindingsTo([...now.values()]);
+    const isSame = before.length === this.#bindings.length && before.every((joined, i) => joined === this.#bindings[i]);
+    for (const { binding } of before) {
+      const server = now.get(binding.server.name);
+      if (server === undefined) binding.release();
+      else if (server !== binding.server) binding.replaceServer(server);
     }
     if (!isSame) for (const kind of LIST_KINDS) this.#listChanged(kind);
   }
 
   instances(): Iterable<Instance> {
-    return this.#legs.flatMap(({ leg }) => leg.instance ?? []);
+    return this.#bindings.flatMap(({ binding }) => binding.instance ?? []);
   }
 
   /** Servers that were only looked at need not be kept for this client. */
   tidy(nowMs: number): void {
     if (this.#lookedMs === 0 || nowMs - this.#lookedMs < LOOK_MS) return;
     this.#lookedMs = 0;
-    for (const { leg } of this.#legs) if (!leg.isUsed) leg.unbind();
+    for (const { binding } of this.#bindings) if (!binding.isUsed) binding.unbind();
   }
 
   leave(): void {
-    for (const { leg } of this.#legs) leg.leave();
+    for (const { binding } of this.#bindings) binding.leave();
   }
 }

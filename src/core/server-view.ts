@@ -5,11 +5,11 @@ import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
+import { Binding } from './binding.ts';
 import type { ClientRequest } from './call.ts';
 import { listTasks } from './client-tasks.ts';
 import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import type { Instance } from './instance.ts';
-import { Leg } from './leg.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { withPermittedTools } from './permitted-tools.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
@@ -21,7 +21,7 @@ export class ServerView implements View {
   readonly name: string;
   readonly isTransparent = true;
   readonly #session: Session;
-  readonly #leg: Leg;
+  readonly #binding: Binding;
   readonly #pending: PendingRequests;
   /** Lists that it was given, and was not told since that they are others now. */
   readonly #given = new Set<ListKind>();
@@ -30,29 +30,30 @@ export class ServerView implements View {
     this.#pending = new PendingRequests(session, limits);
     this.name = `server:${session.profile.nameOf(server.name)}`;
     this.#session = session;
-    this.#leg = new Leg(session, server, (kind) => this.#listChanged(kind));
+    this.#binding = new Binding(session, server, (kind) => this.#listChanged(kind));
   }
 
   async greeting(): Promise<Greeting> {
-    const { face, server } = this.#leg;
+    const { face, server } = this.#binding;
     if (face !== undefined) return { of: 'server', hello: face.hello, instanceId: this.#runningId() };
     try {
-      const { hello, instanceId } = await this.#leg.bind(true).whenOpen();
-      if (this.#leg.server === server && this.#leg.refusal === undefined) return { of: 'server', hello, instanceId };
+      const { hello, instanceId } = await this.#binding.bind(true).whenOpen();
+      if (this.#binding.server === server && this.#binding.refusal === undefined)
+        return { of: 'server', hello, instanceId };
     } catch (error) {
-      if (this.#leg.server === server) throw this.#leg.refusal ?? error;
+      if (this.#binding.server === server) throw this.#binding.refusal ?? error;
     }
     return this.greeting(); // of what the server is by now
   }
 
   /** Of the instance that it will use, if that runs already. */
   #runningId(): string | undefined {
-    return this.#leg.bind().instanceId;
+    return this.#binding.bind().instanceId;
   }
 
   submit(request: ClientRequest, read: Envelope): void {
     const { role } = request;
-    const { refusal } = this.#leg;
+    const { refusal } = this.#binding;
     const isOfTask = role === 'task' || role === 'task-result';
     if (refusal !== undefined && !isOfTask)
       return this.#session.answerError(read.raw(request.frame.b, Field.id), rpcErrorOf(refusal));
@@ -60,7 +61,7 @@ export class ServerView implements View {
     // A page of the server's list may have no task of this client, and only say that there is another page.
     if (role === 'list-tasks' && (this.#hasTasksElsewhere() || this.#hasDeclaredTasks()))
       return listTasks(this.#session, this.#pending, request, read);
-    const instance = isOfTask ? this.#instanceOfTask(request.frame.b, read) : this.#leg.bind();
+    const instance = isOfTask ? this.#instanceOfTask(request.frame.b, read) : this.#binding.bind();
     if (instance === undefined) {
       const refusal = rpcError(INVALID_PARAMS, 'There is no such task of this client');
       return this.#session.answerError(read.raw(request.frame.b, Field.id), refusal);
@@ -76,12 +77,12 @@ export class ServerView implements View {
 
   /** It may have begun them on an instance that it does not use any more. */
   #hasTasksElsewhere(): boolean {
-    for (const instance of this.#session.tasks.values()) if (instance !== this.#leg.instance) return true;
+    for (const instance of this.#session.tasks.values()) if (instance !== this.#binding.instance) return true;
     return false;
   }
 
   #hasDeclaredTasks(): boolean {
-    return this.#session.tasks.size > 0 && this.#leg.face?.declares('tasks') === true;
+    return this.#session.tasks.size > 0 && this.#binding.face?.declares('tasks') === true;
   }
 
   #instanceOfTask(b: Buffer, read: Envelope): Instance | undefined {
@@ -91,13 +92,13 @@ export class ServerView implements View {
   #answersFromKnown({ id, frame }: ClientRequest, read: Envelope): boolean {
     const [kind] = methodOf(frame.b, read).lists;
     if (kind === undefined) return false;
-    const { face, instance } = this.#leg;
+    const { face, instance } = this.#binding;
     if (instance?.isOpen === true || face === undefined || this.#session.calls.has(id)) return false;
     if (!face.declares(LISTS[kind].capability)) return false;
     const cursor = cursorIn(frame, read);
-    const page = this.#leg.pagesOf(kind)?.find((known) => known.cursor === cursor);
+    const page = this.#binding.pagesOf(kind)?.find((known) => known.cursor === cursor);
     if (page === undefined) return false;
-    const { gate } = this.#leg;
+    const { gate } = this.#binding;
     const { result } = page;
     const whole = { b: result, start: 0, end: result.length - 1 };
     const seen = kind === 'tools' && !gate.isOpen ? withPermittedTools(whole, 0, gate) : whole;
@@ -109,7 +110,7 @@ export class ServerView implements View {
   /** A server may tell a client what it has not told the bridge: what may not be called is decided by both. */
   #permitted(answer: Frame, read: Envelope): Frame {
     if (!read.has(Field.result)) return answer;
-    const { server, instance, gate } = this.#leg;
+    const { server, instance, gate } = this.#binding;
     const result = answer.b.subarray(read.from(Field.result), read.to(Field.result));
     const isRead =
       instance?.lists.pagesOf('tools')?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
@@ -129,24 +130,24 @@ export class ServerView implements View {
   }
 
   notify({ b, start, end }: Frame): void {
-    this.#leg.instance?.notify(this.#session, b, start, end);
+    this.#binding.instance?.notify(this.#session, b, start, end);
   }
 
   rootsChanged(frame: Frame): void {
-    this.#leg.rootsChanged(frame);
+    this.#binding.rootsChanged(frame);
   }
 
   serversChanged(servers: ServerDirectory): void {
-    const { name } = this.#leg.server;
+    const { name } = this.#binding.server;
     const isSeen = this.#session.profile.sees(name);
     const server = isSeen ? servers.find(name, this.#session.cwd) : undefined;
-    const { refusal } = this.#leg;
-    if (server === undefined) this.#leg.release();
-    else if (server !== this.#leg.server || refusal !== undefined) this.#leg.replaceServer(server);
+    const { refusal } = this.#binding;
+    if (server === undefined) this.#binding.release();
+    else if (server !== this.#binding.server || refusal !== undefined) this.#binding.replaceServer(server);
   }
 
   instances(): Iterable<Instance> {
-    return this.#leg.instance === undefined ? [] : [this.#leg.instance];
+    return this.#binding.instance === undefined ? [] : [this.#binding.instance];
   }
 
   outwardUri(): string {
@@ -158,6 +159,6 @@ export class ServerView implements View {
   }
 
   leave(): void {
-    this.#leg.leave();
+    this.#binding.leave();
   }
 }

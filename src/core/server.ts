@@ -1,6 +1,7 @@
 // A server that the bridge knows by name, and its instances: which client uses which of them, and when there has to be
 // another one. What an instance is, and how one is started, is the business of whoever makes them.
 
+import type { Binding } from './binding.ts';
 import type { Elsewhere } from './call-table.ts';
 import type { ClientProfile } from './client-profile.ts';
 import { NO_ROOTS_KEY } from './client-roots.ts';
@@ -10,7 +11,6 @@ import { Instance, type InstancePorts } from './instance.ts';
 import type { InstanceContext } from './instance-context.ts';
 import type { InstanceKey } from './instance-key.ts';
 import type { KnownServer } from './known-server.ts';
-import type { Leg } from './leg.ts';
 import type { ServerDefinition, Sharing } from './server-definition.ts';
 import type { Session } from './session.ts';
 import { type SharingTerms, sharingOf } from './sharing.ts';
@@ -47,7 +47,7 @@ export class Server {
   /** Where clients wait whose roots are not known yet. */
   readonly #lobbies = new WeakSet<Instance>();
   /** One for each client that sees it. */
-  readonly legs = new Map<Session, Leg>();
+  readonly bindings = new Map<Session, Binding>();
   /** A joined list was made without it, because it had not answered. */
   isLeftOut = false;
 
@@ -220,14 +220,17 @@ export class Server {
     if (this.sharing !== 'dedicated') key.owner = undefined;
     if (this.sharing !== 'dedicated' || key.owner !== undefined || first === undefined) return;
     key.owner = first;
-    for (const leg of [...this.legs.values()]) if (leg.instance === instance && leg.session !== first) leg.rebind();
+    for (const binding of [...this.bindings.values()])
+      if (binding.instance === instance && binding.session !== first) binding.rebind();
   }
 
   /** All wait in lobbies first, so that the first one whose roots are known gets the instance. */
   #divide(instance: Instance, staying: Session | undefined): void {
-    const leaving = [...this.legs.values()].filter((leg) => leg.instance === instance && leg.session !== staying);
-    for (const leg of leaving) leg.moveTo(this.#lobby());
-    for (const leg of leaving) leg.leaveLobby();
+    const leaving = [...this.bindings.values()].filter(
+      (binding) => binding.instance === instance && binding.session !== staying,
+    );
+    for (const binding of leaving) binding.moveTo(this.#lobby());
+    for (const binding of leaving) binding.leaveLobby();
   }
 
   #usersChanged(instance: Instance, users: number): void {
@@ -244,7 +247,7 @@ export class Server {
 
   /** Whether nobody would notice if it were forgotten. */
   get isUnused(): boolean {
-    return this.legs.size === 0 && [...this.instances].every((instance) => instance.isVacant);
+    return this.bindings.size === 0 && [...this.instances].every((instance) => instance.isVacant);
   }
 
   /** An instance has stopped for want of clients: one is enough to remember. */
@@ -269,11 +272,11 @@ export class Server {
   /** Rather than let one client wait for another's conversation, it gets an instance of its own, within the limit. */
   #contended(instance: Instance, session: Session): Elsewhere {
     if (this.sharing !== 'auto') return 'shared';
-    const leg = this.legs.get(session);
-    if (leg?.instance !== instance) return 'full';
+    const binding = this.bindings.get(session);
+    if (binding?.instance !== instance) return 'full';
     const other = this.#free(instance, session) ?? this.#another(instance.key, session);
     if (other === undefined) return 'full';
-    leg.moveTo(other);
+    binding.moveTo(other);
     return 'moved';
   }
 
@@ -308,7 +311,7 @@ export class Server {
   /** Those who use this instance are told, and those who see what is known while theirs does not run. */
   #listLearnt(instance: Instance, kind: ListKind): void {
     this.isLeftOut = false;
-    for (const leg of [...this.legs.values()])
-      if (leg.instance === instance || leg.instance?.isOpen !== true) leg.listChanged(kind);
+    for (const binding of [...this.bindings.values()])
+      if (binding.instance === instance || binding.instance?.isOpen !== true) binding.listChanged(kind);
   }
 }

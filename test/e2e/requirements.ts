@@ -37,7 +37,7 @@ const LIFECYCLE: readonly Requirement[] = [
     'One that is not is answered with one that is.',
   ),
   requirement(
-    'version-of-leg',
+    'version-of-binding',
     'basic/lifecycle#version-negotiation',
     'Client and server may speak different versions.',
   ),

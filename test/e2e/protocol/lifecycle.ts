@@ -44,7 +44,7 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
   },
   {
     title: 'a client of the latest version uses a server of the first one, and the other way round',
-    shows: ['version-of-leg', 'initialize-once'],
+    shows: ['version-of-binding', 'initialize-once'],
     needs: ['sharing'],
     setup: { env: { FULL_VERSIONS: '2024-11-05' } },
     async run(peer) {

@@ -459,7 +459,7 @@ describe('a client of all servers that goes while they are asked', () => {
       await core.settle();
       expect(core.openCalls).toBe(0);
       for (const name of TWO) {
-        expect(core.server(name).server.legs.size).toBe(0);
+        expect(core.server(name).server.bindings.size).toBe(0);
         expect(core.server(name).server.isLeftOut).toBe(false);
         core.server(name).opensByItself = true;
         for (const instance of core.server(name).instances) instance.open();

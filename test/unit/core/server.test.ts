@@ -240,7 +240,7 @@ describe('clients of a server that asks for roots', () => {
     expect(client.notifications('roots/list').length).toBe(1);
     client.link.destroy();
     await core.settle();
-    expect([core.server().starts, core.openCalls, core.server().server.legs.size]).toEqual([starts, 0, 1]);
+    expect([core.server().starts, core.openCalls, core.server().server.bindings.size]).toEqual([starts, 0, 1]);
   });
 
   test('get an instance of their own when their roots become others', async () => {

@@ -230,7 +230,7 @@ class World {
     expect(this.core.counters.internalErrors).toBe(0);
     for (const name of SERVERS) {
       const { server } = this.core.server(name);
-      expect(server.legs.size).toBe(0);
+      expect(server.bindings.size).toBe(0);
       for (const instance of server.instances) expect([instance.sessions.size, instance.openCalls]).toEqual([0, 0]);
       for (const instance of this.core.server(name).instances) instance.crash();
       expect(server.isUnused).toBe(true);

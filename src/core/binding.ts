@@ -11,7 +11,7 @@ import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 import type { ToolGate } from './tool-gate.ts';
 
-export class Leg {
+export class Binding {
   readonly session: Session;
   #server: Server;
   readonly #listChanged: (kind: ListKind) => void;
@@ -26,7 +26,7 @@ export class Leg {
     this.session = session;
     this.#server = server;
     this.#listChanged = listChanged;
-    server.legs.set(session, this);
+    server.bindings.set(session, this);
   }
 
   get server(): Server {
@@ -139,10 +139,10 @@ export class Leg {
 
   /** The server is defined otherwise now: what was not sent yet goes to the new one. */
   replaceServer(server: Server): void {
-    this.server.legs.delete(this.session);
+    this.server.bindings.delete(this.session);
     this.#server = server;
     this.#refusal = undefined;
-    server.legs.set(this.session, this);
+    server.bindings.set(this.session, this);
     this.rebind();
     for (const kind of LIST_KINDS) this.listChanged(kind);
   }
@@ -151,7 +151,7 @@ export class Leg {
   release(): void {
     const { name } = this.server;
     this.#refusal = new BridgeError('SERVER_NOT_FOUND', `Server ${name} is not offered any more`, { server: name });
-    this.server.legs.delete(this.session);
+    this.server.bindings.delete(this.session);
     this.instance?.users.release(this.session, this.#refusal);
     this.instance = undefined;
   }
@@ -172,7 +172,7 @@ export class Leg {
 
   leave(): void {
     this.#refusal = new BridgeError('REQUEST_REFUSED', 'The client has gone');
-    this.server.legs.delete(this.session);
+    this.server.bindings.delete(this.session);
     this.unbind();
   }
 }
