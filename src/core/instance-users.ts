@@ -3,12 +3,12 @@
 
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import type { CallBacks } from './call-backs.ts';
 import type { CallDesk } from './call-desk.ts';
 import type { CallTable } from './call-table.ts';
 import type { CrowdedClients } from './crowded-clients.ts';
 import { ROOTS_CHANGED_NOTICE } from './era/era-2025.ts';
 import type { InstanceKey } from './instance-key.ts';
+import type { Questions } from './questions.ts';
 import type { Senders } from './senders.ts';
 import type { Session } from './session.ts';
 import type { Tasks } from './tasks.ts';
@@ -19,7 +19,7 @@ export interface InstanceUsersPorts {
   readonly calls: CallTable;
   readonly desk: CallDesk;
   readonly tasks: Tasks;
-  readonly callBacks: CallBacks;
+  readonly questions: Questions;
   readonly senders: Senders;
   readonly crowded: CrowdedClients;
   readonly outbox: () => Outbox | undefined;
@@ -37,7 +37,7 @@ export class InstanceUsers {
     const { sessions, calls } = this.#ports;
     sessions.add(session);
     if (this.#showsOthersRoots(session)) calls.tell(ROOTS_CHANGED_NOTICE);
-    this.#ports.callBacks.clientCame();
+    this.#ports.questions.clientCame();
     this.#changed();
   }
 
@@ -52,8 +52,8 @@ export class InstanceUsers {
   detach(session: Session): void {
     this.#forget(session);
     this.#ports.tasks.abandon(session);
-    this.#ports.callBacks.clientGone(session);
-    this.#ports.callBacks.callEnded();
+    this.#ports.questions.clientGone(session);
+    this.#ports.questions.callEnded();
     this.#changed();
   }
 

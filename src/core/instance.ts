@@ -5,7 +5,6 @@ import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Call, CallOwner, ClientRequest } from './call.ts';
-import { CallBacks } from './call-backs.ts';
 import { CallDesk } from './call-desk.ts';
 import { CallTable, type Elsewhere } from './call-table.ts';
 import { CrowdedClients } from './crowded-clients.ts';
@@ -18,6 +17,7 @@ import { InstanceUsers } from './instance-users.ts';
 import { clientInfoText, type Face, type KnownServer } from './known-server.ts';
 import { Opening, type RunningInstance } from './opening.ts';
 import type { OwnAnswer, OwnRequests } from './own-requests.ts';
+import { Questions } from './questions.ts';
 import { Senders } from './senders.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { ServerMessages } from './server-messages.ts';
@@ -65,7 +65,7 @@ export class Instance implements CallOwner {
   /** The client that the instance was told; '' for the bridge. */
   #introduced = '';
   readonly #calls: CallTable;
-  readonly callBacks: CallBacks;
+  readonly questions: Questions;
   readonly tasks: Tasks;
   readonly lists: InstanceLists;
   readonly users: InstanceUsers;
@@ -93,7 +93,7 @@ export class Instance implements CallOwner {
       meter: context.meters.of(server),
       contended: ports.contended,
       unsent: (session) => session.waitsAlsoAt(this),
-      released: () => this.callBacks.callEnded(),
+      released: () => this.questions.callEnded(),
     });
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.#calls.own.ask(method, params, onAnswer);
     this.#declared = ports.declared;
@@ -118,8 +118,8 @@ export class Instance implements CallOwner {
       isSafe: (name) => this.#isSafe(name),
       startIfWaiting: () => this.#startIfWaiting(),
     });
-    this.callBacks = new CallBacks(parts);
-    const more = { ...parts, desk: this.#desk, callBacks: this.callBacks };
+    this.questions = new Questions(parts);
+    const more = { ...parts, desk: this.#desk, questions: this.questions };
     this.users = new InstanceUsers({ ...more, changed: ports.usersChanged });
     this.#unanswered = new UnansweredCalls({ ...more, timeoutMs: definition.timeoutMs });
     this.fromServer = new ServerMessages(server, context, {
@@ -256,7 +256,7 @@ export class Instance implements CallOwner {
     this.#contain(() => {
       this.#calls.checkTime(nowMs);
       this.#senders.checkTime(nowMs);
-      this.callBacks.checkTime(nowMs);
+      this.questions.checkTime(nowMs);
     });
   }
 
@@ -318,9 +318,9 @@ export class Instance implements CallOwner {
     this.#calls.lane.isOpen = this.mayAskBack;
     this.#calls.namesSessions = this.#known.declaredSharing === 'session-aware';
     this.#declared();
-    this.callBacks.opening();
+    this.questions.opening();
     this.#calls.opened(running.link.outbox, this.wishes.opened());
-    this.callBacks.opened();
+    this.questions.opened();
     this.lists.opened(this.#face);
   }
 
@@ -340,7 +340,7 @@ export class Instance implements CallOwner {
     this.#contain(() => face !== undefined && this.#known.closed(face));
     this.#contain(() => this.lists.closed());
     this.#contain(() => this.#senders.goOn());
-    this.#contain(() => this.callBacks.closed());
+    this.#contain(() => this.questions.closed());
     this.#contain(() => this.tasks.closed());
     this.#calls.failSent(error);
     this.#contain(() => this.#startIfWaiting());

@@ -100,7 +100,7 @@ export class ServerMessages implements FrameSink {
     if (call === undefined) return void this.#calls.own.take(id, undefined);
     const message = `Server ${this.#server} gave an answer that cannot be passed on: ${why}`;
     this.#calls.fail(call, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.#server }));
-    this.#ports.callBacks.callEnded();
+    this.#ports.questions.callEnded();
   }
 
   overflowed(): void {
@@ -127,7 +127,7 @@ export class ServerMessages implements FrameSink {
     if (!hasResult) this.#noteElicitations(call, b);
     if (hasResult || call.onRefusal === undefined) this.#answer(call, b, start, end);
     else this.#calls.askElsewhere(call, call.onRefusal);
-    this.#ports.callBacks.callEnded();
+    this.#ports.questions.callEnded();
   }
 
   #answer(call: Call, b: Buffer, start: number, end: number): void {
@@ -148,7 +148,7 @@ export class ServerMessages implements FrameSink {
 
   /** An error may ask for visits to pages, of whose end the client is told. */
   #noteElicitations({ session }: Call, b: Buffer): void {
-    this.#ports.callBacks.elicitations.noteThoseIn(envelope.decode(b, Field.error), session);
+    this.#ports.questions.elicitations.noteThoseIn(envelope.decode(b, Field.error), session);
   }
 
   #onRequest(frame: Frame): void {
@@ -161,8 +161,8 @@ export class ServerMessages implements FrameSink {
     }
     const { role } = methodOf(b, envelope);
     if (role === 'sampling' || role === 'elicitation' || role === 'roots')
-      return this.#ports.callBacks.ask(role, frame, envelope);
-    if (role === 'task' || role === 'task-result') return this.#ports.callBacks.askForClientTask(frame, envelope);
+      return this.#ports.questions.ask(role, frame, envelope);
+    if (role === 'task' || role === 'task-result') return this.#ports.questions.askForClientTask(frame, envelope);
     const refusal = role === 'initialize' ? REGISTERED_ALREADY : NOT_OFFERED;
     answerServer(outbox, envelope.raw(b, Field.id), role === 'ping' ? '"result":{}' : `"error":${refusal}`);
   }

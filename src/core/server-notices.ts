@@ -9,13 +9,13 @@ import type { Span } from '../wire/json-members.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import { serverRequestIdAt } from './call.ts';
-import type { CallBacks } from './call-backs.ts';
 import type { CallTable } from './call-table.ts';
 import type { CrowdedClients } from './crowded-clients.ts';
 import { extend } from './deadline.ts';
 import { type ListKind, type MethodRole, methodOf, relatedTask, wantsAnswer } from './era/era-2025.ts';
 import type { Instance } from './instance.ts';
 import type { InstanceContext } from './instance-context.ts';
+import type { Questions } from './questions.ts';
 import type { Session } from './session.ts';
 import type { Tasks } from './tasks.ts';
 import type { Wishes } from './wishes.ts';
@@ -24,7 +24,7 @@ export interface ServerNoticesPorts {
   readonly calls: CallTable;
   readonly sessions: ReadonlySet<Session>;
   readonly wishes: Wishes;
-  readonly callBacks: CallBacks;
+  readonly questions: Questions;
   readonly tasks: Tasks;
   readonly crowded: CrowdedClients;
   /** The instance that it is all about. */
@@ -62,7 +62,7 @@ export class ServerNotices {
       case 'progress':
         return this.#onProgress(b, start, end, read);
       case 'cancelled':
-        if (!this.#ports.callBacks.cancel({ b, start, end }, read)) this.#context.counters.strayCancels++;
+        if (!this.#ports.questions.cancel({ b, start, end }, read)) this.#context.counters.strayCancels++;
         return;
       case 'updated':
         return this.#onUpdated({ b, start, end }, read);
@@ -120,7 +120,7 @@ export class ServerNotices {
   /** Only who was shown the page is told that the visit has ended. */
   #onElicited(frame: Frame, read: Envelope): void {
     const id = textOf(membersOf(read.decode(frame.b, Field.params)).elicitationId);
-    this.#tellOne(this.#ports.callBacks.elicitations.shownTo(id), frame);
+    this.#tellOne(this.#ports.questions.elicitations.shownTo(id), frame);
   }
 
   #onTaskStatus(frame: Frame, read: Envelope): void {

@@ -4,12 +4,12 @@ import { membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import type { CallBackRole } from './era/era-2025.ts';
+import type { QuestionKind } from './era/era-2025.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 
 /** What it is about, named as the client's capability is. */
-export type QuestionRole = CallBackRole | 'tasks';
+export type QuestionRole = QuestionKind | 'tasks';
 
 export interface ServerQuestion extends Frame {
   readonly role: QuestionRole;

@@ -9,11 +9,11 @@ import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import { type Call, type CallOwner, serverRequestIdAt } from './call.ts';
-import type { CallBacks } from './call-backs.ts';
 import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
 import { extend, overdueMs, shorterMs } from './deadline.ts';
 import { cancelNotice } from './era/era-2025.ts';
+import type { Questions } from './questions.ts';
 import type { Senders } from './senders.ts';
 
 export interface UnansweredCallsPorts {
@@ -21,7 +21,7 @@ export interface UnansweredCallsPorts {
   /** The server's own, if its definition has one. */
   readonly timeoutMs: number | undefined;
   readonly calls: CallTable;
-  readonly callBacks: CallBacks;
+  readonly questions: Questions;
   readonly senders: Senders;
   readonly outbox: () => Outbox | undefined;
   readonly limits: Limits;
@@ -88,9 +88,9 @@ export class UnansweredCalls implements CallOwner {
 
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
   checkTime(call: Call, nowMs: number): void {
-    const { server, calls, callBacks, limits, counters } = this.#ports;
+    const { server, calls, questions, limits, counters } = this.#ports;
     // While a person is asked, the call waits for that person, within the upper bound.
-    if (callBacks.isAsking(call.session)) extend(call);
+    if (questions.isAsking(call.session)) extend(call);
     const timeoutMs = this.#timeoutOf(call);
     const tookMs = overdueMs(call, nowMs, timeoutMs, limits);
     if (tookMs === undefined) return;
@@ -115,7 +115,7 @@ export class UnansweredCalls implements CallOwner {
   }
 
   #ended(call: Call): void {
-    if (call.serverRequestId === 0) this.#ports.callBacks.callEnded();
-    else this.#ports.callBacks.callGivenUp(call.session);
+    if (call.serverRequestId === 0) this.#ports.questions.callEnded();
+    else this.#ports.questions.callGivenUp(call.session);
   }
 }

@@ -18,7 +18,7 @@ export const LATEST_PROTOCOL_VERSION: string = PROTOCOL_VERSIONS[0];
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates';
 
 /** What a server may ask a client, named as the client's capability is. */
-export type CallBackRole = 'sampling' | 'elicitation' | 'roots';
+export type QuestionKind = 'sampling' | 'elicitation' | 'roots';
 
 /** The requests that go to a server. */
 export type CallRole =
@@ -37,7 +37,7 @@ export type CallRole =
 
 export type MethodRole =
   | CallRole
-  | CallBackRole
+  | QuestionKind
   | 'initialize'
   | 'initialized'
   | 'ping'

@@ -10,7 +10,7 @@ import { findMembers } from '../../wire/json-members.ts';
 import type { Outbox } from '../../wire/outbox.ts';
 import type { Splice } from '../../wire/splice.ts';
 import { type Accepted, readAccepted } from '../agents/acceptance.ts';
-import { BATCH_VERSION, type CallBackRole, LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
+import { BATCH_VERSION, LATEST_PROTOCOL_VERSION, negotiateVersion, type QuestionKind } from './era-2025.ts';
 
 export type ClientRole = 'client' | 'server' | 'control';
 
@@ -50,7 +50,7 @@ export interface ResumeWish {
 type Negotiated = 'extensions' | 'experimental' | 'tasks';
 
 /** The client's capabilities that servers are told of, as the client has put them. */
-export type Offers = Readonly<Partial<Record<CallBackRole | Negotiated, object>>>;
+export type Offers = Readonly<Partial<Record<QuestionKind | Negotiated, object>>>;
 
 const NEGOTIATED: readonly Negotiated[] = ['extensions', 'experimental', 'tasks'];
 const OFFERABLE: readonly (keyof Offers)[] = ['roots', 'sampling', 'elicitation', ...NEGOTIATED];

@@ -1,10 +1,10 @@
 // All scenarios of the protocol.
 
-import { CALL_BACK_SCENARIOS } from './call-backs.ts';
 import { CALL_SCENARIOS } from './calls.ts';
 import { ELICITATION_SCENARIOS } from './elicitations.ts';
 import { LIFECYCLE_SCENARIOS } from './lifecycle.ts';
 import { LIST_SCENARIOS } from './lists.ts';
+import { QUESTION_SCENARIOS } from './questions.ts';
 import { RESOURCE_SCENARIOS } from './resources.ts';
 import type { ProtocolScenario } from './scenario.ts';
 import { TASK_SCENARIOS } from './tasks.ts';
@@ -15,7 +15,7 @@ export const PROTOCOL_SCENARIOS: readonly ProtocolScenario[] = [
   ...CALL_SCENARIOS,
   ...LIST_SCENARIOS,
   ...RESOURCE_SCENARIOS,
-  ...CALL_BACK_SCENARIOS,
+  ...QUESTION_SCENARIOS,
   ...ELICITATION_SCENARIOS,
   ...TASK_SCENARIOS,
   ...UNTOUCHED_SCENARIOS,

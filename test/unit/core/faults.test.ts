@@ -125,7 +125,7 @@ describe('an error over one instance ends that instance alone:', () => {
 
   test('the look at it once a second', async () => {
     const { core, client, other } = await two();
-    breakMethod(core.server('faulty').instance.callBacks, 'checkTime');
+    breakMethod(core.server('faulty').instance.questions, 'checkTime');
     await core.pass(1000);
     expect(core.server('faulty').state).toBe('idle');
     await check(core, client, other);
@@ -158,7 +158,7 @@ describe('an error over one instance ends that instance alone:', () => {
   test.each([
     [
       'the end of the call',
-      (core: CoreInMemory) => breakMethod(core.server('faulty').instance.callBacks, 'callGivenUp'),
+      (core: CoreInMemory) => breakMethod(core.server('faulty').instance.questions, 'callGivenUp'),
     ],
     [
       'what follows from it',

@@ -12,7 +12,7 @@ import { Attribution } from './attribution.ts';
 import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
 import { Elicitations } from './elicitations.ts';
-import { type CallBackRole, relatedTask } from './era/era-2025.ts';
+import { type QuestionKind, relatedTask } from './era/era-2025.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { InstanceRoots } from './instance-roots.ts';
 import type { KnownServer } from './known-server.ts';
@@ -23,7 +23,7 @@ import { answerServer, isLate, readQuestion, refusalBy, refuseServer, type Serve
 import type { Session } from './session.ts';
 import type { Tasks } from './tasks.ts';
 
-export interface CallBacksPorts {
+export interface QuestionsPorts {
   readonly calls: CallTable;
   readonly sessions: ReadonlySet<Session>;
   readonly tasks: Tasks;
@@ -42,8 +42,8 @@ export interface CallBacksPorts {
 
 const IN_DOUBT = 'It may be about a call that was given up';
 
-export class CallBacks {
-  readonly #ports: CallBacksPorts;
+export class Questions {
+  readonly #ports: QuestionsPorts;
   readonly #attribution: Attribution;
   readonly #fence: RootsFence;
   readonly #roots: InstanceRoots;
@@ -51,7 +51,7 @@ export class CallBacks {
   readonly #pending: PendingQuestions;
   #held: ServerQuestion[] = [];
 
-  constructor(ports: CallBacksPorts) {
+  constructor(ports: QuestionsPorts) {
     this.#ports = ports;
     this.#attribution = new Attribution(ports.calls);
     this.#fence = new RootsFence({
@@ -65,7 +65,7 @@ export class CallBacks {
   }
 
   /** A question has come; `read` says where its parts stand. */
-  ask(role: CallBackRole, frame: Frame, read: Envelope): void {
+  ask(role: QuestionKind, frame: Frame, read: Envelope): void {
     const question = readQuestion(role, frame, read);
     if (role === 'roots') return this.#askForRoots(question);
     this.#ports.known.noteAsksBack();

@@ -50,7 +50,7 @@ async function eachAnswersItsOwn(peer: Peer, capability: string, method: string)
     expect(await asked[n]).toEqual(rounds.map((round) => ({ by, about: `${by}:${round}` })));
 }
 
-export const CALL_BACK_SCENARIOS: readonly ProtocolScenario[] = [
+export const QUESTION_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a server gets the roots of its client, and hears that they are others now',
     shows: ['roots/list', 'roots-changed'],
