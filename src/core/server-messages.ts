@@ -1,5 +1,5 @@
 // What a frame of a server means, and whom it goes to: an answer to the one who asked, a question to the one whose call it
-// belongs to (call-backs.ts), a notification to those whom it concerns (server-notices.ts).
+// belongs to (questions.ts), a notification to those whom it concerns (server-notices.ts).
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { cutBatch, MOST_IN_BATCH, messageIn } from '../wire/batch.ts';
