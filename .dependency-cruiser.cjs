@@ -14,7 +14,13 @@ const mayUse = {
   shim: ['util', 'wire', 'client'],
   cli: ['util', 'client', 'config', 'local', 'registry', 'auth', 'discovery', 'editing', 'shim'],
   catalog: ['util', 'wire', 'core', 'local'],
-  daemon: ['util', 'wire', 'core', 'local', 'config', 'registry', 'discovery', 'downstream', 'catalog'],
+  search: ['util'],
+  'meta-tools': ['util', 'wire', 'core', 'search'],
+  messaging: ['util', 'wire', 'core', 'meta-tools'],
+  daemon: [
+    ...['util', 'wire', 'core', 'local', 'config', 'registry', 'discovery', 'downstream', 'catalog'],
+    ...['meta-tools', 'messaging'],
+  ],
 };
 
 const layers = Object.entries(mayUse).map(([room, allowed]) => ({

@@ -23,7 +23,7 @@ const MIB = 2 ** 20;
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc');
 
-const { ToolSearch } = await importSource('../src/catalog/tool-search.ts');
+const { ToolSearch } = await importSource('../src/search/tool-search.ts');
 const asked = questions();
 printTheme(await measureQuality());
 printTheme(await measureCost());

@@ -2,13 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { AgentView } from '../catalog/agent-view.ts';
-import { ArgumentCheck } from '../catalog/argument-check.ts';
 import { Catalog } from '../catalog/catalog.ts';
-import { DiscoverView } from '../catalog/discover-view.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { Sweeper } from '../catalog/sweeper.ts';
-import { ToolFinder } from '../catalog/tool-finder.ts';
 import { Agents } from '../core/agents/agents.ts';
 import { CallMeters } from '../core/call-meter.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
@@ -20,6 +16,10 @@ import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
 import { ClientDescriptors } from '../local/descriptors.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';
+import { AgentView } from '../messaging/agent-view.ts';
+import { ArgumentCheck } from '../meta-tools/argument-check.ts';
+import { DiscoverView } from '../meta-tools/discover-view.ts';
+import { ToolFinder } from '../meta-tools/tool-finder.ts';
 import { knownRegistries } from '../registry/registry-places.ts';
 import { type RunningServer, runningServers } from '../registry/running-servers.ts';
 import { messageOf } from '../util/bridge-error.ts';

@@ -1,9 +1,6 @@
 // Makes the gates of servers out of the rules that count now, and of what has become of their tools. What it takes for
 // rules is loaded when there is one.
 
-import { BothGates } from '../catalog/both-gates.ts';
-import { ChangeGate } from '../catalog/change-gate.ts';
-import type { GateRules } from '../catalog/ruled-gate.ts';
 import type { ClientProfile } from '../core/client-profile.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import {
@@ -15,9 +12,12 @@ import {
   type ToolRule,
 } from '../core/tool-gate.ts';
 import { invariant } from '../util/invariant.ts';
+import { BothGates } from './both-gates.ts';
+import { ChangeGate } from './change-gate.ts';
+import type { GateRules } from './ruled-gate.ts';
 
 type Gated = Pick<ServerDefinition, 'name' | 'tools' | 'filters' | 'alsoNamed' | 'isOfProject'>;
-type RuledGate = typeof import('../catalog/ruled-gate.ts').RuledGate;
+type RuledGate = typeof import('./ruled-gate.ts').RuledGate;
 
 /** What a config says of tools. */
 export interface ToolSettings {
@@ -38,7 +38,7 @@ export class ToolGates {
     definitions: Iterable<Gated>,
   ): Promise<boolean> {
     const isNeeded = areOfClients || toolRules.length > 0 || [...definitions].some(isFiltered);
-    if (isNeeded) this.#RuledGate ??= (await import('../catalog/ruled-gate.ts')).RuledGate;
+    if (isNeeded) this.#RuledGate ??= (await import('./ruled-gate.ts')).RuledGate;
     const settings = { toolRules, onToolChange };
     const isOther = JSON.stringify(settings) !== JSON.stringify(this.#settings);
     this.#settings = settings;

@@ -1,10 +1,6 @@
 // The core on links in memory, with a clock and a turn of the loop that the test moves, and servers that say what the
 // test tells them to. Nothing happens by itself: settle() lets happen what is due.
 
-import { AgentView } from '../../src/catalog/agent-view.ts';
-import { ArgumentCheck } from '../../src/catalog/argument-check.ts';
-import { DiscoverView } from '../../src/catalog/discover-view.ts';
-import { ToolFinder } from '../../src/catalog/tool-finder.ts';
 import { type AgentSettings, DEFAULT_AGENTS } from '../../src/core/agents/agent-settings.ts';
 import { Agents } from '../../src/core/agents/agents.ts';
 import type { AuditTrail } from '../../src/core/audit-trail.ts';
@@ -21,6 +17,10 @@ import { type Runner, Server } from '../../src/core/server.ts';
 import type { ServerNature, Sharing } from '../../src/core/server-definition.ts';
 import type { Session } from '../../src/core/session.ts';
 import { OPEN_GATE } from '../../src/core/tool-gate.ts';
+import { AgentView } from '../../src/messaging/agent-view.ts';
+import { ArgumentCheck } from '../../src/meta-tools/argument-check.ts';
+import { DiscoverView } from '../../src/meta-tools/discover-view.ts';
+import { ToolFinder } from '../../src/meta-tools/tool-finder.ts';
 import { BridgeError } from '../../src/util/bridge-error.ts';
 import type { Logger } from '../../src/util/logger.ts';
 import { type Frame, FrameSplitter } from '../../src/wire/frame-splitter.ts';

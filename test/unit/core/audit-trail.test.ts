@@ -8,7 +8,7 @@ import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 
 // Which a core loads with the first arguments that it checks.
-beforeAll(() => import('../../../src/catalog/schema-compiler.ts'));
+beforeAll(() => import('../../../src/meta-tools/schema-compiler.ts'));
 
 interface Recorded {
   readonly client: string;

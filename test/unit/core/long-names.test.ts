@@ -10,7 +10,10 @@ const DISCOVER = { _meta: { 'mcp-bridge/view': 'discover' } };
 
 // They are loaded when they are first needed, which takes longer than a test lets things happen.
 beforeAll(async () => {
-  await Promise.all([import('../../../src/catalog/schema-compiler.ts'), import('../../../src/catalog/tool-search.ts')]);
+  await Promise.all([
+    import('../../../src/meta-tools/schema-compiler.ts'),
+    import('../../../src/search/tool-search.ts'),
+  ]);
 });
 
 async function asked(core: CoreInMemory, client: TestClient, method: string, params: object = {}): Promise<Message> {

@@ -7,7 +7,7 @@ import { CoreInMemory, type Message, type TestClient } from '../../support/core-
 const MIB = 1 << 20;
 
 // It is loaded when it is first needed, which takes longer than a test lets things happen.
-beforeAll(() => import('../../../src/catalog/schema-compiler.ts'));
+beforeAll(() => import('../../../src/meta-tools/schema-compiler.ts'));
 
 /** In both views the server has to list its tools before one is called. */
 const CALLS = {

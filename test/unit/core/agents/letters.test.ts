@@ -2,9 +2,9 @@
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
-import { AGENT_TOOLS, DISCOVER_TOOL_LIST } from '../../../../src/catalog/agent-tools.ts';
-import { META_TOOL_LIST } from '../../../../src/catalog/meta-tools.ts';
 import type { AgentSettings } from '../../../../src/core/agents/agent-settings.ts';
+import { AGENT_TOOLS, DISCOVER_TOOL_LIST } from '../../../../src/messaging/agent-tools.ts';
+import { META_TOOL_LIST } from '../../../../src/meta-tools/meta-tools.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../../support/core-in-memory.ts';
 import { ResumingClient, wireInMemory } from '../../../support/resuming-client.ts';
 

@@ -5,11 +5,11 @@
 import type { Binding } from '../core/binding.ts';
 import type { ListPage } from '../core/known-server.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
+import type { SynonymGroups } from '../search/question.ts';
+import type { SearchableTool } from '../search/server-tools.ts';
+import type { ToolSearch } from '../search/tool-search.ts';
 import type { Clock } from '../util/clock.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
-import type { SynonymGroups } from './question.ts';
-import type { SearchableTool } from './server-tools.ts';
-import type { ToolSearch } from './tool-search.ts';
 
 export interface SearchedServer {
   readonly binding: Pick<Binding, 'name' | 'gate' | 'server'>;
@@ -83,7 +83,7 @@ export class ToolFinder {
   #loaded(): Promise<ToolSearch> {
     this.#usedMs = this.#clock.now();
     if (this.#search === undefined) this.#letGoAfter(KEPT_MS);
-    this.#search ??= import('./tool-search.ts').then(({ ToolSearch }) => new ToolSearch());
+    this.#search ??= import('../search/tool-search.ts').then(({ ToolSearch }) => new ToolSearch());
     return this.#search;
   }
 

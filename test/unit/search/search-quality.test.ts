@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ToolSearch } from '../../../src/catalog/tool-search.ts';
+import { ToolSearch } from '../../../src/search/tool-search.ts';
 import { type RecordedQuestion, recordedQuestions, recordedServers } from '../../support/recorded-tools.ts';
 
 const FIRST = 0.85;

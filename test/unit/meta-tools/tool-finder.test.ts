@@ -1,8 +1,8 @@
 // The search over lists as servers gave them: found by what they say, and put into the index without keeping others waiting.
 
 import { expect, test, vi } from 'vitest';
-import { toolsIn } from '../../../src/catalog/known-tools.ts';
-import { type SearchedServer, ToolFinder } from '../../../src/catalog/tool-finder.ts';
+import { toolsIn } from '../../../src/meta-tools/known-tools.ts';
+import { type SearchedServer, ToolFinder } from '../../../src/meta-tools/tool-finder.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

@@ -2,7 +2,7 @@
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
-import { argumentFaults, META_TOOL_LIST, META_TOOLS } from '../../../src/catalog/meta-tools.ts';
+import { argumentFaults, META_TOOL_LIST, META_TOOLS } from '../../../src/meta-tools/meta-tools.ts';
 
 test('the five tools cost an agent at most 450 tokens', () => {
   expect(Object.keys(META_TOOLS)).toHaveLength(5);

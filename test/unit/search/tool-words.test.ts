@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { spelledWordsOf, wordsOf } from '../../../src/catalog/tool-words.ts';
-import { isPlural, stemOf } from '../../../src/catalog/word-stem.ts';
+import { spelledWordsOf, wordsOf } from '../../../src/search/tool-words.ts';
+import { isPlural, stemOf } from '../../../src/search/word-stem.ts';
 
 describe('a text is split into words', () => {
   test.each([

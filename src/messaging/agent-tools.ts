@@ -1,7 +1,7 @@
 // The tools by which language models write to each other, in as few words as it takes.
 
 import type { JoinedItem } from '../core/joined-list.ts';
-import { definitionsOf, META_TOOLS, type ToolTerms } from './meta-tools.ts';
+import { definitionsOf, META_TOOLS, type ToolTerms } from '../meta-tools/meta-tools.ts';
 
 export type AgentTool = 'list_agents' | 'send_message' | 'read_messages';
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ExecutionReader } from '../../../src/catalog/execution.ts';
+import { ExecutionReader } from '../../../src/meta-tools/execution.ts';
 import { Envelope } from '../../../src/wire/envelope.ts';
 
 const SPACES = ['', ' ', '\t'];

@@ -12,13 +12,13 @@ import { outcomeUnknown } from '../core/outcome-unknown.ts';
 import { failureOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import { type Greeting, openCall, paramsOf, type ServerDirectory, type View } from '../core/view.ts';
+import { faultsIn } from '../meta-tools/meta-tools.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { isRecord } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { AGENT_TOOL_ITEMS, AGENT_TOOLS, type AgentTool, DISCOVER_TOOL_LIST } from './agent-tools.ts';
-import { faultsIn } from './meta-tools.ts';
 
 /** As they stand in a call that was written in the common way. */
 const NAMES: ReadonlyMap<string, AgentTool> = new Map(

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { beforeAll, expect, test } from 'vitest';
-import { META_TOOL_LIST } from '../../../src/catalog/meta-tools.ts';
+import { META_TOOL_LIST } from '../../../src/meta-tools/meta-tools.ts';
 import { CoreInMemory, type TestClient } from '../../support/core-in-memory.ts';
 import { recordedQuestions } from '../../support/recorded-tools.ts';
 
@@ -43,7 +43,10 @@ interface Recorded {
 
 // They are loaded when they are first needed, which takes longer than a test lets things happen.
 beforeAll(async () => {
-  await Promise.all([import('../../../src/catalog/schema-compiler.ts'), import('../../../src/catalog/tool-search.ts')]);
+  await Promise.all([
+    import('../../../src/meta-tools/schema-compiler.ts'),
+    import('../../../src/search/tool-search.ts'),
+  ]);
 });
 
 /** The recorded servers as they are, and more that are like them, with other words in what they say. */

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { RuledGate } from '../../../src/catalog/ruled-gate.ts';
 import { NO_FILTER } from '../../../src/core/tool-gate.ts';
+import { RuledGate } from '../../../src/daemon/ruled-gate.ts';
 import { CoreInMemory, type Message, type TestClient, type TestServer } from '../../support/core-in-memory.ts';
 
 const DISCOVER = { _meta: { 'mcp-bridge/view': 'discover' } };
@@ -24,7 +24,10 @@ const READ = { name: 'read_file', description: 'Read a file of the disk', inputS
 
 // They are loaded when they are first needed, which takes longer than a test lets things happen.
 beforeAll(async () => {
-  await Promise.all([import('../../../src/catalog/schema-compiler.ts'), import('../../../src/catalog/tool-search.ts')]);
+  await Promise.all([
+    import('../../../src/meta-tools/schema-compiler.ts'),
+    import('../../../src/search/tool-search.ts'),
+  ]);
 });
 
 interface Setting {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SearchableTool } from '../../../src/catalog/server-tools.ts';
-import { ToolSearch } from '../../../src/catalog/tool-search.ts';
+import type { SearchableTool } from '../../../src/search/server-tools.ts';
+import { ToolSearch } from '../../../src/search/tool-search.ts';
 import { deferred } from '../../../src/util/deferred.ts';
 
 type Tool = Partial<SearchableTool> & { readonly name: string };
