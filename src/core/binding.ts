@@ -35,7 +35,7 @@ export class Binding {
 
   /** What the client calls the server. */
   get name(): string {
-    return this.session.profile.nameOf(this.#server.name);
+    return this.session.settings.nameOf(this.#server.name);
   }
 
   /** Which of its tools the client may use. */

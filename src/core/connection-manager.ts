@@ -264,11 +264,11 @@ export class ConnectionManager {
   }
 
   /** The config says other things of clients now. */
-  profilesChanged(): void {
-    const { profiles } = this.#options;
-    if (profiles === undefined) return;
+  clientSettingsChanged(): void {
+    const { clientSettings } = this.#options;
+    if (clientSettings === undefined) return;
     for (const session of this.#sessions)
-      if (session.view !== undefined) session.profile = profiles.of(session.identity);
+      if (session.view !== undefined) session.settings = clientSettings.of(session.identity);
   }
 
   /** There are other servers now, or some are defined otherwise. */

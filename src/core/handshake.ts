@@ -10,7 +10,7 @@ import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Agents } from './agents/agents.ts';
-import { type ClientProfiles, PLAIN_PROFILE } from './client-profile.ts';
+import { type ClientSettingsSource, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
 import { methodOf } from './era/era-2025.ts';
 import { bridgeHello, type Hello, type ResumeWish, readHello, writeServerHello } from './era/hello.ts';
@@ -29,7 +29,7 @@ export interface HandshakeContext {
   readonly clock: Clock;
   readonly servers: ServerDirectory;
   /** What the config says of clients. */
-  readonly profiles?: ClientProfiles | undefined;
+  readonly clientSettings?: ClientSettingsSource | undefined;
   /** The view of a client that looks for tools before it uses them. */
   readonly discoverView: (session: Session, all: JoinedView) => View;
   /** Clients that speak to each other. */
@@ -162,7 +162,7 @@ export class Handshake {
     const preparing = this.#context.servers.prepare(hello.cwd);
     if (preparing !== undefined) await preparing;
     if (!session.isOpen) return;
-    session.profile = this.#context.profiles?.of(session.identity) ?? PLAIN_PROFILE;
+    session.settings = this.#context.clientSettings?.of(session.identity) ?? PLAIN_SETTINGS;
     session.view = this.#open(session, hello);
     const greeting = await session.view.greeting();
     if (!session.isOpen) return;

@@ -69,7 +69,7 @@ export class JoinedView implements View {
   /** The bindings that there are, and new ones. */
   #bindingsTo(servers: readonly Server[]): JoinedBinding[] {
     const before = new Map(this.#bindings.map((joined) => [joined.binding.server.name, joined]));
-    const nameOf = ({ name }: Server): string => this.#session.profile.nameOf(name);
+    const nameOf = ({ name }: Server): string => this.#session.settings.nameOf(name);
     const known = new Map(this.#bindings.map(({ binding, alias }) => [binding.name, alias]));
     const aliases = aliasesOf(servers.map(nameOf), known);
     return servers.map(

@@ -28,7 +28,7 @@ export class ServerView implements View {
 
   constructor(session: Session, server: Server, limits: Limits) {
     this.#pending = new PendingRequests(session, limits);
-    this.name = `server:${session.profile.nameOf(server.name)}`;
+    this.name = `server:${session.settings.nameOf(server.name)}`;
     this.#session = session;
     this.#binding = new Binding(session, server, (kind) => this.#listChanged(kind));
   }
@@ -139,7 +139,7 @@ export class ServerView implements View {
 
   serversChanged(servers: ServerDirectory): void {
     const { name } = this.#binding.server;
-    const isSeen = this.#session.profile.sees(name);
+    const isSeen = this.#session.settings.sees(name);
     const server = isSeen ? servers.find(name, this.#session.cwd) : undefined;
     const { refusal } = this.#binding;
     if (server === undefined) this.#binding.release();

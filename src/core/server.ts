@@ -3,8 +3,8 @@
 
 import type { Binding } from './binding.ts';
 import type { Elsewhere } from './call-table.ts';
-import type { ClientProfile } from './client-profile.ts';
 import { NO_ROOTS_KEY } from './client-roots.ts';
+import type { ClientSettings } from './client-settings.ts';
 import type { ListKind } from './era/era-2025.ts';
 import { Faults } from './faults.ts';
 import { Instance, type InstancePorts } from './instance.ts';
@@ -20,8 +20,8 @@ export interface ServerOptions {
   readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints'> & SharingTerms;
   readonly known: KnownServer;
   readonly gate: ToolGate;
-  /** What a client of this profile may use; undefined if the same as everybody. */
-  readonly gateOf?: ((profile: ClientProfile) => ToolGate | undefined) | undefined;
+  /** The tools a client with these settings may use; undefined if they are the same as for everybody. */
+  readonly gateOf?: ((settings: ClientSettings) => ToolGate | undefined) | undefined;
   readonly context: InstanceContext;
   /** Makes what starts and ends an instance. */
   readonly makeRunner: (instance: Instance) => Runner;
@@ -41,7 +41,7 @@ export class Server {
   readonly description: string;
   readonly known: KnownServer;
   #gate: ToolGate;
-  #gates = new WeakMap<ClientProfile, ToolGate>();
+  #gates = new WeakMap<ClientSettings, ToolGate>();
   readonly #options: ServerOptions;
   readonly #runners = new Map<Instance, Runner>();
   /** Where clients wait whose roots are not known yet. */
@@ -74,11 +74,11 @@ export class Server {
     this.#gates = new WeakMap();
   }
 
-  gateFor({ profile }: Session): ToolGate {
-    const known = this.#gates.get(profile);
+  gateFor({ settings }: Session): ToolGate {
+    const known = this.#gates.get(settings);
     if (known !== undefined) return known;
-    const gate = this.#options.gateOf?.(profile) ?? this.#gate;
-    this.#gates.set(profile, gate);
+    const gate = this.#options.gateOf?.(settings) ?? this.#gate;
+    this.#gates.set(settings, gate);
     return gate;
   }
 

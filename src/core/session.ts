@@ -12,8 +12,8 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { CallRecord } from './audit-trail.ts';
 import type { Call, CallOwner } from './call.ts';
-import { type ClientIdentity, type ClientProfile, PLAIN_PROFILE } from './client-profile.ts';
 import { ClientRoots } from './client-roots.ts';
+import { type ClientIdentity, type ClientSettings, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
 import { BATCH_VERSION } from './era/era-2025.ts';
 import type { ClientRole, Hello, Offers } from './era/hello.ts';
@@ -62,7 +62,7 @@ export class Session {
   view: View | undefined;
   /** Who it says that it is, and what the config says of it. */
   identity: ClientIdentity = { name: '', program: undefined };
-  profile: ClientProfile = PLAIN_PROFILE;
+  settings: ClientSettings = PLAIN_SETTINGS;
   /** The directory that it works in, if it has said so. */
   cwd: string | undefined;
   /** Its process, by what it says of itself. */

@@ -63,20 +63,20 @@ export type ViewChoice =
 const SERVER_PREFIX = 'server:';
 
 /** What decides which servers a client sees. */
-type Seeing = Pick<Session, 'cwd' | 'profile'>;
+type Seeing = Pick<Session, 'cwd' | 'settings'>;
 
 /** What the client names, else what the config says of it, else the default. Throws what to ask for instead. */
 export function chooseView(view: string | undefined, client: Seeing, servers: ServerDirectory): ViewChoice {
-  const { cwd, profile } = client;
-  const wanted = view ?? profile.view ?? servers.defaultView ?? 'discover';
+  const { cwd, settings } = client;
+  const wanted = view ?? settings.view ?? servers.defaultView ?? 'discover';
   if (wanted === 'all' || wanted === 'discover') return { kind: wanted, servers: serversFor(client, servers) };
   if (!wanted.startsWith(SERVER_PREFIX))
     throw new BridgeError('VIEW_UNKNOWN', `There is no view ${JSON.stringify(wanted.slice(0, 64))}`, {
       hint: `A view is "discover", "all" or "server:NAME". ${known(servers, client)}`,
     });
   const name = wanted.slice(SERVER_PREFIX.length);
-  const id = profile.idOf(name);
-  const server = profile.sees(id) ? servers.find(id, cwd) : undefined;
+  const id = settings.idOf(name);
+  const server = settings.sees(id) ? servers.find(id, cwd) : undefined;
   if (server !== undefined) return { kind: 'server', server };
   throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${JSON.stringify(name.slice(0, 64))}`, {
     hint: known(servers, client),
@@ -84,14 +84,14 @@ export function chooseView(view: string | undefined, client: Seeing, servers: Se
 }
 
 /** All that a client sees that works there. */
-export function serversFor({ cwd, profile }: Seeing, servers: ServerDirectory): readonly Server[] {
-  const ids = servers.names(cwd).filter((id) => profile.sees(id));
+export function serversFor({ cwd, settings }: Seeing, servers: ServerDirectory): readonly Server[] {
+  const ids = servers.names(cwd).filter((id) => settings.sees(id));
   return ids.flatMap((id) => servers.find(id, cwd) ?? []);
 }
 
-function known(servers: ServerDirectory, { cwd, profile }: Seeing): string {
-  const ids = servers.names(cwd).filter((id) => profile.sees(id));
-  const names = ids.map((id) => profile.nameOf(id));
+function known(servers: ServerDirectory, { cwd, settings }: Seeing): string {
+  const ids = servers.names(cwd).filter((id) => settings.sees(id));
+  const names = ids.map((id) => settings.nameOf(id));
   return `${names.length === 0 ? 'There is none' : `Known servers: ${names.join(', ')}`}. ${servers.origin}`;
 }
 

@@ -1,9 +1,9 @@
-// What the config says of clients, made into profiles: one object for each entry and program, so that what is worked out
+// What the config says of clients, made into settings of each: one object for each entry and program, so that what is worked out
 // for one client holds for all that are like it.
 
 import type { ClientEntry } from '../config/clients-schema.ts';
-import type { ClientIdentity, ClientProfile, ClientProfiles } from '../core/client-profile.ts';
 import { programNamed } from '../core/client-programs.ts';
+import type { ClientIdentity, ClientSettings, ClientSettingsSource } from '../core/client-settings.ts';
 import { anyOf, problemIn } from '../util/glob.ts';
 
 type Matches = (text: string) => boolean;
@@ -11,16 +11,16 @@ type Matches = (text: string) => boolean;
 interface Entry {
   readonly matchesName: Matches;
   readonly matchesProgram: Matches;
-  readonly profiles: Map<string, ClientProfile>;
-  readonly profileFor: (program: string | undefined) => ClientProfile;
+  readonly byProgram: Map<string, ClientSettings>;
+  readonly settingsFor: (program: string | undefined) => ClientSettings;
 }
 
-export class ConfiguredClients implements ClientProfiles {
+export class ConfiguredClients implements ClientSettingsSource {
   #settings = '[]';
   #entries: readonly Entry[] = [];
-  #plain = new Map<string, ClientProfile>();
+  #plain = new Map<string, ClientSettings>();
 
-  /** Before profiles are made under these settings; whether they are others than before. */
+  /** Takes the config over. True if it says something else than before. */
   prepare(clients: readonly ClientEntry[]): boolean {
     const settings = JSON.stringify(clients);
     if (settings === this.#settings) return false;
@@ -30,15 +30,15 @@ export class ConfiguredClients implements ClientProfiles {
     return true;
   }
 
-  of({ name, program: stated }: ClientIdentity): ClientProfile {
+  of({ name, program: stated }: ClientIdentity): ClientSettings {
     const program = stated ?? programNamed(name);
     const entry = this.#entries.find((one) => one.matchesName(name) && one.matchesProgram(program ?? ''));
-    const profiles = entry?.profiles ?? this.#plain;
-    const known = profiles.get(program ?? '');
+    const byProgram = entry?.byProgram ?? this.#plain;
+    const known = byProgram.get(program ?? '');
     if (known !== undefined) return known;
-    const profile = entry?.profileFor(program) ?? profileOf(NO_ENTRY, { program, place: '', sees: () => true });
-    profiles.set(program ?? '', profile);
-    return profile;
+    const settings = entry?.settingsFor(program) ?? settingsOf(NO_ENTRY, { program, place: '', sees: () => true });
+    byProgram.set(program ?? '', settings);
+    return settings;
   }
 }
 
@@ -50,8 +50,8 @@ function entryOf(entry: ClientEntry, place: string): Entry {
   return {
     matchesName: matching(match.name, true),
     matchesProgram: matching(match.client, true),
-    profiles: new Map(),
-    profileFor: (program) => profileOf(entry, { program, place, sees }),
+    byProgram: new Map(),
+    settingsFor: (program) => settingsOf(entry, { program, place, sees }),
   };
 }
 
@@ -67,10 +67,10 @@ interface Profiling {
   readonly sees: Matches;
 }
 
-function profileOf(
+function settingsOf(
   { view, names, toolRules }: Pick<ClientEntry, 'view' | 'names' | 'toolRules'>,
   { program, place, sees }: Profiling,
-): ClientProfile {
+): ClientSettings {
   const ids = new Map(Object.entries(names));
   const outward = new Map([...ids].map(([name, id]) => [id, name]));
   return {

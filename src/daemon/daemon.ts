@@ -90,7 +90,7 @@ export class Daemon {
       gates: this.#gates,
       clients: this.#clients,
       gatesChanged: () => {
-        this.#connections.profilesChanged();
+        this.#connections.clientSettingsChanged();
         this.#pool.renewGates();
       },
       changed: () => this.#connections.serversChanged(),
@@ -130,7 +130,7 @@ export class Daemon {
       logger,
       audit: this.#audit,
       servers: this.#pool,
-      profiles: this.#clients,
+      clientSettings: this.#clients,
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
       dialIns: this.#dialIns,
       hasRoom: () => this.#descriptors.hasRoom(),

@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { SeenTools } from '../catalog/seen-tools.ts';
 import type { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import type { SweptDirectory } from '../catalog/sweeper.ts';
-import type { ClientProfile } from '../core/client-profile.ts';
+import type { ClientSettings } from '../core/client-settings.ts';
 import type { Instance } from '../core/instance.ts';
 import type { InstanceContext } from '../core/instance-context.ts';
 import { Server, type ServerOptions } from '../core/server.ts';
@@ -134,9 +134,9 @@ export class ServerPool implements ServerDirectory {
     }
     if (namesakes.size >= MOST_NAMESAKES) this.#letGo(namesakes, ({ server }) => server.isUnused);
     const seen = this.#options.seenTools.of(own);
-    const gateOf = (profile: ClientProfile): ToolGate | undefined =>
-      this.#options.gates.isForClient(pooled.definition, profile)
-        ? this.#options.gates.gateOf(pooled.definition, seen.changed, profile)
+    const gateOf = (settings: ClientSettings): ToolGate | undefined =>
+      this.#options.gates.isForClient(pooled.definition, settings)
+        ? this.#options.gates.gateOf(pooled.definition, seen.changed, settings)
         : undefined;
     const server = this.#make(own, seen, gateOf);
     const pooled: PooledServer = { server, seen, definition, source: identityOf(definition), lastDir: cwd };

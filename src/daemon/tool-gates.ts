@@ -1,7 +1,7 @@
 // Makes the gates of servers out of the rules that count now, and of what has become of their tools. What it takes for
 // rules is loaded when there is one.
 
-import type { ClientProfile } from '../core/client-profile.ts';
+import type { ClientSettings } from '../core/client-settings.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
 import {
   NO_FILTER,
@@ -46,8 +46,8 @@ export class ToolGates {
   }
 
   /** `changed` are the tools that are others than they were. */
-  gateOf(definition: Gated, changed: ReadonlySet<string>, profile?: ClientProfile): ToolGate {
-    const rules = this.#rulesOf(definition, profile);
+  gateOf(definition: Gated, changed: ReadonlySet<string>, settings?: ClientSettings): ToolGate {
+    const rules = this.#rulesOf(definition, settings);
     const policy = this.policyFor(definition);
     if (changed.size === 0 || policy === 'allow') return rules;
     return new ChangeGate(rules, { server: definition.name, changed, isBlocking: policy === 'block' });
@@ -58,22 +58,22 @@ export class ToolGates {
     return this.#settings.onToolChange ?? (isOfProject === true ? 'block' : 'warn');
   }
 
-  /** Whether a client of this profile may use other tools of it than everybody. */
-  isForClient({ filters }: Gated, { program, toolRules }: ClientProfile): boolean {
+  /** True if a client with these settings may use other tools than everybody. */
+  isForClient({ filters }: Gated, { program, toolRules }: ClientSettings): boolean {
     return toolRules.length > 0 || (filters !== undefined && program !== undefined);
   }
 
-  #rulesOf(definition: Gated, profile: ClientProfile | undefined): ToolGate {
+  #rulesOf(definition: Gated, settings: ClientSettings | undefined): ToolGate {
     const { toolRules } = this.#settings;
     const { name, alsoNamed = [] } = definition;
-    const filter = filterFor(definition, profile?.program);
+    const filter = filterFor(definition, settings?.program);
     const where = 'by discovery.toolRules of the config';
     const everybody = this.#gateBy({ names: [name, ...alsoNamed], where, rules: toolRules, filter });
-    if (profile === undefined || profile.toolRules.length === 0) return everybody;
+    if (settings === undefined || settings.toolRules.length === 0) return everybody;
     const rules = {
-      names: [name, ...alsoNamed, profile.nameOf(name)] as [string, ...string[]],
-      where: `for this client, by ${profile.place} of the config`,
-      rules: profile.toolRules,
+      names: [name, ...alsoNamed, settings.nameOf(name)] as [string, ...string[]],
+      where: `for this client, by ${settings.place} of the config`,
+      rules: settings.toolRules,
       filter: NO_FILTER,
     };
     return new BothGates(everybody, this.#gateBy(rules));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PLAIN_PROFILE } from '../../../src/core/client-profile.ts';
+import { PLAIN_SETTINGS } from '../../../src/core/client-settings.ts';
 import { chooseView, type ServerDirectory, type ViewChoice } from '../../../src/core/view.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
@@ -19,7 +19,7 @@ function directory(names: readonly string[], defaultView?: string): ServerDirect
 function chosen(view: string | undefined, names: readonly string[], defaultView?: string): string[] {
   const choice: ViewChoice = chooseView(
     view,
-    { cwd: undefined, profile: PLAIN_PROFILE },
+    { cwd: undefined, settings: PLAIN_SETTINGS },
     directory(names, defaultView),
   );
   return [choice.kind, ...(choice.kind === 'server' ? [choice.server] : choice.servers).map(({ name }) => name)];

@@ -1,9 +1,9 @@
 // What the config says of one client: what it sees unless it says so itself, which servers and tools it may use, and what
-// it calls them. Sessions of one profile share one object.
+// it calls them. Sessions with the same settings share one object.
 
 import type { ToolRule } from './tool-gate.ts';
 
-export interface ClientProfile {
+export interface ClientSettings {
   /** The program, such as `codex`, where the client says so or is known by its name. */
   readonly program: string | undefined;
   readonly view: string | undefined;
@@ -26,11 +26,11 @@ export interface ClientIdentity {
   readonly program: string | undefined;
 }
 
-export interface ClientProfiles {
-  of(client: ClientIdentity): ClientProfile;
+export interface ClientSettingsSource {
+  of(client: ClientIdentity): ClientSettings;
 }
 
-export const PLAIN_PROFILE: ClientProfile = {
+export const PLAIN_SETTINGS: ClientSettings = {
   program: undefined,
   view: undefined,
   toolRules: [],
