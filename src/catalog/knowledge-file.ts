@@ -1,13 +1,13 @@
 // What is known of a server, as it stands in a file: written whole, read with suspicion. A file that cannot be used is
 // as good as none.
 
-import { Face, type KnownServer, type ListPage } from '../core/known-server.ts';
+import { type KnownServer, type ListPage, ServerProfile } from '../core/known-server.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 
 /** Another one means that the rest is to be read in another way. */
 const FORMAT = 1;
 
-interface SavedFace {
+interface SavedProfile {
   readonly offers: object;
   /** None where clients share the server. */
   readonly clientInfo?: string;
@@ -22,18 +22,18 @@ interface SavedServer {
   readonly asksForRoots: boolean;
   readonly asksBack: boolean;
   readonly habits: Readonly<Record<string, number>>;
-  readonly faces: readonly SavedFace[];
+  readonly profiles: readonly SavedProfile[];
 }
 
 export function encodeKnown(name: string, known: KnownServer): string {
-  const { asksForRoots, asksBack, habits, faces } = known;
+  const { asksForRoots, asksBack, habits, profiles } = known;
   const head = { format: FORMAT, name, asksForRoots, asksBack, habits: Object.fromEntries(habits) };
-  const parts = faces.map(encodeFace).join(',\n');
-  return `${JSON.stringify(head).slice(0, -1)},"faces":[${parts}]}\n`;
+  const parts = profiles.map(encodeProfile).join(',\n');
+  return `${JSON.stringify(head).slice(0, -1)},"profiles":[${parts}]}\n`;
 }
 
 /** What a server has said goes in as it was, so that it comes out as it was. */
-function encodeFace({ offers, clientInfo, learnedMs, hello, lists }: Face): string {
+function encodeProfile({ offers, clientInfo, learnedMs, hello, lists }: ServerProfile): string {
   const kinds = [...lists].map(([kind, pages]) => `${JSON.stringify(kind)}:[${pages.map(encodePage).join(',')}]`);
   const head = JSON.stringify({ offers, clientInfo, learnedMs }).slice(0, -1);
   return `${head},"hello":${JSON.stringify(textOf(hello))},"lists":{${kinds.join(',')}}}`;
@@ -49,8 +49,8 @@ const textOf = (bytes: Buffer): string => bytes.toString('utf8', 0, bytes.length
 export function decodeKnown(content: string, known: KnownServer): boolean {
   const saved = parse(content);
   if (saved?.format !== FORMAT) return false;
-  const faces = saved.faces.map(decodeFace);
-  known.restore({ ...saved, habits: Object.entries(saved.habits), faces });
+  const profiles = saved.profiles.map(decodeProfile);
+  known.restore({ ...saved, habits: Object.entries(saved.habits), profiles });
   return true;
 }
 
@@ -63,14 +63,14 @@ function parse(content: string): SavedServer | undefined {
   }
 }
 
-function decodeFace({ offers, clientInfo, learnedMs, hello, lists }: SavedFace): Face {
-  const face = new Face(offers, clientInfo, { hello: bytesOf(hello), learnedMs });
+function decodeProfile({ offers, clientInfo, learnedMs, hello, lists }: SavedProfile): ServerProfile {
+  const profile = new ServerProfile(offers, clientInfo, { hello: bytesOf(hello), learnedMs });
   for (const [place, pages] of Object.entries(lists))
-    face.lists.set(
+    profile.lists.set(
       place,
       pages.map(({ cursor, result }) => ({ cursor, result: bytesOf(result) })),
     );
-  return face;
+  return profile;
 }
 
 /** The text of an object; anything else is not what was written. */

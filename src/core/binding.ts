@@ -6,7 +6,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { ROOTS_IN_DOUBT } from './client-roots.ts';
 import { LIST_KINDS, LISTS, type ListKind } from './era/era-2025.ts';
 import type { Instance } from './instance.ts';
-import type { Face, ListPage } from './known-server.ts';
+import type { ListPage, ServerProfile } from './known-server.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 import type { ToolGate } from './tool-gate.ts';
@@ -49,24 +49,25 @@ export class Binding {
   }
 
   /** What the client sees of the server, if that is known. */
-  get face(): Face | undefined {
-    return this.instance?.face ?? this.server.known.faceFor(this.server.keyFor(this.session));
+  get profile(): ServerProfile | undefined {
+    return this.instance?.profile ?? this.server.known.profileFor(this.server.keyFor(this.session));
   }
 
   /** What the server lists for this client; undefined while that is not known. */
   pagesOf(kind: ListKind): readonly ListPage[] | undefined {
-    const { face, session, server } = this;
-    if (face === undefined) return undefined;
-    if (!face.declares(LISTS[kind].capability)) return [];
-    return this.instance?.lists.pagesOf(kind) ?? server.known.pagesFor(face, kind, server.keyFor(session));
+    const { profile, session, server } = this;
+    if (profile === undefined) return undefined;
+    if (!profile.declares(LISTS[kind].capability)) return [];
+    return this.instance?.lists.pagesOf(kind) ?? server.known.pagesFor(profile, kind, server.keyFor(session));
   }
 
   /** The same, and of a server that cannot be started also what it has listed long ago. */
   lastPagesOf(kind: ListKind): readonly ListPage[] | undefined {
     const { session, server } = this;
     const pages = this.pagesOf(kind);
-    const face = pages === undefined && server.isDown ? server.known.lastFaceFor(server.keyFor(session)) : undefined;
-    return face === undefined ? pages : server.known.pagesFor(face, kind, server.keyFor(session));
+    const profile =
+      pages === undefined && server.isDown ? server.known.lastProfileFor(server.keyFor(session)) : undefined;
+    return profile === undefined ? pages : server.known.pagesFor(profile, kind, server.keyFor(session));
   }
 
   /** The instance that the client uses. It need not run, unless it must be started at once. */
@@ -162,7 +163,7 @@ export class Binding {
   }
 
   #tellLevel(): void {
-    if (this.#level !== undefined && this.face?.declares('logging') !== false)
+    if (this.#level !== undefined && this.profile?.declares('logging') !== false)
       this.instance?.wishes.levels.set(this.session, this.#level);
   }
 

@@ -6,7 +6,7 @@ import type { Limits } from '../wire/limits.ts';
 import type { Counters } from './counters.ts';
 import { LIST_KINDS, type ListKind } from './era/era-2025.ts';
 import type { InstanceKey } from './instance-key.ts';
-import { type Face, type KnownServer, type ListPage, samePages } from './known-server.ts';
+import { type KnownServer, type ListPage, type ServerProfile, samePages } from './known-server.ts';
 import { ListReader } from './list-reader.ts';
 import { longKeysIn } from './listed-keys.ts';
 import type { OwnAnswer } from './own-requests.ts';
@@ -28,15 +28,15 @@ export class InstanceLists {
   readonly #reader: ListReader;
   readonly #pages = new Map<ListKind, readonly ListPage[]>();
   /** How the server shows itself while the instance runs. */
-  #face: Face | undefined;
+  #profile: ServerProfile | undefined;
 
   constructor(ports: InstanceListsPorts) {
     this.#ports = ports;
     this.#reader = new ListReader(ports.limits.maxMessageBytes, ports.ask);
   }
 
-  opened(face: Face): void {
-    this.#face = face;
+  opened(profile: ServerProfile): void {
+    this.#profile = profile;
     this.read(LIST_KINDS);
   }
 
@@ -45,17 +45,17 @@ export class InstanceLists {
   }
 
   read(kinds: readonly ListKind[]): void {
-    if (this.#face !== undefined) for (const kind of kinds) this.#read(kind, this.#face);
+    if (this.#profile !== undefined) for (const kind of kinds) this.#read(kind, this.#profile);
   }
 
-  #read(kind: ListKind, face: Face): void {
+  #read(kind: ListKind, profile: ServerProfile): void {
     const { server, known, key, logger, learnt } = this.#ports;
-    this.#reader.read(kind, face, (pages) => {
-      if (this.#face !== face) return;
+    this.#reader.read(kind, profile, (pages) => {
+      if (this.#profile !== profile) return;
       logger.debug('list read', { server, kind });
       const before = this.#pages.get(kind);
       this.#pages.set(kind, pages);
-      const isNew = known.learnList(face, kind, pages, key);
+      const isNew = known.learnList(profile, kind, pages, key);
       if (isNew || before === undefined) this.#noteLongKeys(kind, pages);
       if (isNew || (before !== undefined && !samePages(before, pages))) learnt(kind);
     });
@@ -94,7 +94,7 @@ export class InstanceLists {
   }
 
   closed(): void {
-    this.#face = undefined;
+    this.#profile = undefined;
     this.#pages.clear();
   }
 }

@@ -14,7 +14,7 @@ import type { InstanceContext } from './instance-context.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { InstanceLists } from './instance-lists.ts';
 import { InstanceUsers } from './instance-users.ts';
-import { clientInfoText, type Face, type KnownServer } from './known-server.ts';
+import { clientInfoText, type KnownServer, type ServerProfile } from './known-server.ts';
 import { Opening, type RunningInstance } from './opening.ts';
 import type { OwnAnswer, OwnRequests } from './own-requests.ts';
 import { Questions } from './questions.ts';
@@ -60,7 +60,7 @@ export class Instance implements CallOwner {
   readonly #known: KnownServer;
   readonly #declared: () => void;
   #running: RunningInstance | undefined;
-  #face: Face | undefined;
+  #profile: ServerProfile | undefined;
   #mayBatch = false;
   /** The client that the instance was told; '' for the bridge. */
   #introduced = '';
@@ -189,8 +189,8 @@ export class Instance implements CallOwner {
   }
 
   /** What is known of those that were offered the same, while it runs. */
-  get face(): Face | undefined {
-    return this.#face;
+  get profile(): ServerProfile | undefined {
+    return this.#profile;
   }
 
   /** The running instance; starts one if there is none. */
@@ -238,8 +238,8 @@ export class Instance implements CallOwner {
   }
 
   #isSafe(name: string): boolean {
-    const face = this.#face ?? this.#known.faceFor(this.key);
-    return face?.isSafe(name) === true;
+    const profile = this.#profile ?? this.#known.profileFor(this.key);
+    return profile?.isSafe(name) === true;
   }
 
   #startIfWaiting(): void {
@@ -312,7 +312,7 @@ export class Instance implements CallOwner {
 
   opened(running: RunningInstance): void {
     this.#running = running;
-    this.#face = this.#known.opened(this.key, running.hello, this.#introduced);
+    this.#profile = this.#known.opened(this.key, running.hello, this.#introduced);
     this.#mayBatch = settlesOnBatches(running.hello);
     this.#opening.opened(running);
     this.#calls.lane.isOpen = this.mayAskBack;
@@ -321,7 +321,7 @@ export class Instance implements CallOwner {
     this.questions.opening();
     this.#calls.opened(running.link.outbox, this.wishes.opened());
     this.questions.opened();
-    this.lists.opened(this.#face);
+    this.lists.opened(this.#profile);
   }
 
   /** It could not be started: all who wait are told. */
@@ -334,10 +334,10 @@ export class Instance implements CallOwner {
   closed(error: BridgeError): void {
     this.#opening.closed();
     this.#running = undefined;
-    const face = this.#face;
-    this.#face = undefined;
+    const profile = this.#profile;
+    this.#profile = undefined;
     // A step that fails is no reason to keep calls without their answers.
-    this.#contain(() => face !== undefined && this.#known.closed(face));
+    this.#contain(() => profile !== undefined && this.#known.closed(profile));
     this.#contain(() => this.lists.closed());
     this.#contain(() => this.#senders.goOn());
     this.#contain(() => this.questions.closed());

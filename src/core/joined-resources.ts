@@ -84,7 +84,7 @@ function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place
   if (named !== undefined) return { found: [{ binding: named.joined.binding, uri: named.uri }], isCertain: true };
   const owner = lists.ownerOf('resources', uri) ?? lists.ownerOf('templates', uri);
   if (owner !== undefined) return { found: [{ binding: owner.binding, uri }], isCertain: true };
-  const having = lists.bindings.filter(({ binding }) => binding.face?.declares('resources') === true);
+  const having = lists.bindings.filter(({ binding }) => binding.profile?.declares('resources') === true);
   const matching = having.filter((joined) => hasTemplateFor(uri, joined, lists));
   const others = having.filter((joined) => !matching.includes(joined));
   return { found: [...matching, ...others].map(({ binding }) => ({ binding, uri })), isCertain: false };

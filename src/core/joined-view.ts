@@ -88,10 +88,10 @@ export class JoinedView implements View {
   }
 
   greeting(): Promise<Greeting> {
-    const servers = this.#bindings.map(({ alias, binding }) => ({ alias, face: binding.face }));
+    const servers = this.#bindings.map(({ alias, binding }) => ({ alias, profile: binding.profile }));
     return Promise.resolve({
       of: 'bridge',
-      capabilities: joinedCapabilities(servers.map(({ face }) => face)),
+      capabilities: joinedCapabilities(servers.map(({ profile }) => profile)),
       instructions:
         servers.length === 0 ? `There is no server yet. ${this.#context.servers.origin}` : joinedInstructions(servers),
     });

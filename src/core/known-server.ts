@@ -16,7 +16,7 @@ export interface ListPage {
 }
 
 /** How a server shows itself to those who offer it the same. */
-export class Face {
+export class ServerProfile {
   readonly offers: Offers;
   /** The client that a server of one client alone was told, as text; undefined where clients share it. */
   readonly clientInfo: string | undefined;
@@ -30,7 +30,11 @@ export class Face {
   readonly lists = new Map<string, readonly ListPage[]>();
   #capabilities: ReadonlySet<string> | undefined;
 
-  constructor(offers: Offers, clientInfo: string | undefined, { hello, learnedMs }: Pick<Face, 'hello' | 'learnedMs'>) {
+  constructor(
+    offers: Offers,
+    clientInfo: string | undefined,
+    { hello, learnedMs }: Pick<ServerProfile, 'hello' | 'learnedMs'>,
+  ) {
     this.offers = offers;
     this.clientInfo = clientInfo;
     this.hello = hello;
@@ -57,7 +61,7 @@ export class Face {
 }
 
 const MOST_FACES = 16;
-/** Of one face. */
+/** Of one profile. */
 const MOST_LISTS = 36;
 /** Lists that may show what is in a client's roots. */
 const OF_ROOTS: readonly ListKind[] = ['resources', 'templates'];
@@ -116,7 +120,7 @@ export interface ToolListing {
 
 export class KnownServer {
   readonly #context: KnowledgeContext;
-  readonly faces: Face[] = [];
+  readonly profiles: ServerProfile[] = [];
   #asksForRoots = false;
   #asksBack = false;
   #declaredSharing: DeclaredSharing | undefined;
@@ -147,13 +151,13 @@ export class KnownServer {
     readonly asksForRoots: boolean;
     readonly asksBack: boolean;
     readonly habits: Iterable<readonly [string, number]>;
-    readonly faces: readonly Face[];
+    readonly profiles: readonly ServerProfile[];
   }): void {
     this.#asksForRoots = before.asksForRoots;
     this.#asksBack = before.asksBack;
     for (const [tool, habit] of before.habits) this.habits.set(tool, habit);
-    this.faces.push(...before.faces);
-    const newest = [...before.faces].sort((a, b) => b.learnedMs - a.learnedMs)[0];
+    this.profiles.push(...before.profiles);
+    const newest = [...before.profiles].sort((a, b) => b.learnedMs - a.learnedMs)[0];
     this.#declaredSharing = newest && declaredSharingIn(capabilitiesOf(newest.hello));
   }
 
@@ -161,7 +165,7 @@ export class KnownServer {
     if (this.#asksForRoots) return;
     this.#asksForRoots = true;
     // Whose roots these depend on is not known any more.
-    for (const { lists } of this.faces) for (const kind of OF_ROOTS) lists.delete(kind);
+    for (const { lists } of this.profiles) for (const kind of OF_ROOTS) lists.delete(kind);
     this.changed();
   }
 
@@ -183,20 +187,25 @@ export class KnownServer {
   }
 
   /** What a client that offers this would see, if that is known. */
-  faceFor(key: FaceKey): Face | undefined {
-    const holding = this.faces.filter((face) => this.#holds(face));
-    return this.#faceAmong(ofClient(holding, key), key.offers);
+  profileFor(key: FaceKey): ServerProfile | undefined {
+    const holding = this.profiles.filter((profile) => this.#holds(profile));
+    return this.#profileAmong(ofClient(holding, key), key.offers);
   }
 
   /** The same, however long ago that was, and whichever client it was for. */
-  lastFaceFor(key: FaceKey): Face | undefined {
-    const { faces } = this;
-    return this.faceFor(key) ?? this.#faceAmong(ofClient(faces, key), key.offers) ?? this.#faceAmong(faces, key.offers);
+  lastProfileFor(key: FaceKey): ServerProfile | undefined {
+    const { profiles } = this;
+    return (
+      this.profileFor(key) ??
+      this.#profileAmong(ofClient(profiles, key), key.offers) ??
+      this.#profileAmong(profiles, key.offers)
+    );
   }
 
-  #faceAmong(faces: readonly Face[], offers: Offers): Face | undefined {
+  #profileAmong(profiles: readonly ServerProfile[], offers: Offers): ServerProfile | undefined {
     return (
-      faces.find((face) => sameOffers(face.offers, offers)) ?? faces.find((face) => this.suits(face.offers, offers))
+      profiles.find((profile) => sameOffers(profile.offers, offers)) ??
+      profiles.find((profile) => this.suits(profile.offers, offers))
     );
   }
 
@@ -207,40 +216,40 @@ export class KnownServer {
   }
 
   /** An instance has come up, and was told this client; '' if it was told the bridge. */
-  opened({ offers, owner }: FaceKey, hello: Buffer, introduced: string): Face {
+  opened({ offers, owner }: FaceKey, hello: Buffer, introduced: string): ServerProfile {
     const now = this.#context.date();
     this.#declaredSharing = declaredSharingIn(capabilitiesOf(hello));
     const isOfOne = owner !== undefined || this.#declaredSharing === 'isolated';
     const clientInfo = isOfOne ? introduced : undefined;
-    let face = this.faces.find((known) => sameOffers(known.offers, offers) && known.clientInfo === clientInfo);
-    if (face === undefined) {
-      face = new Face(offers, clientInfo, { hello, learnedMs: now });
-      this.#add(face);
+    let profile = this.profiles.find((known) => sameOffers(known.offers, offers) && known.clientInfo === clientInfo);
+    if (profile === undefined) {
+      profile = new ServerProfile(offers, clientInfo, { hello, learnedMs: now });
+      this.#add(profile);
     } else {
       // Clients that did not count on it any more are told when it is read, also if it is what it was.
-      if (!this.#holds(face)) face.lists.clear();
-      face.renew(hello, now);
+      if (!this.#holds(profile)) profile.lists.clear();
+      profile.renew(hello, now);
     }
-    face.live++;
+    profile.live++;
     this.changed();
-    return face;
+    return profile;
   }
 
   /** An instance has gone: what it has kept up to date until now holds from now on as long as it may. */
-  closed(face: Face): void {
-    face.live--;
-    face.learnedMs = this.#context.date();
+  closed(profile: ServerProfile): void {
+    profile.live--;
+    profile.learnedMs = this.#context.date();
     this.changed();
   }
 
   /** A list was read; whether it is another one than before. */
-  learnList(face: Face, kind: ListKind, pages: readonly ListPage[], key: ListKey): boolean {
+  learnList(profile: ServerProfile, kind: ListKind, pages: readonly ListPage[], key: ListKey): boolean {
     const place = this.#placeOf(kind, key);
     if (place === undefined) return true;
-    const before = face.lists.get(place);
-    face.lists.set(place, pages);
-    if (face.lists.size > MOST_LISTS) this.#dropOldest(face, place);
-    face.learnedMs = this.#context.date();
+    const before = profile.lists.get(place);
+    profile.lists.set(place, pages);
+    if (profile.lists.size > MOST_LISTS) this.#dropOldest(profile, place);
+    profile.learnedMs = this.#context.date();
     const isNew = before === undefined || !samePages(before, pages);
     if (isNew) this.changed();
     if (kind === 'tools') this.#context.toolsListed?.(pages, { isWhole: true, isOnly: this.#live <= 1 });
@@ -253,32 +262,32 @@ export class KnownServer {
   }
 
   get #live(): number {
-    return this.faces.reduce((sum, { live }) => sum + live, 0);
+    return this.profiles.reduce((sum, { live }) => sum + live, 0);
   }
 
   /** Clients may offer what they like; what nobody uses any more makes room. */
-  #add(face: Face): void {
-    if (this.faces.length >= MOST_FACES) {
-      const unused = this.faces.findIndex(({ live }) => live === 0);
-      if (unused >= 0) this.faces.splice(unused, 1);
+  #add(profile: ServerProfile): void {
+    if (this.profiles.length >= MOST_FACES) {
+      const unused = this.profiles.findIndex(({ live }) => live === 0);
+      if (unused >= 0) this.profiles.splice(unused, 1);
     }
-    this.faces.push(face);
+    this.profiles.push(profile);
   }
 
-  #dropOldest(face: Face, but: string): void {
-    for (const place of face.lists.keys())
-      if (place !== but && place.includes(' ')) return void face.lists.delete(place);
+  #dropOldest(profile: ServerProfile, but: string): void {
+    for (const place of profile.lists.keys())
+      if (place !== but && place.includes(' ')) return void profile.lists.delete(place);
   }
 
   /** The list as it was for those with the same roots; undefined if that is not known. */
-  pagesFor(face: Face, kind: ListKind, key: ListKey): readonly ListPage[] | undefined {
+  pagesFor(profile: ServerProfile, kind: ListKind, key: ListKey): readonly ListPage[] | undefined {
     const place = this.#placeOf(kind, key);
-    return place === undefined ? undefined : face.lists.get(place);
+    return place === undefined ? undefined : profile.lists.get(place);
   }
 
   /** The newest list of its tools, whatever it was offered. */
   get lastTools(): readonly ListPage[] | undefined {
-    const newest = [...this.faces].sort((a, b) => b.learnedMs - a.learnedMs);
+    const newest = [...this.profiles].sort((a, b) => b.learnedMs - a.learnedMs);
     return newest.find(({ lists }) => lists.has('tools'))?.lists.get('tools');
   }
 
@@ -290,17 +299,17 @@ export class KnownServer {
     return rootsKey === undefined || IN_DOUBT.includes(rootsKey) ? undefined : `${kind} ${rootsKey}`;
   }
 
-  #holds(face: Face): boolean {
+  #holds(profile: ServerProfile): boolean {
     // A clock that was set back makes nothing hold for ever.
-    return face.live > 0 || Math.abs(this.#context.date() - face.learnedMs) < this.#context.ttlMs;
+    return profile.live > 0 || Math.abs(this.#context.date() - profile.learnedMs) < this.#context.ttlMs;
   }
 }
 
 /** A server of one client alone may answer by who that is; whoever shares it gets what those got who did, if anybody. */
-function ofClient(faces: readonly Face[], { owner }: FaceKey): readonly Face[] {
-  if (owner !== undefined) return faces.filter(({ clientInfo }) => clientInfo === clientInfoText(owner));
-  const shared = faces.filter(({ clientInfo }) => clientInfo === undefined);
-  return shared.length > 0 ? shared : faces;
+function ofClient(profiles: readonly ServerProfile[], { owner }: FaceKey): readonly ServerProfile[] {
+  if (owner !== undefined) return profiles.filter(({ clientInfo }) => clientInfo === clientInfoText(owner));
+  const shared = profiles.filter(({ clientInfo }) => clientInfo === undefined);
+  return shared.length > 0 ? shared : profiles;
 }
 
 /** '' for one that says nothing of itself. */

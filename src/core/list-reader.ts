@@ -6,7 +6,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
 import { findMembers } from '../wire/json-members.ts';
 import { LISTS, type ListKind } from './era/era-2025.ts';
-import type { Face, ListPage } from './known-server.ts';
+import type { ListPage, ServerProfile } from './known-server.ts';
 import type { OwnAnswer } from './own-requests.ts';
 import { METHOD_NOT_FOUND } from './rpc-error.ts';
 
@@ -39,8 +39,8 @@ export class ListReader {
   }
 
   /** `done` is not called if the server goes before it has answered. */
-  read(kind: ListKind, face: Face, done: Reading['done']): void {
-    if (!face.declares(LISTS[kind].capability)) return;
+  read(kind: ListKind, profile: ServerProfile, done: Reading['done']): void {
+    if (!profile.declares(LISTS[kind].capability)) return;
     const current = this.#readings.get(kind);
     if (current !== undefined) current.isStale = true;
     else this.#begin(kind, done);

@@ -34,8 +34,8 @@ export class ServerView implements View {
   }
 
   async greeting(): Promise<Greeting> {
-    const { face, server } = this.#binding;
-    if (face !== undefined) return { of: 'server', hello: face.hello, instanceId: this.#runningId() };
+    const { profile, server } = this.#binding;
+    if (profile !== undefined) return { of: 'server', hello: profile.hello, instanceId: this.#runningId() };
     try {
       const { hello, instanceId } = await this.#binding.bind(true).whenOpen();
       if (this.#binding.server === server && this.#binding.refusal === undefined)
@@ -82,7 +82,7 @@ export class ServerView implements View {
   }
 
   #hasDeclaredTasks(): boolean {
-    return this.#session.tasks.size > 0 && this.#binding.face?.declares('tasks') === true;
+    return this.#session.tasks.size > 0 && this.#binding.profile?.declares('tasks') === true;
   }
 
   #instanceOfTask(b: Buffer, read: Envelope): Instance | undefined {
@@ -92,9 +92,9 @@ export class ServerView implements View {
   #answersFromKnown({ id, frame }: ClientRequest, read: Envelope): boolean {
     const [kind] = methodOf(frame.b, read).lists;
     if (kind === undefined) return false;
-    const { face, instance } = this.#binding;
-    if (instance?.isOpen === true || face === undefined || this.#session.calls.has(id)) return false;
-    if (!face.declares(LISTS[kind].capability)) return false;
+    const { profile, instance } = this.#binding;
+    if (instance?.isOpen === true || profile === undefined || this.#session.calls.has(id)) return false;
+    if (!profile.declares(LISTS[kind].capability)) return false;
     const cursor = cursorIn(frame, read);
     const page = this.#binding.pagesOf(kind)?.find((known) => known.cursor === cursor);
     if (page === undefined) return false;

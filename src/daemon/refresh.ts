@@ -83,8 +83,8 @@ async function failuresOf(instance: Instance, wasOpen: boolean): Promise<Readonl
   return failure === undefined ? new Map() : new Map([['tools', failure]]);
 }
 
-function isListedBy({ face }: Instance, kind: ListKind): boolean {
-  return face?.declares(LISTS[kind].capability) === true;
+function isListedBy({ profile }: Instance, kind: ListKind): boolean {
+  return profile?.declares(LISTS[kind].capability) === true;
 }
 
 function pingFailure(instance: Instance): Promise<string | undefined> {

@@ -10,9 +10,9 @@ const MARKS = /^[#>*_\-\s]+|[*_`]+/g;
 const SENTENCE_END = /(?<=[.!?\u3002])(?:\s|$)/u;
 
 /** '' if nobody has said anything. */
-export function descriptionOf({ server, face, session }: Binding): string {
+export function descriptionOf({ server, profile, session }: Binding): string {
   if (server.description !== '') return server.description;
-  const hello = (face ?? server.known.lastFaceFor(server.keyFor(session)))?.hello;
+  const hello = (profile ?? server.known.lastProfileFor(server.keyFor(session)))?.hello;
   if (hello === undefined) return '';
   const { description, title, name } = serverInfoOf(hello);
   const said = [description, title === name ? '' : title, instructionsOf(hello)].map(firstSentence);

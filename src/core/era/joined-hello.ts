@@ -2,16 +2,16 @@
 // known, and their instructions under a heading for each.
 
 import { isRecord } from '../../util/json-value.ts';
-import type { Face } from '../known-server.ts';
+import type { ServerProfile } from '../known-server.ts';
 import { capabilitiesOf, instructionsOf } from './hello.ts';
 
 /** What is assumed of a server that has not run yet. The bridge can honour it whatever the server turns out to have. */
 const ASSUMED = { tools: {}, prompts: {}, resources: { subscribe: true }, logging: {}, completions: {}, tasks: {} };
 
-/** `faces` are undefined for servers that are not known yet. */
-export function joinedCapabilities(faces: readonly (Face | undefined)[]): Record<string, object> {
-  const declared = faces.map(
-    (face): Readonly<Record<string, unknown>> => (face === undefined ? ASSUMED : capabilitiesOf(face.hello)),
+/** `profiles` are undefined for servers that are not known yet. */
+export function joinedCapabilities(profiles: readonly (ServerProfile | undefined)[]): Record<string, object> {
+  const declared = profiles.map(
+    (profile): Readonly<Record<string, unknown>> => (profile === undefined ? ASSUMED : capabilitiesOf(profile.hello)),
   );
   const has = (name: string): boolean => declared.some((capabilities) => capabilities[name] !== undefined);
   const subscribe = declared.some(({ resources }) => isRecord(resources) && resources.subscribe === true);
@@ -34,10 +34,10 @@ function extensionsOf(declared: readonly Readonly<Record<string, unknown>>[]): {
 }
 
 export function joinedInstructions(
-  servers: readonly { readonly alias: string; readonly face: Face | undefined }[],
+  servers: readonly { readonly alias: string; readonly profile: ServerProfile | undefined }[],
 ): string | undefined {
-  const parts = servers.flatMap(({ alias, face }) => {
-    const text = face === undefined ? '' : instructionsOf(face.hello).trim();
+  const parts = servers.flatMap(({ alias, profile }) => {
+    const text = profile === undefined ? '' : instructionsOf(profile.hello).trim();
     return text === '' ? [] : [`# ${alias}\n\n${text}`];
   });
   return parts.length === 0 ? undefined : parts.join('\n\n');

@@ -79,7 +79,7 @@ describe('the catalog', () => {
     expect(statSync(join(dir, file as string)).mode & 0o777).toBe(0o600);
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     const again = catalogIn(dir).catalog.knownOf({ ...LOCAL, name: 'another' });
-    expect([again.asksForRoots, again.faces.map(({ offers }) => offers)]).toEqual([true, [{ sampling: {} }]]);
+    expect([again.asksForRoots, again.profiles.map(({ offers }) => offers)]).toEqual([true, [{ sampling: {} }]]);
   });
 
   test('writes once for all that is learnt within a moment, and at the end what is due', () => {
@@ -107,12 +107,12 @@ describe('the catalog', () => {
 
   test('begins with nothing where there is no file, and says nothing of it', () => {
     const { catalog, warnings } = catalogIn(join(temporaryDir(), 'none'));
-    expect([catalog.knownOf(LOCAL).faces, warnings]).toEqual([[], []]);
+    expect([catalog.knownOf(LOCAL).profiles, warnings]).toEqual([[], []]);
   });
 
   test.each([
     ['is torn', '{"format":1,"na'],
-    ['has another format', '{"format":2,"faces":[]}'],
+    ['has another format', '{"format":2,"profiles":[]}'],
     ['lacks what belongs in it', '{"format":1}'],
   ])('begins with nothing where the file %s, says so, and writes it anew', (_, content) => {
     const dir = temporaryDir();
@@ -120,7 +120,7 @@ describe('the catalog', () => {
     writeFileSync(path, content, { mode: 0o600 });
     const { catalog, warnings } = catalogIn(dir);
     const known = catalog.knownOf(LOCAL);
-    expect([known.faces, known.asksBack, warnings.length]).toEqual([[], false, 1]);
+    expect([known.profiles, known.asksBack, warnings.length]).toEqual([[], false, 1]);
     known.noteAsksBack();
     catalog.flush();
     expect(catalogIn(dir).catalog.knownOf(LOCAL).asksBack).toBe(true);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeKnown, encodeKnown } from '../../../src/catalog/knowledge-file.ts';
 import type { ListKind } from '../../../src/core/era/era-2025.ts';
-import { Face, KnownServer } from '../../../src/core/known-server.ts';
+import { KnownServer, ServerProfile } from '../../../src/core/known-server.ts';
 import { jsonText, mutate, mutations } from '../../support/json-text.ts';
 
 const nothing = (): KnownServer => new KnownServer({ date: () => 0, ttlMs: 1000, changed: () => undefined });
@@ -11,7 +11,7 @@ interface Says {
   readonly asksBack: boolean;
   readonly asksForRoots: boolean;
   readonly habits: readonly (readonly [string, number])[];
-  readonly faces: readonly {
+  readonly profiles: readonly {
     readonly offers: object;
     readonly clientInfo: string | undefined;
     readonly learnedMs: number;
@@ -20,18 +20,18 @@ interface Says {
   }[];
 }
 
-function knownThat({ faces, ...rest }: Says): KnownServer {
+function knownThat({ profiles, ...rest }: Says): KnownServer {
   const known = nothing();
-  const made = faces.map(({ offers, clientInfo, learnedMs, hello, lists }) => {
-    const face = new Face(offers, clientInfo, { hello: Buffer.from(`${hello}\n`), learnedMs });
+  const made = profiles.map(({ offers, clientInfo, learnedMs, hello, lists }) => {
+    const profile = new ServerProfile(offers, clientInfo, { hello: Buffer.from(`${hello}\n`), learnedMs });
     for (const [kind, pages] of lists)
-      face.lists.set(
+      profile.lists.set(
         kind,
         pages.map(({ cursor, result }) => ({ cursor, result: Buffer.from(`${result}\n`) })),
       );
-    return face;
+    return profile;
   });
-  known.restore({ ...rest, faces: made });
+  known.restore({ ...rest, profiles: made });
   return known;
 }
 
@@ -40,7 +40,7 @@ const saidBy = (known: KnownServer): unknown => ({
   asksBack: known.asksBack,
   asksForRoots: known.asksForRoots,
   habits: [...known.habits],
-  faces: known.faces.map(({ offers, clientInfo, learnedMs, hello, lists }) => ({
+  profiles: known.profiles.map(({ offers, clientInfo, learnedMs, hello, lists }) => ({
     offers,
     clientInfo,
     learnedMs,
@@ -64,7 +64,7 @@ const says: fc.Arbitrary<Says> = fc.record({
   habits: fc.uniqueArray(fc.tuple(fc.stringMatching(/^"[a-zé\\]{1,8}"$/), fc.integer({ min: -1, max: 3 })), {
     selector: ([k]) => k,
   }),
-  faces: fc.array(
+  profiles: fc.array(
     fc.record({
       offers: fc.constantFrom({}, { sampling: {} }, { elicitation: { url: {} }, roots: { listChanged: true } }),
       clientInfo: fc.constantFrom(undefined, '', '{"name":"é"}'),
@@ -97,7 +97,7 @@ describe('what is known of a server', () => {
     asksBack: true,
     asksForRoots: true,
     habits: [['"a"', -1]],
-    faces: [
+    profiles: [
       {
         offers: {},
         clientInfo: undefined,
@@ -134,15 +134,15 @@ describe('what is known of a server', () => {
     '7',
     '[]',
     '{}',
-    '{"format":2,"faces":[]}',
+    '{"format":2,"profiles":[]}',
     '{"format":"1"}',
     '{"format":1}',
-    '{"format":1,"faces":{}}',
-    '{"format":1,"faces":[null],"habits":{}}',
-    '{"format":1,"faces":[{"hello":"7","lists":{}}],"habits":{}}',
-    '{"format":1,"faces":[{"hello":"{","lists":{}}],"habits":{}}',
-    '{"format":1,"faces":[],"habits":null}',
-    '{"format":1,"faces":[{"hello":"{}","lists":{"tools":[{"result":"null"}]}}],"habits":{}}',
+    '{"format":1,"profiles":{}}',
+    '{"format":1,"profiles":[null],"habits":{}}',
+    '{"format":1,"profiles":[{"hello":"7","lists":{}}],"habits":{}}',
+    '{"format":1,"profiles":[{"hello":"{","lists":{}}],"habits":{}}',
+    '{"format":1,"profiles":[],"habits":null}',
+    '{"format":1,"profiles":[{"hello":"{}","lists":{"tools":[{"result":"null"}]}}],"habits":{}}',
   ])('is nothing in %s', (content) => {
     expect(isOfUse(content)).toBe(false);
   });
@@ -154,13 +154,13 @@ describe('what is known of a server', () => {
         if (bytes === undefined || !isOfUse(bytes.toString())) return;
         const into = nothing();
         decodeKnown(bytes.toString(), into);
-        for (const face of into.faces) {
-          expect(JSON.parse(face.hello.toString())).toBeTypeOf('object');
-          into.suits(face.offers, { sampling: {} });
-          for (const kind of ORDER) into.pagesFor(face, kind, { rootsKey: undefined, owner: undefined });
-          face.isSafe('"a"');
+        for (const profile of into.profiles) {
+          expect(JSON.parse(profile.hello.toString())).toBeTypeOf('object');
+          into.suits(profile.offers, { sampling: {} });
+          for (const kind of ORDER) into.pagesFor(profile, kind, { rootsKey: undefined, owner: undefined });
+          profile.isSafe('"a"');
         }
-        into.faceFor({ offers: {}, owner: undefined });
+        into.profileFor({ offers: {}, owner: undefined });
       }),
       { numRuns: 5000 },
     );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Offers } from '../../../src/core/era/hello.ts';
-import { type Face, KnownServer, type ListPage } from '../../../src/core/known-server.ts';
+import { KnownServer, type ListPage, type ServerProfile } from '../../../src/core/known-server.ts';
 
 const TTL_MS = 1000;
 const HELLO = Buffer.from('{"capabilities":{"tools":{},"resources":{}}}\n');
@@ -16,10 +16,10 @@ class World {
   readonly known = new KnownServer({ date: () => this.nowMs, ttlMs: TTL_MS, changed: () => void this.changes++ });
 
   /** What an instance that was offered this has shown, and has gone since. */
-  seen(offers: Offers, hello = HELLO): Face {
-    const face = this.known.opened(shared(offers), hello, '');
-    this.known.closed(face);
-    return face;
+  seen(offers: Offers, hello = HELLO): ServerProfile {
+    const profile = this.known.opened(shared(offers), hello, '');
+    this.known.closed(profile);
+    return profile;
   }
 }
 
@@ -30,19 +30,19 @@ const pages = (...tools: object[]): ListPage[] => [
 describe('what is known of a server', () => {
   test('is nothing at first', () => {
     const { known } = new World();
-    expect([known.faceFor(shared({})), known.asksBack, known.asksForRoots]).toEqual([undefined, false, false]);
+    expect([known.profileFor(shared({})), known.asksBack, known.asksForRoots]).toEqual([undefined, false, false]);
   });
 
   test('holds while it runs, and so long after it has gone', () => {
     const world = new World();
-    const face = world.known.opened(shared({}), HELLO, '');
+    const profile = world.known.opened(shared({}), HELLO, '');
     world.nowMs = 50 * TTL_MS;
-    expect(world.known.faceFor(shared({}))).toBe(face);
-    world.known.closed(face);
+    expect(world.known.profileFor(shared({}))).toBe(profile);
+    world.known.closed(profile);
     world.nowMs += TTL_MS - 1;
-    expect(world.known.faceFor(shared({}))).toBe(face);
+    expect(world.known.profileFor(shared({}))).toBe(profile);
     world.nowMs += 1;
-    expect(world.known.faceFor(shared({}))).toBeUndefined();
+    expect(world.known.profileFor(shared({}))).toBeUndefined();
   });
 
   test('does not hold for ever because the clock was set back', () => {
@@ -50,7 +50,7 @@ describe('what is known of a server', () => {
     world.nowMs = 90 * TTL_MS;
     world.seen({});
     world.nowMs = 5 * TTL_MS;
-    expect(world.known.faceFor(shared({}))).toBeUndefined();
+    expect(world.known.profileFor(shared({}))).toBeUndefined();
   });
 
   test('is remembered beyond its time, for those who ask for what was last', () => {
@@ -60,9 +60,9 @@ describe('what is known of a server', () => {
     world.nowMs = 10;
     world.known.learnList(young, 'tools', pages({ name: 'young' }), ANYBODY);
     world.nowMs = 5 * TTL_MS;
-    expect([world.known.faceFor(shared({})), world.known.lastFaceFor(shared({}))]).toEqual([undefined, young]);
-    expect(world.known.lastFaceFor(shared({ sampling: {} }))).toBe(old);
-    expect(world.known.lastFaceFor(shared({ elicitation: {} }))).toBeUndefined();
+    expect([world.known.profileFor(shared({})), world.known.lastProfileFor(shared({}))]).toEqual([undefined, young]);
+    expect(world.known.lastProfileFor(shared({ sampling: {} }))).toBe(old);
+    expect(world.known.lastProfileFor(shared({ elicitation: {} }))).toBeUndefined();
     expect(world.known.lastTools).toBe(young.lists.get('tools'));
   });
 
@@ -70,12 +70,12 @@ describe('what is known of a server', () => {
     const heard: object[] = [];
     const toolsListed = (listed: readonly ListPage[], how: object): void => void heard.push([listed, how]);
     const known = new KnownServer({ date: () => 0, ttlMs: TTL_MS, changed: () => undefined, toolsListed });
-    const face = known.opened(shared({}), HELLO, '');
+    const profile = known.opened(shared({}), HELLO, '');
     const tools = pages({ name: 'a' });
-    known.learnList(face, 'prompts', tools, ANYBODY);
-    known.learnList(face, 'tools', tools, ANYBODY);
+    known.learnList(profile, 'prompts', tools, ANYBODY);
+    known.learnList(profile, 'tools', tools, ANYBODY);
     known.opened(shared({ sampling: {} }), HELLO, '');
-    known.learnList(face, 'tools', tools, ANYBODY);
+    known.learnList(profile, 'tools', tools, ANYBODY);
     for (const page of tools) known.toolsPassed(page);
     expect(heard).toEqual([
       [tools, { isWhole: true, isOnly: true }],
@@ -86,52 +86,56 @@ describe('what is known of a server', () => {
 
   test('holds while one of several instances runs', () => {
     const world = new World();
-    const face = world.known.opened(shared({}), HELLO, '');
-    expect(world.known.opened(shared({}), HELLO, '')).toBe(face);
-    world.known.closed(face);
+    const profile = world.known.opened(shared({}), HELLO, '');
+    expect(world.known.opened(shared({}), HELLO, '')).toBe(profile);
+    world.known.closed(profile);
     world.nowMs = 5 * TTL_MS;
-    expect(world.known.faceFor(shared({}))).toBe(face);
+    expect(world.known.profileFor(shared({}))).toBe(profile);
   });
 
   test('is, for a client, what those saw who offer the same, else what those saw who offer more', () => {
     const world = new World();
     const able = world.seen({ sampling: {}, roots: {} });
-    expect(world.known.faceFor(shared({ sampling: {} }))).toBe(able);
-    expect(world.known.faceFor(shared({}))).toBe(able);
-    expect(world.known.faceFor(shared({ elicitation: {} }))).toBeUndefined();
+    expect(world.known.profileFor(shared({ sampling: {} }))).toBe(able);
+    expect(world.known.profileFor(shared({}))).toBe(able);
+    expect(world.known.profileFor(shared({ elicitation: {} }))).toBeUndefined();
     const same = world.seen({ sampling: {} });
-    expect(world.known.faceFor(shared({ sampling: {} }))).toBe(same);
-    expect(world.known.faceFor(shared({ roots: {}, sampling: {} }))).toBe(able);
+    expect(world.known.profileFor(shared({ sampling: {} }))).toBe(same);
+    expect(world.known.profileFor(shared({ roots: {}, sampling: {} }))).toBe(able);
   });
 
   test('of a server that asks back is what those saw who offer just the same', () => {
     const world = new World();
     world.seen({ sampling: {} });
     world.known.noteAsksBack();
-    expect(world.known.faceFor(shared({}))).toBeUndefined();
+    expect(world.known.profileFor(shared({}))).toBeUndefined();
     expect(world.known.suits({ sampling: {} }, {})).toBe(false);
     expect(world.known.suits({ sampling: {} }, { sampling: {} })).toBe(true);
-    expect(world.known.faceFor(shared({ sampling: {} }))).toBeDefined();
+    expect(world.known.profileFor(shared({ sampling: {} }))).toBeDefined();
   });
 
   test('becomes what it says when it is started again; its old lists are forgotten if nobody counted on them', () => {
     const world = new World();
-    const face = world.seen({});
-    world.known.learnList(face, 'tools', pages({ name: 'a' }), ANYBODY);
+    const profile = world.seen({});
+    world.known.learnList(profile, 'tools', pages({ name: 'a' }), ANYBODY);
     const hello = Buffer.from('{"capabilities":{"prompts":{}}}\n');
-    expect(world.seen({}, hello)).toBe(face);
-    expect([face.declares('tools'), face.declares('prompts'), face.lists.has('tools')]).toEqual([false, true, true]);
+    expect(world.seen({}, hello)).toBe(profile);
+    expect([profile.declares('tools'), profile.declares('prompts'), profile.lists.has('tools')]).toEqual([
+      false,
+      true,
+      true,
+    ]);
     world.nowMs = 10 * TTL_MS;
     world.seen({}, HELLO);
-    expect(world.known.pagesFor(face, 'tools', ANYBODY)).toBeUndefined();
-    expect(world.known.learnList(face, 'tools', pages({ name: 'a' }), ANYBODY)).toBe(true);
+    expect(world.known.pagesFor(profile, 'tools', ANYBODY)).toBeUndefined();
+    expect(world.known.learnList(profile, 'tools', pages({ name: 'a' }), ANYBODY)).toBe(true);
   });
 
   test('is new when a list differs in any byte, in its cursors or in the number of its pages', () => {
     const world = new World();
-    const face = world.known.opened(shared({}), HELLO, '');
+    const profile = world.known.opened(shared({}), HELLO, '');
     const [page] = pages({ name: 'a' }) as [ListPage];
-    const learn = (list: ListPage[]) => world.known.learnList(face, 'tools', list, ANYBODY);
+    const learn = (list: ListPage[]) => world.known.learnList(profile, 'tools', list, ANYBODY);
     expect([learn([page]), learn([page]), learn(pages({ name: 'a' }))]).toEqual([true, false, false]);
     expect([learn(pages({ name: 'b' })), learn([page]), learn([page, { ...page, cursor: '1' }])]).toEqual([
       true,
@@ -143,19 +147,19 @@ describe('what is known of a server', () => {
 
   test('keeps what may show what is in roots for those with the same roots, once the server has asked for any', () => {
     const world = new World();
-    const face = world.known.opened(shared({}), HELLO, '');
+    const profile = world.known.opened(shared({}), HELLO, '');
     const list = pages({ name: 'a' });
     const of = (rootsKey: string | undefined) => ({ rootsKey, owner: undefined });
-    world.known.learnList(face, 'resources', list, ANYBODY);
-    expect(world.known.pagesFor(face, 'resources', of('"x"'))).toBe(list);
+    world.known.learnList(profile, 'resources', list, ANYBODY);
+    expect(world.known.pagesFor(profile, 'resources', of('"x"'))).toBe(list);
     world.known.noteAsksForRoots();
-    expect(world.known.pagesFor(face, 'resources', of('"x"'))).toBeUndefined();
-    world.known.learnList(face, 'resources', list, of('"x"'));
-    expect(world.known.pagesFor(face, 'resources', of('"x"'))).toBe(list);
+    expect(world.known.pagesFor(profile, 'resources', of('"x"'))).toBeUndefined();
+    world.known.learnList(profile, 'resources', list, of('"x"'));
+    expect(world.known.pagesFor(profile, 'resources', of('"x"'))).toBe(list);
     for (const other of ['"y"', '', undefined, 'in doubt', 'disagreed'])
-      expect(world.known.pagesFor(face, 'resources', of(other))).toBeUndefined();
-    world.known.learnList(face, 'tools', list, of('"x"'));
-    expect(world.known.pagesFor(face, 'tools', of('"y"'))).toBe(list);
+      expect(world.known.pagesFor(profile, 'resources', of(other))).toBeUndefined();
+    world.known.learnList(profile, 'tools', list, of('"x"'));
+    expect(world.known.pagesFor(profile, 'tools', of('"y"'))).toBe(list);
   });
 
   test('is told to be kept when something is learnt, and not when it was known', () => {
@@ -174,19 +178,19 @@ describe('what is known of a server', () => {
     const offersOf = (n: number): Offers => ({ sampling: { [`x${n}`]: {} } });
     const running = world.known.opened(shared(offersOf(0)), HELLO, '');
     for (let n = 1; n < 100; n++) world.seen(offersOf(n));
-    expect(world.known.faces.length).toBe(16);
-    expect(world.known.faceFor(shared(offersOf(0)))).toBe(running);
-    expect(world.known.faceFor(shared(offersOf(99)))).toBeDefined();
-    expect(world.known.faceFor(shared(offersOf(1)))).toBeUndefined();
+    expect(world.known.profiles.length).toBe(16);
+    expect(world.known.profileFor(shared(offersOf(0)))).toBe(running);
+    expect(world.known.profileFor(shared(offersOf(99)))).toBeDefined();
+    expect(world.known.profileFor(shared(offersOf(1)))).toBeUndefined();
   });
 });
 
 describe('a tool that does no harm twice', () => {
   const isSafe = (nameText: string, ...tools: object[]): boolean => {
     const world = new World();
-    const face = world.known.opened(shared({}), HELLO, '');
-    world.known.learnList(face, 'tools', pages(...tools), ANYBODY);
-    return face.isSafe(Buffer.from(nameText).toString('latin1'));
+    const profile = world.known.opened(shared({}), HELLO, '');
+    world.known.learnList(profile, 'tools', pages(...tools), ANYBODY);
+    return profile.isSafe(Buffer.from(nameText).toString('latin1'));
   };
 
   test('is one that the server says so of', () => {
@@ -207,11 +211,11 @@ describe('a tool that does no harm twice', () => {
 
   test('is none while the list is not known, or is no list', () => {
     const world = new World();
-    const face = world.known.opened(shared({}), HELLO, '');
-    expect(face.isSafe('"a"')).toBe(false);
+    const profile = world.known.opened(shared({}), HELLO, '');
+    expect(profile.isSafe('"a"')).toBe(false);
     for (const odd of ['{"tools":{}}', '{"tools":[null,7]}', '{}']) {
-      world.known.learnList(face, 'tools', [{ cursor: undefined, result: Buffer.from(`${odd}\n`) }], ANYBODY);
-      expect(face.isSafe('"a"')).toBe(false);
+      world.known.learnList(profile, 'tools', [{ cursor: undefined, result: Buffer.from(`${odd}\n`) }], ANYBODY);
+      expect(profile.isSafe('"a"')).toBe(false);
     }
   });
 });

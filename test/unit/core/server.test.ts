@@ -99,7 +99,7 @@ describe('clients of a server with sharing "auto"', () => {
     await core.settle();
     expect(client.answersTo('init')).toHaveLength(1);
     for (const { inCore, offered } of core.server().instances) expect(inCore.key.offers).toEqual(offered);
-    expect(core.server().server.known.faces.map(({ offers, live }) => [offers, live])).toEqual([
+    expect(core.server().server.known.profiles.map(({ offers, live }) => [offers, live])).toEqual([
       [{ sampling: {} }, 1],
       [{ elicitation: {} }, 1],
     ]);
@@ -190,7 +190,7 @@ describe('clients of a server that asks for roots', () => {
   test('wait until their roots are known, and share an instance if they have the same', async () => {
     const core = new CoreInMemory();
     await askingForRoots(core);
-    const seen = await core.ready(); // so that the server's face is known
+    const seen = await core.ready(); // so that the server's profile is known
     await used(core, seen);
     const clients = [await core.ready(offering()), await core.ready(), await core.ready()];
     expect(new Set([...(await used(core, ...clients)), core.server().first]).size).toBe(1);

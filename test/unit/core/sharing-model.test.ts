@@ -234,7 +234,7 @@ class World {
       for (const instance of server.instances) expect([instance.sessions.size, instance.openCalls]).toEqual([0, 0]);
       for (const instance of this.core.server(name).instances) instance.crash();
       expect(server.isUnused).toBe(true);
-      for (const { live } of server.known.faces) expect(live).toBe(0);
+      for (const { live } of server.known.profiles) expect(live).toBe(0);
     }
   }
 }

@@ -1,26 +1,29 @@
 import { describe, expect, test } from 'vitest';
 import { joinedCapabilities, joinedInstructions } from '../../../../src/core/era/joined-hello.ts';
-import { Face } from '../../../../src/core/known-server.ts';
+import { ServerProfile } from '../../../../src/core/known-server.ts';
 
-const faceOf = (capabilities: unknown, instructions?: unknown): Face =>
-  new Face({}, undefined, { hello: Buffer.from(`${JSON.stringify({ capabilities, instructions })}\n`), learnedMs: 0 });
+const profileOf = (capabilities: unknown, instructions?: unknown): ServerProfile =>
+  new ServerProfile({}, undefined, {
+    hello: Buffer.from(`${JSON.stringify({ capabilities, instructions })}\n`),
+    learnedMs: 0,
+  });
 
 describe('what a joined view can do', () => {
   test('is what any of its servers can, with lists that may change, and nothing that the bridge does not know', () => {
-    const faces = [
-      faceOf({ tools: {}, resources: {}, experimental: { x: {} } }),
-      faceOf({ resources: { subscribe: true }, logging: {} }),
+    const profiles = [
+      profileOf({ tools: {}, resources: {}, experimental: { x: {} } }),
+      profileOf({ resources: { subscribe: true }, logging: {} }),
     ];
-    expect(joinedCapabilities(faces)).toEqual({
+    expect(joinedCapabilities(profiles)).toEqual({
       tools: { listChanged: true },
       resources: { listChanged: true, subscribe: true },
       logging: {},
     });
-    expect(joinedCapabilities([faceOf({ resources: {} })])).toEqual({
+    expect(joinedCapabilities([profileOf({ resources: {} })])).toEqual({
       tools: { listChanged: true },
       resources: { listChanged: true },
     });
-    expect(joinedCapabilities([faceOf({ tasks: {}, prompts: {}, completions: {} })])).toMatchObject({
+    expect(joinedCapabilities([profileOf({ tasks: {}, prompts: {}, completions: {} })])).toMatchObject({
       prompts: { listChanged: true },
       completions: {},
       tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
@@ -28,15 +31,15 @@ describe('what a joined view can do', () => {
   });
 
   test('leaves room for servers that are not known yet, also where there are none', () => {
-    expect(Object.keys(joinedCapabilities([faceOf({}), undefined])).sort()).toEqual(
+    expect(Object.keys(joinedCapabilities([profileOf({}), undefined])).sort()).toEqual(
       ['completions', 'logging', 'prompts', 'resources', 'tasks', 'tools'].sort(),
     );
     expect(joinedCapabilities([])).toEqual({ tools: { listChanged: true } });
   });
 
   test('is understood also where a server says what makes no sense', () => {
-    for (const odd of [undefined, null, 7, 'tools', []]) expect(joinedCapabilities([faceOf(odd)])).toBeDefined();
-    expect(joinedCapabilities([faceOf({ resources: null })])).toEqual({
+    for (const odd of [undefined, null, 7, 'tools', []]) expect(joinedCapabilities([profileOf(odd)])).toBeDefined();
+    expect(joinedCapabilities([profileOf({ resources: null })])).toEqual({
       tools: { listChanged: true },
       resources: { listChanged: true },
     });
@@ -46,11 +49,11 @@ describe('what a joined view can do', () => {
 describe('the instructions of a joined view', () => {
   test('are those of its servers, each under its alias; servers that have none get no heading', () => {
     const servers = [
-      { alias: 'a', face: faceOf({}, ' Ask politely.\n') },
-      { alias: 'b', face: faceOf({}) },
-      { alias: 'c', face: undefined },
-      { alias: 'd', face: faceOf({}, 7) },
-      { alias: 'e', face: faceOf({}, 'Be brief.') },
+      { alias: 'a', profile: profileOf({}, ' Ask politely.\n') },
+      { alias: 'b', profile: profileOf({}) },
+      { alias: 'c', profile: undefined },
+      { alias: 'd', profile: profileOf({}, 7) },
+      { alias: 'e', profile: profileOf({}, 'Be brief.') },
     ];
     expect(joinedInstructions(servers)).toBe('# a\n\nAsk politely.\n\n# e\n\nBe brief.');
     expect(joinedInstructions(servers.slice(1, 4))).toBeUndefined();
