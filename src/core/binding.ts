@@ -16,7 +16,7 @@ export class Binding {
   #server: Server;
   readonly #listChanged: (kind: ListKind) => void;
   instance: Instance | undefined;
-  /** The log level that the client wishes of every server. */
+  /** The log level the client wants of every server. */
   #level: string | undefined;
   /** Why it binds no more. */
   #refusal: BridgeError | undefined;
@@ -164,7 +164,7 @@ export class Binding {
 
   #tellLevel(): void {
     if (this.#level !== undefined && this.profile?.declares('logging') !== false)
-      this.instance?.wishes.levels.set(this.session, this.#level);
+      this.instance?.sharedSettings.levels.set(this.session, this.#level);
   }
 
   listChanged(kind: ListKind): void {

@@ -16,9 +16,9 @@ import type { Instance } from './instance.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { outcomeUnknown } from './outcome-unknown.ts';
 import type { Session } from './session.ts';
+import { SharedSettings } from './shared-settings.ts';
 import type { Tasks } from './tasks.ts';
 import type { ToolGate } from './tool-gate.ts';
-import { Wishes } from './wishes.ts';
 
 export interface CallDeskPorts {
   readonly instance: Instance;
@@ -41,12 +41,12 @@ const readAgain = new Envelope();
 
 export class CallDesk {
   readonly #ports: CallDeskPorts;
-  readonly wishes: Wishes;
+  readonly sharedSettings: SharedSettings;
 
   constructor(ports: CallDeskPorts) {
     this.#ports = ports;
     const { instance, calls, limits, counters } = ports;
-    this.wishes = new Wishes({
+    this.sharedSettings = new SharedSettings({
       server: instance.server,
       calls,
       limits,
@@ -118,7 +118,7 @@ export class CallDesk {
     if (role === 'list-tasks') call.onAnswer = (answer, said) => tasks.filterList(call.session, answer, said);
     call.makesTask = hasName(role) && read.has(Field.task);
     if (call.makesTask) call.onAnswer = (answer, said) => tasks.learn(call, answer, said);
-    this.wishes.prepare(call, role);
+    this.sharedSettings.prepare(call, role);
   }
 }
 

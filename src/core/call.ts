@@ -8,7 +8,7 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { CallRecord } from './audit-trail.ts';
 import type { CallRole } from './era/era-2025.ts';
 import type { Session } from './session.ts';
-import type { Ending } from './told.ts';
+import type { RequestOutcome } from './shared-settings.ts';
 
 /** A client's request on its way to a server. The frame's envelope says where its parts stand. */
 export interface ClientRequest {
@@ -86,7 +86,7 @@ export class Call {
   /** Asked when it is next to be sent; false if it was answered instead; rare. */
   onTurn: ((frame: Frame, read: Envelope) => boolean) | undefined;
   /** Told how it ended; rare. */
-  onEnd: ((ending: Ending) => void) | undefined;
+  onEnd: ((ending: RequestOutcome) => void) | undefined;
   /** Told its answer before that goes out, and may give another one for it; rare. */
   onAnswer: ((answer: Frame, read: Envelope) => Frame) | undefined;
   /** The server's answer is an error, and someone else may be asked instead; rare. */

@@ -13,7 +13,7 @@ import type { Agents } from './agents/agents.ts';
 import { type ClientSettingsSource, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
 import { methodOf } from './era/era-2025.ts';
-import { bridgeHello, type Hello, type ResumeWish, readHello, writeServerHello } from './era/hello.ts';
+import { bridgeHello, type Hello, type ResumeRequest, readHello, writeServerHello } from './era/hello.ts';
 import { certainId, INITIALIZED_ALREADY, REGISTERED_ALREADY } from './frame-refusal.ts';
 import { JoinedView } from './joined-view.ts';
 import { Pause } from './pauses.ts';
@@ -78,7 +78,7 @@ export interface ResumptionPorts {
   /** Goes on with another session on this one's connection, once `answer` has written the answer; throws why not. */
   readonly resume: (
     session: Session,
-    wish: ResumeWish & { readonly first: Frame },
+    request: ResumeRequest & { readonly first: Frame },
     answer: (resumed: Session, meta: object) => void,
   ) => void;
 }
@@ -127,13 +127,13 @@ export class Handshake {
   #resume(
     session: Session,
     { protocolVersion }: Hello,
-    wish: ResumeWish,
+    request: ResumeRequest,
     { idText, first }: Pick<Initialize, 'idText' | 'first'>,
   ): void {
     const { resumption } = this.#ports;
     try {
       if (this.#isLettingIn) throw new BridgeError('RESUME_REFUSED', 'A session is resumed by the first request');
-      resumption.resume(session, { ...wish, first }, (resumed, also) => {
+      resumption.resume(session, { ...request, first }, (resumed, also) => {
         const { clientId, greeting = NO_GREETING } = resumed;
         const more = { 'mcp-bridge/resumed': true, ...also, ...this.#ownMeta };
         this.#answerWith(session, greeting, { idText, protocolVersion, clientId, also: more });

@@ -1,4 +1,4 @@
-// The clients that use one instance: they come, they go, and they go over to another one. What they wish of the server and
+// The clients that use one instance: they come, they go, and they go over to another one. What they set on the server and
 // what they have waiting goes with them; what was sent ends where it was sent.
 
 import type { BridgeError } from '../util/bridge-error.ts';
@@ -48,7 +48,7 @@ export class InstanceUsers {
     return key.rootsKey !== undefined && key.rootsKey !== session.roots.key;
   }
 
-  /** The session goes, here at least: what it wished of the server is taken back. */
+  /** The session goes, here at least: its subscriptions and log level are taken back. */
   detach(session: Session): void {
     this.#forget(session);
     this.#ports.tasks.abandon(session);
@@ -61,7 +61,7 @@ export class InstanceUsers {
   handOver(session: Session, to: InstanceUsers): void {
     const { calls, desk } = this.#ports;
     to.attach(session);
-    desk.wishes.handOver(session, to.#ports.desk.wishes);
+    desk.sharedSettings.handOver(session, to.#ports.desk.sharedSettings);
     this.#forget(session);
     for (const { call, frame } of calls.takeWaitingOf(session)) to.#ports.desk.takeOver(call, frame);
     calls.pump();
@@ -81,7 +81,7 @@ export class InstanceUsers {
     this.#ports.sessions.delete(session);
     this.#ports.senders.forget(session);
     this.#ports.crowded.forget(session);
-    this.#ports.desk.wishes.forget(session);
+    this.#ports.desk.sharedSettings.forget(session);
   }
 
   #changed(): void {

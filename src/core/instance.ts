@@ -22,11 +22,11 @@ import { Senders } from './senders.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { ServerMessages } from './server-messages.ts';
 import type { Session } from './session.ts';
+import type { SharedSettings } from './shared-settings.ts';
 import { maxConcurrentCallsOf, type SharingTerms } from './sharing.ts';
 import { Tasks } from './tasks.ts';
 import type { ToolGate } from './tool-gate.ts';
 import { UnansweredCalls } from './unanswered-calls.ts';
-import type { Wishes } from './wishes.ts';
 
 /** The runner of an instance, and the server it is an instance of. */
 export interface InstancePorts {
@@ -125,13 +125,13 @@ export class Instance implements CallOwner {
     this.fromServer = new ServerMessages(server, context, {
       ...more,
       mayBatch: () => this.#mayBatch,
-      wishes: this.wishes,
+      sharedSettings: this.sharedSettings,
       listsChanged: (kinds) => this.lists.read(kinds),
     });
   }
 
-  get wishes(): Wishes {
-    return this.#desk.wishes;
+  get sharedSettings(): SharedSettings {
+    return this.#desk.sharedSettings;
   }
 
   /** Requests that are not answered yet. */
@@ -319,7 +319,7 @@ export class Instance implements CallOwner {
     this.#calls.namesSessions = this.#known.declaredSharing === 'session-aware';
     this.#declared();
     this.questions.opening();
-    this.#calls.opened(running.link.outbox, this.wishes.opened());
+    this.#calls.opened(running.link.outbox, this.sharedSettings.opened());
     this.questions.opened();
     this.lists.opened(this.#profile);
   }

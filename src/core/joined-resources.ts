@@ -51,7 +51,7 @@ export class JoinedResources {
     if (isOfApp(uri)) return '';
     const owner = this.#lists.ownerOf('resources', uri);
     const isOwn = owner === undefined || owner === joined;
-    return isOwn && instance?.wishes.subscriptions.isNamed(session, uri) !== true
+    return isOwn && instance?.sharedSettings.subscriptions.isNamed(session, uri) !== true
       ? ''
       : this.#lists.outward(joined, uri);
   }
@@ -96,7 +96,7 @@ function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place
  */
 function subscribedOf(places: readonly Place[]): readonly Place[] {
   const found = places.filter(
-    ({ binding, uri }) => binding.instance?.wishes.subscriptions.has(binding.session, uri) === true,
+    ({ binding, uri }) => binding.instance?.sharedSettings.subscriptions.has(binding.session, uri) === true,
   );
   return found.length === 0 ? places : found;
 }

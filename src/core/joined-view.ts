@@ -16,11 +16,11 @@ import { JoinedCompletions } from './joined-completions.ts';
 import { type JoinedBinding, JoinedLists, type Target } from './joined-lists.ts';
 import { aliasesOf } from './joined-names.ts';
 import { JoinedResources } from './joined-resources.ts';
-import { isLevel } from './log-levels.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { calledErrorOf, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, withHint } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
+import { isLevel } from './shared-settings.ts';
 import { cursorIn, type Greeting, openCall, paramsOf, type ServerDirectory, serversFor, type View } from './view.ts';
 
 export interface JoinedViewContext {
@@ -48,7 +48,7 @@ export class JoinedView implements View {
   /** What the client has listed, and was not told since that it is another list now. */
   readonly #listed = new Set<ListKind>();
   #lookedMs = 0;
-  /** The log level that it wishes of all, also of those to come. */
+  /** The log level it wants of every server, also of later ones. */
   #level: string | undefined;
 
   constructor(session: Session, servers: readonly Server[], context: JoinedViewContext) {

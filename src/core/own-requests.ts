@@ -1,4 +1,4 @@
-// What the bridge asks a server for itself: its lists, what its clients wish, whether it still works on something. Their
+// What the bridge asks a server for itself: its lists, the settings its clients share, whether it still works on something. Their
 // ids come from the same row as those of clients' requests, so that no answer can be taken for another one's.
 
 import { Envelope } from '../wire/envelope.ts';

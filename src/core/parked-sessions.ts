@@ -9,7 +9,7 @@ import { invariant } from '../util/invariant.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { Counters } from './counters.ts';
-import type { ResumeWish } from './era/hello.ts';
+import type { ResumeRequest } from './era/hello.ts';
 import type { Session } from './session.ts';
 
 const TOKEN_BYTES = 16;
@@ -203,7 +203,7 @@ export class ParkedSessions {
   }
 
   /** The session that is wanted; throws why it cannot go on there. */
-  find({ token, received }: ResumeWish): Session {
+  find({ token, received }: ResumeRequest): Session {
     const hash = hashOf(token);
     const resumable = this.#byHash.get(hash);
     if (resumable === undefined) throw refused(this.#past.get(hash) ?? 'The token is unknown');
@@ -213,7 +213,7 @@ export class ParkedSessions {
   }
 
   /** The session that was found by this token goes on; returns its next token. */
-  resumed({ token }: ResumeWish): string {
+  resumed({ token }: ResumeRequest): string {
     const given = hashOf(token);
     const resumable = this.#byHash.get(given);
     if (resumable === undefined) throw refused('The session has been given up');

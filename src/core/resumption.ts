@@ -11,7 +11,7 @@ import { ResumableLink } from '../wire/resumable-link.ts';
 import { type LeavingReason, leavingNotice } from '../wire/resume-notices.ts';
 import type { Counters } from './counters.ts';
 import type { MethodRole } from './era/era-2025.ts';
-import type { ResumeWish } from './era/hello.ts';
+import type { ResumeRequest } from './era/hello.ts';
 import type { ResumptionPorts } from './handshake.ts';
 import { ParkedSessions } from './parked-sessions.ts';
 import { Pause } from './pauses.ts';
@@ -96,15 +96,15 @@ export class Resumption implements ResumptionPorts {
 
   resume(
     fresh: Session,
-    wish: ResumeWish & { readonly first: Frame },
+    request: ResumeRequest & { readonly first: Frame },
     answer: (resumed: Session, meta: object) => void,
   ): void {
-    const session = this.#parked.find(wish);
+    const session = this.#parked.find(request);
     const { link } = session;
     invariant(link instanceof ResumableLink, 'a session with a token has a link that can go on');
     const wasParked = this.#parked.has(session);
     answer(session, {
-      'mcp-bridge/resumeToken': this.#parked.resumed(wish),
+      'mcp-bridge/resumeToken': this.#parked.resumed(request),
       'mcp-bridge/received': link.receivedBytes,
       'mcp-bridge/graceMs': this.#options.limits.resumeGraceMs,
     });
@@ -113,7 +113,7 @@ export class Resumption implements ResumptionPorts {
     if (wasParked) this.#options.unparked(session);
     session.hasSpoken = true;
     session.stalledSinceMs = undefined;
-    link.goOn(carrier, wish.first, wish.received);
+    link.goOn(carrier, request.first, request.received);
   }
 
   #onDropped(session: Session): void {

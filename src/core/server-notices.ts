@@ -17,13 +17,13 @@ import type { Instance } from './instance.ts';
 import type { InstanceContext } from './instance-context.ts';
 import type { Questions } from './questions.ts';
 import type { Session } from './session.ts';
+import type { SharedSettings } from './shared-settings.ts';
 import type { Tasks } from './tasks.ts';
-import type { Wishes } from './wishes.ts';
 
 export interface ServerNoticesPorts {
   readonly calls: CallTable;
   readonly sessions: ReadonlySet<Session>;
-  readonly wishes: Wishes;
+  readonly sharedSettings: SharedSettings;
   readonly questions: Questions;
   readonly tasks: Tasks;
   readonly crowded: CrowdedClients;
@@ -153,7 +153,7 @@ export class ServerNotices {
     if (!read.has(Field.uri)) return;
     const uri = textOf(read.decode(frame.b, Field.uri));
     const at = read.span(Field.uri);
-    const subscribers = this.#ports.wishes.subscriptions.subscribersOf(uri);
+    const subscribers = this.#ports.sharedSettings.subscriptions.subscribersOf(uri);
     if (subscribers.size === 0) this.#context.counters.notificationsDropped++;
     for (const session of subscribers) this.#tellUpdated(session, uri, frame, at);
   }
@@ -167,7 +167,7 @@ export class ServerNotices {
 
   #onLog(frame: Frame, read: Envelope): void {
     const { sessions } = this.#ports;
-    const { levels } = this.#ports.wishes;
+    const { levels } = this.#ports.sharedSettings;
     if (!levels.areSet || !read.has(Field.params)) return this.#broadcast(sessions, frame, true);
     const params = read.decode(frame.b, Field.params);
     const level = textOf(membersOf(params).level);

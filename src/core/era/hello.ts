@@ -33,7 +33,7 @@ export interface Hello {
   /** What of its capabilities a server may be offered. */
   readonly offers: Offers;
   /** That it can take a session up again, or which one it wants to; undefined if it cannot. */
-  readonly resume: 'can' | ResumeWish | undefined;
+  readonly resume: 'can' | ResumeRequest | undefined;
   /** What it takes from other clients. */
   readonly accepted: Accepted;
   /** Of a server that connects by itself, what it wants to be known by. */
@@ -41,7 +41,7 @@ export interface Hello {
 }
 
 /** To go on with a session, behind so many bytes of what was sent. */
-export interface ResumeWish {
+export interface ResumeRequest {
   readonly token: string;
   readonly received: number;
 }

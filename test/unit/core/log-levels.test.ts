@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { LogLevels } from '../../../src/core/log-levels.ts';
 import type { Session } from '../../../src/core/session.ts';
+import { LogLevels } from '../../../src/core/shared-settings.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 
 async function trio(): Promise<[Session, Session, Session]> {

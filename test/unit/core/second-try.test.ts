@@ -185,19 +185,19 @@ describe('a call during which its server dies', () => {
   });
 });
 
-describe('what a client wishes, given back by a server that has not looked at it', () => {
+describe('what a client sharedSettings, given back by a server that has not looked at it', () => {
   const METHODS = /subscribe$|setLevel$/;
-  const wishesAt = (core: CoreInMemory): Message[] =>
+  const sharedSettingsAt = (core: CoreInMemory): Message[] =>
     core.server().requests.filter((m) => METHODS.test(m.method ?? ''));
 
   /** The client says it, the server gives it back and goes, and the next instance answers. */
   async function secondTry(core: CoreInMemory, client: TestClient, request: object, answer: object): Promise<void> {
     client.say({ jsonrpc: '2.0', ...request });
     await core.settle();
-    expect(core.server().instance.returned(frameOf(wishesAt(core).at(-1)))).toBe(true);
+    expect(core.server().instance.returned(frameOf(sharedSettingsAt(core).at(-1)))).toBe(true);
     core.server().crash();
     await core.settle();
-    for (const { id } of wishesAt(core)) core.server().say({ jsonrpc: '2.0', id, ...answer });
+    for (const { id } of sharedSettingsAt(core)) core.server().say({ jsonrpc: '2.0', id, ...answer });
     await core.settle();
   }
 
@@ -214,7 +214,7 @@ describe('what a client wishes, given back by a server that has not looked at it
     core.server().say({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: 'x:1' } });
     await core.settle();
     expect(client.notifications('notifications/resources/updated')).toEqual([]);
-    expect(core.server().instance.wishes.size).toBe(0);
+    expect(core.server().instance.sharedSettings.size).toBe(0);
   });
 
   test('is over with an unsubscribe that the next one grants: the one after that is told nothing', async () => {
@@ -222,14 +222,14 @@ describe('what a client wishes, given back by a server that has not looked at it
     const client = await core.ready();
     client.say({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'x:1' } });
     await core.settle();
-    core.server().say({ jsonrpc: '2.0', id: wishesAt(core)[0]?.id, result: {} });
+    core.server().say({ jsonrpc: '2.0', id: sharedSettingsAt(core)[0]?.id, result: {} });
     await core.settle();
     await secondTry(core, client, { id: 2, method: 'resources/unsubscribe', params: { uri: 'x:1' } }, { result: {} });
     expect(client.answersTo(2)).toHaveLength(1);
-    expect(core.server().instance.wishes.size).toBe(0);
+    expect(core.server().instance.sharedSettings.size).toBe(0);
     core.server().crash();
     client.call(3);
     await core.settle();
-    expect(wishesAt(core)).toEqual([]);
+    expect(sharedSettingsAt(core)).toEqual([]);
   });
 });

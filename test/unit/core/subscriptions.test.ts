@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Session } from '../../../src/core/session.ts';
-import { Subscriptions } from '../../../src/core/subscriptions.ts';
-import type { Ending } from '../../../src/core/told.ts';
+import { type RequestOutcome, Subscriptions } from '../../../src/core/shared-settings.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 
 async function trio(): Promise<[Session, Session, Session]> {
@@ -16,7 +15,7 @@ function instance(mostBytes = 1e6) {
     ask: ({ method, params }) => void asked.push(`${method} ${params.uri}`),
     mostBytes,
   });
-  const subscribe = (session: Session, uri: string, ending: Ending = 'result'): void =>
+  const subscribe = (session: Session, uri: string, ending: RequestOutcome = 'result'): void =>
     shared.subscribe(session, uri, false)?.(ending);
   return { shared, subscribe, asked };
 }
@@ -44,7 +43,7 @@ describe('subscriptions that clients share', () => {
     expect(shared.opened()).toEqual([]);
   });
 
-  test('take room for as long as they are wished or asked for, and none when they are refused', async () => {
+  test('take room for as long as they are wanted or asked for, and none when they are refused', async () => {
     const [a] = await trio();
     const { shared, subscribe } = instance(2 * (256 + 3));
     for (const ending of ['error', 'lost'] as const) for (const uri of ['x:1', 'x:2']) subscribe(a, uri, ending);

@@ -10,7 +10,7 @@ function ask(client: TestClient, id: string, method: string, params: object): vo
 const subscribe = (client: TestClient, id: string, uri = 'x:1') => ask(client, id, 'resources/subscribe', { uri });
 const unsubscribe = (client: TestClient, id: string, uri = 'x:1') => ask(client, id, 'resources/unsubscribe', { uri });
 
-/** What the server was sent of wishes. */
+/** What the server was sent of wants. */
 function told(core: CoreInMemory): unknown[] {
   const about = core.server().requests.filter(({ method }) => /subscribe$|setLevel$/.test(method ?? ''));
   return about.map(({ method, params }) => `${method?.split('/')[1]} ${params?.uri ?? params?.level}`);
@@ -37,7 +37,7 @@ async function updatesOf(core: CoreInMemory, client: TestClient, uri = 'x:1'): P
   return client.notifications('notifications/resources/updated');
 }
 
-test('an end of a subscription that is overtaken by another client’s wish is not told to the server', async () => {
+test('an end of a subscription that is overtaken by another client’s wanted is not told to the server', async () => {
   const core = new CoreInMemory(ONE_AT_A_TIME);
   const [one, other] = [await subscribed(core), await core.ready()];
   one.call('busy');
@@ -108,5 +108,5 @@ test('nothing is kept of subscriptions in the view of all servers that are refus
   core.server().say({ jsonrpc: '2.0', id, error: { code: -32002, message: 'no such resource' } });
   await core.settle();
   expect(client.received.map(({ error }) => error?.code)).toEqual([...Array(10).fill(-32600), -32002]);
-  expect(core.server().instance.wishes.size).toBe(0);
+  expect(core.server().instance.sharedSettings.size).toBe(0);
 });

@@ -1,6 +1,6 @@
 // Random lives of clients that subscribe, take that back, and ask for log levels, among calls and questions that hold them
 // up, on servers that answer in any order, refuse, hang, take nothing and die. At rest each server has understood, from what
-// it was sent in its order, just what the clients that use it wish; each of them hears of that, and of nothing else; and
+// it was sent in its order, just what the clients that use it wanted; each of them hears of that, and of nothing else; and
 // nothing is kept of those that have gone.
 
 import fc from 'fast-check';
@@ -34,7 +34,7 @@ interface Asked {
 }
 
 /** What a client has, as far as it can know: undefined if a server that died may or may not have been told. */
-type Wish = boolean | undefined;
+type Wanted = boolean | undefined;
 
 class ModelClient {
   readonly name: string;
@@ -81,16 +81,16 @@ class ModelClient {
   }
 
   /** What was granted counts, in the order in which it was asked for; an end also once it was sent. */
-  wishes(uri: string, wasSent: (who: string) => Wish): Wish {
-    let wish: Wish = false;
+  wants(uri: string, wasSent: (who: string) => Wanted): Wanted {
+    let wanted: Wanted = false;
     for (const { id, method, uri: about } of this.asked) {
       if (about !== uri) continue;
       const isDone = this.client.answersTo(id)[0]?.result !== undefined;
-      if (method === 'resources/subscribe') wish = isDone || wish;
-      else if (isDone || wasSent(`${this.name}/${id}`) === true) wish = false;
-      else if (wasSent(`${this.name}/${id}`) === undefined && wish === true) wish = undefined;
+      if (method === 'resources/subscribe') wanted = isDone || wanted;
+      else if (isDone || wasSent(`${this.name}/${id}`) === true) wanted = false;
+      else if (wasSent(`${this.name}/${id}`) === undefined && wanted === true) wanted = undefined;
     }
-    return wish;
+    return wanted;
   }
 
   get level(): string | undefined {
@@ -115,7 +115,7 @@ class World {
   #tag = 0;
   readonly #isQuiet: boolean;
 
-  /** `isQuiet`: what is about wishes passes whatever waits for the lane. */
+  /** `isQuiet`: a request about a shared setting passes whatever waits for the lane. */
   constructor(sharing: 'auto' | 'shared' | 'dedicated', isQuiet: boolean, limits: object) {
     this.#isQuiet = isQuiet;
     this.core = new CoreInMemory({ definition: { sharing }, limits: { callTimeoutMs: 5000, ...limits } });
@@ -269,7 +269,7 @@ class World {
   }
 
   /** Whether it was sent; undefined if nobody can know any more. */
-  #wasSent(who: string): Wish {
+  #wasSent(who: string): Wanted {
     const of = this.clients.find(({ name }) => name === who.split('/')[0]);
     const error = of?.client.answersTo(Number(who.split('/')[1]))[0]?.error;
     if (error?.data?.code === 'SERVER_CRASHED') return true;
@@ -294,7 +294,7 @@ class World {
       }
     for (const of of live)
       for (const uri of URIS)
-        if (of.wishes(uri, (who) => this.#wasSent(who)) === true)
+        if (of.wants(uri, (who) => this.#wasSent(who)) === true)
           expect(this.instances.filter((instance) => this.#usersOf(instance).includes(of))).toHaveLength(1);
     for (const instance of this.instances) if (instance.state === 'ready') this.#checkInstance(instance);
   }
@@ -304,17 +304,17 @@ class World {
     if (link === undefined) return;
     const users = this.#usersOf(instance);
     for (const uri of URIS) {
-      const wishes = users.map((user) => user.wishes(uri, (who) => this.#wasSent(who)));
-      if (!wishes.includes(true) && wishes.includes(undefined)) continue;
+      const wants = users.map((user) => user.wants(uri, (who) => this.#wasSent(who)));
+      if (!wants.includes(true) && wants.includes(undefined)) continue;
       expect({ uri, isSubscribed: this.#isSubscribed(link, uri) }).toEqual({
         uri,
-        isSubscribed: wishes.includes(true),
+        isSubscribed: wants.includes(true),
       });
       this.#checkUpdate(instance, uri);
     }
-    const wished = users.flatMap(({ level }) => (level === undefined ? [] : [LEVELS.indexOf(level)]));
-    if (wished.length === 0) return;
-    expect(this.#levelOf(link)).toBe(LEVELS[Math.min(...wished)]);
+    const asked = users.flatMap(({ level }) => (level === undefined ? [] : [LEVELS.indexOf(level)]));
+    if (asked.length === 0) return;
+    expect(this.#levelOf(link)).toBe(LEVELS[Math.min(...asked)]);
     for (const level of LEVELS) this.#checkLog(instance, level);
   }
 
@@ -323,10 +323,10 @@ class World {
     instance.say({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri, tag } });
     const users = this.#usersOf(instance);
     for (const of of this.clients) {
-      const wish = users.includes(of) && of.wishes(uri, (who) => this.#wasSent(who));
-      if (of.isGone || wish === undefined) continue;
+      const wanted = users.includes(of) && of.wants(uri, (who) => this.#wasSent(who));
+      if (of.isGone || wanted === undefined) continue;
       const heard = this.#heard(of, 'notifications/resources/updated', tag).map(({ params }) => params?.uri);
-      expect(heard).toEqual(wish ? [of.uriOf(uri)] : []);
+      expect(heard).toEqual(wanted ? [of.uriOf(uri)] : []);
     }
   }
 
@@ -334,8 +334,8 @@ class World {
     const tag = ++this.#tag;
     instance.say({ jsonrpc: '2.0', method: 'notifications/message', params: { level, tag } });
     for (const of of this.#usersOf(instance)) {
-      const isWished = LEVELS.indexOf(level) >= LEVELS.indexOf(of.level ?? 'info');
-      expect(this.#heard(of, 'notifications/message', tag)).toHaveLength(isWished ? 1 : 0);
+      const isWanted = LEVELS.indexOf(level) >= LEVELS.indexOf(of.level ?? 'info');
+      expect(this.#heard(of, 'notifications/message', tag)).toHaveLength(isWanted ? 1 : 0);
     }
   }
 
@@ -349,7 +349,7 @@ class World {
     await this.core.settle();
     for (const instance of this.instances) {
       const { link, inCore, state } = instance;
-      expect([inCore.sessions.size, inCore.openCalls, inCore.wishes.size]).toEqual([0, 0, 0]);
+      expect([inCore.sessions.size, inCore.openCalls, inCore.sharedSettings.size]).toEqual([0, 0, 0]);
       if (link !== undefined && state === 'ready')
         expect(URIS.filter((uri) => this.#isSubscribed(link, uri))).toEqual([]);
     }
@@ -408,7 +408,7 @@ async function take(world: World, { do: what, who, which, kind }: Step): Promise
   else if (what === 'hang-up') await world.hangUp(of, uri);
 }
 
-test('a server knows at rest what those who use it wish, and they hear of that alone, whatever has happened', async () => {
+test('a server knows at rest what those who use it wanted, and they hear of that alone, whatever has happened', async () => {
   const limits = fc.record({
     maxInFlightPerClient: fc.integer({ min: 1, max: 4 }),
     maxInFlightPerServer: fc.integer({ min: 1, max: 8 }),

@@ -1,0 +1,548 @@
+// The settings that clients of one instance share: subscriptions and the log level. Decides which requests go to the server
+// and which the bridge answers itself. Subscriptions and LogLevels keep what each client wants.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import { textOf } from '../util/json-value.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
+import type { Call } from './call.ts';
+import type { CallTable } from './call-table.ts';
+import type { Counters } from './counters.ts';
+import type { MethodRole } from './era/era-2025.ts';
+import type { OwnRequest } from './own-requests.ts';
+import type { Session } from './session.ts';
+import { paramsOf } from './view.ts';
+
+export interface SharedSettingsPorts {
+  readonly server: string;
+  readonly calls: CallTable;
+  readonly limits: Limits;
+  readonly counters: Counters;
+}
+
+export class SharedSettings {
+  readonly #ports: SharedSettingsPorts;
+  readonly subscriptions: Subscriptions;
+  readonly levels: LogLevels;
+
+  constructor(ports: SharedSettingsPorts) {
+    this.#ports = ports;
+    const ask = ({ method, params }: OwnRequest): void => ports.calls.own.ask(method, params);
+    this.subscriptions = new Subscriptions({ ask, mostBytes: ports.limits.maxSubscribedBytesPerClient });
+    this.levels = new LogLevels({ ask });
+  }
+
+  /** Decides a request about a shared setting only when it is its turn: other clients may want something else by then. */
+  prepare(call: Call, role: MethodRole): void {
+    if (role === 'subscribe') call.onTurn = (frame, read) => this.#subscribe(call, uriIn(frame, read));
+    if (role === 'unsubscribe') call.onTurn = (frame, read) => this.#unsubscribe(call, uriIn(frame, read));
+    if (role === 'set-level') call.onTurn = (frame, read) => this.#setLevel(call, textOf(paramsOf(frame, read).level));
+  }
+
+  #subscribe(call: Call, uri: string): boolean {
+    if (uri === '') return true; // the server's to refuse
+    call.onEnd = this.subscriptions.subscribe(call.session, uri, call.hasNamedUri);
+    if (call.onEnd === undefined) this.#refuse(call);
+    return call.onEnd !== undefined;
+  }
+
+  #refuse(call: Call): void {
+    const { server, calls, counters, limits } = this.#ports;
+    counters.subscriptionsRefused++;
+    const message = `A client may have subscriptions of ${limits.maxSubscribedBytesPerClient} bytes on server ${server}`;
+    const hint = 'Take some back; limits.maxSubscribedBytesPerClient allows more.';
+    calls.fail(call, new BridgeError('REQUEST_REFUSED', message, { server, hint }));
+  }
+
+  #unsubscribe(call: Call, uri: string): boolean {
+    if (!this.subscriptions.unsubscribe(call.session, uri)) return this.#isSo(call);
+    call.onEnd = this.subscriptions.sendUnsubscribe(uri);
+    return true;
+  }
+
+  #setLevel(call: Call, level: string): boolean {
+    if (this.levels.isForServer(call.session, level)) {
+      call.onEnd = this.levels.ask(call.session, level);
+      return true;
+    }
+    this.levels.set(call.session, level);
+    return this.#isSo(call);
+  }
+
+  /** The call's one answer is that it is so, as the bridge knows without asking. */
+  #isSo(call: Call): false {
+    call.session.answer(call.idText, '{}');
+    call.session.close(call);
+    return false;
+  }
+
+  /** What a server that was started again has to be told. */
+  opened(): OwnRequest[] {
+    return [...this.levels.opened(), ...this.subscriptions.opened()];
+  }
+
+  /** Of how much anything is kept here. */
+  get size(): number {
+    return this.subscriptions.size + this.levels.size;
+  }
+
+  // --- comings and goings ---
+
+  forget(session: Session): void {
+    this.subscriptions.forget(session);
+    this.levels.forget(session);
+  }
+
+  /** The client uses another instance from now on. */
+  handOver(session: Session, to: SharedSettings): void {
+    this.levels.handOver(session, to.levels);
+    this.subscriptions.handOver(session, to.subscriptions);
+  }
+}
+
+function uriIn({ b }: Frame, read: Envelope): string {
+  return textOf(read.decode(b, Field.uri));
+}
+
+// What a server has been told of one thing: whether of a resource it is to say when that changes, or how much it is to log.
+// It hears requests in the order in which they are sent, but their answers come in any order, or never: of those that took
+// effect the one that was sent last counts, and what became of one that was given up nobody knows.
+
+/** How a request has ended: the server did it, or refused, or nobody knows. */
+export type RequestOutcome = 'result' | 'error' | 'lost';
+
+export class ConfirmedState<State> {
+  /** Undefined while it is uncertain. */
+  #state: State | undefined;
+  /** The number of what has made it so. */
+  #since = 0;
+  #last = 0;
+  /** Sent and not answered, in the order in which they were sent. */
+  readonly #open = new Map<number, State | undefined>();
+
+  constructor(state: State | undefined) {
+    this.#state = state;
+  }
+
+  get hasOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
+  /** Whether it will be so once everything that is under way is done as it was asked. */
+  isGoingToBe(wanted: State): boolean {
+    let state = this.#state;
+    for (const [number, asked] of this.#open) if (number > this.#since) state = asked;
+    return state === wanted;
+  }
+
+  /** Someone asks for it; returns by which number it ends. */
+  sent(state: State | undefined): number {
+    this.#open.set(++this.#last, state);
+    return this.#last;
+  }
+
+  ended(number: number, ending: RequestOutcome): void {
+    const state = this.#open.get(number);
+    this.#open.delete(number);
+    if (ending === 'error' || number < this.#since) return;
+    this.#since = number;
+    this.#state = ending === 'result' ? state : undefined;
+  }
+
+  /** The bridge itself asks for it, and takes it for done: what a server refuses it is not asked for again and again. */
+  assume(state: State | undefined): void {
+    this.#since = ++this.#last;
+    this.#state = state;
+  }
+}
+
+// Who has subscribed to which resources of one instance, and what the server is told for it: to say when one changes for
+// as long as one client wants to hear that. What it is told is decided when a request is sent, not when it comes in, and
+// put right when that ends otherwise than was hoped for.
+//
+// A client has a subscription from the moment that its request is sent, because the first update may come before the
+// answer, until that is refused or given up; one that was granted, until its end is sent, or it leaves.
+
+export interface AskPorts {
+  /** Asks the server, if it runs. */
+  readonly ask: (request: OwnRequest) => void;
+}
+
+export interface SubscriptionsPorts extends AskPorts {
+  /** Of each client. */
+  readonly mostBytes: number;
+}
+
+interface Subscription {
+  readonly uri: string;
+  /** The client knows it by a URI that names the server. */
+  isNamed: boolean;
+  isGranted: boolean;
+  /** How often the client has asked for it, and has no answer. */
+  asking: number;
+}
+
+/** One client's, which it takes along to other instances. */
+interface Subscriber {
+  readonly session: Session;
+  /** Where it hears of changes; undefined once it has gone. */
+  home: Subscriptions | undefined;
+  readonly byUri: Map<string, Subscription>;
+  bytes: number;
+}
+
+interface Topic {
+  readonly uri: string;
+  readonly sessions: Set<Session>;
+  /** Whether the server is to say when it changes. */
+  readonly told: ConfirmedState<boolean>;
+}
+
+/** What a subscription takes besides its URI. */
+const SUBSCRIPTION_BYTES = 256;
+
+type OnEnd = (ending: RequestOutcome) => void;
+
+export class Subscriptions {
+  readonly #ports: SubscriptionsPorts;
+  readonly #subscribers = new Map<Session, Subscriber>();
+  /** Those that a client has, or about which something is under way. */
+  readonly #topics = new Map<string, Topic>();
+
+  constructor(ports: SubscriptionsPorts) {
+    this.#ports = ports;
+  }
+
+  get size(): number {
+    return this.#subscribers.size + this.#topics.size;
+  }
+
+  has(session: Session, uri: string): boolean {
+    return this.#subscribers.get(session)?.byUri.has(uri) === true;
+  }
+
+  /** Whether the client knows it by a URI that names the server. */
+  isNamed(session: Session, uri: string): boolean {
+    return this.#subscribers.get(session)?.byUri.get(uri)?.isNamed === true;
+  }
+
+  /** Who is to hear of it: a server may name a part of what was subscribed to. */
+  subscribersOf(uri: string): Set<Session> {
+    const found = new Set<Session>();
+    for (const topic of this.#topics.values())
+      if (isPartOf(topic.uri, uri)) for (const session of topic.sessions) found.add(session);
+    return found;
+  }
+
+  // --- what clients ask for ---
+
+  /** A client's request is being sent; returns who is told how it ends. Undefined if the client has too many. */
+  subscribe(session: Session, uri: string, isNamed: boolean): OnEnd | undefined {
+    const subscriber = this.#subscribers.get(session) ?? newSubscriber(session, this);
+    const before = subscriber.byUri.get(uri);
+    if (before === undefined && subscriber.bytes + weightOf(uri) > this.#ports.mostBytes) return undefined;
+    this.#subscribers.set(session, subscriber);
+    const subscription = before ?? this.#add(subscriber, uri, isNamed);
+    subscription.asking++;
+    const topic = this.#topic(uri);
+    const number = topic.told.sent(true);
+    return (ending) => {
+      topic.told.ended(number, ending);
+      subscription.asking--;
+      if (ending === 'result') grant(subscription, isNamed);
+      if (subscriber.home !== undefined) subscriber.home.#dropIfRefused(subscriber, subscription);
+      this.#settle(topic);
+    };
+  }
+
+  #add(subscriber: Subscriber, uri: string, isNamed: boolean): Subscription {
+    const subscription = { uri, isNamed, isGranted: false, asking: 0 };
+    subscriber.byUri.set(uri, subscription);
+    subscriber.bytes += weightOf(uri);
+    this.#topic(uri).sessions.add(subscriber.session);
+    return subscription;
+  }
+
+  #topic(uri: string): Topic {
+    const topic = this.#topics.get(uri) ?? { uri, sessions: new Set(), told: new ConfirmedState<boolean>(false) };
+    this.#topics.set(uri, topic);
+    return topic;
+  }
+
+  #dropIfRefused(subscriber: Subscriber, subscription: Subscription): void {
+    const isHeld = subscriber.byUri.get(subscription.uri) === subscription; // or it was taken back meanwhile
+    if (!isHeld || subscription.isGranted || subscription.asking > 0) return;
+    this.#drop(subscriber, subscription.uri);
+    this.#settleAt(subscription.uri);
+  }
+
+  #drop(subscriber: Subscriber, uri: string): void {
+    if (!subscriber.byUri.delete(uri)) return;
+    subscriber.bytes -= weightOf(uri);
+    this.#topics.get(uri)?.sessions.delete(subscriber.session);
+    if (subscriber.byUri.size === 0) this.#subscribers.delete(subscriber.session);
+  }
+
+  /** The client's request to end it is next. Whether the server is to be told, or somebody else still has it. */
+  unsubscribe(session: Session, uri: string): boolean {
+    const subscriber = this.#subscribers.get(session);
+    if (subscriber !== undefined) this.#drop(subscriber, uri);
+    const isWanted = (this.#topics.get(uri)?.sessions.size ?? 0) > 0;
+    return !isWanted;
+  }
+
+  /** It is being sent; returns who is told how it ends, if that matters to anybody. */
+  sendUnsubscribe(uri: string): OnEnd | undefined {
+    const topic = this.#topics.get(uri);
+    const number = topic?.told.sent(false);
+    if (topic === undefined || number === undefined) return undefined;
+    return (ending) => {
+      topic.told.ended(number, ending);
+      this.#settle(topic);
+    };
+  }
+
+  // --- what the server is told ---
+
+  #settleAt(uri: string): void {
+    const topic = this.#topics.get(uri);
+    if (topic !== undefined) this.#settle(topic);
+  }
+
+  /** Has the server report what clients want, unless the requests under way lead there already. */
+  #settle({ uri, sessions, told }: Topic): void {
+    const isWanted = sessions.size > 0;
+    if (!told.isGoingToBe(isWanted)) {
+      told.assume(isWanted);
+      this.#ports.ask({ method: `resources/${isWanted ? 'subscribe' : 'unsubscribe'}`, params: { uri } });
+    }
+    if (!isWanted && !told.hasOpen) this.#topics.delete(uri);
+  }
+
+  /** What a server that was started again is told. */
+  opened(): OwnRequest[] {
+    for (const { told } of this.#topics.values()) told.assume(true);
+    return [...this.#topics.keys()].map((uri) => ({ method: 'resources/subscribe', params: { uri } }));
+  }
+
+  // --- comings and goings ---
+
+  forget(session: Session): void {
+    const subscriber = this.#subscribers.get(session);
+    if (subscriber === undefined) return;
+    subscriber.home = undefined;
+    this.#leave(subscriber);
+  }
+
+  /** The client uses another instance from now on. */
+  handOver(session: Session, to: Subscriptions): void {
+    const subscriber = this.#subscribers.get(session);
+    if (subscriber === undefined) return;
+    to.#take(subscriber);
+    this.#leave(subscriber);
+  }
+
+  #leave({ session, byUri }: Subscriber): void {
+    this.#subscribers.delete(session);
+    for (const uri of byUri.keys()) {
+      this.#topics.get(uri)?.sessions.delete(session);
+      this.#settleAt(uri);
+    }
+  }
+
+  #take(subscriber: Subscriber): void {
+    const { session, byUri } = subscriber;
+    this.forget(session);
+    subscriber.home = this;
+    this.#subscribers.set(session, subscriber);
+    for (const uri of byUri.keys()) {
+      this.#topic(uri).sessions.add(session);
+      this.#settleAt(uri);
+    }
+  }
+}
+
+function newSubscriber(session: Session, home: Subscriptions): Subscriber {
+  return { session, home, byUri: new Map(), bytes: 0 };
+}
+
+function grant(subscription: Subscription, isNamed: boolean): void {
+  subscription.isGranted = true;
+  subscription.isNamed = isNamed;
+}
+
+function weightOf(uri: string): number {
+  return Buffer.byteLength(uri) + SUBSCRIPTION_BYTES;
+}
+
+function isPartOf(whole: string, uri: string): boolean {
+  if (!uri.startsWith(whole)) return false;
+  return uri.length === whole.length || /[/:?#]$/.test(whole) || /[/?#]/.test(uri.charAt(whole.length));
+}
+
+// How much the server of one instance is to log: as much as the client wants that wants most, and each client gets only
+// what it asked for. As with subscriptions, what the server is told is decided when a request is sent, and put right when
+// that ends otherwise than was hoped for.
+
+/** Least verbose last. */
+const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+export function isLevel(level: string): boolean {
+  return LEVELS.includes(level);
+}
+
+/** For clients that have not asked for a level, while others have. */
+const DEFAULT_LEVEL = LEVELS.indexOf('info');
+const NO_LEVEL = LEVELS.length;
+
+/** One client's, which it takes along to other instances. */
+interface Reader {
+  readonly session: Session;
+  /** Where it reads; undefined once it has gone. */
+  home: LogLevels | undefined;
+  /** The least that it gets; undefined before a level was granted to it. */
+  level: number | undefined;
+  /** How often it has asked for one, and which time it got the level that it has. */
+  asked: number;
+  granted: number;
+  /** By the time that it has asked: what this instance has been asked, and has not answered. */
+  readonly asking: Map<number, { readonly level: number; readonly at: LogLevels }>;
+}
+
+export class LogLevels {
+  readonly #ports: AskPorts;
+  readonly #readers = new Map<Session, Reader>();
+  readonly #told = new ConfirmedState<string>(undefined);
+
+  constructor(ports: AskPorts) {
+    this.#ports = ports;
+  }
+
+  get size(): number {
+    return this.#readers.size;
+  }
+
+  get areSet(): boolean {
+    for (const { level } of this.#readers.values()) if (level !== undefined) return true;
+    return false;
+  }
+
+  /** Whether a client gets a log message; one of a level that nobody knows goes to all. */
+  admits(session: Session, level: string): boolean {
+    const index = LEVELS.indexOf(level);
+    return index < 0 || index >= (this.#readers.get(session)?.level ?? DEFAULT_LEVEL);
+  }
+
+  // --- what clients ask for ---
+
+  /** Whether it is the server's to answer: nobody else wants more of it, or it is a level that nobody knows. */
+  isForServer(session: Session, level: string): boolean {
+    return LEVELS.indexOf(level) <= this.#mostVerbose(session);
+  }
+
+  /** The most verbose level that some client wants or has asked for. */
+  #mostVerbose(but?: Session): number {
+    let most = NO_LEVEL;
+    for (const reader of this.#readers.values())
+      if (reader.session !== but) most = Math.min(most, this.#levelFor(reader));
+    return most;
+  }
+
+  /** What a client wants once all is granted that it has asked for here. */
+  #levelFor({ level = NO_LEVEL, granted, asking }: Reader): number {
+    let wanted = level;
+    for (const [time, asked] of asking) if (time > granted && asked.at === this) wanted = asked.level;
+    return wanted;
+  }
+
+  /** A client's request is being sent; returns who is told how it ends. */
+  ask(session: Session, text: string): (ending: RequestOutcome) => void {
+    const reader = this.#reader(session);
+    const level = LEVELS.indexOf(text);
+    const isKnown = level >= 0;
+    const number = this.#told.sent(isKnown ? text : undefined);
+    const time = ++reader.asked;
+    if (isKnown) reader.asking.set(time, { level, at: this });
+    return (ending) => {
+      this.#told.ended(number, ending);
+      reader.asking.delete(time);
+      if (ending === 'result' && isKnown) grantLevel(reader, level, time);
+      if (reader.home !== undefined) reader.home.#answered(reader);
+      this.#settle();
+    };
+  }
+
+  /** The client gets it without a request of its own to the server. */
+  set(session: Session, text: string): void {
+    const reader = this.#reader(session);
+    grantLevel(reader, LEVELS.indexOf(text), ++reader.asked);
+    this.#settle();
+  }
+
+  #reader(session: Session): Reader {
+    const asking = new Map<number, { readonly level: number; readonly at: LogLevels }>();
+    const fresh = { session, home: this, level: undefined, asked: 0, granted: 0, asking };
+    const reader = this.#readers.get(session) ?? fresh;
+    this.#readers.set(session, reader);
+    return reader;
+  }
+
+  #answered(reader: Reader): void {
+    const { session, level, asking } = reader;
+    const isVoid = level === undefined && asking.size === 0;
+    if (isVoid && this.#readers.get(session) === reader) this.#readers.delete(session);
+    this.#settle();
+  }
+
+  // --- what the server is told ---
+
+  /** Has the server log what clients want, unless the requests under way lead there already. */
+  #settle(): void {
+    const level = LEVELS[this.#mostVerbose()];
+    if (level === undefined || this.#told.isGoingToBe(level)) return;
+    this.#told.assume(level);
+    this.#ports.ask(requestFor(level));
+  }
+
+  /** What a server that was started again is told. */
+  opened(): OwnRequest[] {
+    const level = LEVELS[this.#mostVerbose()];
+    this.#told.assume(level);
+    return level === undefined ? [] : [requestFor(level)];
+  }
+
+  // --- comings and goings ---
+
+  forget(session: Session): void {
+    const reader = this.#readers.get(session);
+    if (reader === undefined) return;
+    reader.home = undefined;
+    this.#leave(session);
+  }
+
+  /** The client uses another instance from now on. */
+  handOver(session: Session, to: LogLevels): void {
+    const reader = this.#readers.get(session);
+    if (reader === undefined) return;
+    to.forget(session);
+    reader.home = to;
+    to.#readers.set(session, reader);
+    to.#settle();
+    this.#leave(session);
+  }
+
+  #leave(session: Session): void {
+    this.#readers.delete(session);
+    this.#settle();
+  }
+}
+
+function grantLevel(reader: Reader, level: number, time: number): void {
+  if (time < reader.granted) return; // it has asked for another one since
+  reader.granted = time;
+  reader.level = level;
+}
+
+function requestFor(level: string): OwnRequest {
+  return { method: 'logging/setLevel', params: { level } };
+}
