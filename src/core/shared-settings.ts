@@ -112,7 +112,7 @@ function uriIn({ b }: Frame, read: Envelope): string {
 /** How a request has ended: the server did it, or refused, or nobody knows. */
 export type RequestOutcome = 'result' | 'error' | 'lost';
 
-export class ConfirmedState<State> {
+class ConfirmedState<State> {
   /** Undefined while it is uncertain. */
   #state: State | undefined;
   /** The number of what has made it so. */
