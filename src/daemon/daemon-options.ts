@@ -23,8 +23,6 @@ export interface DaemonOptions {
   readonly catalogDir: string | undefined;
   /** Where it is kept what their tools looked like; undefined to keep nothing. */
   readonly seenToolsDir: string | undefined;
-  /** Where letters wait for the next daemon; undefined to keep none. */
-  readonly lettersFile: string | undefined;
   /** Where calls are recorded, if the config does not say. */
   readonly auditFile: string;
   readonly logger: Logger;

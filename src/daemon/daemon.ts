@@ -35,7 +35,6 @@ import type { DaemonOptions } from './daemon-options.ts';
 import { DialIns } from './dial-ins.ts';
 import { FollowedServers } from './followed-servers.ts';
 import { KeptSocket } from './kept-socket.ts';
-import type { LettersFile } from './letters-file.ts';
 import { clientReports, statusReport } from './reports.ts';
 import { ServerPool } from './server-pool.ts';
 import { ServersHere } from './servers-here.ts';
@@ -76,7 +75,6 @@ export class Daemon {
   readonly #agents: Agents;
   readonly #connections: ConnectionManager;
   #socket: KeptSocket | undefined;
-  #letters: LettersFile | undefined;
   #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
@@ -149,7 +147,6 @@ export class Daemon {
   async listen(): Promise<void> {
     const { socketPath, activatedFd, pid, version, build, logger } = this.#options;
     await this.#audit?.open();
-    this.#letters = await this.#lettersFile();
     this.#socket = await KeptSocket.open({
       path: socketPath,
       activatedFd,
@@ -158,8 +155,6 @@ export class Daemon {
       clock: this.#clock,
       logger,
     });
-    const letters = this.#letters?.takeIn(); // before anybody can have come
-    if (letters !== undefined) this.#agents.takeIn(letters);
     this.#endWhenIdle(this.#socket);
     new Sweeper({
       directories: this.#pool.sweptDirectories,
@@ -168,14 +163,6 @@ export class Daemon {
       date: Date.now,
       logger: this.#options.logger,
     }).start();
-  }
-
-  /** Comes in only where there are letters. */
-  async #lettersFile(): Promise<LettersFile | undefined> {
-    const { config, lettersFile: path, logger } = this.#options;
-    if (!config.agents.isEnabled || path === undefined) return undefined;
-    const { LettersFile: File } = await import('./letters-file.ts');
-    return new File(path, logger);
   }
 
   #endWhenIdle(socket: KeptSocket): void {
@@ -212,10 +199,8 @@ export class Daemon {
     await this.#socket?.giveUp();
     this.#dialIns.tellLeaving(reason);
     await this.#connections.drain();
-    const letters = this.#agents.leaveBehind();
-    const closed = this.#connections.close(reason); // in one go: nobody reads any of them in between
-    this.#letters?.keep(letters);
-    await closed;
+    this.#agents.logUnread();
+    await this.#connections.close(reason);
     this.#followed.close();
     await this.#pool.stop();
     await this.#audit?.close();

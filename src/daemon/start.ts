@@ -1,6 +1,5 @@
 // `serve`: reads the settings, runs a daemon in this process, and ends it on a signal.
 
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { LastGoodConfigs } from '../config/last-good.ts';
@@ -117,7 +116,6 @@ export async function serve(options: ServeOptions): Promise<void> {
       ? join(xdgCacheDir(process.env.XDG_CACHE_HOME, home), 'mcp-bridge', 'catalog')
       : undefined,
     seenToolsDir: join(stateDir(process.env, home), 'seen-tools'),
-    lettersFile: lettersFileOf(stateDir(process.env, home), path),
     auditFile: join(stateDir(process.env, home), 'audit.jsonl'),
     logger,
     version: options.version,
@@ -154,12 +152,6 @@ export async function serve(options: ServeOptions): Promise<void> {
   }
   logger.info('stopped');
   sink?.close();
-}
-
-/** One for each socket. */
-function lettersFileOf(dir: string, path: string): string {
-  const name = createHash('sha256').update(path).digest('hex').slice(0, 16);
-  return join(dir, `letters-${name}.json`);
 }
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

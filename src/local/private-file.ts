@@ -54,12 +54,6 @@ export function removePrivate(path: string): boolean {
   return true;
 }
 
-/** Gives it another name, if there is one. */
-export function putAsidePrivate(path: string, as: string): void {
-  if (!isOurs(path)) return;
-  tryingFile(`Cannot put ${path} aside`, () => renameSync(path, as));
-}
-
 /** Makes the directory with its parents, or sees that the one there is this user's alone. */
 export function ensurePrivateTree(dir: string): void {
   tryingFile(`Cannot make the directory ${dir}`, () => makeTree(dir, 0o700));

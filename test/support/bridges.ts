@@ -49,7 +49,6 @@ const inMemory: OpenBridge = (file) => {
     cwd: process.cwd(),
     catalogDir: undefined,
     seenToolsDir: undefined,
-    lettersFile: undefined,
     auditFile: join(temporaryDir(), 'audit.jsonl'),
     logger: jsonLogger('silent', () => undefined),
     version: '0.0.0-test',

@@ -214,37 +214,6 @@ async function tornKnowledge(place, isShort) {
   return tally;
 }
 
-/** Letters are read once, by the next daemon. */
-async function tornLetters(place, isShort) {
-  const letter = { id: '1', from: 'b', time: 't', text: 'x', hops: 0 };
-  const whole = JSON.stringify({
-    version: 1,
-    written: 1,
-    mailboxes: [{ clientId: 'a', sinceMs: 0, letters: [letter] }],
-  });
-  const config = place.config({ agents: { enabled: true } });
-  const startsWith = async (text) => {
-    const home = place.newDir();
-    const path = join(home, 'sock');
-    writeState(stateOf(home), `letters-${hashOf(path, 16)}.json`, text);
-    const daemon = await place.daemon({ config, path, env: { HOME: home } });
-    const peer = await daemon.peer();
-    assert(peer.hello.result);
-    peer.close();
-    assert.equal((await daemon.stop()).code, 0);
-    return daemon.stderr;
-  };
-  assert.match(await startsWith(whole), /"letters of the daemon before"/);
-  const left = damagesOf(whole, isShort);
-  const tally = { letters: left.length };
-  const work = async () => {
-    for (let damage = left.pop(); damage !== undefined; damage = left.pop())
-      assert.match(await startsWith(damage), /letters of the daemon before cannot be used/, damage);
-  };
-  await Promise.all(times(4, work));
-  return tally;
-}
-
 export const files = {
   async 'a full disk'(place) {
     const disk = place.path('disk');
@@ -288,7 +257,6 @@ export const files = {
       await tornWhileItRuns(place, isShort),
       await tornTokens(place, isShort),
       await tornKnowledge(place, isShort),
-      await tornLetters(place, isShort),
     ];
     const damages = Object.entries(Object.assign({}, ...tallies));
     const total = damages.reduce((sum, [, count]) => sum + count, 0);

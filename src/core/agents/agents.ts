@@ -22,7 +22,7 @@ import { type LetterDraft, letterIn } from './letter-draft.ts';
 import type { Letter } from './mailbox.ts';
 import type { Participant } from './participant.ts';
 import { Participants } from './participants.ts';
-import { countsOf, type KeptLetters, UnclaimedLetters } from './unclaimed-letters.ts';
+import { countsOf, type KeptMailbox, UnclaimedLetters } from './unclaimed-letters.ts';
 
 export interface AgentsOptions {
   readonly settings: AgentSettings;
@@ -147,19 +147,19 @@ export class Agents {
     return { id, to };
   }
 
-  /** Letters that the daemon before has left. */
-  takeIn({ written, mailboxes }: KeptLetters): void {
-    this.#written = Math.max(this.#written, written);
-    for (const mailbox of mailboxes) this.#unclaimed.add(mailbox);
+  /** Letters that nobody has read, of clients that are there and of those that have ended. */
+  unread(): KeptMailbox[] {
+    const sinceMs = this.#nowMs;
+    const unread = new UnclaimedLetters();
+    for (const mailbox of this.#unclaimed.all(sinceMs)) unread.add(mailbox);
+    for (const mailbox of this.participants.unread()) unread.add({ ...mailbox, sinceMs });
+    return unread.all(sinceMs);
   }
 
-  /** What the next daemon is to take in. */
-  leaveBehind(): KeptLetters {
-    const sinceMs = this.#nowMs;
-    const left = new UnclaimedLetters();
-    for (const mailbox of this.#unclaimed.all(sinceMs)) left.add(mailbox);
-    for (const mailbox of this.participants.unread()) left.add({ ...mailbox, sinceMs });
-    return { written: this.#written, mailboxes: left.all(sinceMs) };
+  /** Logs how many letters end with the daemon. */
+  logUnread(): void {
+    const unread = this.unread();
+    if (unread.length > 0) this.#options.logger.warn('unread letters end with this daemon', countsOf(unread));
   }
 
   #keep(clientId: string, letters: readonly Letter[]): void {

@@ -1,5 +1,5 @@
-// Letters that wait for a client that is not there: those of a session that has ended, and what the daemon before has left.
-// They are given to whoever goes by the same id, once.
+// Letters of sessions that have ended. They wait for the next client with the same id, which gets them once. They are in
+// memory only and end with the daemon.
 
 import { type Letter, weightOf } from './mailbox.ts';
 
@@ -11,16 +11,10 @@ export interface KeptMailbox {
   readonly letters: readonly Letter[];
 }
 
-export interface KeptLetters {
-  /** How many letters have had a number. */
-  readonly written: number;
-  readonly mailboxes: readonly KeptMailbox[];
-}
-
 /** A client that has not come back by then does not come. */
 export const UNCLAIMED_MS = 24 * 3_600_000;
 /** What waits for all clients together. */
-export const MOST_UNCLAIMED_BYTES = 16 * 1024 * 1024;
+const MOST_UNCLAIMED_BYTES = 16 * 1024 * 1024;
 
 export class UnclaimedLetters {
   readonly #mostBytes: number;

@@ -236,7 +236,7 @@ test('a client that is away while a letter comes is given it when it is back, an
   await core.settle();
   await a.call('send_message', { to: 'c', text: 'Are you there?' });
   await core.pass(8_000);
-  expect(core.agents.leaveBehind().mailboxes).toMatchObject([{ clientId: 'c', letters: [{ text: 'Are you there?' }] }]);
+  expect(core.agents.unread()).toMatchObject([{ clientId: 'c', letters: [{ text: 'Are you there?' }] }]);
   await client.resume(wireInMemory(core));
   await core.pass(1_000);
   client.take();

@@ -78,14 +78,9 @@ class Post {
     await this.core.settle();
   }
   waiting(): Record<string, string[]> {
-    const { mailboxes } = this.core.agents.leaveBehind();
-    return Object.fromEntries(mailboxes.map(({ clientId, letters }) => [clientId, letters.map(({ text }) => text)]));
-  }
-  async restart(): Promise<void> {
-    await this.core.manager.drain();
-    const kept = this.core.agents.leaveBehind();
-    this.core = Post.#begin();
-    this.core.agents.takeIn(kept);
+    return Object.fromEntries(
+      this.core.agents.unread().map(({ clientId, letters }) => [clientId, letters.map(({ text }) => text)]),
+    );
   }
 }
 
@@ -209,7 +204,7 @@ test('under an id that was made up they wait only for who may ask for it again',
   expect(await post.read(await post.client(id))).toEqual(['two']);
 });
 
-test('they outlive the daemon as well, together with what has come for the same client since', async () => {
+test('they wait together with what has come for the same client since', async () => {
   const post = new Post();
   const [ann, bob] = [await post.resuming('ann'), await post.client('bob')];
   await post.write('ann', 'one');
@@ -221,8 +216,7 @@ test('they outlive the daemon as well, together with what has come for the same 
   await post.end(again); // its letters are for whoever is ann next, and ann itself may still come back
   await ann.resume(wireInMemory(post.core));
   expect(post.waiting()).toEqual({ ann: ['one', 'two'], bob: ['of bob'] });
-  await post.restart();
-  expect(await post.read(await post.client('ann'))).toEqual(['one', 'two']);
+  await post.end(await post.client('bob'));
   expect(await post.read(await post.client('bob'))).toEqual(['of bob']);
 });
 
@@ -298,5 +292,146 @@ test('whatever comes and is asked for, no more waits than may, and each letter i
       const written = steps.flatMap(({ isClaim }, n) => (isClaim ? [] : `m-${n}`));
       expect(all.sort()).toEqual(written.sort());
     }),
+  );
+});
+
+const NAMES = ['a', 'b', 'c'] as const;
+const MOST_LETTERS = 4;
+
+type Step =
+  | { readonly kind: 'come' | 'leave'; readonly who: number }
+  | { readonly kind: 'write'; readonly who: number; readonly to: number }
+  | { readonly kind: 'read'; readonly who: number; readonly most: number }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'pass'; readonly hours: number };
+
+const who = fc.nat(NAMES.length - 1);
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('come' as const), who }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), who }) },
+    { weight: 8, arbitrary: fc.record({ kind: fc.constant('write' as const), who, to: who }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({ kind: fc.constant('read' as const), who, most: fc.integer({ min: 1, max: 3 }) }),
+    },
+    { weight: 2, arbitrary: fc.constant({ kind: 'end' } as const) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('pass' as const), hours: fc.nat(30) }) },
+  ),
+  { maxLength: 60 },
+);
+
+/** One daemon after the other, beside what each client should find, kept in lists. */
+class House {
+  core = this.#next(0);
+  readonly #mail = new Map<string, string[]>();
+  readonly #there = new Map<string, TestClient>();
+  readonly #awayMs = new Map<string, number>();
+  #asked = 0;
+  #hours = 0;
+
+  #next(startMs: number): CoreInMemory {
+    const core = new CoreInMemory({
+      liveness: { pingPeriodMs: Number.POSITIVE_INFINITY },
+      agents: { isEnabled: true, maxPerSecond: 1e6, mailbox: { maxMessages: MOST_LETTERS, maxBytes: 1e6 } },
+    });
+    core.clock.advance(startMs);
+    return core;
+  }
+
+  async step(step: Step): Promise<void> {
+    switch (step.kind) {
+      case 'come':
+        return this.#come(NAMES[step.who] ?? '');
+      case 'leave':
+        return this.#leave(NAMES[step.who] ?? '');
+      case 'write':
+        return this.#write(NAMES[step.who] ?? '', NAMES[step.to] ?? '');
+      case 'read':
+        return this.#read(NAMES[step.who] ?? '', step.most);
+      case 'end':
+        return this.#end();
+      case 'pass':
+        this.core.clock.advance(step.hours * 3_600_000);
+        this.#hours += step.hours;
+        return this.core.settle();
+    }
+  }
+
+  async #come(name: string): Promise<void> {
+    if (this.#there.has(name)) return;
+    const meta = { 'mcp-bridge/clientId': name, 'mcp-bridge/view': 'all' };
+    this.#there.set(name, await this.core.ready({ _meta: meta }));
+    const away = this.#awayMs.get(name);
+    if (away !== undefined && this.#nowMs - away >= UNCLAIMED_MS) this.#mail.delete(name);
+    this.#awayMs.delete(name);
+  }
+  async #leave(name: string): Promise<void> {
+    const client = this.#there.get(name);
+    if (client === undefined) return;
+    client.link.end();
+    client.link.destroy();
+    this.#there.delete(name);
+    this.#awayMs.set(name, this.#nowMs);
+    await this.core.settle();
+  }
+  async #write(from: string, to: string): Promise<void> {
+    const sender = this.#there.get(from);
+    if (sender === undefined || from === to) return;
+    const text = `letter ${++this.#asked}`;
+    sender.say({ jsonrpc: '2.0', id: this.#asked, method: 'bridge/post', params: { to, text } });
+    await this.core.settle();
+    const waiting = this.#mail.get(to) ?? [];
+    const isTaken = this.#there.has(to) && waiting.length < MOST_LETTERS;
+    expect(sender.answersTo(this.#asked).map(({ error }) => error === undefined)).toEqual([isTaken]);
+    if (isTaken) this.#mail.set(to, [...waiting, text]);
+  }
+  async #read(name: string, most: number): Promise<void> {
+    const reader = this.#there.get(name);
+    if (reader === undefined) return;
+    const id = ++this.#asked;
+    reader.say({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name: 'read_messages', arguments: { limit: most } },
+    });
+    await this.core.settle();
+    const [answer] = reader.answersTo(id);
+    const content = answer?.result?.content as { text: string }[] | undefined;
+    const { messages, left } = JSON.parse(content?.[0]?.text ?? '') as { messages: { text: string }[]; left: number };
+    const waiting = this.#mail.get(name) ?? [];
+    expect([messages.map(({ text }) => text), left]).toEqual([
+      waiting.slice(0, most),
+      Math.max(0, waiting.length - most),
+    ]);
+    this.#mail.set(name, waiting.slice(most));
+  }
+  /** The daemon ends, and another one starts. */
+  async #end(): Promise<void> {
+    await this.core.manager.drain();
+    const closed = this.core.manager.close('restart');
+    await this.core.settle();
+    await closed;
+    this.#mail.clear();
+    this.#there.clear();
+    this.core = this.#next(this.core.clock.now());
+  }
+  get #nowMs(): number {
+    return this.#hours * 3_600_000;
+  }
+}
+
+test('each letter is read once and in its turn, however often its reader comes and goes, until the daemon ends', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (script) => {
+      const house = new House();
+      for (const step of script) await house.step(step);
+      for (const name of NAMES.keys()) {
+        await house.step({ kind: 'come', who: name });
+        await house.step({ kind: 'read', who: name, most: 100 });
+      }
+    }),
+    { numRuns: 150 },
   );
 });
