@@ -2,9 +2,9 @@
 
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import type { Difference } from '../discovery/launch-difference.ts';
-import { isSteering } from '../discovery/masked-text.ts';
 import type { PartKind } from '../discovery/remembered-launch.ts';
 import { commandLine, shownLaunch } from '../discovery/shown-launch.ts';
+import { isSteering } from '../discovery/steering-variables.ts';
 import { hostOfUrl } from '../discovery/url-form.ts';
 import { type Sources, sourcesOfLaunch } from '../discovery/value-sources.ts';
 import type { CliHost } from './host.ts';
@@ -16,7 +16,7 @@ export type Line = readonly [label: string, text: string];
 /** Where it stands and what it is. */
 export function definitionLines(server: DiscoveredServer, host: CliHost): Line[] {
   const { file, client, scope, inputs, tools } = server;
-  const { command, url, cwd, env, headers, headersHelper, transport } = shownLaunch(server);
+  const { command, url, cwd, env, envFile, executed, headers, headersHelper, transport } = shownLaunch(server);
   const sources = sourcesOfLaunch(server.raw);
   const isProcess = transport === 'stdio';
   const lines: [string, string | undefined][] = [
@@ -29,6 +29,8 @@ export function definitionLines(server: DiscoveredServer, host: CliHost): Line[]
     ['headers', namesIn(headers.map((name) => withSources(name, sources.headers)))],
     ['headers from', headersHelper],
     ['variables', namesIn(env.map((name) => withSources(name, sources.variables)))],
+    ['and those of', envFile === undefined ? undefined : tilde(envFile, host)],
+    ...Object.entries(executed).map(([name, value]) => ['with', `${name}=${value}`] as [string, string]),
     ['tools', tools.allow === undefined ? undefined : `only ${namesIn(tools.allow) ?? 'none'}`],
     ['without', namesIn(tools.deny)],
     ['needs', namesIn(inputs.map(suppliedBy))],
@@ -66,11 +68,13 @@ function suppliedBy(input: string): string {
 
 /** What somebody should look at who cannot see all of it here. */
 export function warningsOf(server: DiscoveredServer): string[] {
-  const { env, command, args, url, headersHelper } = shownLaunch(server);
-  const isMasked = [command, ...args, url, headersHelper].some((text) => text?.includes('***'));
+  const { env, executed, command, args, url, headersHelper } = shownLaunch(server);
+  const isMasked = [command, ...args, url, headersHelper, ...Object.values(executed)].some((text) =>
+    text?.includes('***'),
+  );
   return [
     ...(isMasked ? ['Where there are three stars, something looks like a secret. It is in the file.'] : []),
-    ...env.filter(isSteering).map((name) => `${name} can make it run something else. Look at its value in the file.`),
+    ...env.filter(isSteering).map((name) => `${name} can make it run something else. Look at its value.`),
   ];
 }
 

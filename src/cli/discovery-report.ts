@@ -41,6 +41,8 @@ export function serverReport(server: DiscoveredServer, found: Survey): object {
     url: shown.url ?? null,
     headersHelper: shown.headersHelper ?? null,
     variables: shown.env,
+    executed: shown.executed,
+    envFile: shown.envFile ?? null,
     headers: shown.headers,
     host:
       server.transport === 'stdio' ? null : (hostOfUrl(server.url ?? '', server.raw.url ?? server.url ?? '') ?? null),

@@ -57,6 +57,8 @@ export interface DiscoveredServer extends Launch {
   readonly oauth: Readonly<Record<string, unknown>> | undefined;
   /** What has to be supplied before it can be used: names of inputs, secrets, or variables. */
   readonly inputs: readonly string[];
+  /** The file of more variables that it names, which is read. */
+  readonly envFile?: string;
   /** The names of fields that mean nothing here, such as those by which its client asks for no consent. */
   readonly ignored: readonly string[];
   readonly description: string;

@@ -10,10 +10,16 @@ export async function withEnvFile(
   envFile: string,
   { machine, readText }: { machine: Machine; readText(path: string): Promise<string | undefined> },
 ): Promise<Draft> {
-  const text = await readText(machine.path.resolve(draft.cwd ?? machine.cwd, envFile));
-  if (text === undefined) return draft;
+  const path = machine.path.resolve(draft.cwd ?? machine.cwd, envFile);
+  const text = await readText(path);
+  if (text === undefined) return { ...draft, envFile: path };
   const read = variablesIn(text);
-  return { ...draft, env: { ...read, ...draft.env }, raw: { ...draft.raw, env: withoutThose(draft, read) } };
+  return {
+    ...draft,
+    envFile: path,
+    env: { ...read, ...draft.env },
+    raw: { ...draft.raw, env: withoutThose(draft, read) },
+  };
 }
 
 /** A variable that the entry only names, and that its file has a value for, is the file's. */

@@ -3,6 +3,8 @@
 
 import { executedWords } from '../util/executed-words.ts';
 import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
+import { ScriptVariables, type VariableUse } from './executed-variables.ts';
+import { isSteering } from './steering-variables.ts';
 
 const MASK = '***';
 const VARIABLE = /\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{(?:env|file):[^{}]*\}|%[A-Za-z_]\w*%/g;
@@ -45,8 +47,19 @@ export function maskedScript(script: string, hide: (text: string) => string = (t
         .join('')
     );
   });
-  const masked = hide(maskedText(stashed, expandedIn(script)));
-  return masked.replace(/\ue000(\d+)\ue000/g, (_, i: string) => withoutUsers(executed[Number(i)] ?? ''));
+  const variables = new ScriptVariables(script);
+  const assigned = stashed.replace(ASSIGNMENT, (whole: string, before: string, name: string) =>
+    variables.useOf(name) === 'runs' ? before + stash(whole.slice(before.length), executed) : whole,
+  );
+  const masked = hide(maskedText(assigned, (name) => variables.useOf(name)));
+  return unstashed(masked, executed);
+}
+
+/** An assignment that was stashed may have words in it, which were stashed before it. */
+function unstashed(text: string, executed: readonly string[]): string {
+  return text.replace(/\ue000(\d+)\ue000/g, (_, i: string) =>
+    unstashed(withoutUsers(executed[Number(i)] ?? ''), executed),
+  );
 }
 
 const STASH = '\ue000';
@@ -68,39 +81,19 @@ export function withoutUsers(word: string): string {
   return word.includes('://') && word.includes('@') ? maskedUrl(word) : word;
 }
 
-interface Expanded {
-  has(name: string): boolean;
-}
+type UseOf = (name: string) => VariableUse;
 
-const NOTHING_EXPANDED: Expanded = { has: () => false };
-/** Words by which a shell comes to a variable without its name. */
-const INDIRECT = /\beval\b|\$\{!/;
-/** Words that say all variables, to whoever reads on in the same command. */
-const ALL_VARIABLES = /\b(?:env|set|export|declare|typeset|printenv|compgen)\b/;
-
-/** Command by command: one expression for all of it takes a time that grows with the square of the length. */
-function readsAllVariables(script: string): boolean {
-  return script.split(/[;&\n]/).some((command) => {
-    const at = command.search(ALL_VARIABLES);
-    return at >= 0 && /[|`)]/.test(command.slice(at));
-  });
-}
-
-/** The variables that a script uses, by whatever syntax. */
-function expandedIn(script: string): Expanded {
-  if (INDIRECT.test(script) || readsAllVariables(script)) return { has: () => true };
-  return new Set([...script.matchAll(/[$%!][{(]?(?:env:)?[#!]?([A-Za-z_]\w*)/g)].map(([, name = '']) => name));
-}
+const NOTHING_USED: UseOf = () => 'unused';
 
 /** Any text. What is in quotes, or has no meaning for a shell, can be hidden without hiding a command. */
-export function maskedText(text: string, expanded: Expanded = NOTHING_EXPANDED): string {
+export function maskedText(text: string, useOf: UseOf = NOTHING_USED): string {
   return text
     .replace(/[a-z][a-z0-9+.-]{0,20}:\/\/[^\s'"`<>]+/gi, maskedUrl)
     .replace(JSON_MEMBER, maskedMember)
     .replace(QUOTED_HEADER, maskedMember)
     .replace(HEADER, maskedMember)
     .replace(ASSIGNMENT, (whole: string, before: string, name: string, between: string, value: string) =>
-      expanded.has(name) && !isToken(value) ? whole : maskedAssignment(whole, before, name, between, value),
+      isShown(useOf(name), value) ? whole : maskedAssignment(whole, before, name, between, value),
     )
     .replace(FLAG, maskedMember)
     .replace(/\b((?:Bearer|Basic)\s+)([\w.~+/=-]{6,})/gi, (_, scheme: string) => `${scheme}${MASK}`)
@@ -124,6 +117,11 @@ function maskedMember(whole: string, before: string, name: string, between: stri
   return looksSecret(name) ? `${before}${name}${between}${maskedValue(value)}` : whole;
 }
 
+/** Decides if the value of a variable is shown: always where it is run, and where it may be run unless it is a token. */
+export function isShown(use: VariableUse, value: string): boolean {
+  return use === 'runs' || (use === 'may-run' && !isToken(value));
+}
+
 /** Nobody names a program so, and it is one word. */
 function isToken(value: string): boolean {
   const word = value.replace(/^(["'])(.*)\1$/, '$2');
@@ -132,75 +130,6 @@ function isToken(value: string): boolean {
 
 function maskedAssignment(whole: string, before: string, name: string, between: string, value: string): string {
   return looksSecret(name) || isVariableName(name) ? `${before}${name}${between}${maskedValue(value)}` : whole;
-}
-
-/** What decides what is run, where it comes from, and whom it trusts is never hidden. */
-const STEERING = new RegExp(
-  `^(?:${[
-    ...[
-      'PATH',
-      'PATHEXT',
-      'HOME',
-      'USERPROFILE',
-      'SHELL',
-      'COMSPEC',
-      'ENV',
-      'BASH_ENV',
-      'BASH_FUNC_.*',
-      'ZDOTDIR',
-      'IFS',
-    ],
-    ...['LD_\\w+', 'DYLD_\\w+', 'GCONV_PATH', 'XDG_(?:CONFIG|DATA)_\\w+', 'EDITOR', 'VISUAL', 'PAGER', 'BROWSER'],
-    ...['NODE_OPTIONS', 'NODE_PATH', 'NODE_EXTRA_CA_CERTS', 'NODE_TLS_REJECT_UNAUTHORIZED', 'NODE_REPL_\\w+'],
-    ...['npm_config_.*', 'YARN_\\w+', 'PNPM_\\w+', 'BUN_\\w+', 'DENO_\\w+', 'COREPACK_\\w+', 'ELECTRON_RUN_AS_NODE'],
-    ...['PYTHON\\w*', 'PIP_\\w+', 'PIPX_\\w+', 'UV_\\w+', 'VIRTUAL_ENV', 'CONDA_\\w+'],
-    ...[
-      'RUBYLIB',
-      'RUBYOPT',
-      'GEM_HOME',
-      'GEM_PATH',
-      'BUNDLE_GEMFILE',
-      'PERL5\\w*',
-      'PERLLIB',
-      'PHPRC',
-      'PHP_INI_SCAN_DIR',
-      'LUA_\\w+',
-    ],
-    ...['JDK_JAVA_OPTIONS', '_JAVA_OPTIONS', 'JAVA_TOOL_OPTIONS', 'JAVA_HOME', 'CLASSPATH'],
-    ...[
-      'DOTNET_STARTUP_HOOKS',
-      'DOTNET_ROOT\\w*',
-      'DOTNET_ADDITIONAL_DEPS',
-      'CORECLR_\\w+',
-      'COR_\\w+',
-      'GOFLAGS',
-      'GOPROXY',
-      'CARGO_HOME',
-      'CARGO_BUILD_\\w+',
-      'RUSTC\\w*',
-    ],
-    ...[
-      'GIT_SSH\\w*',
-      'GIT_EXEC_PATH',
-      'GIT_CONFIG\\w*',
-      'GIT_ASKPASS',
-      'GIT_PROXY_COMMAND',
-      'GIT_TEMPLATE_DIR',
-      'SSH_ASKPASS',
-      'SUDO_ASKPASS',
-      'DOCKER_HOST',
-      'DOCKER_CONFIG',
-      'CONTAINER_HOST',
-      'KUBECONFIG',
-    ],
-    ...['\\w+_PROXY', 'SSL_CERT_\\w+', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE', 'OPENSSL_\\w+'],
-  ].join('|')})$`,
-  'i',
-);
-
-/** Whether a variable of this name can make a program run something else than it would. */
-export function isSteering(name: string): boolean {
-  return STEERING.test(name);
 }
 
 /** As of an environment: of those the names are shown, and nothing else. */

@@ -49,6 +49,7 @@ function serverOf(draft: Draft, id: string, alias: string): DiscoveredServer {
     startupTimeoutMs: draft.startupTimeoutMs,
     tools: draft.tools,
     inputs: draft.inputs,
+    ...(draft.envFile === undefined ? {} : { envFile: draft.envFile }),
     ignored: draft.ignored,
     description: draft.description,
     state: draft.state,

@@ -31,17 +31,50 @@ export function servedServers(
 
 /**
  * A definition that a user of Claude Code has for one project starts outside of that, unless it has a `cwd`: in it, whoever
- * wrote the repository would say what `npx` runs. What it names by a path is what stands in the project.
+ * wrote the repository would say what `npx` runs. What it names by a path is what stands in the project. The same goes for
+ * its command for headers.
  */
 function outsideProject(server: DiscoveredServer, home: string): DiscoveredServer {
-  const { client, scope, transport, command, args, cwd: project, raw } = server;
-  const isOfUser = client === 'claude-code' && scope === 'local' && transport === 'stdio';
-  if (!isOfUser || project === undefined || command === undefined || raw.cwd !== undefined) return server;
-  const words = [command, ...args];
-  const own = relativePrograms(words);
-  const isPath = (word: string, at: number): boolean => own.has(at) || /^\.\.?(?:\/|$)/.test(word);
-  const [program = command, ...rest] = words.map((word, at) => (isPath(word, at) ? resolve(project, word) : word));
+  const { client, scope, transport, command, args, cwd: project, headersHelper, raw } = server;
+  const isOfUser = client === 'claude-code' && scope === 'local';
+  if (!isOfUser || project === undefined || raw.cwd !== undefined) return server;
+  if (transport !== 'stdio')
+    return headersHelper === undefined
+      ? server
+      : { ...server, headersHelper: scriptOutside(project, headersHelper), cwd: home };
+  if (command === undefined) return server;
+  const [program = command, ...rest] = wordsOutside(project, [command, ...args]);
   return { ...server, command: program, args: rest, cwd: home };
+}
+
+function wordsOutside(project: string, words: readonly string[], path = /^\.\.?(?:\/|$)/): string[] {
+  const own = relativePrograms(words);
+  const isPath = (word: string, at: number): boolean => own.has(at) || path.test(word);
+  return words.map((word, at) => (isPath(word, at) ? resolve(project, word) : word));
+}
+
+/**
+ * A word in quotes stays as it is: a path in it is not found outside of the project, and nothing is run. A dot by itself
+ * stays too, because it is a filter of `jq`.
+ */
+function scriptOutside(project: string, script: string): string {
+  return script
+    .split(/([;&|\n()`]+)/)
+    .map((command, i) => {
+      if (i % 2 === 1) return command;
+      const parts = command.split(/(\s+)/);
+      const words = parts.filter((part) => part !== '' && part.trim() !== '');
+      const moved = wordsOutside(project, words, /^\.\.?\//).map((word, at) =>
+        word === words[at] ? word : quotedWord(word),
+      );
+      let next = 0;
+      return parts.map((part) => (part.trim() === '' ? part : moved[next++])).join('');
+    })
+    .join('');
+}
+
+function quotedWord(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** With what the bridge knows of the program, and what its user has said of the server. */

@@ -1,13 +1,16 @@
 // A definition as it may be shown: on a terminal, in JSON, and in the file of approvals. The one place that decides what
-// of it is a secret. Variables stay as they are written; of the environment and of headers there are names only.
+// of it is a secret. Variables stay as they are written; of the environment and of headers there are names only, but for
+// the values that are run: what somebody approves is shown even if it looks like a secret.
 
 import { executedWords } from '../util/executed-words.ts';
 import { printable } from '../util/printable.ts';
 import { looksRandom, looksSecret } from '../util/secret-signs.ts';
 import { programName } from './command-line.ts';
 import type { DiscoveredServer, DiscoveredTransport, Launch } from './discovered-server.ts';
+import { ScriptVariables } from './executed-variables.ts';
 import { withoutGiven } from './given-variables.ts';
-import { isSteering, maskedScript, maskedText, maskedUrl, maskedValue, withoutUsers } from './masked-text.ts';
+import { isShown, maskedScript, maskedText, maskedUrl, maskedValue, withoutUsers } from './masked-text.ts';
+import { isSteering } from './steering-variables.ts';
 
 export interface ShownLaunch {
   readonly transport: DiscoveredTransport;
@@ -19,9 +22,12 @@ export interface ShownLaunch {
   /** Names of variables, and of headers. */
   readonly env: readonly string[];
   readonly headers: readonly string[];
+  /** Values of variables that decide what is run. */
+  readonly executed: Readonly<Record<string, string>>;
+  readonly envFile: string | undefined;
 }
 
-export type Shown = Launch & Pick<DiscoveredServer, 'raw'>;
+export type Shown = Launch & Pick<DiscoveredServer, 'raw' | 'envFile'>;
 
 export function shownLaunch(server: Shown): ShownLaunch {
   const { raw } = server;
@@ -38,7 +44,41 @@ export function shownLaunch(server: Shown): ShownLaunch {
     headersHelper: helper === undefined ? undefined : printable(maskedScript(helper, hide)),
     env: namesOf(withoutGiven(raw.env, raw.env), withoutGiven(server.env, raw.env)),
     headers: namesOf(raw.headers, server.headers),
+    executed: executedValues(server),
+    envFile: server.envFile === undefined ? undefined : printable(server.envFile),
   };
+}
+
+/** A value that a script runs may name more variables, so it is a script by itself. */
+function executedValues(server: Shown): Readonly<Record<string, string>> {
+  const values = { ...withoutGiven(server.env, server.raw.env), ...withoutGiven(server.raw.env, server.raw.env) };
+  const waiting = new Map(Object.entries(values));
+  const shown: [string, string][] = [];
+  const show = (name: string, text: string): void => {
+    shown.push([printable(name), printable(text)]);
+    waiting.delete(name);
+  };
+  for (const [name, value] of waiting)
+    if (isSteering(name) && value !== '') show(name, looksSecret(name) ? maskedValue(value) : maskedText(value));
+  const scripts = scriptsOf(server);
+  for (const script of scripts) {
+    const variables = new ScriptVariables(script);
+    for (const [name, value] of waiting) {
+      if (value === '' || !isShown(variables.useOf(name), value)) continue;
+      show(name, maskedScript(value));
+      scripts.push(value);
+    }
+  }
+  return Object.fromEntries(shown);
+}
+
+/** Texts that a shell or an interpreter is given to run. */
+function scriptsOf({ command, args, raw }: Shown): string[] {
+  const program = raw.command ?? command ?? '';
+  return [
+    ...(/\s/.test(program) ? [program] : []),
+    ...[raw.args, args].flatMap((words) => words.filter((_, at) => isScript(words[at - 1] ?? '', program))),
+  ];
 }
 
 /** Where it really runs, unless that comes from a variable. */

@@ -49,24 +49,44 @@ function withoutDefaultPort(scheme: string, host: string): string {
   return port !== undefined && host.endsWith(port) ? host.slice(0, -port.length) : host;
 }
 
-/** In time that grows with the product of the lengths, whatever the pattern. */
+/** Takes a time that grows with the sum of the lengths, whatever the pattern. */
 export function fitsGlob(text: string, pattern: string): boolean {
-  let at = 0;
-  let p = 0;
-  let star = -1;
-  let retry = 0;
-  while (at < text.length) {
-    if (pattern[p] === '*') {
-      star = p++;
-      retry = at;
-    } else if (pattern[p] === text[at]) {
-      p++;
-      at++;
-    } else if (star >= 0) {
-      p = star + 1;
-      at = ++retry;
-    } else return false;
+  const [first = '', ...parts] = pattern.split('*');
+  const last = parts.pop();
+  if (last === undefined) return text === pattern;
+  const end = text.length - last.length;
+  if (first.length > end || !text.startsWith(first) || !text.endsWith(last)) return false;
+  // The first place of each part leaves the most for those behind it.
+  let at = first.length;
+  for (const part of parts) {
+    at = endOfFirst(part, text, at, end);
+    if (at < 0) return false;
   }
-  while (pattern[p] === '*') p++;
-  return p === pattern.length;
+  return true;
+}
+
+/** Where the first copy of a part in `text` ends, between two places; -1 if there is none. `indexOf` is not linear. */
+function endOfFirst(part: string, text: string, from: number, to: number): number {
+  if (part.length > to - from) return -1;
+  const borders = bordersOf(part);
+  let matched = 0;
+  for (let at = from; at <= to; at++) {
+    if (matched === part.length) return at;
+    if (at === to) return -1;
+    while (matched > 0 && part[matched] !== text[at]) matched = borders[matched - 1] ?? 0;
+    if (part[matched] === text[at]) matched++;
+  }
+  return -1;
+}
+
+/** The length of the longest border of each beginning: a proper beginning that is also its end (Knuth, Morris, Pratt). */
+function bordersOf(part: string): Uint32Array {
+  const borders = new Uint32Array(part.length);
+  let length = 0;
+  for (let at = 1; at < part.length; at++) {
+    while (length > 0 && part[length] !== part[at]) length = borders[length - 1] ?? 0;
+    if (part[length] === part[at]) length++;
+    borders[at] = length;
+  }
+  return borders;
 }

@@ -247,6 +247,8 @@ test('JSON has all of it, and null where there is nothing', async () => {
     ...{
       headersHelper: null,
       variables: [],
+      executed: {},
+      envFile: null,
       headers: [],
       host: 'd',
       inputs: [],

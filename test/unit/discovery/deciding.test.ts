@@ -12,6 +12,7 @@ import {
   nextDepth,
 } from '../../../src/discovery/index.ts';
 import { servedServers } from '../../../src/discovery/served-servers.ts';
+import { shownLaunch } from '../../../src/discovery/shown-launch.ts';
 import { inProject } from '../../../src/downstream/project.ts';
 import { memoryHost } from '../../support/memory-host.ts';
 
@@ -79,6 +80,26 @@ test('what a user of Claude Code has for a project starts outside of it, unless 
     { command: 'npx', args: ['-y', 'server', '/home/u/p'], cwd: '/home/u' },
     { command: 'node', args: ['/home/u/p/build/index.js'], cwd: '/home/u' },
     { command: './run', cwd: '/home/u/p/sub' },
+  ]);
+});
+
+test('a command for headers that a user of Claude Code has for a project starts outside of it, too', async () => {
+  const remote = (name: string) => ({ type: 'http', url: `https://h.example/${name}` });
+  const entries = {
+    a: { ...remote('a'), headersHelper: 'npx -y headers' },
+    b: { ...remote('b'), headersHelper: './bin/headers ../x | jq . && bin/more' },
+    c: { ...remote('c'), headersHelper: 'headers', cwd: '/home/u/p/sub' },
+  };
+  const { servers } = await discover({
+    '/home/u/.claude.json': { projects: { '/home/u/p': { mcpServers: entries } } },
+  });
+  const served = [...servedServers(servers, EMPTY_CONFIG, '/home/u').values()];
+  expect(served).toMatchObject([
+    { headersHelper: { command: 'npx -y headers', cwd: '/home/u' } },
+    {
+      headersHelper: { command: "'/home/u/p/bin/headers' '/home/u/x' | jq . && '/home/u/p/bin/more'", cwd: '/home/u' },
+    },
+    { headersHelper: { command: 'headers', cwd: '/home/u/p/sub' } },
   ]);
 });
 
@@ -154,6 +175,18 @@ test('a changed definition asks again, a changed token does not', async () => {
   ];
   for (const s of definitions)
     expect(await waitingHash({ '/home/u/p/.cursor/mcp.json': { mcpServers: { s } } }, { TOKEN: 'a' })).not.toBe(hash);
+});
+
+test('whoever is asked sees which file variables come from, and what of it is run', async () => {
+  const s = { command: 'sh', args: ['-c', '$API_KEY'], envFile: '.env' };
+  const text = 'API_KEY=touch X\nTOKEN=hunter2';
+  const files = { '/home/u/p/.vscode/mcp.json': { servers: { s } }, '/home/u/p/.env': text };
+  const { servers } = await discover(files);
+  expect(servers.map((server) => shownLaunch(server))).toMatchObject([
+    { envFile: '/home/u/p/.env', env: ['API_KEY', 'TOKEN'], executed: { API_KEY: 'touch X' } },
+  ]);
+  const { servers: without } = await discover({ '/home/u/p/.vscode/mcp.json': { servers: { s } } });
+  expect(without.map((server) => shownLaunch(server).envFile)).toEqual(['/home/u/p/.env']);
 });
 
 test('what a file of variables adds asks again when it changes, and so does how one signs in', async () => {

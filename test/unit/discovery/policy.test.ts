@@ -50,12 +50,25 @@ test.each(['example.com/*', '', 'https://', '/path', 'https:// x'])('no URL fits
 
 test('a glob is what the obvious regular expression says', () => {
   const text = fc.stringMatching(/^[ab]{0,8}$/);
-  const pattern = fc.stringMatching(/^[ab*]{0,6}$/);
+  const pattern = fc.stringMatching(/^[ab*]{0,8}$/);
   fc.assert(
     fc.property(text, pattern, (word, glob) => {
       expect(fitsGlob(word, glob)).toBe(new RegExp(`^${glob.replaceAll('*', '.*')}$`, 's').test(word));
     }),
   );
+});
+
+test('a glob takes a moment, however long it and the text are', () => {
+  const length = 500_000;
+  const text = 'a'.repeat(2 * length);
+  for (const middle of ['a'.repeat(length), 'ab'.repeat(length / 2)]) {
+    expect(fitsGlob(text, `*${middle}b*`)).toBe(false);
+    expect(fitsGlob(`${text}${middle}b`, `a*${middle}b`)).toBe(true);
+  }
+  expect(fitsGlob(text, '*a'.repeat(length))).toBe(true);
+  expect(fitsGlob(text, `${'*a'.repeat(length)}b`)).toBe(false);
+  const { host, path } = urlPattern(`https://*/*${'a'.repeat(length)}b`) ?? {};
+  expect(fitsUrl(`https://h.example/${text}`, { scheme: 'https', host: host ?? '', path })).toBe(false);
 });
 
 test('a command fits word by word, and no further word', () => {

