@@ -1,4 +1,8 @@
-// The direction of dependencies between the rooms of src/ (docs/ARCHITECTURE.md).
+// The direction of dependencies between the rooms of src/ (docs/ARCHITECTURE.md). Imports of types count like any other:
+// the rooms may use each other in one direction only, so no cycle crosses from one into another.
+const { readdirSync } = require('node:fs');
+const { join } = require('node:path');
+
 const mayUse = {
   util: [],
   wire: ['util'],
@@ -10,18 +14,37 @@ const mayUse = {
   discovery: ['util', 'wire', 'core', 'local', 'config'],
   editing: ['util', 'wire', 'core', 'local', 'config', 'discovery'],
   downstream: ['util', 'wire', 'core', 'local', 'auth'],
-  client: ['util', 'wire', 'local', 'config'],
+  client: ['util', 'wire', 'local', 'config', 'control'],
   shim: ['util', 'wire', 'client'],
   cli: ['util', 'client', 'config', 'local', 'registry', 'auth', 'discovery', 'editing', 'shim'],
   catalog: ['util', 'wire', 'core', 'local'],
   search: ['util'],
   'meta-tools': ['util', 'wire', 'core', 'search'],
   messaging: ['util', 'wire', 'core', 'meta-tools'],
+  control: ['util', 'wire', 'core', 'registry', 'downstream', 'catalog'],
   daemon: [
     ...['util', 'wire', 'core', 'local', 'config', 'registry', 'discovery', 'downstream', 'catalog'],
-    ...['meta-tools', 'messaging'],
+    ...['meta-tools', 'messaging', 'control'],
   ],
 };
+
+const rooms = readdirSync(join(__dirname, 'src'));
+const withoutRow = rooms.filter((room) => !Object.hasOwn(mayUse, room));
+if (withoutRow.length > 0) throw new Error(`Rooms of src/ without a row in .dependency-cruiser.cjs: ${withoutRow}`);
+
+/** The rooms on a way from a room back to itself; undefined if there is none. */
+function circleFrom(room, way = []) {
+  if (way.includes(room)) return [...way, room];
+  for (const next of mayUse[room] ?? []) {
+    const circle = circleFrom(next, [...way, room]);
+    if (circle !== undefined) return circle;
+  }
+  return undefined;
+}
+for (const room of rooms) {
+  const circle = circleFrom(room);
+  if (circle !== undefined) throw new Error(`Rooms that may use each other in a circle: ${circle.join(' → ')}`);
+}
 
 const layers = Object.entries(mayUse).map(([room, allowed]) => ({
   name: `${room}-uses-only-what-is-below`,
@@ -55,6 +78,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/daemon/', pathNot: '^src/daemon/finder-program\\.ts$' },
       to: { path: '^src/discovery/', dynamic: false, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'clients-know-only-the-reports-of-control',
+      severity: 'error',
+      from: { path: '^src/client/' },
+      to: { path: '^src/control/', pathNot: '^src/control/report\\.ts$' },
     },
     { name: 'src-never-imports-tests', severity: 'error', from: { path: '^src/' }, to: { path: '^(test|bench)/' } },
   ],

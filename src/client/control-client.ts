@@ -24,7 +24,7 @@ export type {
   ShownDefinition,
   StatusReport,
   StopReport,
-} from '../wire/control-report.ts';
+} from '../control/report.ts';
 
 /** How long the daemon may take for an answer that it has at hand. */
 const ANSWER_TIMEOUT_MS = 10_000;

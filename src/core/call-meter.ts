@@ -2,7 +2,6 @@
 // the clock and allocates nothing; time spent waiting here for its turn is not the server's, and not in it.
 
 import type { Clock } from '../util/clock.ts';
-import type { LatencyReport } from '../wire/control-report.ts';
 
 /** Upper bounds of the buckets, each included; what took longer is in one more. */
 export const LATENCY_BOUNDS_MS: readonly number[] = [
@@ -13,6 +12,19 @@ export const LATENCY_BOUNDS_MS: readonly number[] = [
 const TICKS_PER_MS = 100;
 const LAST = LATENCY_BOUNDS_MS.length;
 const boundsInTicks = Float64Array.from(LATENCY_BOUNDS_MS, (bound) => bound * TICKS_PER_MS);
+
+/** The answer times of one server, since the daemon has started. */
+export interface ServerLatency {
+  readonly server: string;
+  /** Answers counted by `LATENCY_BOUNDS_MS`; the last bucket has those that took longer. */
+  readonly buckets: readonly number[];
+  readonly sumMs: number;
+  readonly maxMs: number;
+  /** Answers among them that were errors. */
+  readonly errors: number;
+  /** Requests without an answer: given up, or lost when the server ended. */
+  readonly unanswered: number;
+}
 
 export class CallMeter {
   readonly #clock: Clock;
@@ -47,7 +59,7 @@ export class CallMeter {
     this.#unanswered++;
   }
 
-  report(server: string): LatencyReport {
+  report(server: string): ServerLatency {
     return {
       server,
       buckets: [...this.#counts],
@@ -76,7 +88,7 @@ export class CallMeters {
     return meter;
   }
 
-  report(): LatencyReport[] {
+  report(): ServerLatency[] {
     return [...this.#meters].map(([server, meter]) => meter.report(server));
   }
 }

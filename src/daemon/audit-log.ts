@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { AuditSettings } from '../config/audit-settings.ts';
+import type { AuditReport } from '../control/report.ts';
 import type { AuditTrail, CallRecord } from '../core/audit-trail.ts';
 import type { Session } from '../core/session.ts';
 import { LineLog } from '../local/line-log.ts';
@@ -10,7 +11,6 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { lineSafe } from '../util/printable.ts';
-import type { AuditReport } from '../wire/control-report.ts';
 
 export interface AuditLogOptions {
   readonly settings: Omit<AuditSettings, 'isKept'>;

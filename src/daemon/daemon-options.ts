@@ -1,8 +1,8 @@
 // What a daemon is made of that comes from outside it: its settings, its places, and the process that it runs in.
 
 import type { Config } from '../config/config.ts';
+import type { MemoryReport } from '../control/report.ts';
 import type { Logger } from '../util/logger.ts';
-import type { MemoryReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import type { FinderPorts } from './followed-servers.ts';

@@ -5,6 +5,10 @@ import type { Duplex } from 'node:stream';
 import { Catalog } from '../catalog/catalog.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { Sweeper } from '../catalog/sweeper.ts';
+import type { ControlledDaemon, RunningReport } from '../control/methods.ts';
+import type { ClientReport, ReloadReport, StatusReport } from '../control/report.ts';
+import { ServersHere } from '../control/servers-here.ts';
+import { clientReports, statusReport } from '../control/status.ts';
 import { Agents } from '../core/agents/agents.ts';
 import { CallMeters } from '../core/call-meter.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
@@ -21,10 +25,9 @@ import { ArgumentCheck } from '../meta-tools/argument-check.ts';
 import { DiscoverView } from '../meta-tools/discover-view.ts';
 import { ToolFinder } from '../meta-tools/tool-finder.ts';
 import { knownRegistries } from '../registry/registry-places.ts';
-import { type RunningServer, runningServers } from '../registry/running-servers.ts';
+import { runningServers } from '../registry/running-servers.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { type Clock, containedClock, systemClock } from '../util/clock.ts';
-import type { ClientReport, ReloadReport, StatusReport } from '../wire/control-report.ts';
 import type { Limits } from '../wire/limits.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
@@ -35,18 +38,10 @@ import type { DaemonOptions } from './daemon-options.ts';
 import { DialIns } from './dial-ins.ts';
 import { FollowedServers } from './followed-servers.ts';
 import { KeptSocket } from './kept-socket.ts';
-import { clientReports, statusReport } from './reports.ts';
 import { ServerPool } from './server-pool.ts';
-import { ServersHere } from './servers-here.ts';
 import { ToolGates } from './tool-gates.ts';
 
-/** What registries list, for other programs. */
-interface RunningReport {
-  readonly servers: readonly Omit<RunningServer, 'entry'>[];
-  readonly warnings: readonly string[];
-}
-
-export class Daemon {
+export class Daemon implements ControlledDaemon {
   readonly #options: DaemonOptions;
   readonly #startedMs = systemClock.now();
   readonly #counters = new Counters();
@@ -330,7 +325,7 @@ export class Daemon {
   async #control(request: Buffer, answer: (json: string) => void): Promise<void> {
     try {
       if (this.#answerControl === undefined) {
-        const { controlMethods } = await import('./control.ts');
+        const { controlMethods } = await import('../control/methods.ts');
         this.#answerControl ??= controlMethods(this);
       }
       const response = await this.#answerControl(request);

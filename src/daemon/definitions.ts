@@ -1,8 +1,8 @@
 // Which servers there are for clients that work in a directory: those of the bridge's config, and those that discovery
 // has found there. They are found out once for each directory, and anew when a file has changed.
 
+import type { ReloadReport } from '../control/report.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
-import type { ReloadReport } from '../wire/control-report.ts';
 
 export interface FoundServers {
   readonly servers: ReadonlyMap<string, ServerDefinition>;

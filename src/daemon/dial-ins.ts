@@ -1,6 +1,7 @@
 // The servers that have connected by themselves: who is there under which name, and which of them others may see. A name
 // is seen if the config has it, or a person has approved it; the others wait, connected.
 
+import type { DialledInReport } from '../control/report.ts';
 import type { Counters } from '../core/counters.ts';
 import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
 import { NO_FILTER } from '../core/tool-gate.ts';
@@ -10,7 +11,6 @@ import type { DialInDecision, DialInDecisions } from '../local/dial-in-decisions
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import type { DialledInReport } from '../wire/control-report.ts';
 import { type DialInState, serverLeavingNotice, serverStateNotice } from '../wire/dial-in.ts';
 import type { Link } from '../wire/link.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';

@@ -1,10 +1,10 @@
 // The servers that there are for each directory, and what is different about them after a change. What goes by them is
 // told; what is wrong with the files that they stand in is logged, each fault once for as long as it lasts.
 
+import type { ReloadReport } from '../control/report.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import type { ReloadReport } from '../wire/control-report.ts';
 import type { ConfiguredClients } from './configured-clients.ts';
 import { Definitions, type DefinitionsOptions, type FoundServers } from './definitions.ts';
 import { PacedTask } from './paced-task.ts';

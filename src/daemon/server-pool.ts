@@ -6,20 +6,21 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { SeenTools } from '../catalog/seen-tools.ts';
 import type { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import type { SweptDirectory } from '../catalog/sweeper.ts';
+import { instanceReports } from '../control/instance-reports.ts';
+import type { InstanceReport } from '../control/report.ts';
+import type { SeenToolsOf } from '../control/servers-here.ts';
 import type { ClientSettings } from '../core/client-settings.ts';
 import type { Instance } from '../core/instance.ts';
 import type { InstanceContext } from '../core/instance-context.ts';
 import { Server, type ServerOptions } from '../core/server.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
-import type { ToolChangePolicy, ToolGate } from '../core/tool-gate.ts';
+import type { ToolGate } from '../core/tool-gate.ts';
 import type { ServerDirectory } from '../core/view.ts';
 import { InstanceRunner, type RunnerContext } from '../downstream/instance-runner.ts';
 import { inProject } from '../downstream/project.ts';
 import type { ServerOutput } from '../downstream/server-output.ts';
 import type { Timer } from '../util/clock.ts';
-import type { InstanceReport } from '../wire/control-report.ts';
 import { type Definitions, gatedBy, identityOf } from './definitions.ts';
-import { instanceReports } from './instance-reports.ts';
 import type { ToolGates } from './tool-gates.ts';
 
 export interface ServerPoolOptions {
@@ -42,11 +43,6 @@ const MOST_NAMESAKES = 64;
 const MOST_TOLD = 20;
 /** How often those are looked at that are to end. */
 const LOOK_MS = 100;
-
-export interface SeenToolsOf {
-  readonly seen: SeenTools;
-  readonly policy: ToolChangePolicy;
-}
 
 interface PooledServer {
   readonly server: Server;

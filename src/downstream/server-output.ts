@@ -5,7 +5,6 @@ import type { StdioServer } from '../core/server-definition.ts';
 import { ByteRing } from '../util/byte-ring.ts';
 import { type NamedSecret, secretsInArguments } from '../util/given-secrets.ts';
 import { KNOWN_TOKEN } from '../util/secret-signs.ts';
-import type { ProcessLog } from '../wire/control-report.ts';
 import { redactEach } from './child-env.ts';
 import { lastLine, lastWords } from './last-words.ts';
 import { secretAtEnd, secretAtStart } from './torn-secrets.ts';
@@ -14,6 +13,15 @@ const STDERR_BYTES = 16 * 1024;
 const LAST_WORDS_LINES = 12;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
+
+/** The text that a process has written, from one byte to another, without secrets. */
+export interface KeptOutput {
+  readonly pid: number | null;
+  readonly running: boolean;
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
 
 export class ServerOutput {
   readonly #ring = new ByteRing(STDERR_BYTES);
@@ -53,7 +61,7 @@ export class ServerOutput {
   }
 
   /** What is still held behind the first so many bytes. Who comes back for the rest gets whole lines as long as there may be more. */
-  after(position: number, isFollowed = false): ProcessLog {
+  after(position: number, isFollowed = false): KeptOutput {
     const { written } = this.#ring;
     const asked = position > written ? 0 : position;
     const bytes = this.#ring.since(Math.max(0, asked - 1));

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { AuditReport } from '../../src/wire/control-report.ts';
+import type { AuditReport } from '../../src/control/report.ts';
 import type { RawClient } from '../support/raw-client.ts';
 import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 

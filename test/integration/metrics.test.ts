@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { metricsText } from '../../src/cli/metrics.ts';
-import type { StatusReport } from '../../src/wire/control-report.ts';
+import type { StatusReport } from '../../src/control/report.ts';
 import { parsePrometheus } from '../support/prometheus-parser.ts';
 import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { statusText } from '../../../src/cli/status-view.ts';
 import type { TableStyle } from '../../../src/cli/table.ts';
 import type { StatusReport } from '../../../src/client/control-client.ts';
-import type { AuditReport } from '../../../src/wire/control-report.ts';
+import type { AuditReport } from '../../../src/control/report.ts';
 
 const RUNS = {
   pid: 7,

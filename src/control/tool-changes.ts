@@ -4,15 +4,8 @@
 import type { SeenDefinition, SeenTool } from '../catalog/seen-tools.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
-import type {
-  AcceptReport,
-  ChangedServer,
-  ChangedTool,
-  ChangesReport,
-  ShownDefinition,
-} from '../wire/control-report.ts';
-import type { SeenToolsOf } from './server-pool.ts';
-import type { ServersHere } from './servers-here.ts';
+import type { AcceptReport, ChangedServer, ChangedTool, ChangesReport, ShownDefinition } from './report.ts';
+import type { SeenToolsOf, ServersHere } from './servers-here.ts';
 
 export function changesIn(here: ServersHere, server: unknown): ChangesReport {
   const name = textOf(server);

@@ -1,7 +1,7 @@
 // `bridge/logs`: what the processes of a server have written on stderr lately.
 
 import { isRecord, textOf } from '../util/json-value.ts';
-import type { LogsReport } from '../wire/control-report.ts';
+import type { LogsReport } from './report.ts';
 import type { ServersHere } from './servers-here.ts';
 import { unknownServer } from './tool-changes.ts';
 

@@ -1,19 +1,33 @@
 // The servers that there are for those who work in one directory, as the control methods see them.
 
+import type { SeenTools } from '../catalog/seen-tools.ts';
 import type { Server } from '../core/server.ts';
 import type { ServerDefinition } from '../core/server-definition.ts';
+import type { ToolChangePolicy } from '../core/tool-gate.ts';
 import type { ServerOutput } from '../downstream/server-output.ts';
-import type { SeenToolsOf, ServerPool } from './server-pool.ts';
 
-type Pool = Pick<ServerPool, 'names' | 'find' | 'definitionOf' | 'outputsOf' | 'seenOf' | 'keepSeen'>;
+export interface SeenToolsOf {
+  readonly seen: SeenTools;
+  readonly policy: ToolChangePolicy;
+}
+
+/** The servers of all directories. */
+interface ServersEverywhere {
+  names(cwd: string | undefined): readonly string[];
+  find(name: string, cwd: string | undefined): Server | undefined;
+  definitionOf(name: string, cwd: string | undefined): ServerDefinition | undefined;
+  outputsOf(name: string): ServerOutput[];
+  seenOf(name: string, cwd: string | undefined): SeenToolsOf | undefined;
+  keepSeen(): boolean;
+}
 
 export class ServersHere {
   readonly names: readonly string[];
-  readonly #pool: Pool;
+  readonly #pool: ServersEverywhere;
   readonly #cwd: string | undefined;
 
   /** What there is in `cwd` has been found out. */
-  constructor(pool: Pool, cwd: string | undefined) {
+  constructor(pool: ServersEverywhere, cwd: string | undefined) {
     this.names = pool.names(cwd);
     this.#pool = pool;
     this.#cwd = cwd;

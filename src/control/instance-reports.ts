@@ -3,7 +3,7 @@
 import type { Instance } from '../core/instance.ts';
 import type { Server } from '../core/server.ts';
 import type { InstanceRunner } from '../downstream/instance-runner.ts';
-import type { InstanceReport } from '../wire/control-report.ts';
+import type { InstanceReport } from './report.ts';
 
 type RunnerOf = (instance: Instance) => InstanceRunner | undefined;
 

@@ -6,29 +6,53 @@ import type { ConnectionManager } from '../core/connection-manager.ts';
 import type { Counters } from '../core/counters.ts';
 import type { Session } from '../core/session.ts';
 import { systemClock } from '../util/clock.ts';
-import type { ClientReport, StatusReport } from '../wire/control-report.ts';
-import type { AuditLog } from './audit-log.ts';
-import type { DaemonOptions } from './daemon-options.ts';
-import type { Definitions } from './definitions.ts';
-import type { DialIns } from './dial-ins.ts';
-import type { ServerPool } from './server-pool.ts';
+import type {
+  AuditReport,
+  ClientReport,
+  DialledInReport,
+  InstanceReport,
+  MemoryReport,
+  StatusReport,
+} from './report.ts';
 
-export interface Reported {
-  readonly options: DaemonOptions;
+/** The parts of a daemon that its status is read from. */
+export interface StatusSources {
+  readonly options: DaemonFacts;
   readonly startedMs: number;
-  /** Whether its socket is somebody else's, who starts the next daemon for it. */
+  /** The socket was handed over by a program that starts the next daemon for it. */
   readonly isActivated: boolean;
   readonly connections: ConnectionManager;
-  readonly pool: ServerPool;
+  readonly pool: { report(): InstanceReport[] };
   readonly meters: CallMeters;
-  readonly dialIns: DialIns;
+  readonly dialIns: { report(): DialledInReport[] };
   readonly counters: Counters;
-  readonly definitions: Definitions;
-  readonly audit: AuditLog | undefined;
+  readonly definitions: {
+    readonly faults: readonly string[];
+    /** Undefined for a directory in which nothing was looked for yet. */
+    missingIn(cwd: string): Readonly<Record<string, readonly string[]>> | undefined;
+    pendingIn(cwd: string): number | undefined;
+  };
+  readonly audit: { report(): AuditReport } | undefined;
 }
 
-/** `cwd` is where whoever asks works. */
-export function statusReport(of: Reported, cwd: string | undefined): StatusReport {
+/** The settings and places that a daemon was started with. */
+interface DaemonFacts {
+  readonly pid: number;
+  readonly version: string;
+  readonly build: string;
+  readonly socketPath: string;
+  readonly configDir: string;
+  readonly isAutostarted: boolean;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly memory: () => MemoryReport;
+  readonly finder: {
+    readonly config: { readonly file?: string | undefined; readonly origin: string };
+    readonly configFaults: readonly string[];
+  };
+}
+
+/** Reports on the whole daemon; inputs and approvals that are missing are those of the directory `cwd`. */
+export function statusReport(of: StatusSources, cwd: string | undefined): StatusReport {
   const { pid, version, build, socketPath, finder, isAutostarted } = of.options;
   return {
     pid,

@@ -1,20 +1,41 @@
 // The methods of the role `control`: what the verbs ask the daemon that are no clients.
 
 import { JSONRPCServer } from 'json-rpc-2.0';
+import type { RunningServer } from '../registry/running-servers.ts';
 import { systemClock } from '../util/clock.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
-import type { StopReport } from '../wire/control-report.ts';
-import { ownTimeoutMs } from '../wire/limits.ts';
-import type { Daemon } from './daemon.ts';
+import { type Limits, ownTimeoutMs } from '../wire/limits.ts';
+import type { LeavingReason } from '../wire/resume-notices.ts';
 import { refresh } from './refresh.ts';
+import type { ClientReport, ReloadReport, StatusReport, StopReport } from './report.ts';
 import { logsOf } from './server-logs.ts';
 import type { ServersHere } from './servers-here.ts';
 import { accept, changesIn } from './tool-changes.ts';
 
 type Params = Readonly<Record<string, unknown>>;
 
+/** The servers that registries list, for programs other than the command. */
+export interface RunningReport {
+  readonly servers: readonly Omit<RunningServer, 'entry'>[];
+  readonly warnings: readonly string[];
+}
+
+/** The daemon as it is asked and told: by the command, and by whatever else watches it or gives it orders. */
+export interface ControlledDaemon {
+  readonly pid: number;
+  readonly limits: Limits;
+  status(cwd?: string): Promise<StatusReport>;
+  clients(): ClientReport[];
+  /** Lists the servers that registries say are running: the user's, and those of `cwd`. */
+  running(cwd: string | undefined): Promise<RunningReport>;
+  serversFor(cwd: string | undefined): Promise<ServersHere>;
+  /** Reads the config and all definitions again. */
+  reload(): Promise<ReloadReport>;
+  requestStop(reason: LeavingReason): void;
+}
+
 /** Answers one request's bytes with a response as JSON; a notification gets none. */
-export function controlMethods(daemon: Daemon): (request: Buffer) => Promise<string | undefined> {
+export function controlMethods(daemon: ControlledDaemon): (request: Buffer) => Promise<string | undefined> {
   const methods = new JSONRPCServer({ errorListener: () => undefined });
   methods.addMethod('bridge/status', (params: unknown) => daemon.status(textOf(membersOf(params).cwd) || undefined));
   methods.addMethod('bridge/connections', () => daemon.clients());

@@ -10,9 +10,9 @@ import { failureIn } from '../core/list-reader.ts';
 import type { Server } from '../core/server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
-import type { RefreshReport, ServerRefresh } from '../wire/control-report.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers } from '../wire/json-members.ts';
+import type { RefreshReport, ServerRefresh } from './report.ts';
 import type { ServersHere } from './servers-here.ts';
 import { unknownServer } from './tool-changes.ts';
 
