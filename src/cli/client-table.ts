@@ -16,7 +16,7 @@ export function clientTable(list: readonly ClientReport[], host: CliHost): strin
   const rows = list.toSorted(byId).map((client) => {
     const { clientId, name, version, view, state, inFlight, pid, connectedAt, servers, cwd } = client;
     return [
-      ...[clientId, `${name} ${version}`.trim(), view, state, `${inFlight}`, `${pid ?? NONE}`],
+      ...[clientId || NONE, `${name} ${version}`.trim() || NONE, view || NONE, state, `${inFlight}`, `${pid ?? NONE}`],
       duration(Math.max(0, now - Date.parse(connectedAt))),
       (servers ?? []).join(', ') || NONE,
       cwd === null || cwd === undefined ? NONE : tilde(cwd, host),

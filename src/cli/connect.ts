@@ -107,12 +107,13 @@ async function replaceIfOlder(path: string, host: CliHost): Promise<void> {
   if (remark !== undefined) host.stderr.write(`mcp-bridge: ${remark}\n`);
 }
 
-function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, string> {
+function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, unknown> {
   const { clientId } = located;
   const view = values.server === undefined ? values.view : `server:${values.server}`;
   const project = host.environment.CLAUDE_PROJECT_DIR;
   return {
     'mcp-bridge/cwd': project?.startsWith('/') === true ? project : host.cwd,
+    'mcp-bridge/pid': host.pid,
     ...(clientId ? { 'mcp-bridge/clientId': clientId } : {}),
     ...(view ? { 'mcp-bridge/view': view } : {}),
     ...(values.client ? { 'mcp-bridge/client': values.client } : {}),

@@ -137,6 +137,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
       reconnect,
       meta: {
         'mcp-bridge/cwd': cwd,
+        'mcp-bridge/pid': process.pid,
         ...(clientId ? { 'mcp-bridge/clientId': clientId } : {}),
         ...(view === undefined ? {} : { 'mcp-bridge/view': view }),
         ...(accepts === undefined ? {} : { 'mcp-bridge/accepts': accepts }),

@@ -353,7 +353,7 @@ describe('connect', () => {
     const client = new RawClient(shim.stdout, shim.stdin);
     await client.initialize();
     expect(JSON.parse((await run(['clients', '--json'])).stdout)).toMatchObject([
-      { clientId: 'editor', view: 'server:two' },
+      { clientId: 'editor', view: 'server:two', pid: shim.pid },
     ]);
     client.end();
     await client.untilClosed();

@@ -28,7 +28,7 @@ export interface Hello {
   readonly program: string | undefined;
   /** The directory that it works in, absolute; undefined if it has not said so. */
   readonly cwd: string | undefined;
-  /** Its process, if it names one; nothing is decided by it. */
+  /** Its process, if it names one, else that of the `connect` or the library in between; nothing is decided by it. */
   readonly pid: number | undefined;
   /** What of its capabilities a server may be offered. */
   readonly offers: Offers;
@@ -103,7 +103,7 @@ export function readHello(params: unknown): Hello | string {
     clientId,
     program,
     cwd,
-    pid: pidOf(params.processId),
+    pid: pidOf(params.processId) ?? pidOf(meta['mcp-bridge/pid']),
     offers,
     resume: role === 'client' ? resume : undefined, // the others begin anew
     accepted,

@@ -123,6 +123,14 @@ describe("a client's hello", () => {
     });
   });
 
+  test('has the pid that the client states, else that of the process which connects for it', () => {
+    const relay = { 'mcp-bridge/pid': 12 };
+    expect(readHello({ processId: 7, _meta: relay })).toMatchObject({ pid: 7 });
+    expect(readHello({ _meta: relay })).toMatchObject({ pid: 12 });
+    expect(readHello({ _meta: { 'mcp-bridge/pid': '12' } })).toMatchObject({ pid: undefined });
+    expect(readHello({})).toMatchObject({ pid: undefined });
+  });
+
   test('is read in the shape of the client-discovery document', () => {
     const hello = readHello({ processId: 7, clientInfo: { name: 'n', version: 'v', protocols: ['mcp/1.0'] } });
     expect(hello).toMatchObject({
