@@ -1,7 +1,7 @@
 // Completion as the shells do it, the man page, and what is suggested instead of a word that does not exist.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../src/cli/usage.ts';
@@ -113,6 +113,10 @@ describe.each(Object.entries(OFFERS))('%s', (shell, [script, name, ...rest]) => 
     caller.destroy();
     reviewer.destroy();
     const nowhere = join(tempDir(), 'b.sock');
+    const home = process.env.HOME ?? '';
+    writeFiles(home, { '.cursor/mcp.json': { mcpServers: { sketches: { command: process.execPath } } } });
+    expect(offered('call sk', project, nowhere)).toEqual(['sketches']);
+    rmSync(join(home, '.cursor'), { recursive: true });
     expect(offered('send ', project, nowhere)).toEqual([]);
     expect(offered('approve ', project, nowhere)).toEqual(['database', 'drawings', 'team-notes']);
     expect(existsSync(nowhere)).toBe(false);

@@ -1,8 +1,10 @@
-// The names that shells offer which only the daemon knows, or the files of this directory. No daemon is started for them, and
-// where nothing is known in time there is nothing to complete.
+// The names that shells offer: of servers, their tools, definitions that wait, and clients. The daemon is asked if one runs; else
+// the files of this directory say what it would serve. Starts no daemon and no server, and offers nothing where nothing is
+// known in time.
 
 import type { ClientReport } from '../../client/control-client.ts';
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
+import { servedServers } from '../../discovery/served-servers.ts';
 import { textOf } from '../../util/json-value.ts';
 import { isWaiting } from '../candidates.ts';
 import { dialledIn } from '../dialled-in.ts';
@@ -28,7 +30,7 @@ const OFFERED: Readonly<Record<(typeof NAMES)[number], Offered>> = {
   servers: (values, host) =>
     withTools(values, host, async (client) =>
       recordsIn((await ask(client, 'list_mcp_servers')).servers).map(({ name }) => textOf(name)),
-    ),
+    ).catch(() => definedServers(values, host)),
   tools: (values, host) =>
     withTools(values, host, async (client) => {
       const { tools } = await ask(client, 'list_tools', { server: values.server ?? '' });
@@ -49,6 +51,12 @@ const OFFERED: Readonly<Record<(typeof NAMES)[number], Offered>> = {
     return (clients ?? []).filter(({ view }) => view !== 'control').map(({ clientId }) => clientId);
   },
 };
+
+/** The servers that a daemon would serve here, as the files say. */
+async function definedServers(values: OfferValues, host: CliHost): Promise<readonly string[]> {
+  const { discovery, config, own } = await survey(values, host);
+  return [...servedServers(discovery.servers, config.config, own.homedir).keys()].sort();
+}
 
 /** Its name alone, unless others that wait have it too. */
 function shortestFor(server: DiscoveredServer, waiting: readonly DiscoveredServer[]): string {
