@@ -116,7 +116,8 @@ function nothing(found: Survey | Narrowed, clients: readonly string[], host: Cli
     const files = found.files.map((file) => `\n  ${file}`).join('');
     return `${tilde(`No server is defined for ${clients.join(', ')}. These files were looked for:${files}`, host)}\n`;
   }
-  const places = found.cwd === host.homedir ? '~' : `~ and ${printable(tilde(found.cwd, host))}`;
+  const home = printable(tilde(host.homedir, host));
+  const places = found.cwd === host.homedir ? home : `${home} and ${printable(tilde(found.cwd, host))}`;
   return (
     `No server is defined in the files of any client that is looked for in ${places}.\n` +
     `Which files that are is told in ${printable(tilde(guideIn(host), host))}.\n` +

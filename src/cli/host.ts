@@ -11,6 +11,8 @@ export interface CliHost {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly homedir: string;
+  /** HOME names no absolute path, so that `~` is something else to a shell. */
+  readonly isHomeUnnamed?: boolean;
   /** The Node that runs it, and the file that runs `mcp-bridge`. */
   readonly node: string;
   readonly program: string;

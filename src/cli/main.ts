@@ -43,6 +43,8 @@ function asOptions(args: readonly string[]): readonly string[] {
   return first === '-v' ? ['--version'] : args;
 }
 
+const typedHome = process.env.HOME;
+
 const host: CliHost = {
   get stdin() {
     return process.stdin;
@@ -60,6 +62,9 @@ const host: CliHost = {
   },
   get homedir() {
     return homeDir(process.env);
+  },
+  get isHomeUnnamed() {
+    return process.env.HOME !== typedHome;
   },
   node: process.execPath,
   program: import.meta.filename,

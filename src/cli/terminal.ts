@@ -44,8 +44,11 @@ export function confirm(question: string, { stdin: input, stdout: output }: CliH
   });
 }
 
-/** A path as people write it. */
-export function tilde(text: string, { homedir }: Pick<CliHost, 'homedir'>): string {
-  if (homedir === '' || homedir === '/') return text;
-  return text === homedir ? '~' : text.replaceAll(`${homedir}/`, '~/');
+/** The paths in a text as people write them, with `~` for the home: only where a shell would find the same behind it. */
+export function tilde(text: string, { homedir, isHomeUnnamed }: Pick<CliHost, 'homedir' | 'isHomeUnnamed'>): string {
+  if (homedir === '' || homedir === '/' || isHomeUnnamed === true) return text;
+  if (text === homedir) return '~';
+  const parts = text.split(`${homedir}/`);
+  // Behind a letter or a slash it is the middle of another path.
+  return parts.reduce((done, part) => done + (/[^\s"'`(=:,;]$/.test(done) ? `${homedir}/` : '~/') + part);
 }
