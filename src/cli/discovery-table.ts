@@ -6,6 +6,7 @@ import type { CliHost } from './host.ts';
 import { decidedBefore, type Survey } from './survey.ts';
 import { table } from './table.ts';
 import { tilde, widthOf } from './terminal.ts';
+import { wrappedLines } from './wrapped-lines.ts';
 
 const ORDER: readonly ServerState[] = [
   ...(['ready', 'needs-input', 'pending-approval', 'not-configured', 'invalid', 'unsupported'] as const),
@@ -46,9 +47,13 @@ export function discoveryTable(servers: readonly DiscoveredServer[], found: Surv
       whyOf(server, found, host),
     ]);
   const colours = coloursOf(host);
-  const width = widthOf(host);
-  const fitting = width === undefined ? rows : withRoom(rows, width);
-  return table(HEAD, fitting, { width, ...(colours && { paint: { column: 1, with: colours.state } }) });
+  const style = { width: widthOf(host), ...(colours && { paint: { column: 1, with: colours.state } }) };
+  const width = style.width ?? Number.POSITIVE_INFINITY;
+  const fitting = withRoom(rows, width);
+  if (widthWith(fitting, HEAD.length) <= width) return table(HEAD, fitting, style);
+  const lines = table(HEAD.slice(0, WHY), withRoom(withoutWhy(rows), width), style);
+  const whys = rows.filter((row) => row[WHY] !== '').map((row) => `! ${row[0]}: ${row[WHY]}`);
+  return lines + whys.map((why) => `${wrappedLines(why, style)}\n`).join('');
 }
 
 function whyOf(server: DiscoveredServer, found: Survey, host: CliHost): string {
@@ -69,15 +74,24 @@ function sinceWhen(before: ReturnType<typeof decidedBefore>): string {
 const FROM = 3;
 const WHY = 4;
 const GAP = 2;
-/** Of a reason so much should be seen, and of a file. */
-const LEAST_WHY = 40;
+/** Of a file so much should be seen: the end of a path says most. */
 const LEAST_FROM = 24;
 
-/** Where a line is too long for a terminal, paths give way before reasons do: the end of a path says most. */
+const withoutWhy = (rows: readonly (readonly string[])[]): string[][] => rows.map((row) => [...row.slice(0, WHY), '']);
+
+/** How wide the table is in its first columns. */
+function widthWith(rows: readonly (readonly string[])[], columns: number): number {
+  const widest = (column: number): number => Math.max(...[HEAD, ...rows].map((row) => row[column]?.length ?? 0));
+  return HEAD.slice(0, columns).reduce((sum, _, column) => sum + widest(column) + (column === 0 ? 0 : GAP), 0);
+}
+
+/** The rows with paths as short as it takes, and no shorter than can be read. */
 function withRoom(rows: readonly (readonly string[])[], width: number): readonly (readonly string[])[] {
-  const widest = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  const taken = [0, 1, 2].reduce((sum, column) => sum + Math.max(widest(column), HEAD[column]?.length ?? 0) + GAP, 0);
-  const most = Math.max(LEAST_FROM, width - taken - GAP - Math.min(LEAST_WHY, widest(WHY)));
+  const others = widthWith(
+    rows.map((row) => row.with(FROM, '')),
+    rows.every((row) => row[WHY] === '') ? WHY : HEAD.length,
+  );
+  const most = Math.max(LEAST_FROM, width - others + (HEAD[FROM]?.length ?? 0));
   return rows.map((row) => row.with(FROM, shortened(row[FROM] ?? '', most)));
 }
 

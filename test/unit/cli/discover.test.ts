@@ -99,13 +99,21 @@ test('all of it is shown where that is asked for', async () => {
 describe('on a terminal', () => {
   const lines = async (run: Run) => (await discovered(run)).split('\n').slice(0, 6);
 
-  test('a line is cut rather than wrapped, and states have colours', async () => {
+  test('reasons that do not fit stand below the table, whole, and states have colours', async () => {
     writeFiles(home, SEVERAL);
-    const [, docs, , , db = ''] = await lines({ terminal: { columns: 80 } });
+    const all = (await discovered({ terminal: { columns: 80 } })).split('\n');
+    const [, docs, , , db = ''] = all;
     expect(docs).toContain('\u001b[32mready\u001b[0m');
     expect(db).toContain('\u001b[33mpending-approval\u001b[0m');
-    expect(stripVTControlCharacters(db)).toMatch(/^db .* claude-code …p\/\.mcp\.json {2}came with …$/);
-    expect(stripVTControlCharacters(db)).toHaveLength(80);
+    expect(stripVTControlCharacters(db)).toMatch(/^db .* claude-code ~\/p\/\.mcp\.json$/);
+    expect(all).toContain('! db: came with the project, not approved yet');
+    for (const line of all) expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(80);
+  });
+
+  test('on a wide one they stand in the table, and only paths are shortened', async () => {
+    writeFiles(home, SEVERAL);
+    const [, , , , db = ''] = await lines({ terminal: { columns: 120 } });
+    expect(stripVTControlCharacters(db)).toMatch(/^db .*\.mcp\.json +came with the project, not approved yet$/);
   });
 
   test.each([[{ NO_COLOR: '1' }], [{ TERM: 'dumb' }]])('there are no colours with %j', async (env) => {
