@@ -33,24 +33,29 @@ export async function call(values: CallValues, host: CliHost): Promise<number> {
   const timeoutMs = timeoutIn(values.timeout, 'call');
   checkOut(values.out, host.cwd);
   const given = await givenArguments(values, host);
+  const line = new ProgressLine(values.tool, host);
   const use = async (client: ToolClient, spinner: Spinner) => {
     try {
-      return await run(values, given, { client, host, timeoutMs, spinner });
+      return await run(values, given, { client, host, timeoutMs, spinner, line });
     } catch (error) {
       throw asMisfit(error, values);
     }
   };
-  const answer = await withTools(values, host, use, { onElicit: questionsFor(values, host) });
+  const answer = await withTools(values, host, use, { onElicit: questionsFor(values, line, host) });
   return answer === undefined ? INTERRUPTED : print(answer, values, host);
 }
 
 /** A person at a terminal is asked; what a server asks of a script, nobody is there to answer. */
 function questionsFor(
   { stdin }: CallValues,
+  line: ProgressLine,
   host: CliHost,
 ): ((params: unknown) => Promise<object | undefined>) | undefined {
   if (stdin === true || !hasPerson(host)) return undefined;
-  return async (params) => (await import('./elicitation.ts')).answered(params, host);
+  return async (params) => {
+    const { answered } = await import('./elicitation.ts');
+    return line.heldFor(answered(params, host));
+  };
 }
 
 interface Running {
@@ -58,12 +63,12 @@ interface Running {
   readonly host: CliHost;
   readonly timeoutMs: number | undefined;
   readonly spinner: Spinner;
+  readonly line: ProgressLine;
 }
 
 /** Undefined if the person has ended it. */
-async function run(values: CallValues, given: string | undefined, { client, host, timeoutMs, spinner }: Running) {
+async function run(values: CallValues, given: string | undefined, { client, host, timeoutMs, spinner, line }: Running) {
   const { server, tool, arguments: pairs = [] } = values;
-  const line = new ProgressLine(tool, host);
   let isSilent = true;
   const waiting = (): string => (isSilent ? waitingFor([server]) : '');
   /** What the server says takes the place of the line that waits for it. */

@@ -4,8 +4,10 @@
 import { createInterface, type Interface } from 'node:readline';
 import { membersOf, textOf } from '../util/json-value.ts';
 import type { CliHost } from './host.ts';
-import { printable, printableLines } from './table.ts';
+import { printable } from './table.ts';
+import { widthOf } from './terminal.ts';
 import { recordsIn } from './tool-session.ts';
+import { wrappedLines } from './wrapped-lines.ts';
 
 export interface ElicitAnswer {
   readonly action: 'accept' | 'decline' | 'cancel';
@@ -24,7 +26,7 @@ export async function answered(params: unknown, host: CliHost): Promise<ElicitAn
   const lines = createInterface({ input: host.stdin, output: host.stderr });
   const asking = new Asking(lines);
   try {
-    host.stderr.write(`\n${printableLines(textOf(message))}\n`);
+    host.stderr.write(`\n${wrappedLines(textOf(message), { width: widthOf(host), indent: '' })}\n`);
     return await filledIn(membersOf(requestedSchema), asking, host);
   } finally {
     lines.close();
@@ -60,7 +62,8 @@ async function askField(name: string, field: Schema, { isNeeded, asking, host }:
   const many = field.type === 'array' ? choicesOf(membersOf(field.items)) : [];
   const title = textOf(field.title) || name;
   const description = textOf(field.description);
-  host.stderr.write(`${printable(title)}${description === '' ? '' : `: ${printableLines(description)}`}\n`);
+  const heading = `${title}${description === '' ? '' : `: ${description}`}`;
+  host.stderr.write(`${wrappedLines(heading, { width: widthOf(host) })}\n`);
   for (const [i, { label }] of [...choices, ...many].entries()) host.stderr.write(`  ${i + 1}) ${printable(label)}\n`);
   const otherwise = field.default;
   const hints = [

@@ -31,6 +31,7 @@ export async function input(values: InputValues, host: CliHost): Promise<number>
       hint: 'Which are missing: mcp-bridge input list',
     });
   if (action === 'remove') return remove(name, values, kept, host);
+  await noteUnknown(name, values, kept, host);
   const value = await givenValue(name, host);
   if (value === '') throw new BridgeError('REQUEST_REFUSED', 'Nothing was kept: the value is empty');
   await kept.set(name, value);
@@ -47,13 +48,22 @@ async function remove(name: string, values: InputValues, kept: KeptInputs, host:
   return DONE;
 }
 
+/** A name that nothing here asks for may be mistyped: the note comes before the value is asked for. */
+async function noteUnknown(name: string, values: InputValues, kept: KeptInputs, host: CliHost): Promise<void> {
+  const missing = [...(await missingInputs(values, host)).keys()].sort();
+  if (missing.includes(name) || kept.read().has(name)) return;
+  const others = missing.length === 0 ? 'No input is missing' : `Missing: ${missing.join(', ')}`;
+  host.stderr.write(`mcp-bridge: No server here asks for ${printable(name)}. ${printable(others)}\n`);
+}
+
 /** From a terminal without showing it; from a pipe, all that comes but the last line end. */
 async function givenValue(name: string, host: CliHost): Promise<string> {
   if (!hasPerson(host)) return (await textFrom(host.stdin)).replace(/\r?\n$/, '');
-  host.stdout.write(`${printable(name)}: `);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // Ends the terminal's own echo; only then is anything asked, as who pastes types at once.
   const lines = createInterface({ input: host.stdin, output: silent, terminal: true });
   try {
+    host.stdout.write(`${printable(name)}: `);
     return await new Promise<string>((resolve, reject) => {
       lines.once('SIGINT', () => reject(interrupted()));
       lines.once('close', () => resolve(''));
@@ -72,12 +82,18 @@ interface Listed {
   readonly servers: readonly string[];
 }
 
-async function list(values: InputValues, kept: KeptInputs, host: CliHost): Promise<number> {
+/** The inputs that have no value yet, with the servers that ask for them here. */
+async function missingInputs(values: InputValues, host: CliHost): Promise<Map<string, string[]>> {
   const { servers } = (await survey(values, host)).discovery;
   const missing = new Map<string, string[]>();
   for (const { id, state, inputs } of servers)
     if (state === 'needs-input' || state === 'pending-approval')
       for (const name of inputs) missing.set(name, [...(missing.get(name) ?? []), id]);
+  return missing;
+}
+
+async function list(values: InputValues, kept: KeptInputs, host: CliHost): Promise<number> {
+  const missing = await missingInputs(values, host);
   const known = [...kept.read().keys()].filter((name) => !missing.has(name));
   const rows: Listed[] = [
     ...[...missing].map(([name, ids]): Listed => ({ name, state: 'missing', servers: ids })),

@@ -12,6 +12,8 @@ export class ProgressLine {
   readonly #stderr: CliHost['stderr'];
   readonly #width: number | undefined;
   #line = '';
+  /** Log messages that came while the person was asked something. */
+  #held: LogMessage[] | undefined;
 
   constructor(name: string, { stderr }: CliHost) {
     const { isTTY, columns } = stderr as { readonly isTTY?: boolean; readonly columns?: number };
@@ -21,7 +23,7 @@ export class ProgressLine {
   }
 
   show({ progress, total, message }: Progress): void {
-    if (this.#width === undefined) return;
+    if (this.#width === undefined || this.#held !== undefined) return;
     const share =
       total !== undefined && total > 0 ? ` of ${total} (${Math.floor((100 * (progress ?? 0)) / total)} %)` : '';
     const text = printable(`${this.#name}: ${progress ?? ''}${share} ${message}`.trim());
@@ -30,10 +32,25 @@ export class ProgressLine {
   }
 
   /** What the server logs stays to be read. */
-  log({ level, data }: LogMessage): void {
+  log(message: LogMessage): void {
+    const { level, data } = message;
     if (this.#width === undefined || level === 'debug') return;
+    if (this.#held !== undefined) return void this.#held.push(message);
     const text = typeof data === 'string' ? data : (JSON.stringify(data) ?? '');
     this.#stderr.write(`${this.#line === '' ? '' : CLEAR}${printable(`[${level}] ${text}`)}\n${this.#line}`);
+  }
+
+  /** Leaves the terminal to `work`, which asks the person something; what the server logs meanwhile follows. */
+  async heldFor<Result>(work: Promise<Result>): Promise<Result> {
+    this.clear();
+    this.#held = [];
+    try {
+      return await work;
+    } finally {
+      const messages = this.#held;
+      this.#held = undefined;
+      for (const message of messages) this.log(message);
+    }
   }
 
   clear(): void {

@@ -18,6 +18,7 @@ export class Spinner {
   readonly #width: number | undefined;
   #steps = 0;
   #isShown = false;
+  #isHeld = false;
 
   constructor({ stderr, environment }: Pick<CliHost, 'stderr' | 'environment'>) {
     const { isTTY, columns } = stderr as { readonly isTTY?: boolean; readonly columns?: number };
@@ -43,6 +44,17 @@ export class Spinner {
     }
   }
 
+  /** Leaves the terminal to `work`, which asks the person something. */
+  async heldFor<Result>(work: Promise<Result>): Promise<Result> {
+    this.clear();
+    this.#isHeld = true;
+    try {
+      return await work;
+    } finally {
+      this.#isHeld = false;
+    }
+  }
+
   /** Makes room for what is to stay; the line comes again while there is something to wait for. */
   clear(): void {
     if (this.#isShown) this.#stderr.write(CLEAR);
@@ -50,6 +62,7 @@ export class Spinner {
   }
 
   #show(text: string): void {
+    if (this.#isHeld) return;
     const ms = ++this.#steps * STEP_MS;
     if (ms < PATIENCE_MS || text === '') return this.clear();
     const time = ms < TIMED_MS ? '' : ` (${Math.floor(ms / 1000)} s)`;

@@ -27,8 +27,13 @@ export async function withTools<Result>(
 ): Promise<Result> {
   const located = await locateToUse(values, host);
   const spinner = new Spinner(host);
+  const { onElicit } = wish;
   const opened = async (): Promise<ToolClient> =>
-    ToolClient.open(await openOrStart(located, values, host), { ...host, ...wish });
+    ToolClient.open(await openOrStart(located, values, host), {
+      ...host,
+      ...wish,
+      ...(onElicit && { onElicit: (params) => spinner.heldFor(onElicit(params)) }),
+    });
   const client = await spinner.during(() => 'Waiting for the daemon', opened());
   await tellOtherConfig(values, located.path, host);
   try {

@@ -16,6 +16,7 @@ export interface LastingCommand {
 interface Place {
   readonly cwd?: string | undefined;
   readonly env?: Readonly<Record<string, string>>;
+  readonly columns?: number;
 }
 
 function lasting(program: string, args: readonly string[], { cwd, env }: Place = {}): LastingCommand {
@@ -47,7 +48,8 @@ function lasting(program: string, args: readonly string[], { cwd, env }: Place =
 export const program = (...args: string[]) => lasting(process.execPath, [PROGRAM, ...args]);
 export const onTerminal = (rows: number, columns: number, ...args: string[]) =>
   lasting('python3', terminalArgs(rows, columns, args));
-export const onTerminalIn = (place: Place, ...args: string[]) => lasting('python3', terminalArgs(50, 200, args), place);
+export const onTerminalIn = (place: Place, ...args: string[]) =>
+  lasting('python3', terminalArgs(50, place.columns ?? 200, args), place);
 
 function terminalArgs(rows: number, columns: number, args: readonly string[]): string[] {
   const terminal = join(ROOT, 'test/fixtures/terminal.py');
