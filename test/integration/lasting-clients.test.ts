@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { BridgeTransport } from '../../src/client/index.ts';
 import { RawClient, textOf } from '../support/raw-client.ts';
-import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
 const CONFIG = { mcpServers: { fixture: fixtureServer() } };
 
@@ -111,6 +111,29 @@ test('connect: starts a daemon again when the one that was started is killed', a
   expect(await exited).toBe(0);
   await runCommand(['stop'], { env });
 });
+
+test.each<['SIGHUP' | 'SIGTERM' | 'SIGKILL']>([['SIGHUP'], ['SIGTERM'], ['SIGKILL']])(
+  'connect: after %s the daemon that it starts goes on with the last good config while the file is half-written',
+  async (signal) => {
+    const dir = tempDir();
+    const env = { XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, HOME: dir, MCP_BRIDGE_SOCKET: join(dir, 'b.sock') };
+    const config = join(dir, 'config.json');
+    writeFileSync(config, JSON.stringify(CONFIG));
+    const { client, exited } = startShim(['--config', config, '--view', 'server:fixture'], env, dir);
+    await client.initialize();
+    expect(textOf(await client.callTool(1, 'echo', { text: 'one' }))).toBe('one');
+    const before = JSON.parse((await runCommand(['status', '--json'], { env })).stdout) as { pid: number };
+    writeFileSync(config, '{ "mcpServers": {');
+    process.kill(before.pid, signal);
+    await untilGone(before.pid);
+    expect(textOf(await client.callTool(2, 'echo', { text: 'two' }))).toBe('two');
+    const after = await runCommand(['status'], { env });
+    expect(after.stdout).toMatch(/config\.json:1:.* What it said at \S+ still counts\./);
+    client.end();
+    expect(await exited).toBe(0);
+    await runCommand(['stop'], { env });
+  },
+);
 
 test('connect: a daemon that does not know its server ends the wait for what is open, not that of who asks nothing', async () => {
   const daemon = await TestDaemon.start(CONFIG);

@@ -2,13 +2,14 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as passTime } from 'node:timers/promises';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { installGlobally, pack } from '../support/installed-package.ts';
 import { RawClient, textOf } from '../support/raw-client.ts';
 import { endFixtures, httpServer, webSocketServer } from '../support/remote-fixture.ts';
-import { cleanUp, FIXTURE, runCommand, tempDir } from '../support/test-daemon.ts';
+import { cleanUp, FIXTURE, PROGRAM, ROOT, runCommand, tempDir, untilGone } from '../support/test-daemon.ts';
 
 afterEach(endFixtures);
 afterAll(() => expect(cleanUp()).toEqual([]));
@@ -82,5 +83,54 @@ test('a daemon goes on without its package: control, discovery, checks, servers 
   } finally {
     daemon.kill();
     if (daemon.exitCode === null && daemon.signalCode === null) await once(daemon, 'exit');
+  }
+});
+
+test('a client of `connect` goes on when its daemon was killed while the package was away', async () => {
+  const [dir, home] = [tempDir(), tempDir()];
+  const [installed, away] = [join(dir, 'installed'), join(dir, 'away')];
+  cpSync(dirname(PROGRAM), join(installed, 'dist'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
+  const program = join(installed, 'dist/mcp-bridge.cjs');
+  const config = join(home, 'config.json');
+  const reconnect = { maxAttempts: 1000, initialDelayMs: 20, maxDelayMs: 50 };
+  write(config, { mcpServers: { one: fixture }, mcpBridge: { reconnect } });
+  const environment = { PATH: process.env.PATH, HOME: home, MCP_BRIDGE_SOCKET: join(home, 'b.sock') };
+  const startLock = join(home, '.local/state/mcp-bridge', `start-${join(home, 'b.sock').replaceAll('/', '_')}.lock`);
+  const command = (...args: string[]) => runCommand(args, { env: environment, cwd: home });
+  expect(await command('start', '--config', config)).toMatchObject({ code: 0 });
+  const pid = async (): Promise<number> =>
+    (JSON.parse((await command('status', '--json')).stdout) as { pid: number }).pid;
+  const before = await pid();
+  const connect = spawn(process.execPath, [program, 'connect', '--config', config, '--view', 'server:one'], {
+    ...{ cwd: home, env: environment, stdio: ['pipe', 'pipe', 'inherit'] },
+  });
+  const ended = once(connect, 'exit');
+  try {
+    const client = new RawClient(connect.stdout, connect.stdin);
+    await client.initialize();
+    expect(textOf(await client.callTool(1, 'echo', { text: 'before' }))).toBe('before');
+    renameSync(installed, away);
+    process.kill(before, 'SIGKILL');
+    await untilGone(before);
+    client.send({
+      ...{ jsonrpc: '2.0', id: 2, method: 'tools/call' },
+      params: { name: 'echo', arguments: { text: 'asked while it was away' } },
+    });
+    // Whoever wants to start a daemon takes this lock, and then finds no program.
+    for (let attempt = 0; attempt < 2; attempt++) {
+      rmSync(startLock, { force: true });
+      while (!existsSync(startLock)) await passTime(5);
+    }
+    expect([connect.exitCode, connect.signalCode]).toEqual([null, null]);
+    renameSync(away, installed);
+    expect(textOf(await client.answerTo(2))).toBe('asked while it was away');
+    expect(textOf(await client.callTool(3, 'echo', { text: 'after' }))).toBe('after');
+    expect(await pid()).not.toBe(before);
+    client.end();
+    expect((await ended)[0]).toBe(0);
+  } finally {
+    connect.kill();
+    await command('stop');
   }
 });

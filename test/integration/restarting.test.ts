@@ -52,6 +52,18 @@ async function wireAgain(): Promise<Wire> {
   }
 }
 
+/** Runs the command of another build of this version. */
+async function ofAnotherBuild(...args: string[]): Promise<void> {
+  const other = join(dir, 'other');
+  cpSync(dirname(PROGRAM), join(other, 'dist'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(other, 'node_modules'));
+  const program = join(other, 'dist', basename(PROGRAM));
+  writeFileSync(program, readFileSync(program, 'utf8').replace(/(\d+\.\d+\.\d+)\+[0-9a-f]{12}/g, '$1+before'));
+  await new Promise((resolve) =>
+    execFile(process.execPath, [program, ...args], { env: { ...process.env, ...env } }, resolve),
+  );
+}
+
 /** A client that calls without end, and follows from one daemon to the next. */
 class Caller {
   readonly client: ResumingClient;
@@ -205,6 +217,32 @@ describe('restart', () => {
     client.destroy();
   });
 
+  test('with --if-older leaves the daemon as it is where the config is half-written, and replaces it when it is whole', async () => {
+    const config = join(dir, 'c.json');
+    writeFileSync(config, JSON.stringify({ mcpServers: { fixture: fixtureServer() } }));
+    await ofAnotherBuild('start', '--config', config);
+    const before = await status();
+    expect(before.build).toMatch(/\+before$/);
+    const client = await RawClient.connect(path);
+    await client.initialize({ 'mcp-bridge/view': 'server:fixture' });
+    writeFileSync(config, '{ "mcpServers": {');
+    for (const words of [['restart', '--if-older'], ['upgrade']])
+      expect(await run(...words)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('c.json:1:') });
+    expect(textOf(await client.callTool(1, 'echo', { text: 'still there' }))).toBe('still there');
+    expect((await status()).pid).toBe(before.pid);
+    // It is whole when it is read, and half-written when the next daemon starts.
+    writeFileSync(config, JSON.stringify({ mcpServers: { fixture: fixtureServer(), other: fixtureServer() } }));
+    const held = client.callTool(2, 'slow', { ms: 2000 });
+    const restarted = run('restart', '--if-older');
+    while (existsSync(path)) await passTime(2);
+    writeFileSync(config, '{ "mcpServers": {');
+    expect(textOf(await held)).toBeDefined();
+    expect(await restarted).toMatchObject({ code: 0 });
+    expect(await status()).toMatchObject({ configFile: config, build: expect.not.stringContaining('+before') });
+    expect((await run('servers', '--no-autostart')).stdout).toMatch(/^other /m);
+    client.destroy();
+  });
+
   test('finds a config anew that was found, where the daemon was started: another one, none, or one that has come', async () => {
     const found = join(dir, 'mcp-bridge.config.json');
     const other = tempDir();
@@ -260,14 +298,7 @@ describe('restart', () => {
 });
 
 test('upgrade puts a daemon of this build in the place of another one', async () => {
-  const other = join(dir, 'other');
-  cpSync(dirname(PROGRAM), join(other, 'dist'), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(other, 'node_modules'));
-  const program = join(other, 'dist', basename(PROGRAM));
-  writeFileSync(program, readFileSync(program, 'utf8').replace(/(\d+\.\d+\.\d+)\+[0-9a-f]{12}/g, '$1+before'));
-  await new Promise((resolve) =>
-    execFile(process.execPath, [program, 'start'], { env: { ...process.env, ...env } }, resolve),
-  );
+  await ofAnotherBuild('start');
   const before = await status();
   expect(before.build).toMatch(/\+before$/);
   const client = await ResumingClient.ready(await wireOverSocket(path));

@@ -2,7 +2,16 @@
 // program of the test's own that notes what it is told, as no systemd of a user runs here.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
@@ -125,6 +134,58 @@ test('what stands in the units makes a daemon that takes the socket over', async
   await client.initialize();
   process.kill(Number(pid), 'SIGTERM');
   await untilGone(Number(pid));
+});
+
+test('the daemon of the units outlives a config that is half-written, and comes back when one is back that has gone', async () => {
+  const here = home();
+  const config = join(here.dir, 'named.json');
+  const whole = JSON.stringify({ mcpServers: {} });
+  writeFileSync(config, whole);
+  expect((await here.run('install', '--config', config)).stderr).toBe('');
+  const service = here.unit('mcp-bridge.service');
+  const command = wordsOf(service['Service.ExecStart']?.[0] ?? '');
+  expect(command.slice(-2)).toEqual(['--config', config]);
+  // systemd starts it again for as long as it takes.
+  expect([service['Service.Restart'], service['Unit.StartLimitIntervalSec']]).toEqual([['on-failure'], ['0']]);
+  const activator = spawn('python3', [join(ROOT, 'test/fixtures/activator.py'), here.path, ...command], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { HOME: here.dir, PATH: process.env.PATH },
+  });
+  onTestFinished(() => void activator.kill('SIGKILL'));
+  const lines = createInterface({ input: activator.stdout })[Symbol.asyncIterator]();
+  const says = async (): Promise<string> => String((await lines.next()).value);
+  expect(await says()).toBe('bound');
+  const where = ['--mcp-bridge-socket', here.path];
+  const status = async () => {
+    const { stdout } = await runCommand(['status', '--json', ...where], { env: here.env });
+    return JSON.parse(stdout) as { pid: number; configFaults: string[] };
+  };
+  const first = await status();
+  expect(await says()).toBe(`runs ${first.pid}`);
+
+  writeFileSync(config, '{ "mcpServers": {');
+  const restarted = await runCommand(['restart', ...where], { env: here.env });
+  expect(restarted).toMatchObject({ code: 1, stderr: expect.stringContaining('named.json:1:') });
+  expect((await status()).pid).toBe(first.pid);
+
+  // As `systemctl restart` does, which asks nobody.
+  process.kill(first.pid, 'SIGTERM');
+  expect(await says()).toBe('ended');
+  const second = await status();
+  expect(await says()).toBe(`runs ${second.pid}`);
+  expect(second.configFaults).toEqual([expect.stringMatching(/named\.json:1:.* What it said at \S+ still counts\.$/)]);
+
+  rmSync(config);
+  process.kill(second.pid, 'SIGTERM');
+  expect(await says()).toBe('ended');
+  const client = await RawClient.connect(here.path);
+  const failed = await says();
+  expect([failed, await says()]).toEqual([expect.stringMatching(/^runs /), 'ended']);
+  writeFileSync(config, whole);
+  expect((await client.initialize()).error).toBeUndefined();
+  const third = await status();
+  process.kill(third.pid, 'SIGTERM');
+  await untilGone(third.pid);
 });
 
 test('--dry-run writes nothing', async () => {
