@@ -5,14 +5,14 @@ import { type KnownServer, type ListPage, ServerProfile } from '../core/known-se
 import { expectSyntaxError } from '../util/expected-error.ts';
 
 /** Another one means that the rest is to be read in another way. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 interface SavedProfile {
-  readonly offers: object;
+  readonly capabilities: object;
   /** None where clients share the server. */
   readonly clientInfo?: string;
   readonly learnedMs: number;
-  readonly hello: unknown;
+  readonly initializeResult: unknown;
   readonly lists: Readonly<Record<string, readonly { readonly cursor?: string; readonly result: unknown }[]>>;
 }
 
@@ -33,10 +33,10 @@ export function encodeKnown(name: string, known: KnownServer): string {
 }
 
 /** What a server has said goes in as it was, so that it comes out as it was. */
-function encodeProfile({ offers, clientInfo, learnedMs, hello, lists }: ServerProfile): string {
+function encodeProfile({ capabilities, clientInfo, learnedMs, initializeResult, lists }: ServerProfile): string {
   const kinds = [...lists].map(([kind, pages]) => `${JSON.stringify(kind)}:[${pages.map(encodePage).join(',')}]`);
-  const head = JSON.stringify({ offers, clientInfo, learnedMs }).slice(0, -1);
-  return `${head},"hello":${JSON.stringify(textOf(hello))},"lists":{${kinds.join(',')}}}`;
+  const head = JSON.stringify({ capabilities, clientInfo, learnedMs }).slice(0, -1);
+  return `${head},"initializeResult":${JSON.stringify(textOf(initializeResult))},"lists":{${kinds.join(',')}}}`;
 }
 
 function encodePage({ cursor, result }: ListPage): string {
@@ -63,8 +63,11 @@ function parse(content: string): SavedServer | undefined {
   }
 }
 
-function decodeProfile({ offers, clientInfo, learnedMs, hello, lists }: SavedProfile): ServerProfile {
-  const profile = new ServerProfile(offers, clientInfo, { hello: bytesOf(hello), learnedMs });
+function decodeProfile({ capabilities, clientInfo, learnedMs, initializeResult, lists }: SavedProfile): ServerProfile {
+  const profile = new ServerProfile(capabilities, clientInfo, {
+    initializeResult: bytesOf(initializeResult),
+    learnedMs,
+  });
   for (const [place, pages] of Object.entries(lists))
     profile.lists.set(
       place,

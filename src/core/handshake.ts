@@ -13,7 +13,13 @@ import type { Agents } from './agents/agents.ts';
 import { type ClientSettingsSource, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
 import { methodOf } from './era/era-2025.ts';
-import { bridgeHello, type Hello, type ResumeRequest, readHello, writeServerHello } from './era/hello.ts';
+import {
+  bridgeInitializeResult,
+  type ClientInitialize,
+  type ResumeRequest,
+  readClientInitialize,
+  writeInitializeResult,
+} from './era/initialize.ts';
 import { certainId, INITIALIZED_ALREADY, REGISTERED_ALREADY } from './frame-refusal.ts';
 import { JoinedView } from './joined-view.ts';
 import { Pause } from './pauses.ts';
@@ -110,23 +116,24 @@ export class Handshake {
 
   begin(session: Session, { idText, first, params }: Initialize): void {
     if (session.state !== 'connecting') return session.answerError(idText, INITIALIZED_ALREADY);
-    const hello = readHello(params);
-    if (typeof hello === 'string') return session.answerError(idText, rpcError(INVALID_PARAMS, hello));
-    if (typeof hello.resume === 'object') return this.#resume(session, hello, hello.resume, { idText, first });
-    const canResume = hello.resume === 'can' && hello.role === 'client' && !this.#isLettingIn;
+    const initialize = readClientInitialize(params);
+    if (typeof initialize === 'string') return session.answerError(idText, rpcError(INVALID_PARAMS, initialize));
+    if (typeof initialize.resume === 'object')
+      return this.#resume(session, initialize, initialize.resume, { idText, first });
+    const canResume = initialize.resume === 'can' && initialize.role === 'client' && !this.#isLettingIn;
     if (canResume) this.#ports.resumption.count(session, first);
     session.hasTriedInitialize = true;
     session.state = 'initializing';
     session.held = [];
     session.initializeId = idText;
-    this.#welcome(session, { ...hello, resume: canResume ? 'can' : undefined }, idText)
+    this.#welcome(session, { ...initialize, resume: canResume ? 'can' : undefined }, idText)
       .catch((error: unknown) => this.#fail(session, idText, error))
       .finally(() => this.#release(session));
   }
 
   #resume(
     session: Session,
-    { protocolVersion }: Hello,
+    { protocolVersion }: ClientInitialize,
     request: ResumeRequest,
     { idText, first }: Pick<Initialize, 'idText' | 'first'>,
   ): void {
@@ -155,67 +162,68 @@ export class Handshake {
     };
   }
 
-  async #welcome(session: Session, hello: Hello, idText: string): Promise<void> {
-    if (hello.serverName !== undefined) return this.#welcomeServer(session, hello, idText, hello.serverName);
-    if (hello.role === 'control') return this.#welcomeControl(session, hello, idText);
-    session.introduce(hello);
-    const preparing = this.#context.servers.prepare(hello.cwd);
+  async #welcome(session: Session, initialize: ClientInitialize, idText: string): Promise<void> {
+    if (initialize.serverName !== undefined)
+      return this.#welcomeServer(session, initialize, idText, initialize.serverName);
+    if (initialize.role === 'control') return this.#welcomeControl(session, initialize, idText);
+    session.introduce(initialize);
+    const preparing = this.#context.servers.prepare(initialize.cwd);
     if (preparing !== undefined) await preparing;
     if (!session.isOpen) return;
     session.settings = this.#context.clientSettings?.of(session.identity) ?? PLAIN_SETTINGS;
-    session.view = this.#open(session, hello);
+    session.view = this.#open(session, initialize);
     const greeting = await session.view.greeting();
     if (!session.isOpen) return;
-    session.greet(hello, this.#ports.nameClient(session, hello.clientId));
-    this.#context.agents.participants.join(session, hello.accepted, hello.clientId);
-    this.#answer(session, hello, idText, greeting);
-    if (hello.resume === 'can') this.#ports.resumption.keep(session);
+    session.greet(initialize, this.#ports.nameClient(session, initialize.clientId));
+    this.#context.agents.participants.join(session, initialize.accepted, initialize.clientId);
+    this.#answer(session, initialize, idText, greeting);
+    if (initialize.resume === 'can') this.#ports.resumption.keep(session);
   }
 
-  #open(session: Session, hello: Hello): View {
-    const choice = chooseView(hello.view, session, this.#context.servers);
+  #open(session: Session, initialize: ClientInitialize): View {
+    const choice = chooseView(initialize.view, session, this.#context.servers);
     if (choice.kind === 'server') return new ServerView(session, choice.server, this.#context.limits);
     const all = new JoinedView(session, choice.servers, this.#context);
     const view = choice.kind === 'all' ? all : this.#context.discoverView(session, all);
     const { agents, agentView } = this.#context;
-    return agents.settings.isEnabled && hello.accepted !== false ? agentView(session, view) : view;
+    return agents.settings.isEnabled && initialize.accepted !== false ? agentView(session, view) : view;
   }
 
-  #welcomeControl(session: Session, hello: Hello, idText: string): void {
-    session.greet(hello, this.#ports.nameClient(session, hello.clientId));
-    this.#answerAsBridge(session, hello, idText, {}, this.#ownMeta);
+  #welcomeControl(session: Session, initialize: ClientInitialize, idText: string): void {
+    session.greet(initialize, this.#ports.nameClient(session, initialize.clientId));
+    this.#answerAsBridge(session, initialize, idText, {}, this.#ownMeta);
   }
 
   /** From its answer on the roles are turned: the bridge asks, and it answers. */
-  async #welcomeServer(session: Session, hello: Hello, idText: string, name: string): Promise<void> {
+  async #welcomeServer(session: Session, initialize: ClientInitialize, idText: string, name: string): Promise<void> {
     const { dialIns, servers, counters } = this.#context;
     const preparing = servers.prepare(undefined); // or it could take the name of one that is not known yet
     if (preparing !== undefined) await preparing;
     if (!session.isOpen || session.hasEnded) return;
     const state = dialIns.admit(name);
-    const { protocolVersion, version } = hello;
+    const { protocolVersion, version } = initialize;
     const meta = { 'mcp-bridge/serverName': name, 'mcp-bridge/serverState': state };
-    session.answer(idText, bridgeHello({ protocolVersion, version: this.#context.version, meta }));
+    session.answer(idText, bridgeInitializeResult({ protocolVersion, version: this.#context.version, meta }));
     this.#refuseHeld(session, TURNED, REGISTERED_ALREADY);
     counters.serversDialledIn++;
-    dialIns.take(name, this.#ports.release(session), { program: hello.name, version });
+    dialIns.take(name, this.#ports.release(session), { program: initialize.name, version });
   }
 
   #answerAsBridge(
     session: Session,
-    { protocolVersion }: Hello,
+    { protocolVersion }: ClientInitialize,
     idText: string,
     says: { readonly capabilities?: object; readonly instructions?: string | undefined },
     also: object,
   ): void {
     const meta = { 'mcp-bridge/clientId': session.clientId, ...also };
-    session.answer(idText, bridgeHello({ ...says, protocolVersion, version: this.#context.version, meta }));
+    session.answer(idText, bridgeInitializeResult({ ...says, protocolVersion, version: this.#context.version, meta }));
   }
 
-  #answer(session: Session, hello: Hello, idText: string, greeting: Greeting): void {
-    const also = hello.resume === 'can' ? this.#resumeMeta(session) : {};
-    if (hello.resume === 'can') session.greeting = greeting;
-    const { protocolVersion } = hello;
+  #answer(session: Session, initialize: ClientInitialize, idText: string, greeting: Greeting): void {
+    const also = initialize.resume === 'can' ? this.#resumeMeta(session) : {};
+    if (initialize.resume === 'can') session.greeting = greeting;
+    const { protocolVersion } = initialize;
     this.#answerWith(session, greeting, { idText, protocolVersion, clientId: session.clientId, also });
   }
 
@@ -224,13 +232,13 @@ export class Handshake {
     const { version } = this.#context;
     if (greeting.of === 'bridge') {
       const meta = { 'mcp-bridge/clientId': clientId, ...also };
-      return session.answer(idText, bridgeHello({ ...greeting, protocolVersion, version, meta }));
+      return session.answer(idText, bridgeInitializeResult({ ...greeting, protocolVersion, version, meta }));
     }
     const { outbox } = session.link;
     const { instanceId } = greeting;
     outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
-    writeServerHello(outbox, splice, {
-      result: greeting.hello,
+    writeInitializeResult(outbox, splice, {
+      result: greeting.initializeResult,
       protocolVersion,
       meta: { 'mcp-bridge/clientId': clientId, 'mcp-bridge/instanceId': instanceId, ...also },
     });

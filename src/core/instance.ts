@@ -9,7 +9,7 @@ import { CallDesk } from './call-desk.ts';
 import { CallTable, type Elsewhere } from './call-table.ts';
 import { CrowdedClients } from './crowded-clients.ts';
 import type { ListKind } from './era/era-2025.ts';
-import { settlesOnBatches } from './era/hello.ts';
+import { settlesOnBatches } from './era/initialize.ts';
 import type { InstanceContext } from './instance-context.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { InstanceLists } from './instance-lists.ts';
@@ -234,7 +234,7 @@ export class Instance implements CallOwner {
 
   /** Whether the server was, or is to be, offered anything to ask for. */
   get mayAskBack(): boolean {
-    return this.key.offers.sampling !== undefined || this.key.offers.elicitation !== undefined;
+    return this.key.capabilities.sampling !== undefined || this.key.capabilities.elicitation !== undefined;
   }
 
   #isSafe(name: string): boolean {
@@ -312,8 +312,8 @@ export class Instance implements CallOwner {
 
   opened(running: RunningInstance): void {
     this.#running = running;
-    this.#profile = this.#known.opened(this.key, running.hello, this.#introduced);
-    this.#mayBatch = settlesOnBatches(running.hello);
+    this.#profile = this.#known.opened(this.key, running.initializeResult, this.#introduced);
+    this.#mayBatch = settlesOnBatches(running.initializeResult);
     this.#opening.opened(running);
     this.#calls.lane.isOpen = this.mayAskBack;
     this.#calls.namesSessions = this.#known.declaredSharing === 'session-aware';

@@ -10,7 +10,7 @@ import { Binding } from './binding.ts';
 import type { Call, ClientRequest } from './call.ts';
 import { listTasks } from './client-tasks.ts';
 import { LIST_KINDS, LISTS, type ListKind, methodOf } from './era/era-2025.ts';
-import { joinedCapabilities, joinedInstructions } from './era/joined-hello.ts';
+import { joinedCapabilities, joinedInstructions } from './era/joined-initialize.ts';
 import type { Instance } from './instance.ts';
 import { JoinedCompletions } from './joined-completions.ts';
 import { type JoinedBinding, JoinedLists, type Target } from './joined-lists.ts';

@@ -3,7 +3,13 @@
 
 import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
-import { capabilitiesOf, type Offers, offersCover, sameNegotiated, sameOffers } from './era/hello.ts';
+import {
+  type ClientCapabilities,
+  capabilitiesCover,
+  capabilitiesOf,
+  sameCapabilities,
+  sameNegotiated,
+} from './era/initialize.ts';
 import type { InstanceKey } from './instance-key.ts';
 import type { Session } from './session.ts';
 import { type DeclaredSharing, declaredSharingIn } from './sharing.ts';
@@ -17,11 +23,11 @@ export interface ListPage {
 
 /** How a server shows itself to those who offer it the same. */
 export class ServerProfile {
-  readonly offers: Offers;
+  readonly capabilities: ClientCapabilities;
   /** The client that a server of one client alone was told, as text; undefined where clients share it. */
   readonly clientInfo: string | undefined;
   /** The result of its `initialize`: an object's bytes, with a newline behind them. */
-  hello: Buffer;
+  initializeResult: Buffer;
   /** On the calendar's clock, because it outlives the process. */
   learnedMs: number;
   /** Instances that run and keep it up to date. */
@@ -31,25 +37,25 @@ export class ServerProfile {
   #capabilities: ReadonlySet<string> | undefined;
 
   constructor(
-    offers: Offers,
+    capabilities: ClientCapabilities,
     clientInfo: string | undefined,
-    { hello, learnedMs }: Pick<ServerProfile, 'hello' | 'learnedMs'>,
+    { initializeResult, learnedMs }: Pick<ServerProfile, 'initializeResult' | 'learnedMs'>,
   ) {
-    this.offers = offers;
+    this.capabilities = capabilities;
     this.clientInfo = clientInfo;
-    this.hello = hello;
+    this.initializeResult = initializeResult;
     this.learnedMs = learnedMs;
   }
 
-  renew(hello: Buffer, learnedMs: number): void {
-    this.hello = hello;
+  renew(initializeResult: Buffer, learnedMs: number): void {
+    this.initializeResult = initializeResult;
     this.learnedMs = learnedMs;
     this.#capabilities = undefined;
   }
 
   /** Whether the server says that it has this: `tools`, `logging` and others */
   declares(capability: string): boolean {
-    this.#capabilities ??= new Set(Object.keys(capabilitiesOf(this.hello)));
+    this.#capabilities ??= new Set(Object.keys(capabilitiesOf(this.initializeResult)));
     return this.#capabilities.has(capability);
   }
 
@@ -69,7 +75,7 @@ const OF_ROOTS: readonly ListKind[] = ['resources', 'templates'];
 const IN_DOUBT: readonly string[] = [ROOTS_IN_DOUBT, ROOTS_DISAGREED, ROOTS_UNDECIDED];
 
 /** What an answer to `initialize` may depend on. */
-type FaceKey = Pick<InstanceKey, 'offers' | 'owner'>;
+type ProfileKey = Pick<InstanceKey, 'capabilities' | 'owner'>;
 
 /** What a list may depend on. */
 type ListKey = Pick<InstanceKey, 'rootsKey' | 'owner'>;
@@ -158,7 +164,7 @@ export class KnownServer {
     for (const [tool, habit] of before.habits) this.habits.set(tool, habit);
     this.profiles.push(...before.profiles);
     const newest = [...before.profiles].sort((a, b) => b.learnedMs - a.learnedMs)[0];
-    this.#declaredSharing = newest && declaredSharingIn(capabilitiesOf(newest.hello));
+    this.#declaredSharing = newest && declaredSharingIn(capabilitiesOf(newest.initializeResult));
   }
 
   noteAsksForRoots(): void {
@@ -187,48 +193,50 @@ export class KnownServer {
   }
 
   /** What a client that offers this would see, if that is known. */
-  profileFor(key: FaceKey): ServerProfile | undefined {
+  profileFor(key: ProfileKey): ServerProfile | undefined {
     const holding = this.profiles.filter((profile) => this.#holds(profile));
-    return this.#profileAmong(ofClient(holding, key), key.offers);
+    return this.#profileAmong(ofClient(holding, key), key.capabilities);
   }
 
   /** The same, however long ago that was, and whichever client it was for. */
-  lastProfileFor(key: FaceKey): ServerProfile | undefined {
+  lastProfileFor(key: ProfileKey): ServerProfile | undefined {
     const { profiles } = this;
     return (
       this.profileFor(key) ??
-      this.#profileAmong(ofClient(profiles, key), key.offers) ??
-      this.#profileAmong(profiles, key.offers)
+      this.#profileAmong(ofClient(profiles, key), key.capabilities) ??
+      this.#profileAmong(profiles, key.capabilities)
     );
   }
 
-  #profileAmong(profiles: readonly ServerProfile[], offers: Offers): ServerProfile | undefined {
+  #profileAmong(profiles: readonly ServerProfile[], capabilities: ClientCapabilities): ServerProfile | undefined {
     return (
-      profiles.find((profile) => sameOffers(profile.offers, offers)) ??
-      profiles.find((profile) => this.suits(profile.offers, offers))
+      profiles.find((profile) => sameCapabilities(profile.capabilities, capabilities)) ??
+      profiles.find((profile) => this.suits(profile.capabilities, capabilities))
     );
   }
 
-  /** Whether a client that offers `offers` may use what was started with `started`. */
-  suits(started: Offers, offers: Offers): boolean {
-    if (!offersCover(started, offers) || !sameNegotiated(started, offers)) return false;
-    return !this.#asksBack || offersCover(offers, started);
+  /** Whether a client with `capabilities` may use what was started with `started`. */
+  suits(started: ClientCapabilities, capabilities: ClientCapabilities): boolean {
+    if (!capabilitiesCover(started, capabilities) || !sameNegotiated(started, capabilities)) return false;
+    return !this.#asksBack || capabilitiesCover(capabilities, started);
   }
 
   /** An instance has come up, and was told this client; '' if it was told the bridge. */
-  opened({ offers, owner }: FaceKey, hello: Buffer, introduced: string): ServerProfile {
+  opened({ capabilities, owner }: ProfileKey, initializeResult: Buffer, introduced: string): ServerProfile {
     const now = this.#context.date();
-    this.#declaredSharing = declaredSharingIn(capabilitiesOf(hello));
+    this.#declaredSharing = declaredSharingIn(capabilitiesOf(initializeResult));
     const isOfOne = owner !== undefined || this.#declaredSharing === 'isolated';
     const clientInfo = isOfOne ? introduced : undefined;
-    let profile = this.profiles.find((known) => sameOffers(known.offers, offers) && known.clientInfo === clientInfo);
+    let profile = this.profiles.find(
+      (known) => sameCapabilities(known.capabilities, capabilities) && known.clientInfo === clientInfo,
+    );
     if (profile === undefined) {
-      profile = new ServerProfile(offers, clientInfo, { hello, learnedMs: now });
+      profile = new ServerProfile(capabilities, clientInfo, { initializeResult, learnedMs: now });
       this.#add(profile);
     } else {
       // Clients that did not count on it any more are told when it is read, also if it is what it was.
       if (!this.#holds(profile)) profile.lists.clear();
-      profile.renew(hello, now);
+      profile.renew(initializeResult, now);
     }
     profile.live++;
     this.changed();
@@ -306,7 +314,7 @@ export class KnownServer {
 }
 
 /** A server of one client alone may answer by who that is; whoever shares it gets what those got who did, if anybody. */
-function ofClient(profiles: readonly ServerProfile[], { owner }: FaceKey): readonly ServerProfile[] {
+function ofClient(profiles: readonly ServerProfile[], { owner }: ProfileKey): readonly ServerProfile[] {
   if (owner !== undefined) return profiles.filter(({ clientInfo }) => clientInfo === clientInfoText(owner));
   const shared = profiles.filter(({ clientInfo }) => clientInfo === undefined);
   return shared.length > 0 ? shared : profiles;

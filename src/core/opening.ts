@@ -8,7 +8,7 @@ export interface RunningInstance {
   readonly link: Pick<Link, 'outbox' | 'pause' | 'resume'>;
   readonly instanceId: string;
   /** The result of its `initialize`: an object's bytes, with a newline behind them. */
-  readonly hello: Buffer;
+  readonly initializeResult: Buffer;
 }
 
 type Waiter = { resolve: (running: RunningInstance) => void; reject: (error: BridgeError) => void };

@@ -9,7 +9,7 @@ import { invariant } from '../util/invariant.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { Counters } from './counters.ts';
-import type { ResumeRequest } from './era/hello.ts';
+import type { ResumeRequest } from './era/initialize.ts';
 import type { Session } from './session.ts';
 
 const TOKEN_BYTES = 16;

@@ -57,7 +57,7 @@ export class Questions {
     this.#fence = new RootsFence({
       calls: ports.calls,
       clock: ports.clock,
-      isNeeded: () => !ports.isForAll && ports.key.offers.roots !== undefined,
+      isNeeded: () => !ports.isForAll && ports.key.capabilities.roots !== undefined,
       isAsked: () => this.#roots.isAsked,
     });
     this.#roots = new InstanceRoots({ ...ports, fence: this.#fence }, this.#attribution);

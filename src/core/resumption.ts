@@ -11,7 +11,7 @@ import { ResumableLink } from '../wire/resumable-link.ts';
 import { type LeavingReason, leavingNotice } from '../wire/resume-notices.ts';
 import type { Counters } from './counters.ts';
 import type { MethodRole } from './era/era-2025.ts';
-import type { ResumeRequest } from './era/hello.ts';
+import type { ResumeRequest } from './era/initialize.ts';
 import type { ResumptionPorts } from './handshake.ts';
 import { ParkedSessions } from './parked-sessions.ts';
 import { Pause } from './pauses.ts';

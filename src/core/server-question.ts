@@ -47,7 +47,7 @@ export function isLate(question: { deadlineMs: number }, nowMs: number, afterMs:
 
 /** The error that this client would give, if it would give one. */
 export function refusalBy(session: Session, { role, params }: ServerQuestion): string | undefined {
-  const offered = membersOf(session.offers[role]);
+  const offered = membersOf(session.capabilities[role]);
   if (session.hasEnded) return rpcError(INTERNAL_ERROR, 'The client has ended its side, so it cannot answer');
   if (!session.canBeAsked(role)) return rpcError(METHOD_NOT_FOUND, `The client does not support ${role}`);
   if (role === 'elicitation' && params.mode === 'url' && offered.url === undefined)

@@ -35,11 +35,12 @@ export class ServerView implements View {
 
   async greeting(): Promise<Greeting> {
     const { profile, server } = this.#binding;
-    if (profile !== undefined) return { of: 'server', hello: profile.hello, instanceId: this.#runningId() };
+    if (profile !== undefined)
+      return { of: 'server', initializeResult: profile.initializeResult, instanceId: this.#runningId() };
     try {
-      const { hello, instanceId } = await this.#binding.bind(true).whenOpen();
+      const { initializeResult, instanceId } = await this.#binding.bind(true).whenOpen();
       if (this.#binding.server === server && this.#binding.refusal === undefined)
-        return { of: 'server', hello, instanceId };
+        return { of: 'server', initializeResult, instanceId };
     } catch (error) {
       if (this.#binding.server === server) throw this.#binding.refusal ?? error;
     }

@@ -103,14 +103,14 @@ export class Server {
   keyFor(session: Session): InstanceKey {
     const owner = this.sharing === 'dedicated' ? session : undefined;
     const rootsKey = session.canBeAsked('roots') ? session.roots.key : NO_ROOTS_KEY;
-    return { offers: session.offers, rootsKey, owner };
+    return { capabilities: session.capabilities, rootsKey, owner };
   }
 
   /** An instance for the bridge itself: one that runs, else one for whoever comes with no capabilities. */
   ownInstance(): Instance {
     for (const instance of this.instances) if (instance.isOpen) return instance;
     const rootsKey = this.known.asksForRoots ? NO_ROOTS_KEY : undefined;
-    return this.#instanceWith({ offers: {}, rootsKey, owner: undefined }, undefined);
+    return this.#instanceWith({ capabilities: {}, rootsKey, owner: undefined }, undefined);
   }
 
   /** Whether an instance of it runs. */
@@ -138,7 +138,7 @@ export class Server {
     const { key } = instance;
     if (!this.#runners.has(instance) || key.owner !== wanted.owner) return false;
     if (this.sharing === 'shared') return true;
-    if (!this.known.suits(key.offers, wanted.offers)) return false;
+    if (!this.known.suits(key.capabilities, wanted.capabilities)) return false;
     return wanted.rootsKey === undefined || this.#sameRoots(instance, wanted.rootsKey);
   }
 
@@ -197,7 +197,7 @@ export class Server {
       contended: () => 'shared',
       listLearnt: nothing,
     };
-    const key = { offers: {}, rootsKey: undefined, owner: undefined };
+    const key = { capabilities: {}, rootsKey: undefined, owner: undefined };
     const gate = (session: Session): ToolGate => this.gateFor(session);
     const lobby: Instance = new Instance({ definition, known, gate, key, ports, context });
     this.#lobbies.add(lobby);
@@ -283,7 +283,10 @@ export class Server {
   #free(busy: Instance, session: Session): Instance | undefined {
     for (const instance of this.instances) {
       if (instance === busy || instance.isEngaged || instance.hasFailed || instance.key.owner !== undefined) continue;
-      if (this.#isForSameRoots(instance, busy, session) && this.known.suits(instance.key.offers, session.offers))
+      if (
+        this.#isForSameRoots(instance, busy, session) &&
+        this.known.suits(instance.key.capabilities, session.capabilities)
+      )
         return instance;
     }
     return undefined;
@@ -297,7 +300,7 @@ export class Server {
 
   #another(busy: InstanceKey, session: Session): Instance | undefined {
     const rootsKey = this.known.asksForRoots ? this.keyFor(session).rootsKey : busy.rootsKey;
-    const key = { offers: session.offers, rootsKey, owner: undefined };
+    const key = { capabilities: session.capabilities, rootsKey, owner: undefined };
     const vacant = this.#vacant(key);
     if (vacant !== undefined) return vacant;
     const { limits, counters } = this.#options.context;

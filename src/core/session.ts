@@ -16,7 +16,7 @@ import { ClientRoots } from './client-roots.ts';
 import { type ClientIdentity, type ClientSettings, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
 import { BATCH_VERSION } from './era/era-2025.ts';
-import type { ClientRole, Hello, Offers } from './era/hello.ts';
+import type { ClientCapabilities, ClientInitialize, ClientRole } from './era/initialize.ts';
 import type { Instance } from './instance.ts';
 import { Pause, Pauses } from './pauses.ts';
 import { Untaken } from './untaken.ts';
@@ -71,7 +71,7 @@ export class Session {
   /** By our id towards it, which is the progress token too. */
   readonly questions = new Map<RequestId, ClientQuestion>();
   /** What of its capabilities servers may be offered. */
-  offers: Offers = {};
+  capabilities: ClientCapabilities = {};
   readonly roots = new ClientRoots(this);
   /** Its tasks, by their ids, and where they are worked on. */
   readonly tasks = new Map<string, Instance>();
@@ -142,25 +142,25 @@ export class Session {
   }
 
   /** From here on it may be bound to servers. */
-  introduce({ offers, cwd, pid, name, program, clientInfo }: Hello): void {
-    this.offers = offers;
+  introduce({ capabilities, cwd, pid, name, program, clientInfo }: ClientInitialize): void {
+    this.capabilities = capabilities;
     this.clientInfo = clientInfo;
     this.cwd = cwd;
     this.pid = pid;
     this.identity = { name, program };
   }
 
-  greet(hello: Hello, clientId: string): void {
+  greet(initialize: ClientInitialize, clientId: string): void {
     invariant(this.state === 'initializing', 'a client is greeted while it initialises');
     this.clientId = clientId;
-    this.name = hello.name;
-    this.version = hello.version;
-    this.role = hello.role;
-    this.mayBatch = hello.protocolVersion === BATCH_VERSION;
+    this.name = initialize.name;
+    this.version = initialize.version;
+    this.role = initialize.role;
+    this.mayBatch = initialize.protocolVersion === BATCH_VERSION;
   }
 
-  canBeAsked(role: keyof Offers): boolean {
-    return this.offers[role] !== undefined;
+  canBeAsked(role: keyof ClientCapabilities): boolean {
+    return this.capabilities[role] !== undefined;
   }
 
   /** Has said that it is ready, or behaves as if. */

@@ -13,7 +13,7 @@ import type { Session } from './session.ts';
 
 /** The answer to `initialize`: a server's own, or the bridge's. */
 export type Greeting =
-  | { readonly of: 'server'; readonly hello: Buffer; readonly instanceId: string | undefined }
+  | { readonly of: 'server'; readonly initializeResult: Buffer; readonly instanceId: string | undefined }
   | { readonly of: 'bridge'; readonly capabilities: object; readonly instructions: string | undefined };
 
 export interface View {

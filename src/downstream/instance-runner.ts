@@ -207,7 +207,7 @@ export class InstanceRunner {
       failed: (error) => this.#fault(error),
     });
     const clientInfo = this.instance.introduction() ?? { name: 'mcp-bridge', version };
-    handshake.begin(this.instance.key.offers, clientInfo);
+    handshake.begin(this.instance.key.capabilities, clientInfo);
     void child.ended.then((how) => {
       timeout.cancel();
       this.#contain(() => this.#onEnded(child, how));
@@ -238,20 +238,20 @@ export class InstanceRunner {
   }
 
   #shakeHands(child: ServerConnection, handshake: ServerHandshake, b: Buffer, start: number, end: number): void {
-    let hello: Buffer | undefined;
+    let initializeResult: Buffer | undefined;
     try {
-      hello = handshake.take(b, start, end);
+      initializeResult = handshake.take(b, start, end);
     } catch (error) {
       invariant(error instanceof BridgeError, 'a handshake fails with a BridgeError');
       return this.#failStart(child, error);
     }
-    if (hello === undefined) return;
+    if (initializeResult === undefined) return;
     this.#leaveGate();
     this.lastFailure = undefined;
     this.#openings++;
     this.#happen('opened');
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
-    this.instance.opened({ link: child.link, instanceId: randomBytes(8).toString('hex'), hello });
+    this.instance.opened({ link: child.link, instanceId: randomBytes(8).toString('hex'), initializeResult });
     if (this.instance.sessions.size === 0) this.usersChanged(0); // those who wait come in a moment, if they are still there
   }
 

@@ -1,7 +1,7 @@
 // What a server is for, in one line: as somebody has written it, else as it says itself.
 
 import type { Binding } from '../core/binding.ts';
-import { instructionsOf, serverInfoOf } from '../core/era/hello.ts';
+import { instructionsOf, serverInfoOf } from '../core/era/initialize.ts';
 import { textOf } from '../util/json-value.ts';
 
 const LONGEST = 120;
@@ -12,10 +12,10 @@ const SENTENCE_END = /(?<=[.!?\u3002])(?:\s|$)/u;
 /** '' if nobody has said anything. */
 export function descriptionOf({ server, profile, session }: Binding): string {
   if (server.description !== '') return server.description;
-  const hello = (profile ?? server.known.lastProfileFor(server.keyFor(session)))?.hello;
-  if (hello === undefined) return '';
-  const { description, title, name } = serverInfoOf(hello);
-  const said = [description, title === name ? '' : title, instructionsOf(hello)].map(firstSentence);
+  const initializeResult = (profile ?? server.known.lastProfileFor(server.keyFor(session)))?.initializeResult;
+  if (initializeResult === undefined) return '';
+  const { description, title, name } = serverInfoOf(initializeResult);
+  const said = [description, title === name ? '' : title, instructionsOf(initializeResult)].map(firstSentence);
   return said.find((words) => words !== '') ?? '';
 }
 

@@ -272,7 +272,7 @@ export class TestInstance {
     this.state = 'starting';
     this.starts++;
     this.inCore.begun();
-    this.offered = this.inCore.key.offers;
+    this.offered = this.inCore.key.capabilities;
     this.introduced = this.inCore.introduction();
     if (this.#of.opensByItself) this.#settings.later(() => this.open());
   }
@@ -293,7 +293,7 @@ export class TestInstance {
     this.inCore.opened({
       link: this.link,
       instanceId: `${this.#settings.name}-${this.starts}`,
-      hello: Buffer.from(`${this.#of.hello}\n`),
+      initializeResult: Buffer.from(`${this.#of.hello}\n`),
     });
   }
   #answerByItself(link: TestLink, request: Message): void {

@@ -72,14 +72,17 @@ describe('the catalog', () => {
     const dir = join(temporaryDir(), 'made', 'for-it');
     const { catalog, clock } = catalogIn(dir);
     const known = catalog.knownOf(LOCAL);
-    known.opened({ offers: { sampling: {} }, owner: undefined }, Buffer.from('{"capabilities":{}}\n'), '');
+    known.opened({ capabilities: { sampling: {} }, owner: undefined }, Buffer.from('{"capabilities":{}}\n'), '');
     known.noteAsksForRoots();
     clock.advance(1000);
     const [file] = readdirSync(dir);
     expect(statSync(join(dir, file as string)).mode & 0o777).toBe(0o600);
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     const again = catalogIn(dir).catalog.knownOf({ ...LOCAL, name: 'another' });
-    expect([again.asksForRoots, again.profiles.map(({ offers }) => offers)]).toEqual([true, [{ sampling: {} }]]);
+    expect([again.asksForRoots, again.profiles.map(({ capabilities }) => capabilities)]).toEqual([
+      true,
+      [{ sampling: {} }],
+    ]);
   });
 
   test('writes once for all that is learnt within a moment, and at the end what is due', () => {

@@ -12,18 +12,21 @@ interface Says {
   readonly asksForRoots: boolean;
   readonly habits: readonly (readonly [string, number])[];
   readonly profiles: readonly {
-    readonly offers: object;
+    readonly capabilities: object;
     readonly clientInfo: string | undefined;
     readonly learnedMs: number;
-    readonly hello: string;
+    readonly initializeResult: string;
     readonly lists: readonly (readonly [ListKind, readonly { cursor: string | undefined; result: string }[]])[];
   }[];
 }
 
 function knownThat({ profiles, ...rest }: Says): KnownServer {
   const known = nothing();
-  const made = profiles.map(({ offers, clientInfo, learnedMs, hello, lists }) => {
-    const profile = new ServerProfile(offers, clientInfo, { hello: Buffer.from(`${hello}\n`), learnedMs });
+  const made = profiles.map(({ capabilities, clientInfo, learnedMs, initializeResult, lists }) => {
+    const profile = new ServerProfile(capabilities, clientInfo, {
+      initializeResult: Buffer.from(`${initializeResult}\n`),
+      learnedMs,
+    });
     for (const [kind, pages] of lists)
       profile.lists.set(
         kind,
@@ -40,11 +43,11 @@ const saidBy = (known: KnownServer): unknown => ({
   asksBack: known.asksBack,
   asksForRoots: known.asksForRoots,
   habits: [...known.habits],
-  profiles: known.profiles.map(({ offers, clientInfo, learnedMs, hello, lists }) => ({
-    offers,
+  profiles: known.profiles.map(({ capabilities, clientInfo, learnedMs, initializeResult, lists }) => ({
+    capabilities,
     clientInfo,
     learnedMs,
-    hello: hello.toString(),
+    initializeResult: initializeResult.toString(),
     lists: [...lists].map(([kind, pages]) => [kind, pages.map(({ cursor, result }) => [cursor, result.toString()])]),
   })),
 });
@@ -66,10 +69,10 @@ const says: fc.Arbitrary<Says> = fc.record({
   }),
   profiles: fc.array(
     fc.record({
-      offers: fc.constantFrom({}, { sampling: {} }, { elicitation: { url: {} }, roots: { listChanged: true } }),
+      capabilities: fc.constantFrom({}, { sampling: {} }, { elicitation: { url: {} }, roots: { listChanged: true } }),
       clientInfo: fc.constantFrom(undefined, '', '{"name":"é"}'),
       learnedMs: fc.nat(),
-      hello: objectText,
+      initializeResult: objectText,
       lists: kinds.chain((some) =>
         fc.tuple(...some.map((kind) => fc.tuple(fc.constant(kind), fc.array(page, { maxLength: 3 })))),
       ),
@@ -87,7 +90,7 @@ describe('what is known of a server', () => {
         const again = nothing();
         expect(decodeKnown(content, again)).toBe(true);
         expect(saidBy(again)).toEqual(saidBy(known));
-        expect(JSON.parse(content)).toMatchObject({ format: 1, name });
+        expect(JSON.parse(content)).toMatchObject({ format: 2, name });
       }),
       { numRuns: 500 },
     );
@@ -99,10 +102,10 @@ describe('what is known of a server', () => {
     habits: [['"a"', -1]],
     profiles: [
       {
-        offers: {},
+        capabilities: {},
         clientInfo: undefined,
         learnedMs: 7,
-        hello: '{"capabilities":{}}',
+        initializeResult: '{"capabilities":{}}',
         lists: [['tools', [{ cursor: undefined, result: '{"tools":[{"name":"é"}]}' }]]],
       },
     ],
@@ -139,10 +142,10 @@ describe('what is known of a server', () => {
     '{"format":1}',
     '{"format":1,"profiles":{}}',
     '{"format":1,"profiles":[null],"habits":{}}',
-    '{"format":1,"profiles":[{"hello":"7","lists":{}}],"habits":{}}',
-    '{"format":1,"profiles":[{"hello":"{","lists":{}}],"habits":{}}',
+    '{"format":1,"profiles":[{"initializeResult":"7","lists":{}}],"habits":{}}',
+    '{"format":1,"profiles":[{"initializeResult":"{","lists":{}}],"habits":{}}',
     '{"format":1,"profiles":[],"habits":null}',
-    '{"format":1,"profiles":[{"hello":"{}","lists":{"tools":[{"result":"null"}]}}],"habits":{}}',
+    '{"format":1,"profiles":[{"initializeResult":"{}","lists":{"tools":[{"result":"null"}]}}],"habits":{}}',
   ])('is nothing in %s', (content) => {
     expect(isOfUse(content)).toBe(false);
   });
@@ -155,12 +158,12 @@ describe('what is known of a server', () => {
         const into = nothing();
         decodeKnown(bytes.toString(), into);
         for (const profile of into.profiles) {
-          expect(JSON.parse(profile.hello.toString())).toBeTypeOf('object');
-          into.suits(profile.offers, { sampling: {} });
+          expect(JSON.parse(profile.initializeResult.toString())).toBeTypeOf('object');
+          into.suits(profile.capabilities, { sampling: {} });
           for (const kind of ORDER) into.pagesFor(profile, kind, { rootsKey: undefined, owner: undefined });
           profile.isSafe('"a"');
         }
-        into.profileFor({ offers: {}, owner: undefined });
+        into.profileFor({ capabilities: {}, owner: undefined });
       }),
       { numRuns: 5000 },
     );

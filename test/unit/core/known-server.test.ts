@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Offers } from '../../../src/core/era/hello.ts';
+import type { ClientCapabilities } from '../../../src/core/era/initialize.ts';
 import { KnownServer, type ListPage, type ServerProfile } from '../../../src/core/known-server.ts';
 
 const TTL_MS = 1000;
@@ -8,7 +8,10 @@ const HELLO = Buffer.from('{"capabilities":{"tools":{},"resources":{}}}\n');
 /** Without roots, and for everybody. */
 const ANYBODY = { rootsKey: undefined, owner: undefined };
 
-const shared = (offers: Offers): { offers: Offers; owner: undefined } => ({ offers, owner: undefined });
+const shared = (capabilities: ClientCapabilities): { capabilities: ClientCapabilities; owner: undefined } => ({
+  capabilities,
+  owner: undefined,
+});
 
 class World {
   nowMs = 0;
@@ -16,8 +19,8 @@ class World {
   readonly known = new KnownServer({ date: () => this.nowMs, ttlMs: TTL_MS, changed: () => void this.changes++ });
 
   /** What an instance that was offered this has shown, and has gone since. */
-  seen(offers: Offers, hello = HELLO): ServerProfile {
-    const profile = this.known.opened(shared(offers), hello, '');
+  seen(capabilities: ClientCapabilities, hello = HELLO): ServerProfile {
+    const profile = this.known.opened(shared(capabilities), hello, '');
     this.known.closed(profile);
     return profile;
   }
@@ -175,7 +178,7 @@ describe('what is known of a server', () => {
 
   test('is kept for 16 kinds of clients; those of which something runs do not make room', () => {
     const world = new World();
-    const offersOf = (n: number): Offers => ({ sampling: { [`x${n}`]: {} } });
+    const offersOf = (n: number): ClientCapabilities => ({ sampling: { [`x${n}`]: {} } });
     const running = world.known.opened(shared(offersOf(0)), HELLO, '');
     for (let n = 1; n < 100; n++) world.seen(offersOf(n));
     expect(world.known.profiles.length).toBe(16);

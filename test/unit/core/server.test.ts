@@ -98,8 +98,8 @@ describe('clients of a server with sharing "auto"', () => {
     for (const instance of core.server().instances) instance.open();
     await core.settle();
     expect(client.answersTo('init')).toHaveLength(1);
-    for (const { inCore, offered } of core.server().instances) expect(inCore.key.offers).toEqual(offered);
-    expect(core.server().server.known.profiles.map(({ offers, live }) => [offers, live])).toEqual([
+    for (const { inCore, offered } of core.server().instances) expect(inCore.key.capabilities).toEqual(offered);
+    expect(core.server().server.known.profiles.map(({ capabilities, live }) => [capabilities, live])).toEqual([
       [{ sampling: {} }, 1],
       [{ elicitation: {} }, 1],
     ]);

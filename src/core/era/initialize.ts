@@ -14,7 +14,7 @@ import { BATCH_VERSION, LATEST_PROTOCOL_VERSION, negotiateVersion, type Question
 
 export type ClientRole = 'client' | 'server' | 'control';
 
-export interface Hello {
+export interface ClientInitialize {
   readonly name: string;
   readonly version: string;
   /** All that the client says of itself, if it is what servers expect. */
@@ -31,7 +31,7 @@ export interface Hello {
   /** Its process, if it names one, else that of the `connect` or the library in between; nothing is decided by it. */
   readonly pid: number | undefined;
   /** What of its capabilities a server may be offered. */
-  readonly offers: Offers;
+  readonly capabilities: ClientCapabilities;
   /** That it can take a session up again, or which one it wants to; undefined if it cannot. */
   readonly resume: 'can' | ResumeRequest | undefined;
   /** What it takes from other clients. */
@@ -50,10 +50,10 @@ export interface ResumeRequest {
 type Negotiated = 'extensions' | 'experimental' | 'tasks';
 
 /** The client's capabilities that servers are told of, as the client has put them. */
-export type Offers = Readonly<Partial<Record<QuestionKind | Negotiated, object>>>;
+export type ClientCapabilities = Readonly<Partial<Record<QuestionKind | Negotiated, object>>>;
 
 const NEGOTIATED: readonly Negotiated[] = ['extensions', 'experimental', 'tasks'];
-const OFFERABLE: readonly (keyof Offers)[] = ['roots', 'sampling', 'elicitation', ...NEGOTIATED];
+const OFFERABLE: readonly (keyof ClientCapabilities)[] = ['roots', 'sampling', 'elicitation', ...NEGOTIATED];
 
 /**
  * Capabilities as JSON, far more than any client has. They are compared with those of every instance of a server, kept with
@@ -65,7 +65,7 @@ const MOST_CAPABILITY_BYTES = 16_384;
 const CWD = /^\/[^\0]{0,4095}$/;
 
 /** Reads `params` of an `initialize`; a text says what is wrong with it. */
-export function readHello(params: unknown): Hello | string {
+export function readClientInitialize(params: unknown): ClientInitialize | string {
   if (!isRecord(params)) return 'initialize needs params, an object';
   const meta = isRecord(params._meta) ? params._meta : {};
   const info = isRecord(params.clientInfo) ? params.clientInfo : {};
@@ -89,8 +89,8 @@ export function readHello(params: unknown): Hello | string {
   const serverName = meta['mcp-bridge/serverName'] ?? (role === 'server' ? info.name : undefined);
   if (role === 'server' && !isServerName(serverName))
     return `_meta["mcp-bridge/serverName"], else clientInfo.name, is the server's name: ${SERVER_NAME_RULE}`;
-  const offers = offersOf(params.capabilities);
-  if (canonicalOf(offers).length > MOST_CAPABILITY_BYTES)
+  const capabilities = clientCapabilitiesIn(params.capabilities);
+  if (canonicalOf(capabilities).length > MOST_CAPABILITY_BYTES)
     return `capabilities are longer than ${MOST_CAPABILITY_BYTES} characters`;
   const asked = params.protocolVersion;
   return {
@@ -104,7 +104,7 @@ export function readHello(params: unknown): Hello | string {
     program,
     cwd,
     pid: pidOf(params.processId) ?? pidOf(meta['mcp-bridge/pid']),
-    offers,
+    capabilities,
     resume: role === 'client' ? resume : undefined, // the others begin anew
     accepted,
     serverName: role === 'server' && typeof serverName === 'string' ? serverName : undefined,
@@ -115,7 +115,7 @@ function pidOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-function resumeOf(value: unknown): Hello['resume'] | 'malformed' {
+function resumeOf(value: unknown): ClientInitialize['resume'] | 'malformed' {
   if (value === undefined || value === false) return undefined;
   if (value === true) return 'can';
   if (!isRecord(value)) return 'malformed';
@@ -124,7 +124,7 @@ function resumeOf(value: unknown): Hello['resume'] | 'malformed' {
   return typeof token === 'string' && isCount ? { token, received } : 'malformed';
 }
 
-export interface BridgeHello {
+export interface BridgeAnswer {
   readonly protocolVersion: string;
   /** The bridge's own. */
   readonly version: string;
@@ -135,7 +135,13 @@ export interface BridgeHello {
 }
 
 /** The bridge's own answer, where no single server speaks. */
-export function bridgeHello({ protocolVersion, version, capabilities, instructions, meta }: BridgeHello): string {
+export function bridgeInitializeResult({
+  protocolVersion,
+  version,
+  capabilities,
+  instructions,
+  meta,
+}: BridgeAnswer): string {
   return JSON.stringify({
     protocolVersion,
     capabilities: { ...capabilities, supportsMessageRouting: true },
@@ -152,7 +158,7 @@ export function settlesOnBatches(result: Buffer): boolean {
 }
 
 /** The server's answer (an object, with a newline behind it) as it goes to one client. `meta` is ASCII. */
-export function writeServerHello(
+export function writeInitializeResult(
   outbox: Outbox,
   splice: Splice,
   answer: { result: Buffer; protocolVersion: string; meta: object },
@@ -173,7 +179,7 @@ export function writeServerHello(
   splice.write(outbox, result, start, result.length - 1);
 }
 
-function offersOf(capabilities: unknown): Offers {
+function clientCapabilitiesIn(capabilities: unknown): ClientCapabilities {
   if (!isRecord(capabilities)) return {};
   return Object.fromEntries(
     OFFERABLE.flatMap((role) => (isRecord(capabilities[role]) ? [[role, offerOf(role, capabilities[role])]] : [])),
@@ -181,7 +187,7 @@ function offersOf(capabilities: unknown): Offers {
 }
 
 /** The bridge itself sees to it that a server hears of other roots, so clients that do not say so share it too. */
-function offerOf(role: keyof Offers, capability: object): object {
+function offerOf(role: keyof ClientCapabilities, capability: object): object {
   if (role === 'tasks') return withoutList(capability);
   return role === 'roots' ? { ...capability, listChanged: true } : capability;
 }
@@ -192,37 +198,37 @@ function withoutList(tasks: object): object {
 }
 
 /** What a server declares in its answer to `initialize`. */
-export function capabilitiesOf(hello: Buffer): Readonly<Record<string, unknown>> {
-  const { capabilities } = readServerHello(hello);
+export function capabilitiesOf(initializeResult: Buffer): Readonly<Record<string, unknown>> {
+  const { capabilities } = readInitializeResult(initializeResult);
   return isRecord(capabilities) ? capabilities : {};
 }
 
-export function instructionsOf(hello: Buffer): string {
-  const { instructions } = readServerHello(hello);
+export function instructionsOf(initializeResult: Buffer): string {
+  const { instructions } = readInitializeResult(initializeResult);
   return typeof instructions === 'string' ? instructions : '';
 }
 
 /** What it says of its own name and purpose. */
-export function serverInfoOf(hello: Buffer): Readonly<Record<string, unknown>> {
-  return membersOf(readServerHello(hello).serverInfo);
+export function serverInfoOf(initializeResult: Buffer): Readonly<Record<string, unknown>> {
+  return membersOf(readInitializeResult(initializeResult).serverInfo);
 }
 
-function readServerHello(hello: Buffer): Record<string, unknown> {
-  const content: unknown = JSON.parse(hello.toString());
+function readInitializeResult(initializeResult: Buffer): Record<string, unknown> {
+  const content: unknown = JSON.parse(initializeResult.toString());
   return isRecord(content) ? content : {};
 }
 
-/** Whether all that `offers` has is in `started` too, with its details. */
-export function offersCover(started: Offers, offers: Offers): boolean {
-  return sameOffers(started, offers) || contains(started, offers);
+/** Whether all that `capabilities` has is in `started` too, with its details. */
+export function capabilitiesCover(started: ClientCapabilities, capabilities: ClientCapabilities): boolean {
+  return sameCapabilities(started, capabilities) || contains(started, capabilities);
 }
 
 /** Whether both have the same of what decides what a server shows. */
-export function sameNegotiated(a: Offers, b: Offers): boolean {
+export function sameNegotiated(a: ClientCapabilities, b: ClientCapabilities): boolean {
   return NEGOTIATED.every((key) => canonicalOf(a[key] ?? NOTHING) === canonicalOf(b[key] ?? NOTHING));
 }
 
-export function sameOffers(a: Offers, b: Offers): boolean {
+export function sameCapabilities(a: ClientCapabilities, b: ClientCapabilities): boolean {
   return canonicalOf(a) === canonicalOf(b);
 }
 
@@ -230,11 +236,11 @@ const NOTHING = {};
 /** Offers are compared again and again, and never changed. */
 const canonical = new WeakMap<object, string>();
 
-/** A file that was damaged may have anything in the place of offers. */
-function canonicalOf(offers: unknown): string {
-  if (!isRecord(offers)) return canonicalText(offers);
-  const known = canonical.get(offers) ?? canonicalText(offers);
-  canonical.set(offers, known);
+/** A file that was damaged may have anything in the place of capabilities. */
+function canonicalOf(capabilities: unknown): string {
+  if (!isRecord(capabilities)) return canonicalText(capabilities);
+  const known = canonical.get(capabilities) ?? canonicalText(capabilities);
+  canonical.set(capabilities, known);
   return known;
 }
 

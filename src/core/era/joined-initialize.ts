@@ -3,7 +3,7 @@
 
 import { isRecord } from '../../util/json-value.ts';
 import type { ServerProfile } from '../known-server.ts';
-import { capabilitiesOf, instructionsOf } from './hello.ts';
+import { capabilitiesOf, instructionsOf } from './initialize.ts';
 
 /** What is assumed of a server that has not run yet. The bridge can honour it whatever the server turns out to have. */
 const ASSUMED = { tools: {}, prompts: {}, resources: { subscribe: true }, logging: {}, completions: {}, tasks: {} };
@@ -11,7 +11,8 @@ const ASSUMED = { tools: {}, prompts: {}, resources: { subscribe: true }, loggin
 /** `profiles` are undefined for servers that are not known yet. */
 export function joinedCapabilities(profiles: readonly (ServerProfile | undefined)[]): Record<string, object> {
   const declared = profiles.map(
-    (profile): Readonly<Record<string, unknown>> => (profile === undefined ? ASSUMED : capabilitiesOf(profile.hello)),
+    (profile): Readonly<Record<string, unknown>> =>
+      profile === undefined ? ASSUMED : capabilitiesOf(profile.initializeResult),
   );
   const has = (name: string): boolean => declared.some((capabilities) => capabilities[name] !== undefined);
   const subscribe = declared.some(({ resources }) => isRecord(resources) && resources.subscribe === true);
@@ -37,7 +38,7 @@ export function joinedInstructions(
   servers: readonly { readonly alias: string; readonly profile: ServerProfile | undefined }[],
 ): string | undefined {
   const parts = servers.flatMap(({ alias, profile }) => {
-    const text = profile === undefined ? '' : instructionsOf(profile.hello).trim();
+    const text = profile === undefined ? '' : instructionsOf(profile.initializeResult).trim();
     return text === '' ? [] : [`# ${alias}\n\n${text}`];
   });
   return parts.length === 0 ? undefined : parts.join('\n\n');

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  bridgeHello,
-  type Offers,
-  offersCover,
-  readHello,
-  sameOffers,
-  writeServerHello,
-} from '../../../../src/core/era/hello.ts';
+  bridgeInitializeResult,
+  type ClientCapabilities,
+  capabilitiesCover,
+  readClientInitialize,
+  sameCapabilities,
+  writeInitializeResult,
+} from '../../../../src/core/era/initialize.ts';
 import { FlushTurn, Outbox } from '../../../../src/wire/outbox.ts';
 import { Splice } from '../../../../src/wire/splice.ts';
 import { jsonText, membersOf } from '../../../support/json-text.ts';
@@ -19,7 +19,7 @@ function written(result: string, protocolVersion = '2025-06-18', meta: object = 
   const turn = new ManualTurn();
   const sink = new RecordingSink();
   const outbox = new Outbox(sink, new FlushTurn(turn.defer));
-  writeServerHello(outbox, new Splice(), { result: Buffer.from(`${result}\n`), protocolVersion, meta });
+  writeInitializeResult(outbox, new Splice(), { result: Buffer.from(`${result}\n`), protocolVersion, meta });
   outbox.endFrame();
   turn.end();
   return sink.text.slice(0, -1);
@@ -92,18 +92,20 @@ describe("a server's hello", () => {
 
 describe("the bridge's own hello", () => {
   test('says what the client-discovery document asks for', () => {
-    expect(JSON.parse(bridgeHello({ protocolVersion: '2025-06-18', version: '1.2.3', meta: OURS }))).toEqual({
-      protocolVersion: '2025-06-18',
-      capabilities: { supportsMessageRouting: true },
-      serverInfo: { name: 'mcp-bridge-server', version: '1.2.3', protocols: ['mcp/1.0'] },
-      _meta: OURS,
-    });
+    expect(JSON.parse(bridgeInitializeResult({ protocolVersion: '2025-06-18', version: '1.2.3', meta: OURS }))).toEqual(
+      {
+        protocolVersion: '2025-06-18',
+        capabilities: { supportsMessageRouting: true },
+        serverInfo: { name: 'mcp-bridge-server', version: '1.2.3', protocols: ['mcp/1.0'] },
+        _meta: OURS,
+      },
+    );
   });
 });
 
 describe("a client's hello", () => {
   test('is read in the shape of MCP', () => {
-    const hello = readHello({
+    const hello = readClientInitialize({
       protocolVersion: '2025-03-26',
       capabilities: { sampling: { tools: {} }, elicitation: 'yes', experimental: {} },
       clientInfo: { name: 'n', version: 'v' },
@@ -117,7 +119,7 @@ describe("a client's hello", () => {
       role: 'client',
       view: 'server:x',
       clientId: 'me',
-      offers: { sampling: { tools: {} }, experimental: {} },
+      capabilities: { sampling: { tools: {} }, experimental: {} },
       accepted: [],
       serverName: undefined,
     });
@@ -132,7 +134,10 @@ describe("a client's hello", () => {
   });
 
   test('is read in the shape of the client-discovery document', () => {
-    const hello = readHello({ processId: 7, clientInfo: { name: 'n', version: 'v', protocols: ['mcp/1.0'] } });
+    const hello = readClientInitialize({
+      processId: 7,
+      clientInfo: { name: 'n', version: 'v', protocols: ['mcp/1.0'] },
+    });
     expect(hello).toMatchObject({
       name: 'n',
       protocolVersion: '2025-11-25',
@@ -144,13 +149,13 @@ describe("a client's hello", () => {
 
   test('may leave everything out, or say it in a wrong type', () => {
     const bare = { name: 'unknown', version: '', protocolVersion: '2025-11-25', role: 'client' };
-    expect(readHello({})).toMatchObject(bare);
-    expect(readHello({ protocolVersion: 3, clientInfo: 'x', _meta: [] })).toMatchObject(bare);
-    expect(readHello({ protocolVersion: '1999-01-01', clientInfo: { name: 7 } })).toMatchObject(bare);
+    expect(readClientInitialize({})).toMatchObject(bare);
+    expect(readClientInitialize({ protocolVersion: 3, clientInfo: 'x', _meta: [] })).toMatchObject(bare);
+    expect(readClientInitialize({ protocolVersion: '1999-01-01', clientInfo: { name: 7 } })).toMatchObject(bare);
   });
 
   test('has its names cut to a length', () => {
-    expect(readHello({ clientInfo: { name: 'n'.repeat(1000), version: 'v'.repeat(1000) } })).toMatchObject({
+    expect(readClientInitialize({ clientInfo: { name: 'n'.repeat(1000), version: 'v'.repeat(1000) } })).toMatchObject({
       name: 'n'.repeat(256),
       version: 'v'.repeat(256),
     });
@@ -171,22 +176,22 @@ describe("a client's hello", () => {
     [{ _meta: { 'mcp-bridge/clientId': 7 } }, 'mcp-bridge/clientId'],
     [{ _meta: { 'mcp-bridge/view': 7 } }, 'mcp-bridge/view'],
   ])('%j is refused, or taken, with a word on %s', (params, word) => {
-    const hello = readHello(params);
+    const hello = readClientInitialize(params);
     expect(typeof hello === 'string' ? hello : hello.role).toContain(word);
   });
 
   test('may have an id of 128 characters', () => {
-    expect(readHello({ _meta: { 'mcp-bridge/clientId': '~'.repeat(128) } })).toMatchObject({
+    expect(readClientInitialize({ _meta: { 'mcp-bridge/clientId': '~'.repeat(128) } })).toMatchObject({
       clientId: '~'.repeat(128),
     });
   });
 });
 
 describe('what clients offer', () => {
-  const offers = (capabilities: unknown): Offers => {
-    const hello = readHello({ capabilities });
+  const capabilitiesRead = (capabilities: unknown): ClientCapabilities => {
+    const hello = readClientInitialize({ capabilities });
     if (typeof hello === 'string') throw new Error(hello);
-    return hello.offers;
+    return hello.capabilities;
   };
   const detail = fc.dictionary(fc.constantFrom('url', 'form', 'tools'), fc.constantFrom({}, { a: 1 }, true), {
     maxKeys: 3,
@@ -197,40 +202,44 @@ describe('what clients offer', () => {
       maxKeys: 4,
       noNullPrototype: true,
     })
-    .map((capabilities) => offers(capabilities));
+    .map((capabilities) => capabilitiesRead(capabilities));
 
   test('is what a server can ask for, with its details, and nothing else', () => {
     const negotiated = { extensions: { 'a/b': { c: 1 } }, experimental: { d: {} } };
     const tasks = { list: {}, cancel: {}, requests: { sampling: { createMessage: {} } } };
     const others = { logging: {}, supportsMessageRouting: true };
-    expect(offers({ sampling: { tools: {} }, roots: { listChanged: true }, tasks, ...negotiated, ...others })).toEqual({
+    expect(
+      capabilitiesRead({ sampling: { tools: {} }, roots: { listChanged: true }, tasks, ...negotiated, ...others }),
+    ).toEqual({
       sampling: { tools: {} },
       roots: { listChanged: true },
       tasks: { cancel: {}, requests: { sampling: { createMessage: {} } } },
       ...negotiated,
     });
-    expect(offers({ sampling: true, elicitation: null, roots: [] })).toEqual({});
-    for (const odd of [undefined, null, 7, 'x', []]) expect(offers(odd)).toEqual({});
+    expect(capabilitiesRead({ sampling: true, elicitation: null, roots: [] })).toEqual({});
+    for (const odd of [undefined, null, 7, 'x', []]) expect(capabilitiesRead(odd)).toEqual({});
   });
 
   test('may take 16 KiB, or the client is refused: all of it is compared, kept and written down for each server', () => {
     const ofBytes = (bytes: number) => ({
       experimental: { x: { y: 'y'.repeat(bytes - '{"experimental":{"x":{"y":""}}}'.length) } },
     });
-    expect(offers(ofBytes(16_384))).toEqual(ofBytes(16_384));
-    expect(readHello({ capabilities: ofBytes(16_385) })).toBe('capabilities are longer than 16384 characters');
-    expect(offers({ ...ofBytes(16_384), other: 'not looked at' })).toEqual(ofBytes(16_384));
+    expect(capabilitiesRead(ofBytes(16_384))).toEqual(ofBytes(16_384));
+    expect(readClientInitialize({ capabilities: ofBytes(16_385) })).toBe(
+      'capabilities are longer than 16384 characters',
+    );
+    expect(capabilitiesRead({ ...ofBytes(16_384), other: 'not looked at' })).toEqual(ofBytes(16_384));
   });
 
   test('is compared whole: keys may stand in any order, and no text is taken for another', () => {
-    const some = (value: unknown): Offers => ({ experimental: { value } });
-    expect(sameOffers(some({ a: 1, b: [{ c: 2, d: 3 }] }), some({ b: [{ c: 2, d: 3 }], a: 1 }))).toBe(true);
-    expect(sameOffers(some({ 'a":1,"b': 1 }), some({ a: 1, b: 1 }))).toBe(false);
-    expect(sameOffers(some('{}'), some({}))).toBe(false);
-    expect(sameOffers(some([]), some({}))).toBe(false);
+    const some = (value: unknown): ClientCapabilities => ({ experimental: { value } });
+    expect(sameCapabilities(some({ a: 1, b: [{ c: 2, d: 3 }] }), some({ b: [{ c: 2, d: 3 }], a: 1 }))).toBe(true);
+    expect(sameCapabilities(some({ 'a":1,"b': 1 }), some({ a: 1, b: 1 }))).toBe(false);
+    expect(sameCapabilities(some('{}'), some({}))).toBe(false);
+    expect(sameCapabilities(some([]), some({}))).toBe(false);
   });
 
-  test.each<[Offers, Offers, boolean]>([
+  test.each<[ClientCapabilities, ClientCapabilities, boolean]>([
     [{ sampling: {} }, {}, true],
     [{}, { sampling: {} }, false],
     [{ sampling: {}, elicitation: {} }, { sampling: {} }, true],
@@ -240,19 +249,19 @@ describe('what clients offer', () => {
     [{ roots: { listChanged: false } }, { roots: { listChanged: true } }, false],
     [{ sampling: {} }, { sampling: { tools: {} } }, false],
   ])('%j covers %j: %s', (started, wanted, covers) => {
-    expect(offersCover(started, wanted)).toBe(covers);
+    expect(capabilitiesCover(started, wanted)).toBe(covers);
   });
 
   test('covers itself and nothing, and is the same as another when each covers the other', () => {
     fc.assert(
       fc.property(someOffers, someOffers, someOffers, (a, b, c) => {
-        expect(offersCover(a, a)).toBe(true);
-        expect(offersCover(a, {})).toBe(true);
-        expect(sameOffers(a, b)).toBe(offersCover(a, b) && offersCover(b, a));
-        expect(sameOffers(a, b)).toBe(sameOffers(b, a));
-        if (offersCover(a, b) && offersCover(b, c)) expect(offersCover(a, c)).toBe(true);
-        const swapped = Object.fromEntries(Object.entries(a).reverse()) as Offers;
-        expect(sameOffers(a, swapped)).toBe(true);
+        expect(capabilitiesCover(a, a)).toBe(true);
+        expect(capabilitiesCover(a, {})).toBe(true);
+        expect(sameCapabilities(a, b)).toBe(capabilitiesCover(a, b) && capabilitiesCover(b, a));
+        expect(sameCapabilities(a, b)).toBe(sameCapabilities(b, a));
+        if (capabilitiesCover(a, b) && capabilitiesCover(b, c)) expect(capabilitiesCover(a, c)).toBe(true);
+        const swapped = Object.fromEntries(Object.entries(a).reverse()) as ClientCapabilities;
+        expect(sameCapabilities(a, swapped)).toBe(true);
       }),
       { numRuns: 1000 },
     );

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { joinedCapabilities, joinedInstructions } from '../../../../src/core/era/joined-hello.ts';
+import { joinedCapabilities, joinedInstructions } from '../../../../src/core/era/joined-initialize.ts';
 import { ServerProfile } from '../../../../src/core/known-server.ts';
 
 const profileOf = (capabilities: unknown, instructions?: unknown): ServerProfile =>
   new ServerProfile({}, undefined, {
-    hello: Buffer.from(`${JSON.stringify({ capabilities, instructions })}\n`),
+    initializeResult: Buffer.from(`${JSON.stringify({ capabilities, instructions })}\n`),
     learnedMs: 0,
   });
 
