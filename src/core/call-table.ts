@@ -106,10 +106,10 @@ export class CallTable {
   }
 
   /** Looked at once a second. */
-  checkTime(nowMs: number): void {
-    this.givenUp.checkTime(nowMs);
-    this.own.checkTime(nowMs);
-    if (this.#concurrent.checkTime(nowMs)) this.pump();
+  tick(nowMs: number): void {
+    this.givenUp.tick(nowMs);
+    this.own.tick(nowMs);
+    if (this.#concurrent.tick(nowMs)) this.pump();
     for (const [session, next] of this.#waiting.heads()) {
       if (this.lane.isTaken) this.#checkLane(session, next, nowMs);
       this.#checkConcurrent(session, nowMs);

@@ -27,7 +27,7 @@ export interface CallOwner {
   withdraw(call: Call): void;
   /** The client has gone. */
   abandon(call: Call): void;
-  checkTime(call: Call, nowMs: number): void;
+  tickCall(call: Call, nowMs: number): void;
 }
 
 /** The bytes around a value within which another stands that is meant instead; from the beginning of the frame. */

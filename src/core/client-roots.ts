@@ -100,7 +100,7 @@ export class ClientRoots {
     this.#isStale = true;
   }
 
-  checkTime(nowMs: number): void {
+  tick(nowMs: number): void {
     if (this.#askedId === undefined && this.#waiting.length === 0) return;
     if (this.#deadlineMs === 0) this.#deadlineMs = nowMs + ANSWER_MS;
     if (nowMs < this.#deadlineMs) return;

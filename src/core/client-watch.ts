@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Counters } from './counters.ts';
 import type { Faults } from './faults.ts';
-import { examine, type Finding, type LivenessSettings, mayClose, TICK_MS } from './liveness.ts';
+import { type LivenessFinding, type LivenessSettings, lookAt, mayClose, TICK_MS } from './liveness.ts';
 import type { Resumption } from './resumption.ts';
 import { INVALID_REQUEST, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
@@ -44,7 +44,7 @@ export class ClientWatch {
     const nowMs = clock.now();
     for (const session of sessions) contain(session, () => this.#lookAfter(session, nowMs));
     faults.contain(
-      () => resumption.checkTime(nowMs),
+      () => resumption.tick(nowMs),
       (error) => faults.note('sessions whose clients are away could not be looked after', error),
     );
     for (const server of servers.servers()) for (const instance of server.instances) instance.tick(nowMs);
@@ -52,15 +52,15 @@ export class ClientWatch {
 
   #lookAfter(session: Session, nowMs: number): void {
     const { limits, liveness, resumption } = this.#ports;
-    for (const call of session.calls.values()) call.owner.checkTime(call, nowMs);
-    session.roots.checkTime(nowMs);
-    session.view?.tidy(nowMs);
+    for (const call of session.calls.values()) call.owner.tickCall(call, nowMs);
+    session.roots.tick(nowMs);
+    session.view?.tick(nowMs);
     if (resumption.isParked(session)) return;
-    if (session.isOpen) this.#act(session, examine(session, nowMs, limits, liveness));
+    if (session.isOpen) this.#act(session, lookAt(session, nowMs, limits, liveness));
     else if (mayClose(session, nowMs)) session.link.destroy();
   }
 
-  #act(session: Session, finding: Finding): void {
+  #act(session: Session, finding: LivenessFinding): void {
     const { counters, cutOff } = this.#ports;
     switch (finding) {
       case undefined:

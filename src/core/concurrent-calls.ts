@@ -48,7 +48,7 @@ export class ConcurrentCalls {
   }
 
   /** Looked at once a second. Whether there is room for another call. */
-  checkTime(nowMs: number): boolean {
+  tick(nowMs: number): boolean {
     const before = this.#ended;
     for (const [serverRequestId, untilMs] of [...this.#givenUp]) {
       if (untilMs === 0) this.#givenUp.set(serverRequestId, nowMs + LINGER_MS);

@@ -41,7 +41,7 @@ export class GivenUpCalls {
     this.#released(givenUp.call);
   }
 
-  checkTime(nowMs: number): void {
+  tick(nowMs: number): void {
     for (const [serverRequestId, givenUp] of [...this.#byId]) {
       if (givenUp.deadlineMs === 0) givenUp.deadlineMs = nowMs + LINGER_MS;
       if (nowMs >= givenUp.deadlineMs) this.release(serverRequestId);

@@ -26,7 +26,7 @@ import { Pause } from './pauses.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, rpcError, rpcErrorOf } from './rpc-error.ts';
 import { ServerView } from './server-view.ts';
 import type { Session } from './session.ts';
-import { chooseView, type Greeting, type ServerDirectory, type View } from './view.ts';
+import { chooseView, type InitializeAnswer, type ServerDirectory, type View } from './view.ts';
 
 export interface HandshakeContext {
   readonly limits: Limits;
@@ -89,7 +89,7 @@ export interface ResumptionPorts {
   ) => void;
 }
 
-interface InitializeAnswer {
+interface AnswerParts {
   readonly idText: string;
   readonly protocolVersion: string;
   readonly clientId: string;
@@ -97,8 +97,8 @@ interface InitializeAnswer {
   readonly also: object;
 }
 
-/** Of a session that has a token and was greeted before; it has one in any case. */
-const NO_GREETING: Greeting = { of: 'bridge', capabilities: {}, instructions: undefined };
+/** Stands for a kept answer in types only: each session with a token has one. */
+const NO_ANSWER: InitializeAnswer = { of: 'bridge', capabilities: {}, instructions: undefined };
 
 const splice = new Splice();
 const TURNED = rpcError(INVALID_REQUEST, 'A server that dials in is asked from here on, and asks nothing by itself');
@@ -141,9 +141,9 @@ export class Handshake {
     try {
       if (this.#isLettingIn) throw new BridgeError('RESUME_REFUSED', 'A session is resumed by the first request');
       resumption.resume(session, { ...request, first }, (resumed, also) => {
-        const { clientId, greeting = NO_GREETING } = resumed;
+        const { clientId, initializeAnswer = NO_ANSWER } = resumed;
         const more = { 'mcp-bridge/resumed': true, ...also, ...this.#ownMeta };
-        this.#answerWith(session, greeting, { idText, protocolVersion, clientId, also: more });
+        this.#answerWith(session, initializeAnswer, { idText, protocolVersion, clientId, also: more });
       });
     } catch (error) {
       if (!(error instanceof BridgeError)) throw error;
@@ -172,11 +172,11 @@ export class Handshake {
     if (!session.isOpen) return;
     session.settings = this.#context.clientSettings?.of(session.identity) ?? PLAIN_SETTINGS;
     session.view = this.#open(session, initialize);
-    const greeting = await session.view.greeting();
+    const initializeAnswer = await session.view.initializeAnswer();
     if (!session.isOpen) return;
-    session.greet(initialize, this.#ports.nameClient(session, initialize.clientId));
+    session.identify(initialize, this.#ports.nameClient(session, initialize.clientId));
     this.#context.agents.participants.join(session, initialize.accepted, initialize.clientId);
-    this.#answer(session, initialize, idText, greeting);
+    this.#answer(session, initialize, idText, initializeAnswer);
     if (initialize.resume === 'can') this.#ports.resumption.keep(session);
   }
 
@@ -190,7 +190,7 @@ export class Handshake {
   }
 
   #welcomeControl(session: Session, initialize: ClientInitialize, idText: string): void {
-    session.greet(initialize, this.#ports.nameClient(session, initialize.clientId));
+    session.identify(initialize, this.#ports.nameClient(session, initialize.clientId));
     this.#answerAsBridge(session, initialize, idText, {}, this.#ownMeta);
   }
 
@@ -220,25 +220,25 @@ export class Handshake {
     session.answer(idText, bridgeInitializeResult({ ...says, protocolVersion, version: this.#context.version, meta }));
   }
 
-  #answer(session: Session, initialize: ClientInitialize, idText: string, greeting: Greeting): void {
+  #answer(session: Session, initialize: ClientInitialize, idText: string, initializeAnswer: InitializeAnswer): void {
     const also = initialize.resume === 'can' ? this.#resumeMeta(session) : {};
-    if (initialize.resume === 'can') session.greeting = greeting;
+    if (initialize.resume === 'can') session.initializeAnswer = initializeAnswer;
     const { protocolVersion } = initialize;
-    this.#answerWith(session, greeting, { idText, protocolVersion, clientId: session.clientId, also });
+    this.#answerWith(session, initializeAnswer, { idText, protocolVersion, clientId: session.clientId, also });
   }
 
-  #answerWith(session: Session, greeting: Greeting, answer: InitializeAnswer): void {
+  #answerWith(session: Session, initializeAnswer: InitializeAnswer, answer: AnswerParts): void {
     const { idText, protocolVersion, clientId, also } = answer;
     const { version } = this.#context;
-    if (greeting.of === 'bridge') {
+    if (initializeAnswer.of === 'bridge') {
       const meta = { 'mcp-bridge/clientId': clientId, ...also };
-      return session.answer(idText, bridgeInitializeResult({ ...greeting, protocolVersion, version, meta }));
+      return session.answer(idText, bridgeInitializeResult({ ...initializeAnswer, protocolVersion, version, meta }));
     }
     const { outbox } = session.link;
-    const { instanceId } = greeting;
+    const { instanceId } = initializeAnswer;
     outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
     writeInitializeResult(outbox, splice, {
-      result: greeting.initializeResult,
+      result: initializeAnswer.initializeResult,
       protocolVersion,
       meta: { 'mcp-bridge/clientId': clientId, 'mcp-bridge/instanceId': instanceId, ...also },
     });

@@ -154,7 +154,7 @@ export class InstanceRoots {
     this.#ports.fence.answered();
   }
 
-  checkTime(nowMs: number): void {
+  tick(nowMs: number): void {
     const { outbox, key, fence, limits, sessions } = this.#ports;
     if (this.#waiting.filter((question) => isLate(question, nowMs, limits.questionHeldMs)).length === 0) return;
     const isUnused = sessions.size === 0 && this.#askers().size === 0;

@@ -221,8 +221,8 @@ export class Instance implements CallOwner {
     this.#contain(() => this.#unanswered.abandon(call));
   }
 
-  checkTime(call: Call, nowMs: number): void {
-    this.#unanswered.checkTime(call, nowMs);
+  tickCall(call: Call, nowMs: number): void {
+    this.#unanswered.tickCall(call, nowMs);
   }
 
   // --- towards the server ---
@@ -254,9 +254,9 @@ export class Instance implements CallOwner {
   /** Looked at once a second. */
   tick(nowMs: number): void {
     this.#contain(() => {
-      this.#calls.checkTime(nowMs);
-      this.#senders.checkTime(nowMs);
-      this.questions.checkTime(nowMs);
+      this.#calls.tick(nowMs);
+      this.#senders.tick(nowMs);
+      this.questions.tick(nowMs);
     });
   }
 

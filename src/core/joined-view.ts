@@ -21,7 +21,15 @@ import { calledErrorOf, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, withHint } f
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 import { isLevel } from './shared-settings.ts';
-import { cursorIn, type Greeting, openCall, paramsOf, type ServerDirectory, serversFor, type View } from './view.ts';
+import {
+  cursorIn,
+  type InitializeAnswer,
+  openCall,
+  paramsOf,
+  type ServerDirectory,
+  serversFor,
+  type View,
+} from './view.ts';
 
 export interface JoinedViewContext {
   readonly clock: Clock;
@@ -87,7 +95,7 @@ export class JoinedView implements View {
     return binding;
   }
 
-  greeting(): Promise<Greeting> {
+  initializeAnswer(): Promise<InitializeAnswer> {
     const servers = this.#bindings.map(({ alias, binding }) => ({ alias, profile: binding.profile }));
     return Promise.resolve({
       of: 'bridge',
@@ -248,7 +256,7 @@ export class JoinedView implements View {
   }
 
   /** Servers that were only looked at need not be kept for this client. */
-  tidy(nowMs: number): void {
+  tick(nowMs: number): void {
     if (this.#lookedMs === 0 || nowMs - this.#lookedMs < LOOK_MS) return;
     this.#lookedMs = 0;
     for (const { binding } of this.#bindings) if (!binding.isUsed) binding.unbind();

@@ -22,9 +22,9 @@ export const DEFAULT_LIVENESS: LivenessSettings = {
 export const TICK_MS = 1000;
 
 /** What is to be done with a client; the first that applies. */
-export type Finding = 'handshake-timeout' | 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
+export type LivenessFinding = 'handshake-timeout' | 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
 
-export function examine(session: Session, nowMs: number, limits: Limits, settings: LivenessSettings): Finding {
+export function lookAt(session: Session, nowMs: number, limits: Limits, settings: LivenessSettings): LivenessFinding {
   if (!session.hasTriedInitialize && nowMs - session.connectedMs >= limits.handshakeTimeoutMs)
     return 'handshake-timeout';
   if (isStalled(session, nowMs, limits.stallTimeoutMs)) return 'stalled';
@@ -60,7 +60,7 @@ function isPingDue(session: Session, nowMs: number, { pingPeriodMs }: LivenessSe
   return nowMs - session.lastHeardMs >= pingPeriodMs * (session.unansweredPings.size + 1);
 }
 
-function pingOrGiveUp(session: Session, settings: LivenessSettings): Finding {
+function pingOrGiveUp(session: Session, settings: LivenessSettings): LivenessFinding {
   if (session.unansweredPings.size < settings.maxMissedPings) return 'ping';
   return session.hasAnsweredPing || settings.cutOffSilentClients ? 'unresponsive' : undefined;
 }

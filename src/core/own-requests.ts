@@ -56,7 +56,7 @@ export class OwnRequests {
   }
 
   /** Looked at once a second. */
-  checkTime(nowMs: number): void {
+  tick(nowMs: number): void {
     for (const [id, own] of [...this.#open]) {
       if (own.deadlineMs === 0) own.deadlineMs = nowMs + this.#timeoutMs;
       if (nowMs >= own.deadlineMs) this.take(id, undefined);

@@ -194,7 +194,7 @@ export class ParkedSessions {
   }
 
   /** Gives up those whose time is over. */
-  checkTime(nowMs: number): void {
+  tick(nowMs: number): void {
     for (const { session, parkedUntilMs } of this.#parked) {
       if (parkedUntilMs === undefined || nowMs < parkedUntilMs) return;
       this.#options.counters.sessionsExpired++;

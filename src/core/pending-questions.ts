@@ -198,7 +198,7 @@ export class PendingQuestions {
 
   // --- time ---
 
-  checkTime(nowMs: number): void {
+  tick(nowMs: number): void {
     const { limits, counters, outbox } = this.#ports;
     for (const pending of [...this.#pending]) {
       if (!isLate(pending, nowMs, limits.questionTimeoutMs)) continue;

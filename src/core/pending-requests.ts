@@ -114,7 +114,7 @@ export class PendingRequests implements CallOwner {
     this.cancel(call);
   }
 
-  checkTime(call: Call, nowMs: number): void {
+  tickCall(call: Call, nowMs: number): void {
     const timeoutMs = shorterMs(call.timeoutMs, this.#limits.callTimeoutMs);
     const tookMs = overdueMs(call, nowMs, timeoutMs, this.#limits);
     if (tookMs === undefined) return;

@@ -182,13 +182,13 @@ export class Questions {
     return true;
   }
 
-  checkTime(nowMs: number): void {
+  tick(nowMs: number): void {
     const { questionHeldMs } = this.#ports.limits;
     // What is late may have been passed on by the end of another one.
     for (const question of [...this.#held])
       if (this.#held.includes(question) && isLate(question, nowMs, questionHeldMs)) this.#giveUp(question);
-    this.#pending.checkTime(nowMs);
-    this.#roots.checkTime(nowMs);
+    this.#pending.tick(nowMs);
+    this.#roots.tick(nowMs);
   }
 
   #giveUp(question: ServerQuestion): void {

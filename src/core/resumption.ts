@@ -60,8 +60,8 @@ export class Resumption implements ResumptionPorts {
     return this.#parked.has(session);
   }
 
-  checkTime(nowMs: number): void {
-    this.#parked.checkTime(nowMs);
+  tick(nowMs: number): void {
+    this.#parked.tick(nowMs);
   }
 
   /** The session is over; whether it was parked. */

@@ -70,7 +70,7 @@ export class Senders {
   }
 
   /** Looked at once a second. */
-  checkTime(nowMs: number): void {
+  tick(nowMs: number): void {
     const { server, outbox, limits, counters, logger } = this.#ports;
     if (!this.isFull) return this.goOn();
     const takenBytes = outbox()?.takenBytes ?? 0;

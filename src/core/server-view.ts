@@ -15,7 +15,7 @@ import { withPermittedTools } from './permitted-tools.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
-import { cursorIn, type Greeting, openCall, type ServerDirectory, type View } from './view.ts';
+import { cursorIn, type InitializeAnswer, openCall, type ServerDirectory, type View } from './view.ts';
 
 export class ServerView implements View {
   readonly name: string;
@@ -33,7 +33,7 @@ export class ServerView implements View {
     this.#binding = new Binding(session, server, (kind) => this.#listChanged(kind));
   }
 
-  async greeting(): Promise<Greeting> {
+  async initializeAnswer(): Promise<InitializeAnswer> {
     const { profile, server } = this.#binding;
     if (profile !== undefined)
       return { of: 'server', initializeResult: profile.initializeResult, instanceId: this.#runningId() };
@@ -44,7 +44,7 @@ export class ServerView implements View {
     } catch (error) {
       if (this.#binding.server === server) throw this.#binding.refusal ?? error;
     }
-    return this.greeting(); // of what the server is by now
+    return this.initializeAnswer(); // of what the server is by now
   }
 
   /** Of the instance that it will use, if that runs already. */

@@ -20,7 +20,7 @@ import type { ClientCapabilities, ClientInitialize, ClientRole } from './era/ini
 import type { Instance } from './instance.ts';
 import { Pause, Pauses } from './pauses.ts';
 import { Untaken } from './untaken.ts';
-import type { Greeting, View } from './view.ts';
+import type { InitializeAnswer, View } from './view.ts';
 
 /** `closing` is final: whatever still comes is dropped. */
 export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
@@ -82,7 +82,7 @@ export class Session {
   /** All that it says of itself, for servers that are its own. */
   clientInfo: object | undefined;
   /** The answer to its `initialize`, for when it comes back. */
-  greeting: Greeting | undefined;
+  initializeAnswer: InitializeAnswer | undefined;
   #muxSessionId = '';
 
   /** By which a server that wants to tells its clients apart; nobody can guess it. */
@@ -150,8 +150,8 @@ export class Session {
     this.identity = { name, program };
   }
 
-  greet(initialize: ClientInitialize, clientId: string): void {
-    invariant(this.state === 'initializing', 'a client is greeted while it initialises');
+  identify(initialize: ClientInitialize, clientId: string): void {
+    invariant(this.state === 'initializing', 'a client says who it is while it initialises');
     this.clientId = clientId;
     this.name = initialize.name;
     this.version = initialize.version;

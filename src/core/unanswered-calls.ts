@@ -87,7 +87,7 @@ export class UnansweredCalls implements CallOwner {
   }
 
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
-  checkTime(call: Call, nowMs: number): void {
+  tickCall(call: Call, nowMs: number): void {
     const { server, calls, questions, limits, counters } = this.#ports;
     // While a person is asked, the call waits for that person, within the upper bound.
     if (questions.isAsking(call.session)) extend(call);

@@ -12,7 +12,7 @@ import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 
 /** The answer to `initialize`: a server's own, or the bridge's. */
-export type Greeting =
+export type InitializeAnswer =
   | { readonly of: 'server'; readonly initializeResult: Buffer; readonly instanceId: string | undefined }
   | { readonly of: 'bridge'; readonly capabilities: object; readonly instructions: string | undefined };
 
@@ -21,7 +21,7 @@ export interface View {
   readonly name: string;
   /** Whether the client sees one server as it is, with its own names and notices. */
   readonly isTransparent: boolean;
-  greeting(): Promise<Greeting>;
+  initializeAnswer(): Promise<InitializeAnswer>;
   /** Sees to the one answer that a request gets. */
   submit(request: ClientRequest, read: Envelope): void;
   /** A server says that its lists are others now; a transparent view's client has been told so. */
@@ -37,7 +37,7 @@ export interface View {
   /** The URI by which the client knows a server's resource, as it is spelled in JSON; '' for the server's own. */
   outwardUri(instance: Instance, uri: string): string;
   /** Looked at once a second. */
-  tidy(nowMs: number): void;
+  tick(nowMs: number): void;
   /** The client goes. What it had under way was seen to before. */
   leave(): void;
 }

@@ -11,7 +11,7 @@ import { JoinedView } from '../core/joined-view.ts';
 import { outcomeUnknown } from '../core/outcome-unknown.ts';
 import { failureOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
-import { type Greeting, openCall, paramsOf, type ServerDirectory, type View } from '../core/view.ts';
+import { type InitializeAnswer, openCall, paramsOf, type ServerDirectory, type View } from '../core/view.ts';
 import { faultsIn } from '../meta-tools/meta-tools.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -153,7 +153,7 @@ export class AgentView implements View, CallOwner {
     this.#session.close(call);
   }
 
-  checkTime(call: Call, nowMs: number): void {
+  tickCall(call: Call, nowMs: number): void {
     const waiting = this.#waiting.get(call);
     if (waiting === undefined) return;
     const hasLetters = (this.#context.agents.participants.find(this.#session)?.mailbox?.size ?? 0) > 0;
@@ -163,8 +163,8 @@ export class AgentView implements View, CallOwner {
 
   // --- the rest is the view's within ---
 
-  greeting(): Promise<Greeting> {
-    return this.#view.greeting();
+  initializeAnswer(): Promise<InitializeAnswer> {
+    return this.#view.initializeAnswer();
   }
 
   listsToldChanged(...of: Parameters<View['listsToldChanged']>): void {
@@ -191,8 +191,8 @@ export class AgentView implements View, CallOwner {
     return this.#view.outwardUri(...of);
   }
 
-  tidy(nowMs: number): void {
-    this.#view.tidy(nowMs);
+  tick(nowMs: number): void {
+    this.#view.tick(nowMs);
   }
 
   leave(): void {

@@ -6,7 +6,7 @@ import { methodOf } from '../core/era/era-2025.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import { calledErrorOf, INVALID_PARAMS, rpcError, withHint } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
-import type { Greeting, ServerDirectory, View } from '../core/view.ts';
+import type { InitializeAnswer, ServerDirectory, View } from '../core/view.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -46,14 +46,14 @@ export class DiscoverView implements View {
     this.#runner = new ToolRunner({ session, all, servers, check, timeoutMs });
   }
 
-  async greeting(): Promise<Greeting> {
-    const greeting = await this.#all.greeting();
-    if (greeting.of !== 'bridge') return greeting;
+  async initializeAnswer(): Promise<InitializeAnswer> {
+    const answer = await this.#all.initializeAnswer();
+    if (answer.of !== 'bridge') return answer;
     const servers = this.#all.lists.bindings.map(({ binding }) => binding.name);
     return {
       of: 'bridge',
-      capabilities: { ...greeting.capabilities, tools: {} },
-      instructions: servers.length === 0 ? greeting.instructions : discoverInstructions(servers),
+      capabilities: { ...answer.capabilities, tools: {} },
+      instructions: servers.length === 0 ? answer.instructions : discoverInstructions(servers),
     };
   }
 
@@ -112,8 +112,8 @@ export class DiscoverView implements View {
     return this.#all.outwardUri(...of);
   }
 
-  tidy(nowMs: number): void {
-    this.#all.tidy(nowMs);
+  tick(nowMs: number): void {
+    this.#all.tick(nowMs);
   }
 
   leave(): void {

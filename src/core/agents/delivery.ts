@@ -98,7 +98,7 @@ export class Delivery implements ClientQuestion, CallOwner {
     this.#close();
   }
 
-  checkTime(call: Call, nowMs: number): void {
+  tickCall(call: Call, nowMs: number): void {
     const { limits, counters } = this.#ports;
     const tookMs = overdueMs(call, nowMs, limits.callTimeoutMs, limits);
     if (tookMs === undefined) return;

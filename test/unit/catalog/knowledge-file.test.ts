@@ -139,13 +139,13 @@ describe('what is known of a server', () => {
     '{}',
     '{"format":2,"profiles":[]}',
     '{"format":"1"}',
-    '{"format":1}',
-    '{"format":1,"profiles":{}}',
-    '{"format":1,"profiles":[null],"habits":{}}',
-    '{"format":1,"profiles":[{"initializeResult":"7","lists":{}}],"habits":{}}',
-    '{"format":1,"profiles":[{"initializeResult":"{","lists":{}}],"habits":{}}',
-    '{"format":1,"profiles":[],"habits":null}',
-    '{"format":1,"profiles":[{"initializeResult":"{}","lists":{"tools":[{"result":"null"}]}}],"habits":{}}',
+    '{"format":1,"profiles":[],"habits":{}}',
+    '{"format":2,"profiles":{}}',
+    '{"format":2,"profiles":[null],"habits":{}}',
+    '{"format":2,"profiles":[{"initializeResult":"7","lists":{}}],"habits":{}}',
+    '{"format":2,"profiles":[{"initializeResult":"{","lists":{}}],"habits":{}}',
+    '{"format":2,"profiles":[],"habits":null}',
+    '{"format":2,"profiles":[{"initializeResult":"{}","lists":{"tools":[{"result":"null"}]}}],"habits":{}}',
   ])('is nothing in %s', (content) => {
     expect(isOfUse(content)).toBe(false);
   });

@@ -125,7 +125,7 @@ describe('an error over one instance ends that instance alone:', () => {
 
   test('the look at it once a second', async () => {
     const { core, client, other } = await two();
-    breakMethod(core.server('faulty').instance.questions, 'checkTime');
+    breakMethod(core.server('faulty').instance.questions, 'tick');
     await core.pass(1000);
     expect(core.server('faulty').state).toBe('idle');
     await check(core, client, other);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Counters } from '../../../src/core/counters.ts';
-import { DEFAULT_LIVENESS, examine, type Finding, type LivenessSettings } from '../../../src/core/liveness.ts';
+import { DEFAULT_LIVENESS, type LivenessFinding, type LivenessSettings, lookAt } from '../../../src/core/liveness.ts';
 import { Session } from '../../../src/core/session.ts';
 import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
@@ -12,7 +12,11 @@ const limits = { ...DEFAULT_LIMITS, handshakeTimeoutMs: 5000, stallTimeoutMs: 10
 function sessionAt(
   ms: number,
   state: Session['state'] = 'ready',
-): { session: Session; link: TestLink; look: (nowMs: number, settings?: Partial<LivenessSettings>) => Finding } {
+): {
+  session: Session;
+  link: TestLink;
+  look: (nowMs: number, settings?: Partial<LivenessSettings>) => LivenessFinding;
+} {
   const turn = new ManualTurn();
   const link = new TestLink(() => undefined, new FlushTurn(turn.defer), 1000);
   const session = new Session(link, {
@@ -23,9 +27,9 @@ function sessionAt(
   });
   session.state = state;
   session.hasTriedInitialize = state !== 'connecting';
-  const look = (nowMs: number, settings: Partial<LivenessSettings> = {}): Finding => {
+  const look = (nowMs: number, settings: Partial<LivenessSettings> = {}): LivenessFinding => {
     turn.end();
-    return examine(session, nowMs, limits, { ...DEFAULT_LIVENESS, ...settings });
+    return lookAt(session, nowMs, limits, { ...DEFAULT_LIVENESS, ...settings });
   };
   return { session, link, look };
 }
