@@ -155,7 +155,7 @@ export class ServerView implements View {
     return '';
   }
 
-  tidy(): void {
+  tick(): void {
     // It has one server, and keeps it.
   }
 
