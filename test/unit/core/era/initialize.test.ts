@@ -103,7 +103,7 @@ describe("the bridge's own hello", () => {
   });
 });
 
-describe("a client's hello", () => {
+describe("a client's initialize", () => {
   test('is read in the shape of MCP', () => {
     const hello = readClientInitialize({
       protocolVersion: '2025-03-26',
@@ -127,10 +127,10 @@ describe("a client's hello", () => {
 
   test('has the pid that the client states, else that of the process which connects for it', () => {
     const relay = { 'mcp-bridge/pid': 12 };
-    expect(readHello({ processId: 7, _meta: relay })).toMatchObject({ pid: 7 });
-    expect(readHello({ _meta: relay })).toMatchObject({ pid: 12 });
-    expect(readHello({ _meta: { 'mcp-bridge/pid': '12' } })).toMatchObject({ pid: undefined });
-    expect(readHello({})).toMatchObject({ pid: undefined });
+    expect(readClientInitialize({ processId: 7, _meta: relay })).toMatchObject({ pid: 7 });
+    expect(readClientInitialize({ _meta: relay })).toMatchObject({ pid: 12 });
+    expect(readClientInitialize({ _meta: { 'mcp-bridge/pid': '12' } })).toMatchObject({ pid: undefined });
+    expect(readClientInitialize({})).toMatchObject({ pid: undefined });
   });
 
   test('is read in the shape of the client-discovery document', () => {
