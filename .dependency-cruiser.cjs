@@ -21,7 +21,7 @@ const mayUse = {
   search: ['util'],
   'meta-tools': ['util', 'wire', 'core', 'search'],
   messaging: ['util', 'wire', 'core', 'meta-tools'],
-  control: ['util', 'wire', 'core', 'registry', 'downstream', 'catalog'],
+  control: ['util', 'wire', 'core', 'registry', 'downstream', 'catalog', 'messaging'],
   daemon: [
     ...['util', 'wire', 'core', 'local', 'config', 'registry', 'discovery', 'downstream', 'catalog'],
     ...['meta-tools', 'messaging', 'control'],

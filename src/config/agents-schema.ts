@@ -1,20 +1,20 @@
 // `agents`: what clients may say to each other.
 
-import { type AgentSettings, DEFAULT_AGENTS, type PairRule } from '../core/agents/agent-settings.ts';
+import { DEFAULT_MESSAGING, type MessagingSettings, type PairRule } from '../core/messaging-settings.ts';
 import type { Reader } from './reader.ts';
 
 const KEYS = ['enabled', 'maxPerSecond', 'maxMessageBytes', 'maxInFlight', 'maxHops', 'mailbox', 'policy'];
 
-export function agentsOf(reader: Reader, value: unknown): AgentSettings {
+export function agentsOf(reader: Reader, value: unknown): MessagingSettings {
   const section = reader.section(value, 'agents');
   reader.keys(section, 'agents', KEYS);
   const fields: Record<string, unknown> = { ...section, policy: reader.meant(section, 'agents', KEYS).policy };
   const mailbox = reader.section(fields.mailbox, 'agents.mailbox');
   reader.keys(mailbox, 'agents.mailbox', ['maxMessages', 'maxBytes']);
-  const { mailbox: otherwise, ...defaults } = DEFAULT_AGENTS;
+  const { mailbox: otherwise, ...defaults } = DEFAULT_MESSAGING;
   const count = (key: 'maxPerSecond' | 'maxMessageBytes' | 'maxInFlight' | 'maxHops'): number =>
     reader.count(fields[key], `agents.${key}`, { otherwise: defaults[key], least: 1 });
-  const countOfBox = (key: keyof AgentSettings['mailbox']): number =>
+  const countOfBox = (key: keyof MessagingSettings['mailbox']): number =>
     reader.count(mailbox[key], `agents.mailbox.${key}`, { otherwise: otherwise[key], least: 1 });
   return {
     isEnabled: reader.flag(fields.enabled, 'agents.enabled', defaults.isEnabled),

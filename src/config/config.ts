@@ -1,7 +1,7 @@
 // What a config file comes to, and what holds without one. Whoever has none loads no more of its reading than this.
 
-import { type AgentSettings, DEFAULT_AGENTS } from '../core/agents/agent-settings.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
+import { DEFAULT_MESSAGING, type MessagingSettings } from '../core/messaging-settings.ts';
 import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
 import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
 import { DEFAULT_RECONNECT, type ReconnectSettings } from '../util/backoff.ts';
@@ -33,7 +33,7 @@ export interface Config {
   /** What becomes of tools that have changed; undefined for what goes without saying. */
   readonly onToolChange: ToolChangePolicy | undefined;
   readonly audit: AuditSettings;
-  readonly agents: AgentSettings;
+  readonly agents: MessagingSettings;
   /** Servers that may connect by themselves. */
   readonly dialIn: readonly DialInServer[];
 }
@@ -92,6 +92,6 @@ export const EMPTY_CONFIG: Config = {
   },
   onToolChange: undefined,
   audit: NO_AUDIT,
-  agents: DEFAULT_AGENTS,
+  agents: DEFAULT_MESSAGING,
   dialIn: [],
 };

@@ -1,10 +1,10 @@
 // What the daemon says of itself and of its clients, for the verbs that ask.
 
-import type { Agents } from '../core/agents/agents.ts';
 import { type CallMeters, LATENCY_BOUNDS_MS } from '../core/call-meter.ts';
 import type { ConnectionManager } from '../core/connection-manager.ts';
 import type { Counters } from '../core/counters.ts';
 import type { Session } from '../core/session.ts';
+import type { ClientMessaging } from '../messaging/client-messaging.ts';
 import { systemClock } from '../util/clock.ts';
 import type {
   AuditReport,
@@ -84,9 +84,9 @@ export function statusReport(of: StatusSources, cwd: string | undefined): Status
   };
 }
 
-export function clientReports(connections: ConnectionManager, agents: Agents): ClientReport[] {
+export function clientReports(connections: ConnectionManager, messaging: ClientMessaging): ClientReport[] {
   return connections.clients().map((session) => {
-    const { accepts = false, mailbox = false } = agents.participants.describe(session) ?? {};
+    const { accepts = false, mailbox = false } = messaging.participants.describe(session) ?? {};
     return {
       clientId: session.clientId,
       name: session.name,

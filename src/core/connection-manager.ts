@@ -53,7 +53,7 @@ export class ConnectionManager {
       parked: (session) => {
         this.#openCount--;
         session.untaken.beginAnew();
-        options.agents.participants.away(session);
+        options.messaging.wentAway(session);
       },
       unparked: () => void this.#openCount++,
       dissolved: (session) => this.#dissolve(session),
@@ -234,7 +234,7 @@ export class ConnectionManager {
     step(() => session.view?.leave());
     for (const question of [...session.questions.values()]) step(() => question.abandon());
     step(() => session.roots.abandon());
-    step(() => this.#options.agents.participants.leave(session));
+    step(() => this.#options.messaging.left(session));
     step(() => this.#ids.takeBack(session));
   }
 
@@ -283,7 +283,7 @@ export class ConnectionManager {
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.#stopListening();
-    this.#options.agents.participants.endWaits();
+    this.#options.messaging.endWaits();
     const deadline = this.#options.clock.now() + this.#limits.drainTimeoutMs;
     while (this.#openCalls() > 0 && this.#options.clock.now() < deadline) {
       await new Promise<void>((resolve) => this.#options.clock.after(20, resolve));

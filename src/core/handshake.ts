@@ -9,7 +9,6 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
-import type { Agents } from './agents/agents.ts';
 import { type ClientSettingsSource, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
 import { methodOf } from './era/era-2025.ts';
@@ -22,6 +21,7 @@ import {
 } from './era/initialize.ts';
 import { certainId, INITIALIZED_ALREADY, REGISTERED_ALREADY } from './frame-refusal.ts';
 import { JoinedView } from './joined-view.ts';
+import type { Messaging } from './messaging.ts';
 import { Pause } from './pauses.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, rpcError, rpcErrorOf } from './rpc-error.ts';
 import { ServerView } from './server-view.ts';
@@ -38,10 +38,8 @@ export interface HandshakeContext {
   readonly clientSettings?: ClientSettingsSource | undefined;
   /** The view of a client that looks for tools before it uses them. */
   readonly discoverView: (session: Session, all: JoinedView) => View;
-  /** Clients that speak to each other. */
-  readonly agents: Agents;
-  /** The view of a client that may read what others write to it, made of the one that it would have. */
-  readonly agentView: (session: Session, view: View) => View;
+  /** Messages between clients. */
+  readonly messaging: Messaging;
   /** Where servers go that connect by themselves. */
   readonly dialIns: DialInDesk;
   /** The bridge's own version, and that of its program and of this run of it. */
@@ -175,7 +173,7 @@ export class Handshake {
     const initializeAnswer = await session.view.initializeAnswer();
     if (!session.isOpen) return;
     session.identify(initialize, this.#ports.nameClient(session, initialize.clientId));
-    this.#context.agents.participants.join(session, initialize.accepted, initialize.clientId);
+    this.#context.messaging.joined(session, initialize.accepted, initialize.clientId);
     this.#answer(session, initialize, idText, initializeAnswer);
     if (initialize.resume === 'can') this.#ports.resumption.keep(session);
   }
@@ -185,8 +183,7 @@ export class Handshake {
     if (choice.kind === 'server') return new ServerView(session, choice.server, this.#context.limits);
     const all = new JoinedView(session, choice.servers, this.#context);
     const view = choice.kind === 'all' ? all : this.#context.discoverView(session, all);
-    const { agents, agentView } = this.#context;
-    return agents.settings.isEnabled && initialize.accepted !== false ? agentView(session, view) : view;
+    return this.#context.messaging.viewFor(session, view, initialize.accepted);
   }
 
   #welcomeControl(session: Session, initialize: ClientInitialize, idText: string): void {

@@ -158,7 +158,7 @@ export class Router {
       case 'bridge-leaving':
         return this.#resumption.notice(session, method.role, membersOf(envelope.decode(bytes, Field.params)));
       case 'between-clients':
-        return this.#context.agents.notice(session, { b: bytes, start, end }, envelope);
+        return this.#context.messaging.notice(session, { b: bytes, start, end }, envelope);
       default:
         session.view?.notify({ b: bytes, start, end });
     }
@@ -247,7 +247,7 @@ export class Router {
   #onMessage(session: Session, { id, idText, b, start, end }: Request): void {
     if (this.#connections.isDraining) return session.answerError(idText, SHUTTING_DOWN);
     session.becomeReady();
-    this.#context.agents.request(session, { id, role: 'other', frame: { b, start, end } }, envelope);
+    this.#context.messaging.request(session, { id, role: 'other', frame: { b, start, end } }, envelope);
   }
 
   /** The daemon goes before `initialize` is answered. */

@@ -1,5 +1,5 @@
 // What is queued for one client and not taken yet, and what follows from it for that client: the place that compares it with
-// `limits.maxQueuedBytesPerClient`, but for messages of other clients (agents/admission.ts). Whom it holds up is not its business.
+// `limits.maxQueuedBytesPerClient`, but for messages of other clients (messaging/admission.ts). Whom it holds up is not its business.
 
 import type { Outbox } from '../wire/outbox.ts';
 

@@ -9,7 +9,6 @@ import type { ControlledDaemon, RunningReport } from '../control/methods.ts';
 import type { ClientReport, ReloadReport, StatusReport } from '../control/report.ts';
 import { ServersHere } from '../control/servers-here.ts';
 import { clientReports, statusReport } from '../control/status.ts';
-import { Agents } from '../core/agents/agents.ts';
 import { CallMeters } from '../core/call-meter.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
@@ -20,7 +19,7 @@ import { OrphanGuard } from '../downstream/orphan-guard.ts';
 import { StartGate } from '../downstream/start-gate.ts';
 import { ClientDescriptors } from '../local/descriptors.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';
-import { AgentView } from '../messaging/agent-view.ts';
+import { ClientMessaging } from '../messaging/client-messaging.ts';
 import { ArgumentCheck } from '../meta-tools/argument-check.ts';
 import { DiscoverView } from '../meta-tools/discover-view.ts';
 import { ToolFinder } from '../meta-tools/tool-finder.ts';
@@ -67,7 +66,7 @@ export class Daemon implements ControlledDaemon {
   readonly #audit: AuditLog | undefined;
   readonly #dialIns: DialIns;
   readonly #pool: ServerPool;
-  readonly #agents: Agents;
+  readonly #messaging: ClientMessaging;
   readonly #connections: ConnectionManager;
   #socket: KeptSocket | undefined;
   #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
@@ -107,7 +106,7 @@ export class Daemon implements ControlledDaemon {
       logger,
     });
     this.#pool = this.#makePool();
-    const agents = new Agents({
+    this.#messaging = new ClientMessaging({
       settings: config.agents,
       limits,
       counters: this.#counters,
@@ -116,7 +115,6 @@ export class Daemon implements ControlledDaemon {
       date: () => new Date(),
       willBeEnabled: () => options.finder.config.config.agents.isEnabled,
     });
-    this.#agents = agents;
     this.#connections = new ConnectionManager({
       limits,
       counters: this.#counters,
@@ -127,8 +125,7 @@ export class Daemon implements ControlledDaemon {
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
       dialIns: this.#dialIns,
       hasRoom: () => this.#descriptors.hasRoom(),
-      agents,
-      agentView: (session, view) => new AgentView(session, view, { agents, clock: this.#clock }),
+      messaging: this.#messaging,
       control: (request, answer) => void this.#control(request, answer),
       version,
       build,
@@ -194,7 +191,7 @@ export class Daemon implements ControlledDaemon {
     await this.#socket?.giveUp();
     this.#dialIns.tellLeaving(reason);
     await this.#connections.drain();
-    this.#agents.logUnread();
+    this.#messaging.logUnread();
     await this.#connections.close(reason);
     this.#followed.close();
     await this.#pool.stop();
@@ -261,7 +258,7 @@ export class Daemon implements ControlledDaemon {
   }
 
   clients(): ClientReport[] {
-    return clientReports(this.#connections, this.#agents);
+    return clientReports(this.#connections, this.#messaging);
   }
 
   #makeAudit(): AuditLog | undefined {

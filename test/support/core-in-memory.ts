@@ -1,8 +1,6 @@
 // The core on links in memory, with a clock and a turn of the loop that the test moves, and servers that say what the
 // test tells them to. Nothing happens by itself: settle() lets happen what is due.
 
-import { type AgentSettings, DEFAULT_AGENTS } from '../../src/core/agents/agent-settings.ts';
-import { Agents } from '../../src/core/agents/agents.ts';
 import type { AuditTrail } from '../../src/core/audit-trail.ts';
 import { CallMeters } from '../../src/core/call-meter.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
@@ -12,12 +10,13 @@ import type { Instance } from '../../src/core/instance.ts';
 import type { InstanceContext } from '../../src/core/instance-context.ts';
 import { KnownServer } from '../../src/core/known-server.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/core/liveness.ts';
+import { DEFAULT_MESSAGING, type MessagingSettings } from '../../src/core/messaging-settings.ts';
 import type { ControlHandler } from '../../src/core/router.ts';
 import { type Runner, Server } from '../../src/core/server.ts';
 import type { ServerNature, Sharing } from '../../src/core/server-definition.ts';
 import type { Session } from '../../src/core/session.ts';
 import { OPEN_GATE } from '../../src/core/tool-gate.ts';
-import { AgentView } from '../../src/messaging/agent-view.ts';
+import { ClientMessaging } from '../../src/messaging/client-messaging.ts';
 import { ArgumentCheck } from '../../src/meta-tools/argument-check.ts';
 import { DiscoverView } from '../../src/meta-tools/discover-view.ts';
 import { ToolFinder } from '../../src/meta-tools/tool-finder.ts';
@@ -471,7 +470,7 @@ export interface CoreOptions {
   readonly control?: ControlHandler;
   /** Who is told of each call. */
   readonly audit?: AuditTrail;
-  readonly agents?: Partial<AgentSettings>;
+  readonly agents?: Partial<MessagingSettings>;
   /** `discovery.timeoutMs`. */
   readonly executionTimeoutMs?: number;
   readonly dialIns?: DialInDesk;
@@ -494,7 +493,7 @@ export class CoreInMemory {
   readonly counters = new Counters();
   readonly limits: Limits;
   readonly manager: ConnectionManager;
-  readonly agents: Agents;
+  readonly messaging: ClientMessaging;
   #servers: ReadonlyMap<string, TestServer>;
   readonly #makeServer: (name: string) => TestServer;
   readonly #turn: FlushTurn;
@@ -522,8 +521,8 @@ export class CoreInMemory {
     const ttlMs = options.ttlMs ?? 0;
     this.#makeServer = (name) => new TestServer({ name, later, newLink, clock, ttlMs }, context, options.definition);
     this.#servers = new Map(names.map((name) => [name, this.#makeServer(name)]));
-    const agents = new Agents({
-      settings: { ...DEFAULT_AGENTS, ...options.agents },
+    this.messaging = new ClientMessaging({
+      settings: { ...DEFAULT_MESSAGING, ...options.agents },
       limits,
       counters,
       logger: silent,
@@ -531,7 +530,6 @@ export class CoreInMemory {
       date: () => new Date(clock.now()),
       willBeEnabled: () => false,
     });
-    this.agents = agents;
     this.manager = new ConnectionManager({
       limits,
       counters,
@@ -546,8 +544,7 @@ export class CoreInMemory {
         origin: 'In a test.',
       },
       dialIns: options.dialIns ?? NOBODY_DIALS_IN,
-      agents,
-      agentView: (session, view) => new AgentView(session, view, { agents, clock }),
+      messaging: this.messaging,
       control: options.control ?? (() => undefined),
       discoverView: (session, all) =>
         new DiscoverView(session, all, {

@@ -9,7 +9,7 @@ import { skipSpace } from '../../wire/json-grammar.ts';
 import { findMembers } from '../../wire/json-members.ts';
 import type { Outbox } from '../../wire/outbox.ts';
 import type { Splice } from '../../wire/splice.ts';
-import { type Accepted, readAccepted } from '../agents/acceptance.ts';
+import { type AcceptedMethods, readAccepted } from '../accepted-methods.ts';
 import { BATCH_VERSION, LATEST_PROTOCOL_VERSION, negotiateVersion, type QuestionKind } from './era-2025.ts';
 
 export type ClientRole = 'client' | 'server' | 'control';
@@ -35,7 +35,7 @@ export interface ClientInitialize {
   /** That it can take a session up again, or which one it wants to; undefined if it cannot. */
   readonly resume: 'can' | ResumeRequest | undefined;
   /** What it takes from other clients. */
-  readonly accepted: Accepted;
+  readonly accepted: AcceptedMethods;
   /** Of a server that connects by itself, what it wants to be known by. */
   readonly serverName: string | undefined;
 }

@@ -10,8 +10,8 @@ import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { DEFAULT_DAEMON } from '../../../src/config/config.ts';
 import { Reader } from '../../../src/config/reader.ts';
 import { validate } from '../../../src/config/schema.ts';
-import { DEFAULT_AGENTS } from '../../../src/core/agents/agent-settings.ts';
 import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
+import { DEFAULT_MESSAGING } from '../../../src/core/messaging-settings.ts';
 import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
 
 interface Property {
@@ -52,7 +52,7 @@ describe('the JSON Schema', () => {
 
   test('has all of agents with the defaults', () => {
     const properties = schema.properties.agents?.properties ?? {};
-    const { isEnabled: enabled, mailbox, policy: _, ...numbers } = DEFAULT_AGENTS;
+    const { isEnabled: enabled, mailbox, policy: _, ...numbers } = DEFAULT_MESSAGING;
     const defaults = Object.entries(properties).map(([key, value]) => [key, value.default]);
     expect(Object.fromEntries(defaults)).toEqual({ enabled, ...numbers, mailbox: undefined, policy: undefined });
     const box = Object.entries(properties.mailbox?.properties ?? {}).map(([key, value]) => [key, value.default]);

@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { DEFAULT_DAEMON } from '../../../src/config/config.ts';
-import { DEFAULT_AGENTS } from '../../../src/core/agents/agent-settings.ts';
 import type { Counters } from '../../../src/core/counters.ts';
 import { GRACE_MS } from '../../../src/core/crowded-clients.ts';
 import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
+import { DEFAULT_MESSAGING } from '../../../src/core/messaging-settings.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/wire/limits.ts';
 import { CoreInMemory, type CoreOptions, type Message, type TestClient } from '../../support/core-in-memory.ts';
@@ -305,8 +305,8 @@ type Elsewhere = readonly [file: string, title: string];
 
 const here = (title: string): Elsewhere => ['unit/core/limits.test.ts', title];
 const processes = (title: string): Elsewhere => ['integration/limits.test.ts', title];
-const messages = (title: string): Elsewhere => ['unit/core/agents/messages.test.ts', title];
-const letters = (title: string): Elsewhere => ['unit/core/agents/letters.test.ts', title];
+const messages = (title: string): Elsewhere => ['unit/messaging/messages.test.ts', title];
+const letters = (title: string): Elsewhere => ['unit/messaging/letters.test.ts', title];
 const audit = (title: string): Elsewhere => ['integration/audit-log.test.ts', title];
 
 const STARTS = here('lets so many start, and counts who waits for a turn');
@@ -368,7 +368,7 @@ const SPELLED: Readonly<Record<string, string>> = {
 };
 const SETTINGS: Readonly<Record<string, object>> = {
   ...{ limits: DEFAULT_LIMITS, liveness: DEFAULT_LIVENESS, daemon: DEFAULT_DAEMON, audit: DEFAULT_AUDIT },
-  agents: { ...DEFAULT_AGENTS, ...DEFAULT_AGENTS.mailbox },
+  agents: { ...DEFAULT_MESSAGING, ...DEFAULT_MESSAGING.mailbox },
 };
 
 describe.each(Object.entries(SETTINGS))('of %s', (section, defaults) => {

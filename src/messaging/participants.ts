@@ -1,9 +1,9 @@
 // Who is there among the clients, and what each of them may see of the others.
 
-import type { Clock } from '../../util/clock.ts';
-import type { Session } from '../session.ts';
-import type { Accepted } from './acceptance.ts';
-import type { AgentSettings } from './agent-settings.ts';
+import type { AcceptedMethods } from '../core/accepted-methods.ts';
+import type { MessagingSettings } from '../core/messaging-settings.ts';
+import type { Session } from '../core/session.ts';
+import type { Clock } from '../util/clock.ts';
 import { invalidParams } from './invalid-params.ts';
 import type { Letter } from './mailbox.ts';
 import { type MayTalk, pairPolicy } from './pair-policy.ts';
@@ -23,7 +23,7 @@ interface UnclaimedPort {
 }
 
 export class Participants {
-  readonly #settings: AgentSettings;
+  readonly #settings: MessagingSettings;
   readonly #clock: Clock;
   readonly #unclaimed: UnclaimedPort;
   /** Whether one client, by its id, may speak to another. */
@@ -32,7 +32,7 @@ export class Participants {
   readonly #byId = new Map<string, Participant>();
   #joined = 0;
 
-  constructor(settings: AgentSettings, clock: Clock, unclaimed: UnclaimedPort) {
+  constructor(settings: MessagingSettings, clock: Clock, unclaimed: UnclaimedPort) {
     this.#settings = settings;
     this.#clock = clock;
     this.#unclaimed = unclaimed;
@@ -40,7 +40,7 @@ export class Participants {
   }
 
   /** A client that has its id, if not the one that it wanted. */
-  join(session: Session, accepted: Accepted, wantedId: string | undefined): void {
+  join(session: Session, accepted: AcceptedMethods, wantedId: string | undefined): void {
     const settings = this.#settings;
     const hasMailbox = settings.isEnabled && accepted !== false && session.view?.isTransparent === false;
     const number = ++this.#joined;

@@ -2,11 +2,11 @@
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
-import type { AgentSettings } from '../../../../src/core/agents/agent-settings.ts';
-import { AGENT_TOOLS, DISCOVER_TOOL_LIST } from '../../../../src/messaging/agent-tools.ts';
-import { META_TOOL_LIST } from '../../../../src/meta-tools/meta-tools.ts';
-import { CoreInMemory, type Message, type TestClient } from '../../../support/core-in-memory.ts';
-import { ResumingClient, wireInMemory } from '../../../support/resuming-client.ts';
+import type { MessagingSettings } from '../../../src/core/messaging-settings.ts';
+import { DISCOVER_TOOL_LIST, MESSAGING_TOOLS } from '../../../src/messaging/messaging-tools.ts';
+import { META_TOOL_LIST } from '../../../src/meta-tools/meta-tools.ts';
+import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
+import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
 
 const VIEWS = ['all', 'discover'] as const;
 
@@ -53,7 +53,7 @@ function told(answer: Message | undefined): Told {
   return JSON.parse(content?.[0]?.text ?? '') as Told;
 }
 
-async function agents(view: string, settings: Partial<AgentSettings> = {}) {
+async function agents(view: string, settings: Partial<MessagingSettings> = {}) {
   const core = new CoreInMemory({ agents: { isEnabled: true, ...settings } });
   const agent = async (id: string): Promise<Agent> =>
     new Agent(core, await core.ready({ _meta: { 'mcp-bridge/clientId': id, 'mcp-bridge/view': view } }));
@@ -82,7 +82,7 @@ describe.each(VIEWS)('in the view %s', (view) => {
     await core.settle();
     const tools = a.client.answersTo('list')[0]?.result?.tools as { name: string }[] | undefined;
     const names = (tools ?? []).map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(Object.keys(AGENT_TOOLS)));
+    expect(names).toEqual(expect.arrayContaining(Object.keys(MESSAGING_TOOLS)));
     expect(names).toContain(view === 'all' ? 'memory__tool' : 'execute_tool');
     expect(names).toHaveLength(view === 'all' ? 4 : 8);
   });
@@ -236,7 +236,7 @@ test('a client that is away while a letter comes is given it when it is back, an
   await core.settle();
   await a.call('send_message', { to: 'c', text: 'Are you there?' });
   await core.pass(8_000);
-  expect(core.agents.unread()).toMatchObject([{ clientId: 'c', letters: [{ text: 'Are you there?' }] }]);
+  expect(core.messaging.unread()).toMatchObject([{ clientId: 'c', letters: [{ text: 'Are you there?' }] }]);
   await client.resume(wireInMemory(core));
   await core.pass(1_000);
   client.take();

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CoreInMemory, type Message, type TestClient } from '../../../support/core-in-memory.ts';
+import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 
 const MOST_CLIENTS = 5;
 const MAX_IN_FLIGHT = 6;

@@ -1,7 +1,7 @@
 // Which methods a client takes from other clients, as it says in `_meta["mcp-bridge/accepts"]` of its `initialize`.
 
 /** All, none, or those that are listed: `review/start`, or `review/*` for what begins with `review/`. */
-export type Accepted = boolean | readonly string[];
+export type AcceptedMethods = boolean | readonly string[];
 
 const MOST_PATTERNS = 64;
 const PATTERN = /^[\x21-\x7e]{1,128}$/;
@@ -14,7 +14,7 @@ const RESERVED =
   /^(?:initialize$|ping$|(?:notifications|tools|prompts|resources|sampling|elicitation|roots|completion|logging|tasks|server|client|subscriptions|bridge|mcp|mcp-bridge)\/|rpc\.)/i;
 
 /** Undefined if it is not what it should be. Without a word nothing is accepted. */
-export function readAccepted(value: unknown): Accepted | undefined {
+export function readAccepted(value: unknown): AcceptedMethods | undefined {
   if (value === undefined) return [];
   if (typeof value === 'boolean') return value;
   if (!Array.isArray(value) || value.length > MOST_PATTERNS) return undefined;
@@ -27,7 +27,7 @@ export function isReserved(method: string): boolean {
   return RESERVED.test(method);
 }
 
-export function doesAccept(accepted: Accepted, method: string): boolean {
+export function doesAccept(accepted: AcceptedMethods, method: string): boolean {
   if (typeof accepted === 'boolean') return accepted;
   return accepted.some((pattern) =>
     pattern.endsWith('/*') ? method.startsWith(pattern.slice(0, -1)) : pattern === method,

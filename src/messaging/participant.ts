@@ -1,8 +1,8 @@
 // One client as others may speak to it.
 
-import type { Session } from '../session.ts';
-import { type Accepted, doesAccept } from './acceptance.ts';
-import type { AgentSettings } from './agent-settings.ts';
+import { type AcceptedMethods, doesAccept } from '../core/accepted-methods.ts';
+import type { MessagingSettings } from '../core/messaging-settings.ts';
+import type { Session } from '../core/session.ts';
 import { Mailbox } from './mailbox.ts';
 import { TokenBucket } from './token-bucket.ts';
 
@@ -14,7 +14,7 @@ export class Participant {
   readonly wantedId: string | undefined;
   /** How many had come when its client went away last. */
   awaySince = Number.POSITIVE_INFINITY;
-  readonly #accepted: Accepted;
+  readonly #accepted: AcceptedMethods;
   /** Of a client that has the tools to read it. */
   readonly mailbox: Mailbox | undefined;
   /** Requests that it waits for the answers of, and that wait for its own. */
@@ -30,9 +30,9 @@ export class Participant {
     of: {
       readonly number: number;
       readonly wantedId: string | undefined;
-      readonly accepted: Accepted;
+      readonly accepted: AcceptedMethods;
       readonly hasMailbox: boolean;
-      readonly settings: AgentSettings;
+      readonly settings: MessagingSettings;
       readonly nowMs: number;
     },
   ) {
@@ -87,6 +87,6 @@ export interface ParticipantReport {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  readonly accepts: Accepted;
+  readonly accepts: AcceptedMethods;
   readonly mailbox: boolean;
 }

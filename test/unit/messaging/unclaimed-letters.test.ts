@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Letter } from '../../../../src/core/agents/mailbox.ts';
-import { UNCLAIMED_MS, UnclaimedLetters } from '../../../../src/core/agents/unclaimed-letters.ts';
-import { CoreInMemory, type Message, type TestClient } from '../../../support/core-in-memory.ts';
-import { ResumingClient, wireInMemory } from '../../../support/resuming-client.ts';
+import type { Letter } from '../../../src/messaging/mailbox.ts';
+import { UNCLAIMED_MS, UnclaimedLetters } from '../../../src/messaging/unclaimed-letters.ts';
+import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
+import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
 
 const MIB = 1024 * 1024;
 const GRACE_MS = 31_000;
@@ -79,7 +79,7 @@ class Post {
   }
   waiting(): Record<string, string[]> {
     return Object.fromEntries(
-      this.core.agents.unread().map(({ clientId, letters }) => [clientId, letters.map(({ text }) => text)]),
+      this.core.messaging.unread().map(({ clientId, letters }) => [clientId, letters.map(({ text }) => text)]),
     );
   }
 }

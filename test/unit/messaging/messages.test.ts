@@ -1,7 +1,7 @@
 // What one client says to another goes to it and to nobody else, in its own bytes, under the name of its sender.
 
 import { describe, expect, test } from 'vitest';
-import { CoreInMemory, type CoreOptions, type Message, type TestClient } from '../../../support/core-in-memory.ts';
+import { CoreInMemory, type CoreOptions, type Message, type TestClient } from '../../support/core-in-memory.ts';
 
 async function pair(options: CoreOptions = {}, accepts: unknown = ['review/*', 'note']) {
   const core = new CoreInMemory(options);

@@ -1,6 +1,6 @@
 // What clients may say to each other, and how much of it.
 
-export interface AgentSettings {
+export interface MessagingSettings {
   /** Whether language models get tools for it, and with them a mailbox. */
   readonly isEnabled: boolean;
   /** Messages of one client, and those between two; twice as many at once. */
@@ -24,7 +24,7 @@ export interface PairRule {
   readonly isAllowed: boolean;
 }
 
-export const DEFAULT_AGENTS: AgentSettings = {
+export const DEFAULT_MESSAGING: MessagingSettings = {
   isEnabled: false,
   maxPerSecond: 50,
   maxMessageBytes: 1024 * 1024,

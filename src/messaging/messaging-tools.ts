@@ -3,9 +3,9 @@
 import type { JoinedItem } from '../core/joined-list.ts';
 import { definitionsOf, META_TOOLS, type ToolTerms } from '../meta-tools/meta-tools.ts';
 
-export type AgentTool = 'list_agents' | 'send_message' | 'read_messages';
+export type MessagingTool = 'list_agents' | 'send_message' | 'read_messages';
 
-export const AGENT_TOOLS: Readonly<Record<AgentTool, ToolTerms>> = {
+export const MESSAGING_TOOLS: Readonly<Record<MessagingTool, ToolTerms>> = {
   list_agents: { description: 'Other agents that you can send messages to', parameters: {}, onlyReads: true },
   send_message: {
     description: 'Send a message to another agent, which reads it when it likes',
@@ -23,12 +23,12 @@ export const AGENT_TOOLS: Readonly<Record<AgentTool, ToolTerms>> = {
 
 /** The result of `tools/list` in the view `discover`. */
 export const DISCOVER_TOOL_LIST: string = JSON.stringify({
-  tools: [...definitionsOf(META_TOOLS), ...definitionsOf(AGENT_TOOLS)],
+  tools: [...definitionsOf(META_TOOLS), ...definitionsOf(MESSAGING_TOOLS)],
 });
 
 /** The same three among the tools of all servers. */
-export const AGENT_TOOL_ITEMS: readonly JoinedItem[] = Object.keys(AGENT_TOOLS).map((key, i) => {
-  const bytes = Buffer.from(JSON.stringify(definitionsOf(AGENT_TOOLS)[i]));
+export const MESSAGING_TOOL_ITEMS: readonly JoinedItem[] = Object.keys(MESSAGING_TOOLS).map((key, i) => {
+  const bytes = Buffer.from(JSON.stringify(definitionsOf(MESSAGING_TOOLS)[i]));
   const keyFrom = bytes.indexOf(JSON.stringify(key));
   return { bytes, key, keyFrom, keyTo: keyFrom + key.length + 2 };
 });

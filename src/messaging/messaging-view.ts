@@ -1,10 +1,6 @@
 // The view `all` or `discover` with the tools by which language models write to each other. Everything else is the
 // business of the view within.
 
-import type { Agents } from '../core/agents/agents.ts';
-import { letterIn } from '../core/agents/letter-draft.ts';
-import type { Letter } from '../core/agents/mailbox.ts';
-import type { Participant } from '../core/agents/participant.ts';
 import type { Call, CallOwner, ClientRequest } from '../core/call.ts';
 import { methodOf } from '../core/era/era-2025.ts';
 import { JoinedView } from '../core/joined-view.ts';
@@ -18,11 +14,15 @@ import type { Clock } from '../util/clock.ts';
 import { isRecord } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { AGENT_TOOL_ITEMS, AGENT_TOOLS, type AgentTool, DISCOVER_TOOL_LIST } from './agent-tools.ts';
+import type { ClientMessaging } from './client-messaging.ts';
+import { letterIn } from './letter-draft.ts';
+import type { Letter } from './mailbox.ts';
+import { DISCOVER_TOOL_LIST, MESSAGING_TOOL_ITEMS, MESSAGING_TOOLS, type MessagingTool } from './messaging-tools.ts';
+import type { Participant } from './participant.ts';
 
 /** As they stand in a call that was written in the common way. */
-const NAMES: ReadonlyMap<string, AgentTool> = new Map(
-  (Object.keys(AGENT_TOOLS) as AgentTool[]).map((name) => [JSON.stringify(name), name]),
+const NAMES: ReadonlyMap<string, MessagingTool> = new Map(
+  (Object.keys(MESSAGING_TOOLS) as MessagingTool[]).map((name) => [JSON.stringify(name), name]),
 );
 const MOST_LISTED = 50;
 const MOST_READ = 100;
@@ -34,24 +34,24 @@ const NOTE =
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-export interface AgentViewContext {
-  readonly agents: Agents;
+export interface MessagingViewContext {
+  readonly messaging: ClientMessaging;
   readonly clock: Clock;
 }
 
-export class AgentView implements View, CallOwner {
+export class MessagingView implements View, CallOwner {
   readonly isTransparent = false;
   readonly #session: Session;
   readonly #view: View;
-  readonly #context: AgentViewContext;
+  readonly #context: MessagingViewContext;
   /** Calls that wait for a message, with when they have waited long enough and what ends their wait. */
   readonly #waiting = new Map<Call, { readonly untilMs: number; readonly most: number; readonly stop: () => void }>();
 
-  constructor(session: Session, view: View, context: AgentViewContext) {
+  constructor(session: Session, view: View, context: MessagingViewContext) {
     this.#session = session;
     this.#view = view;
     this.#context = context;
-    if (view instanceof JoinedView) view.lists.ownTools = AGENT_TOOL_ITEMS;
+    if (view instanceof JoinedView) view.lists.ownTools = MESSAGING_TOOL_ITEMS;
   }
 
   get name(): string {
@@ -69,7 +69,7 @@ export class AgentView implements View, CallOwner {
     this.#view.submit(request, read);
   }
 
-  #call(tool: AgentTool, request: ClientRequest, read: Envelope): void {
+  #call(tool: MessagingTool, request: ClientRequest, read: Envelope): void {
     const call = openCall(this.#session, request, read, this);
     if (call === undefined) return;
     try {
@@ -80,16 +80,16 @@ export class AgentView implements View, CallOwner {
     }
   }
 
-  #carryOut(tool: AgentTool, args: Arguments, call: Call): void {
-    const { agents } = this.#context;
-    const self = agents.participants.find(this.#session);
+  #carryOut(tool: MessagingTool, args: Arguments, call: Call): void {
+    const { messaging } = this.#context;
+    const self = messaging.participants.find(this.#session);
     if (self === undefined) throw new BridgeError('SHUTTING_DOWN', 'This client is leaving');
     switch (tool) {
       case 'list_agents':
-        return this.#say(call, listOf(self, agents));
+        return this.#say(call, listOf(self, messaging));
       case 'send_message':
         if (call.mayBeDone) throw outcomeUnknown();
-        return this.#say(call, agents.post(self, letterIn(args)));
+        return this.#say(call, messaging.post(self, letterIn(args)));
       case 'read_messages':
         return this.#readMessages(self, args, call);
     }
@@ -124,7 +124,7 @@ export class AgentView implements View, CallOwner {
 
   #endWait(call: Call): void {
     const most = this.#stopWaiting(call) ?? FEW_READ;
-    const self = this.#context.agents.participants.find(this.#session);
+    const self = this.#context.messaging.participants.find(this.#session);
     if (self !== undefined) this.#say(call, this.#lettersFor(self, this.#session.isAway ? 0 : most));
   }
 
@@ -156,7 +156,7 @@ export class AgentView implements View, CallOwner {
   tickCall(call: Call, nowMs: number): void {
     const waiting = this.#waiting.get(call);
     if (waiting === undefined) return;
-    const hasLetters = (this.#context.agents.participants.find(this.#session)?.mailbox?.size ?? 0) > 0;
+    const hasLetters = (this.#context.messaging.participants.find(this.#session)?.mailbox?.size ?? 0) > 0;
     if (nowMs >= waiting.untilMs) this.#endWait(call);
     else if (hasLetters) this.#endWaitIfThere(call); // they came while it was away
   }
@@ -200,10 +200,10 @@ export class AgentView implements View, CallOwner {
   }
 }
 
-function argumentsIn(tool: AgentTool, frame: Frame, read: Envelope): Arguments {
+function argumentsIn(tool: MessagingTool, frame: Frame, read: Envelope): Arguments {
   const { arguments: args = {} } = paramsOf(frame, read);
   if (!isRecord(args)) throw badArguments(tool, ['params.arguments must be an object']);
-  const faults = faultsIn(args, AGENT_TOOLS[tool]);
+  const faults = faultsIn(args, MESSAGING_TOOLS[tool]);
   if (faults.length > 0) throw badArguments(tool, faults);
   return args;
 }
@@ -222,8 +222,8 @@ function numberOf(
   throw badArguments('read_messages', [`${name} is from ${range.least} to ${range.most}`]);
 }
 
-function listOf(self: Participant, agents: Agents): object {
-  const { agents: others, more } = agents.participants.correspondents(self, MOST_LISTED);
+function listOf(self: Participant, messaging: ClientMessaging): object {
+  const { agents: others, more } = messaging.participants.correspondents(self, MOST_LISTED);
   const shownOthers = others.map(({ id, name }) => ({ id, name }));
   return { you: self.id, agents: shownOthers, ...(more > 0 && { more }) };
 }

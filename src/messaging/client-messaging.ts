@@ -1,31 +1,34 @@
 // Clients that speak to each other: what one says to another, and the letters that wait to be read. What is said is passed
 // on in its bytes, and the bridge alone says who has said it.
 
-import { BridgeError } from '../../util/bridge-error.ts';
-import type { Clock } from '../../util/clock.ts';
-import { textOf } from '../../util/json-value.ts';
-import type { Logger } from '../../util/logger.ts';
-import { type Envelope, Field } from '../../wire/envelope.ts';
-import type { Frame } from '../../wire/frame-splitter.ts';
-import type { Limits } from '../../wire/limits.ts';
-import type { ClientRequest } from '../call.ts';
-import type { Counters } from '../counters.ts';
-import { outcomeUnknown } from '../outcome-unknown.ts';
-import { failureOf } from '../rpc-error.ts';
-import type { Session } from '../session.ts';
-import { openCall, paramsOf } from '../view.ts';
+import type { AcceptedMethods } from '../core/accepted-methods.ts';
+import type { ClientRequest } from '../core/call.ts';
+import type { Counters } from '../core/counters.ts';
+import type { Messaging } from '../core/messaging.ts';
+import type { MessagingSettings } from '../core/messaging-settings.ts';
+import { outcomeUnknown } from '../core/outcome-unknown.ts';
+import { failureOf } from '../core/rpc-error.ts';
+import type { Session } from '../core/session.ts';
+import { openCall, paramsOf, type View } from '../core/view.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import { textOf } from '../util/json-value.ts';
+import type { Logger } from '../util/logger.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
 import { Admission } from './admission.ts';
-import type { AgentSettings } from './agent-settings.ts';
 import { type ClientMessage, readMessage, writeMessage } from './client-message.ts';
 import { Delivery } from './delivery.ts';
 import { type LetterDraft, letterIn } from './letter-draft.ts';
 import type { Letter } from './mailbox.ts';
+import { MessagingView } from './messaging-view.ts';
 import type { Participant } from './participant.ts';
 import { Participants } from './participants.ts';
 import { countsOf, type KeptMailbox, UnclaimedLetters } from './unclaimed-letters.ts';
 
-export interface AgentsOptions {
-  readonly settings: AgentSettings;
+export interface ClientMessagingOptions {
+  readonly settings: MessagingSettings;
   readonly limits: Limits;
   readonly counters: Counters;
   readonly logger: Logger;
@@ -36,14 +39,14 @@ export interface AgentsOptions {
   readonly willBeEnabled: () => boolean;
 }
 
-export class Agents {
-  readonly #options: AgentsOptions;
+export class ClientMessaging implements Messaging {
+  readonly #options: ClientMessagingOptions;
   readonly participants: Participants;
   readonly #admission: Admission;
   readonly #unclaimed = new UnclaimedLetters();
   #written = 0;
 
-  constructor(options: AgentsOptions) {
+  constructor(options: ClientMessagingOptions) {
     this.#options = options;
     this.participants = new Participants(options.settings, options.clock, {
       claim: (id) => this.#unclaimed.claim(id, this.#nowMs),
@@ -52,8 +55,25 @@ export class Agents {
     this.#admission = new Admission({ ...options, participants: this.participants });
   }
 
-  get settings(): AgentSettings {
-    return this.#options.settings;
+  viewFor(session: Session, view: View, accepted: AcceptedMethods): View {
+    if (!this.#options.settings.isEnabled || accepted === false) return view;
+    return new MessagingView(session, view, { messaging: this, clock: this.#options.clock });
+  }
+
+  joined(session: Session, accepted: AcceptedMethods, wantedId: string | undefined): void {
+    this.participants.join(session, accepted, wantedId);
+  }
+
+  wentAway(session: Session): void {
+    this.participants.away(session);
+  }
+
+  left(session: Session): void {
+    this.participants.leave(session);
+  }
+
+  endWaits(): void {
+    this.participants.endWaits();
   }
 
   /** Sees to the one answer of a `bridge/clients`, `bridge/send` or `bridge/post`. */

@@ -2,11 +2,11 @@
 // it is written for its receiver. Its params are passed on as they came, but for three members of their `_meta`, which
 // the bridge answers for: from, hops, and the progress token.
 
-import { BridgeError } from '../../util/bridge-error.ts';
-import type { Frame } from '../../wire/frame-splitter.ts';
-import { findMembers, type Members, type Span } from '../../wire/json-members.ts';
-import type { Outbox } from '../../wire/outbox.ts';
-import { Splice } from '../../wire/splice.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { findMembers, type Members, type Span } from '../wire/json-members.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import { Splice } from '../wire/splice.ts';
 
 const FROM = 'mcp-bridge/from';
 const HOPS = 'mcp-bridge/hops';

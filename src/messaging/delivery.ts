@@ -1,17 +1,17 @@
 // One request of a client to another, from its delivery to its one answer. Whoever goes first, the sender, the receiver or
 // the time, finds it and sees to the other side.
 
-import { BridgeError } from '../../util/bridge-error.ts';
-import { type Envelope, Field } from '../../wire/envelope.ts';
-import type { Frame } from '../../wire/frame-splitter.ts';
-import type { Limits } from '../../wire/limits.ts';
-import { Splice } from '../../wire/splice.ts';
-import type { Call, CallOwner } from '../call.ts';
-import type { Counters } from '../counters.ts';
-import { extend, overdueMs } from '../deadline.ts';
-import { cancelNotice } from '../era/era-2025.ts';
-import { rpcErrorOf } from '../rpc-error.ts';
-import type { ClientQuestion } from '../session.ts';
+import type { Call, CallOwner } from '../core/call.ts';
+import type { Counters } from '../core/counters.ts';
+import { extend, overdueMs } from '../core/deadline.ts';
+import { cancelNotice } from '../core/era/era-2025.ts';
+import { rpcErrorOf } from '../core/rpc-error.ts';
+import type { ClientQuestion } from '../core/session.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Limits } from '../wire/limits.ts';
+import { Splice } from '../wire/splice.ts';
 import type { Participant } from './participant.ts';
 
 export interface DeliveryPorts {

@@ -1,7 +1,7 @@
 // Letters to a client that reads them when it likes: a language model, which nobody can interrupt. It holds so many and
 // no more; who writes to a full one is told so, and nothing that was taken in is thrown away.
 
-import type { AgentSettings } from './agent-settings.ts';
+import type { MessagingSettings } from '../core/messaging-settings.ts';
 
 export interface Letter {
   readonly id: string;
@@ -20,14 +20,14 @@ const MOST_READ = 256;
 const OVERHEAD_BYTES = 256;
 
 export class Mailbox {
-  readonly #limits: AgentSettings['mailbox'];
+  readonly #limits: MessagingSettings['mailbox'];
   readonly #letters: Letter[] = [];
   #bytes = 0;
   /** By their ids, how many were before them. */
   readonly #read = new Map<string, number>();
   readonly #waiting = new Set<() => void>();
 
-  constructor(limits: AgentSettings['mailbox']) {
+  constructor(limits: MessagingSettings['mailbox']) {
     this.#limits = limits;
   }
 

@@ -1,0 +1,23 @@
+// Messages between clients, as the core passes them on. src/messaging knows what they mean.
+
+import type { Envelope } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { AcceptedMethods } from './accepted-methods.ts';
+import type { ClientRequest } from './call.ts';
+import type { Session } from './session.ts';
+import type { View } from './view.ts';
+
+export interface Messaging {
+  /** Adds the tools for messages to the view of a client that may use them. */
+  viewFor(session: Session, view: View, accepted: AcceptedMethods): View;
+  /** A client has its id; `wantedId` is the one that it asked for. */
+  joined(session: Session, accepted: AcceptedMethods, wantedId: string | undefined): void;
+  /** A client has lost its connection, and may come back. */
+  wentAway(session: Session): void;
+  left(session: Session): void;
+  /** Answers a request about other clients, or for one of them. */
+  request(session: Session, request: ClientRequest, envelope: Envelope): void;
+  notice(session: Session, frame: Frame, envelope: Envelope): void;
+  /** The daemon is about to end: calls that wait for a message are answered. */
+  endWaits(): void;
+}
