@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import { signIn } from '../auth/sign-in.ts';
 import { TokenFile } from '../auth/token-file.ts';
+import { withInputs } from '../discovery/input-references.ts';
 import { servedServers } from '../discovery/served-servers.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
@@ -41,9 +42,9 @@ async function servedTo(values: AuthValues, host: CliHost): Promise<Served> {
   const { loaded, configError } = await locate(values, host);
   if (configError !== undefined) throw configError;
   const own = loaded.config.servers.find(({ name }) => name === values.name);
-  if (own !== undefined) return new Map([[own.name, own]]);
+  if (own !== undefined && withInputs(own, new Map()) !== undefined) return new Map([[own.name, own]]);
   const { discovery, config } = await survey(values, host);
-  return servedServers(discovery.servers, config.config);
+  return servedServers(discovery.servers, config.config, { home: host.homedir, inputs: discovery.inputs });
 }
 
 function remoteServer(name: string, servers: Served) {

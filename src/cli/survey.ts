@@ -11,8 +11,7 @@ import { ClientApprovalFile } from '../discovery/client-approval-file.ts';
 import { NOTHING_COVERED, StoredClientApprovals } from '../discovery/client-approvals.ts';
 import type { Diagnostic } from '../discovery/diagnostic.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import type { Discovery } from '../discovery/discovery.ts';
-import { discoverHere, type OwnProcess, ownConfigOf } from '../discovery/own-discovery.ts';
+import { discoverHere, type OwnFindings, type OwnProcess, ownConfigOf } from '../discovery/own-discovery.ts';
 import type { RememberedLaunch } from '../discovery/remembered-launch.ts';
 import { LOST } from '../discovery/source-text.ts';
 import { StoredApprovals } from '../discovery/stored-approvals.ts';
@@ -28,7 +27,7 @@ export interface SurveyValues extends WhereValues {
 }
 
 export interface Survey {
-  readonly discovery: Discovery;
+  readonly discovery: OwnFindings;
   readonly approvals: StoredApprovals;
   readonly approvalFile: ApprovalFile;
   /** What other clients' approvals stood for when they were first seen. */
@@ -97,8 +96,8 @@ export function decidedBefore(
 }
 
 /** The config has said already what is wrong with a server of the bridge's own. */
-function toldOnce(discovery: Discovery, { file, faults }: LoadedConfig): Discovery {
-  const isTold = ({ code, path, server }: Discovery['diagnostics'][number]): boolean =>
+function toldOnce(discovery: OwnFindings, { file, faults }: LoadedConfig): OwnFindings {
+  const isTold = ({ code, path, server }: OwnFindings['diagnostics'][number]): boolean =>
     code === 'invalid-entry' && path === file && faults.some((fault) => fault.startsWith(`mcpServers.${server} `));
   return { ...discovery, diagnostics: discovery.diagnostics.filter((found) => !isTold(found)).map(asOfNow) };
 }

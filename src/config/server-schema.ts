@@ -5,24 +5,7 @@ import { NO_FILTER } from '../core/tool-gate.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
 import type { Reader } from './reader.ts';
 
-const SERVER_KEYS = [
-  'type',
-  'command',
-  'args',
-  'env',
-  'cwd',
-  'description',
-  'url',
-  'headers',
-  'headersHelper',
-  'oauth',
-  'timeoutMs',
-  'startTimeoutMs',
-  'idleMs',
-  'sharing',
-  'maxConcurrentCalls',
-  'trustHints',
-];
+/** Settings that a server may have wherever it is defined. */
 const SETTINGS = [
   'description',
   'timeoutMs',
@@ -32,6 +15,7 @@ const SETTINGS = [
   'maxConcurrentCalls',
   'trustHints',
 ] as const;
+const SERVER_KEYS = ['type', 'command', 'args', 'env', 'cwd', 'url', 'headers', 'headersHelper', 'oauth', ...SETTINGS];
 
 /** Of a name that is refused. */
 const LONGEST_SHOWN = 64;

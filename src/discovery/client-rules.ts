@@ -46,7 +46,7 @@ const RULES: Readonly<Record<string, Partial<ClientRules>>> = {
   'seed-dir': { dialect: 'braces' },
   override: { dialect: 'braces' },
   source: { dialect: 'braces' },
-  bridge: { dialect: 'braces' },
+  bridge: { dialect: 'bridge' },
   'claude-code': {
     dialect: 'claude',
     leastTimeoutMs: 1000,

@@ -1,6 +1,7 @@
 // How clients write variables. Each client has one dialect; what another one would replace stays as it is. Nothing that
 // would be run to get a value is ever run.
 
+import { inputIn } from './input-references.ts';
 import type { Machine } from './machine.ts';
 
 export type Field = 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers';
@@ -37,6 +38,7 @@ export type DialectName =
   | 'agent-plugin'
   | 'amazon-q'
   | 'braces'
+  | 'bridge'
   | 'claude'
   | 'continue'
   | 'copilot'
@@ -93,8 +95,16 @@ function editorVariable(content: string, at: Surroundings): Finding | undefined 
   if (content === 'userHome') return { kind: 'text', text: machine.home };
   if (content === '/' || content === 'pathSeparator') return { kind: 'text', text: machine.path.sep };
   if (!['workspaceFolder', 'workspaceFolderBasename', 'workspaceRoot', 'cwd'].includes(content)) return undefined;
-  if (project === undefined) return { kind: 'input', id: content };
+  if (project === undefined) return suppliedInput(content, at);
   return { kind: 'text', text: content.endsWith('Basename') ? machine.path.basename(project) : project };
+}
+
+/** `${NAME}`, `${NAME:-otherwise}`, and `${input:NAME}` for a value that `mcp-bridge input set` keeps. */
+function bridgeVariable(content: string, at: Surroundings): Finding | undefined {
+  const input = inputIn(content);
+  if (input !== undefined) return suppliedInput(input, at);
+  const [, name, otherwise] = /^([A-Za-z_]\w*)(?::-(.*))?$/s.exec(content) ?? [];
+  return name === undefined ? undefined : variable(name, otherwise, at);
 }
 
 /** A setting, or what a command of an extension would say: nobody but VS Code knows it. */
@@ -161,6 +171,7 @@ const NEVER = /(?!)/g;
 export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   none: { pattern: NEVER, fields: [], find: () => undefined },
   braces: { pattern: BRACES, fields: ALL, find: ([, name = '', otherwise], _, at) => variable(name, otherwise, at) },
+  bridge: { pattern: BRACED, fields: ALL, find: ([, content = ''], _, at) => bridgeVariable(content, at) },
   claude: { pattern: BRACED, fields: ALL, find: claudeVariable },
   vscode: { pattern: BRACED, fields: ALL, find: ([, content = ''], _, at) => codeVariable(content, at) },
   cursor: {

@@ -11,7 +11,7 @@ import { type FirstSeen, NOTHING_COVERED, NOTHING_SEEN, type SeenApprovals } fro
 import type { Discovery } from './discovery.ts';
 import { KeptInputs } from './kept-inputs.ts';
 import type { KeptSources } from './kept-sources.ts';
-import { type ConfigForDiscovery, discoverHere, type OwnProcess } from './own-discovery.ts';
+import { type ConfigForDiscovery, discoverHere, type OwnFindings, type OwnProcess } from './own-discovery.ts';
 import type { Policy } from './policy.ts';
 import { servedServers } from './served-servers.ts';
 import { SourceMemory } from './source-memory.ts';
@@ -77,12 +77,12 @@ export class Finding {
     const faults = fault === undefined ? [] : [fault];
     await this.#watchChoices(own);
     const looking = { cwd: dir, config, approvals, memory: this.#memory, isOwnOnly, keepsNames: true };
-    const discover = (seenApprovals: SeenApprovals): Promise<Discovery> =>
+    const discover = (seenApprovals: SeenApprovals): Promise<OwnFindings> =>
       discoverHere(own, { ...looking, seenApprovals });
     const found = isOwnOnly ? await discover(NOTHING_SEEN) : await this.#findKept(own, discover, faults);
     const errors = found.diagnostics.filter(({ level }) => level === 'error').map(({ message }) => message);
     return {
-      servers: [...servedServers(found.servers, config.config, own.homedir).values()],
+      servers: [...servedServers(found.servers, config.config, { home: own.homedir, inputs: found.inputs }).values()],
       faults: [...faults, ...errors],
       pending: found.servers.filter(({ state }) => state === 'pending-approval').length,
       policies: found.policies.everybody,
@@ -131,9 +131,9 @@ export class Finding {
   /** What other clients approved for the first time is served once that is kept, and not otherwise. */
   async #findKept(
     { environment, homedir }: OwnProcess,
-    discover: (seen: SeenApprovals) => Promise<Discovery>,
+    discover: (seen: SeenApprovals) => Promise<OwnFindings>,
     faults: string[],
-  ): Promise<Discovery> {
+  ): Promise<OwnFindings> {
     const file = new ClientApprovalFile(environment, homedir);
     try {
       const found = await discover(file.read());

@@ -12,6 +12,7 @@ import { type Discovery, discoverServers } from './discovery.ts';
 import { type HeldNames, NO_HELD_NAMES } from './held-names.ts';
 import { HeldNamesFile } from './held-names-file.ts';
 import type { DiscoveryHost } from './host.ts';
+import { referenceTo } from './input-references.ts';
 import { KeptInputs } from './kept-inputs.ts';
 import { locationsOf } from './locations.ts';
 import { machineOf } from './machine.ts';
@@ -45,6 +46,8 @@ export interface OwnDiscoveryOptions {
   /** What other clients' approvals stood for before. */
   readonly seenApprovals: SeenApprovals;
   readonly isOwnOnly?: boolean;
+  /** What is found is to be written down: inputs become references, and no values. */
+  readonly isToBeWritten?: boolean;
   /** Whether the ids that are given here are kept: those that only look write nothing. */
   readonly keepsNames?: boolean;
   /** What was read before, of a process that discovers more than once. */
@@ -54,15 +57,20 @@ export interface OwnDiscoveryOptions {
 /** Another process may give the same ids at the same moment. */
 const MOST_TRIES = 5;
 
+export interface OwnFindings extends Discovery {
+  /** The values that the user has given for inputs. */
+  readonly inputs: ReadonlyMap<string, string>;
+}
+
 /** With what the user of the bridge has said: values for inputs, and which servers are off. */
-export async function discoverHere(own: OwnProcess, options: OwnDiscoveryOptions): Promise<Discovery> {
+export async function discoverHere(own: OwnProcess, options: OwnDiscoveryOptions): Promise<OwnFindings> {
   const [inputs, inputFault] = attempted(() => new KeptInputs(own.environment, own.homedir).read(), new Map());
   const [off, switchFault] = attempted(() => new SwitchedServers(own.environment, own.homedir).read(), new Set());
   const found = await discoverNamed(own, options, inputs);
   const faults = [inputFault, switchFault].filter((fault) => fault !== undefined);
   return faults.reduce(
     withDiagnostic,
-    off.size === 0 ? found : { ...found, servers: found.servers.map(switchedBy(off)) },
+    off.size === 0 ? { ...found, inputs } : { ...found, inputs, servers: found.servers.map(switchedBy(off)) },
   );
 }
 
@@ -73,7 +81,7 @@ function switchedBy(off: ReadonlySet<string>) {
   };
 }
 
-type Inputs = ReadonlyMap<string, string>;
+type Inputs = OwnFindings['inputs'];
 
 async function discoverNamed(own: OwnProcess, options: OwnDiscoveryOptions, inputs: Inputs): Promise<Discovery> {
   const discover = (heldNames: HeldNames): Promise<Discovery> => discoverWith(own, options, { heldNames, inputs });
@@ -95,7 +103,7 @@ async function discoverNamed(own: OwnProcess, options: OwnDiscoveryOptions, inpu
 
 function discoverWith(
   own: OwnProcess,
-  { cwd, config, approvals, seenApprovals, memory, isOwnOnly = false }: OwnDiscoveryOptions,
+  { cwd, config, approvals, seenApprovals, memory, isOwnOnly = false, isToBeWritten = false }: OwnDiscoveryOptions,
   { heldNames, inputs }: { readonly heldNames: HeldNames; readonly inputs: Inputs },
 ): Promise<Discovery> {
   const { precedence, policy, registries, sources, agentPlugins } = config.config.discovery;
@@ -109,7 +117,7 @@ function discoverWith(
     seenApprovals,
     isOwnOnly,
     heldNames,
-    input: (id) => inputs.get(id),
+    input: isToBeWritten ? referenceTo(inputs) : (id) => inputs.get(id),
     // Who remembers is told when a file that was half written is whole.
     ...(memory === undefined ? { pause } : { memory }),
     ownConfig: { file: config.file, servers: config.servers },
@@ -126,7 +134,7 @@ function attempted<Value>(task: () => Value, otherwise: Value): [Value, BridgeEr
 }
 
 /** Servers are found all the same; their ids may be others the next time. */
-function withDiagnostic(found: Discovery, { message, hint }: BridgeError): Discovery {
+function withDiagnostic<Found extends Discovery>(found: Found, { message, hint }: BridgeError): Found {
   const told = diagnostic('unreadable', `${message}.${hint === undefined ? '' : ` ${hint}`}`);
   return { ...found, diagnostics: [told, ...found.diagnostics] };
 }

@@ -9,6 +9,7 @@ import { relativePrograms } from '../util/executed-words.ts';
 import { textOf } from '../util/json-value.ts';
 import { argsForClients } from './client-place.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
+import { withInputs } from './input-references.ts';
 import { isOfProject, isOwn } from './naming.ts';
 import { natureOf } from './server-natures.ts';
 import { SWITCHED_OFF } from './switched-servers.ts';
@@ -16,13 +17,19 @@ import { SWITCHED_OFF } from './switched-servers.ts';
 /** States in which a definition of the bridge's own config is not served; what else is wrong with it, the config says. */
 const REFUSED = new Set(['blocked-by-policy', 'self']);
 
+/** `home` is where a definition starts that may not start in its project; `inputs` are values for the bridge's own. */
+export interface Serving {
+  readonly home?: string;
+  readonly inputs?: ReadonlyMap<string, string>;
+}
+
 export function servedServers(
   servers: readonly DiscoveredServer[],
   config: Pick<Config, 'servers' | 'discovery' | 'serverSettings'>,
-  home?: string,
+  { home, inputs = new Map() }: Serving = {},
 ): Map<string, ServerDefinition> {
   const placed = home === undefined ? servers : servers.map((server) => outsideProject(server, home));
-  const served = definitionsOf(placed, config);
+  const served = definitionsOf(placed, config, inputs);
   const { serverSettings } = config;
   for (const [name, definition] of served)
     served.set(name, settled(definition, Object.hasOwn(serverSettings, name) ? serverSettings[name] : {}));
@@ -87,6 +94,7 @@ function settled(definition: ServerDefinition, settings: ServerSettings = {}): S
 function definitionsOf(
   servers: readonly DiscoveredServer[],
   config: Pick<Config, 'servers' | 'discovery'>,
+  inputs: ReadonlyMap<string, string>,
 ): Map<string, ServerDefinition> {
   const own = new Set(servers.filter(isOwn));
   const isOff = ({ state, reason }: DiscoveredServer): boolean =>
@@ -95,9 +103,12 @@ function definitionsOf(
   const sameAs = duplicatesOf(servers);
   const ownNamed = new Map([...own].map((server) => [server.name, server]));
   const served = new Map<string, ServerDefinition>(
-    config.servers.map((definition) => {
+    config.servers.flatMap((written) => {
+      const definition = withInputs(written, inputs);
+      if (definition === undefined) return [];
       const found = ownNamed.get(definition.name);
-      return [definition.name, found === undefined ? definition : { ...definition, ...sharedBy(found, sameAs(found)) }];
+      const shared = found === undefined ? {} : sharedBy(found, sameAs(found));
+      return [[definition.name, { ...definition, ...shared }] as const];
     }),
   );
   for (const name of refused) served.delete(name);

@@ -35,9 +35,10 @@ export async function foundServers(
   const approvals = new ApprovalFile(environment, homedir).read();
   const seenApprovals = new ClientApprovalFile(environment, homedir).read();
   const process = processOf(config, host);
+  const looking = { cwd, approvals, seenApprovals, isToBeWritten: true };
   const [alone, all] = [
-    await discoverHere(process, { cwd, config: { ...config, servers: undefined }, approvals, seenApprovals }),
-    await discoverHere(process, { cwd, config, approvals, seenApprovals, keepsNames }),
+    await discoverHere(process, { ...looking, config: { ...config, servers: undefined } }),
+    await discoverHere(process, { ...looking, config, keepsNames }),
   ];
   const isOwn = ({ client, scope }: DiscoveredServer): boolean => client === 'bridge' && scope === 'dynamic';
   return {

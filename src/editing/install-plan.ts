@@ -38,8 +38,10 @@ export interface InstallPlan {
   readonly filled: ReadonlyMap<string, readonly string[]>;
   /** Why some of them are not shared as others are, by these names. */
   readonly natures: ReadonlyMap<string, ServerNature>;
-  /** For whom the names of servers mean something else, by these names. */
-  readonly rivals: ReadonlyMap<string, string>;
+  /** Those at a URL, by these names: they have no process. */
+  readonly remotes: ReadonlySet<string>;
+  /** The reasons why servers get other names behind the bridge, by the names that the client has for them. */
+  readonly renamings: ReadonlyMap<string, string>;
 }
 
 /** `config` is where servers go, and what the client's bridge reads, if not the user's. */
@@ -68,7 +70,8 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
     beside: 0,
     filled: new Map<string, readonly string[]>(),
     natures: new Map<string, ServerNature>(),
-    rivals: new Map<string, string>(),
+    remotes: new Set<string>(),
+    renamings: new Map<string, string>(),
     rules: { entry: undefined, kept: [], lost: [] },
   };
   if (!options.replace) return { ...bare, beside: theirs.length };
@@ -76,11 +79,12 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
   const own = await openOwnConfig(options.config, host);
   const filled = new Map(movable.map((server) => [server.name, server.filled]));
   const natures = new Map(movable.flatMap(({ name, server: { command = '', args } }) => named(name, command, args)));
+  const remotes = new Set(movable.filter(({ server }) => server.transport !== 'stdio').map(({ name }) => name));
   const found = await foundServers(own, { cwd: host.homedir, keepsNames: !options.dryRun }, host);
   const names = new OwnNames(found);
   const moving = await moveAll(movable, { document: withBridge, own, config, names });
   const ruled = await withRules({ ...moving, own, config, movable, offered: found.all }, options, host);
-  return { ...bare, own, filled, natures, ...moving, ...ruled, staying: [...staying, ...moving.staying] };
+  return { ...bare, own, filled, natures, remotes, ...moving, ...ruled, staying: [...staying, ...moving.staying] };
 }
 
 interface Ruling {
@@ -163,7 +167,7 @@ async function moveAll(movable: readonly Movable[], { document, own, config, nam
   let [client, bridge] = [document, own.document];
   const moved: Moved[] = [];
   const staying: Staying[] = [];
-  const rivals = new Map<string, string>();
+  const renamings = new Map<string, string>();
   for (const { name, entry, server, own: wanted } of movable) {
     const without = await unlessRefused(client.without(name));
     if (without === undefined) {
@@ -171,14 +175,14 @@ async function moveAll(movable: readonly Movable[], { document, own, config, nam
       continue;
     }
     const naming = names.take(server, wanted, bridge);
-    if (naming.kind === 'new' && naming.rival !== undefined) rivals.set(name, naming.rival);
+    if (naming.kind === 'new' && naming.why !== undefined) renamings.set(name, naming.why);
     if (naming.kind === 'new') bridge = await bridge.with(naming.name, wanted);
     client = without;
     const isOurs = naming.kind === 'new' || wasMovedBefore(config.record, naming.name, own);
     const written = naming.kind === 'new' ? wanted : bridge.entries.get(naming.name);
     moved.push({ name, entry, as: naming.name, own: isOurs ? written : null });
   }
-  return { document: client, ownDocument: bridge, moved, staying, rivals };
+  return { document: client, ownDocument: bridge, moved, staying, renamings };
 }
 
 async function unlessRefused(change: Promise<ConfigDocument>): Promise<ConfigDocument | undefined> {

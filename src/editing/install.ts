@@ -178,12 +178,12 @@ function bridgeLines({ config }: InstallPlan, { socket }: InstallOptions, mood: 
   return [first, `It does not name the socket ${socket}: mcp-bridge uninstall ${target.client}, and install it again`];
 }
 
-function movedLines({ moved, filled, rivals, own }: InstallPlan, mood: Mood): string[] {
+function movedLines({ moved, filled, renamings, own }: InstallPlan, mood: Mood): string[] {
   if (own === undefined) return [];
   const { path } = own.file;
   const lines = moved.map(({ name, as, own: entry }) => {
-    const rival = rivals.get(name);
-    const called = name === as ? '' : ` as "${as}"${rival === undefined ? '' : `, as ${rival} has another "${name}"`}`;
+    const why = renamings.get(name);
+    const called = name === as ? '' : ` as "${as}"${why === undefined ? '' : `, because ${why}`}`;
     const went = `"${name}" ${mood === 'did' ? 'went' : 'would go'}`;
     if (entry === null) return `${went}: ${path} has the same${called}`;
     return `${went} to ${path}${called}${filledWords(filled.get(name) ?? [])}`;
@@ -193,15 +193,27 @@ function movedLines({ moved, filled, rivals, own }: InstallPlan, mood: Mood): st
 }
 
 /** Which of them all clients share from now on, and which they do not. */
-function sharingLines({ moved, natures }: InstallPlan): string[] {
-  const shared = moved.filter(({ name }) => natures.get(name)?.keepsState === undefined).map(({ as }) => `"${as}"`);
-  const together = shared.length === 0 ? [] : [`Clients share one process of each of these: ${shared.join(', ')}`];
+function sharingLines({ moved, natures, remotes }: InstallPlan): string[] {
+  const shared = moved.filter(({ name }) => natures.get(name)?.keepsState === undefined);
+  const isRemote = ({ name }: Moved): boolean => remotes.has(name);
+  const together = [
+    ...togetherLines(
+      'process',
+      shared.filter((server) => !isRemote(server)),
+    ),
+    ...togetherLines('connection', shared.filter(isRemote)),
+  ];
   const apart = moved.flatMap(({ name, as }) => {
     const { keepsState, losesWrites } = natures.get(name) ?? {};
     if (keepsState !== undefined) return [`Each client gets its own process of "${as}": ${keepsState}`];
     return losesWrites === undefined ? [] : [`"${as}" gets one call at a time: ${losesWrites}`];
   });
   return [...together, ...apart];
+}
+
+function togetherLines(what: 'process' | 'connection', servers: readonly Moved[]): string[] {
+  const names = servers.map(({ as }) => `"${as}"`);
+  return names.length === 0 ? [] : [`Clients share one ${what} of each of these: ${names.join(', ')}`];
 }
 
 function ruleLines({ rules: { kept, lost }, config, own }: InstallPlan, mood: Mood): string[] {

@@ -4,9 +4,12 @@
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { discoverServers } from '../discovery/discovery.ts';
 import type { DiscoveryHost } from '../discovery/host.ts';
+import { referenceTo } from '../discovery/input-references.ts';
+import { KeptInputs } from '../discovery/kept-inputs.ts';
 import { type Location, locationsOf } from '../discovery/locations.ts';
 import { nodeDiscoveryHost } from '../discovery/node-host.ts';
 import type { Tree } from '../discovery/tree.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import type { ClientTarget } from './client-targets.ts';
 import type { ConfigDocument } from './config-document.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -63,9 +66,20 @@ function judged(server: DiscoveredServer | undefined): Omit<Movable, 'name' | 'e
 
 async function serversOf(from: SortedFile, host: EditingHost): Promise<Map<string, DiscoveredServer>> {
   const { target, file } = from;
-  const { servers } = await discoverServers(discoveryHostOf(host, file.path));
+  const input = referenceTo(keptInputs(host));
+  const { servers } = await discoverServers(discoveryHostOf(host, file.path), { input });
   const own = servers.filter(({ client, realpath }) => client === target.client && realpath === file.realpath);
   return new Map(own.map((server) => [server.name, server]));
+}
+
+/** A file that cannot be read keeps nothing, as for discovery. */
+function keptInputs({ environment, homedir }: EditingHost): ReadonlyMap<string, string> {
+  try {
+    return new KeptInputs(environment, homedir).read();
+  } catch (error) {
+    if (error instanceof BridgeError) return new Map();
+    throw error;
+  }
 }
 
 /** As discovery would see this machine from the home directory, if there were no servers but in one file. */

@@ -6,7 +6,8 @@ import { serverOf } from '../config/server-schema.ts';
 import { argsForClients, keptForClients } from '../discovery/client-place.ts';
 import { rulesOf } from '../discovery/client-rules.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { type Tree, treeAt, treeOf } from '../discovery/tree.ts';
+import { isMarked, isMistakable, unmarked } from '../discovery/input-references.ts';
+import { mapTexts, type Tree, treeAt, treeOf } from '../discovery/tree.ts';
 
 export type OwnEntry =
   | {
@@ -25,11 +26,12 @@ export function ownEntryOf(server: DiscoveredServer, keepsFilter = false): OwnEn
     return impossible('it offers only some of its tools, which would hold for this client alone');
   const fields = server.transport === 'stdio' ? processFields(server) : remoteFields(server);
   if (fields === undefined) return impossible('it has a text in its headers that the bridge would take for a variable');
+  if (textsIn(fields).some(isMistakable)) return impossible('it has a text that the bridge would take for an input');
   const oauth = oauthFields(server.oauth);
   if (oauth === undefined) return impossible('its OAuth settings cannot be said in the config of the bridge');
   const { description, timeoutMs, startupTimeoutMs } = server;
   const entry = withoutGaps({
-    ...fields,
+    ...treeAt(mapTexts(fields, unmarked)),
     oauth: Object.keys(oauth).length === 0 ? undefined : oauth,
     description: description === '' ? undefined : description,
     timeoutMs: wholeMs(timeoutMs),
@@ -56,8 +58,11 @@ function filledIn({ raw, command, args, env, url, headers, scope }: DiscoveredSe
       written[name] === headers[name] ? headers[name] : text,
     ]),
   ];
-  const changed = pairs.flatMap(([before, after]) => (before === undefined || before === after ? [] : [before]));
-  return [...new Set(changed.flatMap(variablesIn))];
+  const changed = pairs.flatMap(([before, after]) =>
+    before === undefined || after === undefined || before === unmarked(after) ? [] : [{ before, after }],
+  );
+  // An input is written as a reference, whatever its client calls it.
+  return [...new Set(changed.flatMap(({ before, after }) => (isMarked(after) ? [] : variablesIn(before))))];
 }
 
 const ANY_VARIABLE = /\$\{(?:env:)?([\w.]+)|\{env:(\w+)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%/g;
@@ -67,6 +72,15 @@ function variablesIn(text: string): string[] {
     (match) => match.slice(1).find((name) => name !== undefined) ?? '',
   );
   return names.length > 0 || text.startsWith('~') ? names : ['a variable'];
+}
+
+function textsIn(fields: Fields): string[] {
+  const texts: string[] = [];
+  mapTexts(fields, (text) => {
+    texts.push(text);
+    return text;
+  });
+  return texts;
 }
 
 function impossible(reason: string): OwnEntry {

@@ -10,8 +10,8 @@ import type { FoundServers } from './found-servers.ts';
 
 export type Naming =
   | { readonly kind: 'same'; readonly name: string }
-  /** `rival`: the client to which the name means something else. */
-  | { readonly kind: 'new'; readonly name: string; readonly rival: string | undefined };
+  /** `why`: the reason for another name than its client's. */
+  | { readonly kind: 'new'; readonly name: string; readonly why: string | undefined };
 
 const OFFERED = new Set<ServerState>(['ready', 'duplicate', 'needs-input', 'pending-approval']);
 
@@ -39,7 +39,11 @@ export class OwnNames {
       if (isDeepStrictEqual(entries.get(candidate), entry)) return { kind: 'same', name: candidate };
       if (entries.has(candidate)) continue;
       this.#names.set(key, candidate);
-      return { kind: 'new', name: candidate, rival };
+      return {
+        kind: 'new',
+        name: candidate,
+        why: candidate === server.name ? undefined : whyNot(server.name, entries, rival),
+      };
     }
   }
 
@@ -60,4 +64,10 @@ export class OwnNames {
       (other) => other.name === name && other.client !== client && signatureOf(other).key !== key,
     );
   }
+}
+
+/** The reason is one that holds now: the name that a server has kept since may have had another. */
+function whyNot(name: string, entries: ConfigDocument['entries'], rival: string | undefined): string {
+  if (entries.has(name)) return `the config has another "${name}"`;
+  return rival === undefined ? 'it has this name behind the bridge already' : `${rival} has another "${name}"`;
 }

@@ -108,7 +108,7 @@ export function importServers(
   const task = async (): Promise<EditReport> => {
     const own = await openOwnConfig(options.config, host);
     const found = await foundServers(own, { cwd: host.cwd, keepsNames: !options.dryRun }, host);
-    const { document, entries, ...imported } = await importedInto(own, clients, found);
+    const { document, entries, ...imported } = await importedInto(own, clients, { ...found, dryRun: options.dryRun });
     const lines = [...imported.lines, ...narrowing(own, entries, options.dryRun ? 'would' : 'did')];
     const edit = {
       file: own.file,
@@ -136,7 +136,9 @@ function refuseUnknown(client: string, host: EditingHost): void {
 /** What is the same as another client's is its own client's too. */
 const IMPORTABLE = new Set<ServerState>(['ready', 'duplicate']);
 
-async function importedInto(own: OwnConfig, clients: readonly string[] | 'all', found: FoundServers) {
+type Importing = FoundServers & Pick<ImportOptions, 'dryRun'>;
+
+async function importedInto(own: OwnConfig, clients: readonly string[] | 'all', { dryRun, ...found }: Importing) {
   let { document } = own;
   const lines: string[] = [];
   const entries: unknown[] = [];
@@ -156,10 +158,10 @@ async function importedInto(own: OwnConfig, clients: readonly string[] | 'all', 
       lines.push(`${called} is there already${as}`);
       continue;
     }
-    const why = naming.rival === undefined ? '' : `, as ${naming.rival} has another "${name}"`;
+    const why = naming.why === undefined ? '' : `, because ${naming.why}`;
     entries.push(judged.entry);
     document = await document.with(naming.name, judged.entry);
-    lines.push(`${called} goes to ${own.file.path}${as}${why}${filledWords(judged.filled)}`);
+    lines.push(`${called} ${dryRun ? 'would go' : 'went'} to ${own.file.path}${as}${why}${filledWords(judged.filled)}`);
   }
   return { document, entries, lines: lines.length === 0 ? ['No servers were found there'] : lines };
 }

@@ -31,7 +31,10 @@ async function shownText(whole: string, syntax: Syntax): Promise<string> {
   const { values, comments } = await anatomyOf(text, syntax);
   const secrets = secretsIn(values);
   const hide = (shown: string): string => secrets.reduce((rest, secret) => rest.replaceAll(secret, MASK), shown);
-  const masked = values.map((found, i) => maskedAt(text, found, hide(shownValue(found, values[i - 1]))));
+  const masked = values.map((found, i) => {
+    const shown = shownValue(found, values[i - 1]);
+    return maskedAt(text, found, isOfNames(found.path) ? shown : hide(shown));
+  });
   const remarks = comments.map(({ start, end }) => ({ start, end, text: hide(maskedRemark(text.slice(start, end))) }));
   return spliced(text, [...masked.flat(), ...remarks]);
 }
@@ -57,8 +60,24 @@ const HIDDEN_MAP = /^(?:.*[_-])?(?:env|envs|environment)$|headers$|environment_?
 const SECRET_MAP = /(?:tokens?|secrets?|credentials?|passwords?)$/i;
 
 function isHidden(path: TextValue['path']): boolean {
-  const maps = path.slice(0, -1).filter((key) => typeof key === 'string');
+  // A server may have any name: it says nothing of what stands in its entry.
+  const maps = path
+    .filter((key, at) => typeof key === 'string' && at < path.length - 1 && !isServerAt(path, at))
+    .map(String);
   return maps.some((key) => HIDDEN_MAP.test(key) || SECRET_MAP.test(key)) || HIDDEN_MAP.test(keyOf(path));
+}
+
+const SERVER_MAP = /^(?:mcp_?servers|servers|context_servers|mcp)$/i;
+
+function isServerAt(path: TextValue['path'], at: number): boolean {
+  return at > 0 && at < path.length - 1 && SERVER_MAP.test(String(path[at - 1]));
+}
+
+/** `clients` of the bridge's own config has names of programs, servers and tools. */
+function isOfNames(path: TextValue['path']): boolean {
+  return (
+    path[0] === 'clients' && typeof path[1] === 'number' && ['match', 'names', 'toolRules'].includes(String(path[2]))
+  );
 }
 
 /** What it is called; what stands in a list is called as the list. */
@@ -71,6 +90,7 @@ const HARMLESS = /^(?:(?:Bearer|Basic|Token)\s+)?(?:\$\{(?:env:)?\w+\}|\{env:\w+
 
 function shownValue({ path, value }: TextValue, previous: TextValue | undefined): string {
   const text = String(value);
+  if (isOfNames(path)) return text;
   if (isHidden(path) || looksSecret(keyOf(path))) return HARMLESS.test(text) ? text : MASK;
   if (typeof value !== 'string') return text;
   if (typeof path.at(-1) !== 'number') return maskedText(text);

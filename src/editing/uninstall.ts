@@ -34,6 +34,8 @@ interface Undoing extends FileEdit {
   readonly dirs: readonly string[];
   readonly isExact: boolean;
   readonly lines: readonly string[];
+  /** The names of servers that come back, or that go. */
+  readonly servers: readonly string[];
 }
 
 interface OwnUndoing extends Undoing {
@@ -74,9 +76,9 @@ async function undoClient(config: ClientConfig): Promise<Undoing> {
   const { file, target, record } = config;
   const bare = { file, syntax: target.syntax, dirs: record?.original?.dirs ?? [] };
   const exact = exactly(file, record?.original);
-  const names = record?.moved.map(({ name }) => `"${name}" is there again`) ?? [];
-  if (exact !== undefined) return { ...bare, ...exact, isExact: true, lines: names };
-  if (file.bytes === undefined) return { ...bare, after: undefined, isExact: false, lines: [] };
+  const servers = record?.moved.map(({ name }) => name) ?? [];
+  if (exact !== undefined) return { ...bare, ...exact, isExact: true, servers, lines: [] };
+  if (file.bytes === undefined) return { ...bare, after: undefined, isExact: false, servers: [], lines: [] };
   let { document } = config;
   for (const name of namesToRemove(config)) document = await document.without(name);
   const missing = record?.moved.filter(({ name }) => !document.entries.has(name)) ?? [];
@@ -85,7 +87,13 @@ async function undoClient(config: ClientConfig): Promise<Undoing> {
     document = await (before === undefined ? document.with(name, entry) : document.withAsIn(name, entry, before));
   const wasMade = record?.original?.backup === null;
   document = await withoutOurMap(document, config);
-  return { ...bare, after: wasMade && document.isHollow ? undefined : document.text, isExact: false, lines: names };
+  return {
+    ...bare,
+    after: wasMade && document.isHollow ? undefined : document.text,
+    isExact: false,
+    servers,
+    lines: [],
+  };
 }
 
 /** Undefined without a copy, or with one that cannot be used. */
@@ -127,33 +135,49 @@ async function undoOwn({ record, file }: ClientConfig, host: EditingHost): Promi
   const dirs = record.ownMade ?? record.ownOriginal?.dirs ?? [];
   const bare = { file: own.file, syntax: 'json', dirs, heirs: [] } as const;
   if (file.bytes === undefined)
-    return { ...bare, after: own.file.bytes && own.file.text, isExact: false, lines: stayed(record) };
+    return { ...bare, after: own.file.bytes && own.file.text, isExact: false, servers: [], lines: stayed(record) };
   const beside = recordsBeside(record.ownFile, record.file, host);
   const inherited = moved.filter(({ as }) => beside.some((other) => countsOn(other, as)));
   const exact = inherited.length === 0 ? exactly(own.file, record.ownOriginal) : undefined;
-  if (exact !== undefined) return { ...bare, ...exact, isExact: true, lines: [] };
+  if (exact !== undefined)
+    return {
+      ...bare,
+      ...exact,
+      isExact: true,
+      servers: moved.map(({ as }) => as),
+      lines: clientsLines(own.file, clients),
+    };
   let document: ConfigDocument = own.document;
   const lines: string[] = [];
+  const servers: string[] = [];
   for (const server of moved) {
     const { as, own: entry } = server;
     const present = document.entries.get(as);
     const heir = inherited.includes(server) ? beside.find((other) => countsOn(other, as)) : undefined;
     if (heir !== undefined) lines.push(`"${as}" stays in ${own.file.path}: ${heir.client} uses it too`);
-    else if (isDeepStrictEqual(present, entry)) document = await document.without(as);
-    else if (present !== undefined) lines.push(`"${as}" stays in ${own.file.path}: it was changed since`);
+    else if (isDeepStrictEqual(present, entry)) {
+      document = await document.without(as);
+      servers.push(as);
+    } else if (present !== undefined) lines.push(`"${as}" stays in ${own.file.path}: it was changed since`);
   }
-  if (hasClientEntry(document, clients))
+  if (hasClientEntry(document, clients)) {
     document = await withClientEntry({ file: own.file, document }, clients, undefined);
-  else if (clients !== undefined)
+    lines.push(...clientsLines(own.file, clients));
+  } else if (clients !== undefined)
     lines.push(`What "clients" of ${own.file.path} says of it stays: it was changed since`);
   const isGone = own.file.bytes === undefined || (isMadeByUs(record) && isEmptyConfig(document));
   return {
     ...bare,
     after: isGone ? undefined : document.text,
     isExact: false,
+    servers,
     lines,
     heirs: heirsOf(inherited, beside),
   };
+}
+
+function clientsLines({ path }: ConfigFile, clients: unknown): string[] {
+  return clients === undefined ? [] : [`What "clients" of ${path} says of it goes too`];
 }
 
 function countsOn({ record }: ClientRecord, name: string): boolean {
@@ -224,6 +248,8 @@ function linesOf({ config, client, own }: UninstallPlan, mood: 'did' | 'would'):
   const exact = client.after === undefined ? 'is gone again' : 'is as it was';
   const how = client.isExact ? exact : 'has no bridge in it any more';
   const first = `${file.path} ${isDone ? how : `would lose the bridge${client.isExact ? ', and be as it was' : ''}`}`;
-  const others = isDone ? [...client.lines, ...(own?.lines ?? [])] : (own?.lines ?? []);
-  return [first, ...others, ...(isDone ? [`Restart ${target.title}.`] : [])];
+  const back = client.servers.map((name) => `"${name}" ${isDone ? 'is' : 'would be'} there again`);
+  const gone =
+    own?.servers.map((name) => `"${name}" ${isDone ? 'was' : 'would be'} removed from ${own.file.path}`) ?? [];
+  return [first, ...back, ...gone, ...(own?.lines ?? []), ...(isDone ? [`Restart ${target.title}.`] : [])];
 }

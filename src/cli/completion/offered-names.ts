@@ -55,7 +55,9 @@ const OFFERED: Readonly<Record<(typeof NAMES)[number], Offered>> = {
 /** The servers that a daemon would serve here, as the files say. */
 async function definedServers(values: OfferValues, host: CliHost): Promise<readonly string[]> {
   const { discovery, config, own } = await survey(values, host);
-  return [...servedServers(discovery.servers, config.config, own.homedir).keys()].sort();
+  return [
+    ...servedServers(discovery.servers, config.config, { home: own.homedir, inputs: discovery.inputs }).keys(),
+  ].sort();
 }
 
 /** Its name alone, unless others that wait have it too. */

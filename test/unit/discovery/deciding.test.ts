@@ -75,7 +75,7 @@ test('what a user of Claude Code has for a project starts outside of it, unless 
   };
   const files = { '/home/u/.claude.json': { projects: { '/home/u/p': { mcpServers: entries } } } };
   const { servers } = await discover(files);
-  const served = [...servedServers(servers, EMPTY_CONFIG, '/home/u').values()];
+  const served = [...servedServers(servers, EMPTY_CONFIG, { home: '/home/u' }).values()];
   expect(served).toMatchObject([
     { command: 'npx', args: ['-y', 'server', '/home/u/p'], cwd: '/home/u' },
     { command: 'node', args: ['/home/u/p/build/index.js'], cwd: '/home/u' },
@@ -93,7 +93,7 @@ test('a command for headers that a user of Claude Code has for a project starts 
   const { servers } = await discover({
     '/home/u/.claude.json': { projects: { '/home/u/p': { mcpServers: entries } } },
   });
-  const served = [...servedServers(servers, EMPTY_CONFIG, '/home/u').values()];
+  const served = [...servedServers(servers, EMPTY_CONFIG, { home: '/home/u' }).values()];
   expect(served).toMatchObject([
     { headersHelper: { command: 'npx -y headers', cwd: '/home/u' } },
     {
@@ -114,7 +114,7 @@ test('data beside a client is that of each client, unless the definition says wh
     '/home/u/p/.cursor/mcp.json': { mcpServers: { d: { command: 'run', args: ['.'] } } },
   });
   const all = servers.map((server) => ({ ...server, state: 'ready' as const }));
-  const served = [...servedServers(all, EMPTY_CONFIG, '/home/u').values()];
+  const served = [...servedServers(all, EMPTY_CONFIG, { home: '/home/u' }).values()];
   const argsIn = (project: string | undefined) =>
     served.map((definition) => {
       const own = inProject(definition, project);

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { EMPTY_CONFIG } from '../../../src/config/config.ts';
 import { NO_CONFIG } from '../../../src/config/load.ts';
+import { validate } from '../../../src/config/schema.ts';
 import { NOTHING_SEEN } from '../../../src/discovery/client-approvals.ts';
 import { KeptInputs } from '../../../src/discovery/kept-inputs.ts';
 import { discoverHere } from '../../../src/discovery/own-discovery.ts';
@@ -37,7 +38,12 @@ function home() {
       served: servedServers(found.servers, EMPTY_CONFIG),
     };
   };
-  return { look, inputs: new KeptInputs(environment, homedir), switched: new SwitchedServers(environment, homedir) };
+  return {
+    look,
+    own,
+    inputs: new KeptInputs(environment, homedir),
+    switched: new SwitchedServers(environment, homedir),
+  };
 }
 
 test('a value that is kept reaches the definitions that ask for it, and nobody else can read it', async () => {
@@ -49,6 +55,28 @@ test('a value that is kept reaches the definitions that ask for it, and nobody e
   expect(await inputs.remove('api-key')).toBe(true);
   expect(await inputs.remove('api-key')).toBe(false);
   expect((await look()).github?.state).toBe('needs-input');
+});
+
+test('a reference of the bridge’s own config takes the value that is kept, and is not served without one', async () => {
+  const { inputs, own } = home();
+  const servers = {
+    gh: { command: 'gh', args: [`--token=\${input:api-key}`], env: { K: `\${input:api-key}`, P: `\${PATH}` } },
+  };
+  const { config } = validate({ mcpServers: servers }, (path) => path);
+  const served = async () => {
+    const loaded = { ...NO_CONFIG, config, servers, file: '/c.json' };
+    const asked = { cwd: own.homedir, config: loaded, approvals: new Map(), seenApprovals: NOTHING_SEEN };
+    const found = await discoverHere(own, asked);
+    return { found, served: servedServers(found.servers, config, { inputs: found.inputs }).get('gh') };
+  };
+  const before = await served();
+  expect(before.found.servers.find(({ name }) => name === 'gh')).toMatchObject({
+    state: 'needs-input',
+    inputs: ['api-key'],
+  });
+  expect(before.served).toBeUndefined();
+  await inputs.set('api-key', 'sekrit');
+  expect((await served()).served).toMatchObject({ args: ['--token=sekrit'], env: { K: 'sekrit', P: `\${PATH}` } });
 });
 
 test('a server that is switched off is not served, and is served again when it is on', async () => {

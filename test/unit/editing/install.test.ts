@@ -1,5 +1,6 @@
 import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { KeptInputs } from '../../../src/discovery/kept-inputs.ts';
 import { targetNamed } from '../../../src/editing/client-config.ts';
 import { foundServers } from '../../../src/editing/found-servers.ts';
 import { openOwnConfig } from '../../../src/editing/own-config.ts';
@@ -7,6 +8,7 @@ import { addServer } from '../../../src/editing/own-servers.ts';
 import { DIRECTLY, Home, REPLACING, UNDOING } from '../../support/editing-host.ts';
 
 const CURSOR = '.cursor/mcp.json';
+const CODE = '.config/Code/User/mcp.json';
 const OWN = '.config/mcp-bridge/config.json';
 const SERVERS = {
   github: { command: 'npx', args: ['-y', 'github'], env: { TOKEN: 'sekrit' } },
@@ -198,10 +200,61 @@ describe('install --replace', () => {
     home.write(CURSOR, text({ ...SERVERS, thinking, memory }));
     const { lines } = await home.install('cursor', REPLACING);
     expect(lines.filter((line) => line.includes(' process of ') || line.includes('at a time'))).toEqual([
-      'Clients share one process of each of these: "github", "web", "memory"',
+      'Clients share one process of each of these: "github", "memory"',
       'Each client gets its own process of "thinking": it adds the thoughts of all its clients to one list',
       '"memory" gets one call at a time: it writes its whole file in each call, so that calls at the same time lose what the others write',
     ]);
+  });
+
+  test('moves a server whose input is kept, with a reference to it, and one that names the open folder', async () => {
+    const home = new Home();
+    const { environment, homedir } = home.host;
+    const servers = {
+      kept: { command: 'gh', env: { TOKEN: `\${input:api-key}` } },
+      at: { type: 'http', url: 'https://h.example/', headers: { Authorization: `Bearer \${input:api-key}` } },
+      here: { command: 'x', args: [`\${workspaceFolder}/data`], cwd: `\${workspaceFolder}` },
+      asks: { command: 'x', args: [`\${input:other}`] },
+    };
+    home.write(CODE, `${JSON.stringify({ servers })}\n`);
+    await new KeptInputs(environment, homedir).set('api-key', 'sekrit');
+    const { lines } = await home.install('vscode', REPLACING);
+    expect(lines.filter((line) => line.includes('stays') || line.includes('written out'))).toEqual([
+      '"asks" stays: it needs other',
+    ]);
+    const { mcpServers } = home.json(OWN) as { mcpServers: Record<string, object> };
+    expect(mcpServers).toMatchObject({
+      kept: { env: { TOKEN: `\${input:api-key}` } },
+      at: { headers: { Authorization: `Bearer \${input:api-key}` } },
+      here: { args: [`\${workspaceFolder}/data`], cwd: `\${workspaceFolder}` },
+    });
+    expect(home.read(OWN)).not.toContain('sekrit');
+    expect((await home.install('vscode', REPLACING)).lines.filter((line) => line.includes('went'))).toEqual([]);
+    await home.uninstall('vscode');
+    expect(home.json(CODE)).toEqual({ servers });
+  });
+
+  test('does not move a text that the bridge would take for an input, and its client does not', async () => {
+    const home = new Home();
+    await new KeptInputs(home.host.environment, home.host.homedir).set('key', 'sekrit');
+    home.write(CURSOR, text({ odd: { command: 'x', args: [`\${input:key}`] } }));
+    expect((await home.install('cursor', REPLACING)).lines).toContain(
+      '"odd" stays: it has a text that the bridge would take for an input',
+    );
+  });
+
+  test('and its undoing say what comes, what goes', async () => {
+    const home = new Home();
+    home.write(CURSOR, text({ ...SERVERS, memory: { command: 'one' } }));
+    const { lines } = await home.install('cursor', REPLACING);
+    expect(lines).toContain('Clients share one process of each of these: "github", "memory"');
+    expect(lines).toContain('Clients share one connection of each of these: "web"');
+    const planned = await home.uninstall('cursor', { ...UNDOING, dryRun: true });
+    expect(planned.lines).toContain('"memory" would be there again');
+    expect(planned.lines).toContain(`"memory" would be removed from ${home.ownConfig}`);
+    const undone = await home.uninstall('cursor');
+    for (const name of ['github', 'web', 'memory']) expect(undone.lines).toContain(`"${name}" is there again`);
+    for (const name of ['github', 'web', 'memory'])
+      expect(undone.lines).toContain(`"${name}" was removed from ${home.ownConfig}`);
   });
 
   test('leaves what cannot go, and says why', async () => {
@@ -217,7 +270,7 @@ describe('install --replace', () => {
     expect(lines.filter((line) => !line.includes('"some"'))).toEqual([
       expect.stringContaining('already: "tools"'),
       '"off" stays: it is switched off in its client',
-      '"asks" stays: it needs workspaceFolder',
+      '"asks" stays: it has a text that the bridge would take for an input',
       '"broken" stays: it has neither a command nor a URL',
       'Restart Cursor to use it.',
     ]);
@@ -241,7 +294,9 @@ describe('install --replace', () => {
     const before = text({ github: { command: 'other' }, 'a b': { command: 'a', cwd: home.dir } });
     home.write(OWN, before);
     const { lines } = await home.install('cursor', REPLACING);
-    expect(lines).toContain(`"github" went to ${home.ownConfig} as "github-cursor"`);
+    expect(lines).toContain(
+      `"github" went to ${home.ownConfig} as "github-cursor", because the config has another "github"`,
+    );
     expect(lines).toContain(`"a b" went: ${home.ownConfig} has the same`);
     expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual([
       'github',
@@ -358,7 +413,9 @@ describe('install --replace', () => {
     home.write('.codex/config.toml', '[mcp_servers.memory]\ncommand = "npx"\nargs = ["-y", "codex-memory"]\n');
     home.write(CURSOR, text({ memory: { command: 'npx', args: ['-y', 'memory'] } }));
     const { lines } = await home.install('codex', REPLACING);
-    expect(lines).toContain(`"memory" went to ${home.ownConfig} as "memory-codex", as cursor has another "memory"`);
+    expect(lines).toContain(
+      `"memory" went to ${home.ownConfig} as "memory-codex", because cursor has another "memory"`,
+    );
     const args = ['-y', 'codex-memory'];
     expect(home.json(OWN)).toMatchObject({ mcpServers: { 'memory-codex': { command: 'npx', args, cwd: home.dir } } });
   });

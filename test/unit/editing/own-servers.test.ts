@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { KeptInputs } from '../../../src/discovery/kept-inputs.ts';
 import { ApprovalFile } from '../../../src/discovery/own-discovery.ts';
 import { foundServers } from '../../../src/editing/found-servers.ts';
 import { openOwnConfig } from '../../../src/editing/own-config.ts';
@@ -89,11 +90,12 @@ describe('import', () => {
     home.write('.kiro/settings/mcp.json', JSON.stringify({ mcpServers: { c: { command: 'c' } } }));
     const dry = await importServers(['cursor'], { ...HERE, dryRun: true }, home.host);
     expect(dry.diff).not.toContain('sekrit');
+    expect(dry.lines[0]).toBe(`"a" of cursor would go to ${home.ownConfig}`);
     expect(home.read(OWN)).toBeUndefined();
     const { lines } = await importServers(['cursor'], { ...HERE, dryRun: false }, home.host);
     expect(lines).toEqual([
-      `"a" of cursor goes to ${home.ownConfig}`,
-      `"b" of cursor goes to ${home.ownConfig}`,
+      `"a" of cursor went to ${home.ownConfig}`,
+      `"b" of cursor went to ${home.ownConfig}`,
       '"off" of cursor is left out: it is switched off in its client',
     ]);
     const cwd = home.dir;
@@ -137,10 +139,20 @@ describe('import', () => {
     home.write('.kiro/settings/mcp.json', same);
     home.write('.claude.json', same);
     expect((await importServers(['kiro'], { ...HERE, dryRun: true }, home.host)).lines).toEqual([
-      `"x" of kiro goes to ${home.ownConfig}`,
+      `"x" of kiro would go to ${home.ownConfig}`,
     ]);
     await importServers('all', { ...HERE, dryRun: false }, home.host);
     expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['x']);
+  });
+
+  test('writes a reference to an input, and never its value', async () => {
+    const home = new Home();
+    const entry = { command: 'gh', env: { TOKEN: `\${input:api-key}` } };
+    home.write('.config/Code/User/mcp.json', JSON.stringify({ servers: { gh: entry } }));
+    await new KeptInputs(home.host.environment, home.host.homedir).set('api-key', 'sekrit');
+    const { lines } = await importServers('all', { ...HERE, dryRun: false }, home.host);
+    expect(lines).toEqual([`"gh" of vscode went to ${home.ownConfig}`]);
+    expect(home.json(OWN)).toEqual({ mcpServers: { gh: { ...entry, cwd: home.dir } } });
   });
 
   test('does not know every name', async () => {

@@ -30,6 +30,20 @@ describe('a difference that is shown', () => {
     expect(await shown(syntax, text)).toBe(head(text) + added(text));
   });
 
+  test('keeps names of servers and clients, whatever they are, and hides no more for them', async () => {
+    const value = {
+      mcpServers: {
+        tokens: { command: 'npx', args: ['-y', 'pkg'], env: { NAME: 'memory-claude-code', MY_KEY: 'memory' } },
+      },
+      clients: [{ match: { client: 'claude-code' }, names: { tokens: 'tokens-cursor', memory: 'memory-claude-code' } }],
+    };
+    const text = `${JSON.stringify(value, undefined, 2)}\n`;
+    const hidden = text
+      .replace('"NAME": "memory-claude-code"', '"NAME": "***"')
+      .replace('"MY_KEY": "memory"', '"MY_KEY": "***"');
+    expect(await shown('json', text)).toBe(head(text) + added(hidden));
+  });
+
   test('keeps what is nothing but a variable', async () => {
     const text = `{"env":{"A":"\${env:A}","B":"$sekrit"},"headers":{"X":"Bearer \${B}","Y":"x-\${B}"}}\n`;
     expect(await shown('json', text)).toContain(
