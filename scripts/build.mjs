@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
@@ -95,8 +95,10 @@ const patient = {
 const elsewhere = {
   name: 'elsewhere',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\/commands\.ts$/ }, () => ({ path: './commands.js', external: true }));
-    onResolve({ filter: /\/older-daemon\.ts$/ }, () => ({ path: './older-daemon.js', external: true }));
+    onResolve({ filter: /\/(?:commands|older-daemon|verb-first|start-hint|config-program)\.ts$/ }, ({ path }) => ({
+      path: `./${basename(path, '.ts')}.js`,
+      external: true,
+    }));
     // Required and not imported, so that the loader of ES modules stays asleep.
     onResolve({ filter: /\/daemon\/start\.ts$/ }, () => ({ path: 'daemon', namespace: 'required' }));
     onResolve({ filter: /^\.\/daemon\.cjs$/ }, () => ({ path: './daemon.cjs', external: true }));
@@ -140,6 +142,9 @@ await Promise.all([
       client: 'src/client/index.ts',
       'start-daemon': 'src/client/start-daemon.ts',
       'older-daemon': 'src/client/older-daemon.ts',
+      'verb-first': 'src/cli/verb-first.ts',
+      'start-hint': 'src/cli/start-hint.ts',
+      'config-program': 'src/config/config-program.ts',
       'example-server': 'src/daemon/example-server.ts',
       discovery: 'src/discovery/index.ts',
       registry: 'src/registry/index.ts',

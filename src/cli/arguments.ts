@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
-import type { Options } from './options.ts';
+import type { Options } from './start-options.ts';
 
 export type Values<O extends Options> = { readonly [K in keyof O]?: O[K]['type'] extends 'boolean' ? boolean : string };
 

@@ -3,7 +3,7 @@
 
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type ConfigPlace, directoryFiles, findConfigFile, isProgram, userFiles } from '../config/load.ts';
+import { type ConfigPlace, directoryFiles, findConfigFile, isProgram, userFiles } from '../config/config-file.ts';
 
 export interface Candidate {
   readonly file: string;

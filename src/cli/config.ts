@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { checkConfig, type PlacedFinding, unreadable } from '../config/check.ts';
-import type { ConfigPlace } from '../config/load.ts';
+import type { ConfigPlace } from '../config/config-file.ts';
 import type { Finding } from '../config/reader.ts';
 import { type ListName, rulesIn } from '../discovery/policy-rules.ts';
 import { membersOf } from '../util/json-value.ts';

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { checkClientId } from '../client/client-id.ts';
 import { notedBuild } from '../client/daemon-build.ts';
 import { openFirst } from '../client/first-connection.ts';
-import type { Located } from '../client/locate.ts';
+import { type Located, locateBridge } from '../client/locate.ts';
 import { openOrStart as openAgain } from '../client/open-or-start.ts';
 import { answerUnavailable, relay } from '../shim/connect.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
@@ -14,9 +14,9 @@ import { sleep } from '../util/sleep.ts';
 import { readArguments, type Values } from './arguments.ts';
 import { DONE, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { locateToUse } from './locate.ts';
+import { locateOptions, useLocated } from './locate.ts';
 import { startSettings } from './open-bridge.ts';
-import { CONNECT } from './options.ts';
+import { CONNECT } from './start-options.ts';
 
 /** For a person who has typed it. */
 const FOR_PROGRAMS =
@@ -33,7 +33,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   let located: Located;
   let socket: Socket;
   try {
-    located = await locateToUse(values, host);
+    located = await useLocated(() => locateBridge(locateOptions(values, host)), host);
     if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
     // While the config cannot be read, a daemon that has it is better than one that may not start.
     if (located.configError === undefined && startSettings(located, values, host) !== undefined)

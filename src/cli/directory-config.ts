@@ -3,7 +3,7 @@
 
 import { dirname } from 'node:path';
 import type { Located } from '../client/locate.ts';
-import { findConfigFile } from '../config/load.ts';
+import { findConfigFile } from '../config/config-file.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';

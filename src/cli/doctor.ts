@@ -5,9 +5,8 @@ import { existsSync } from 'node:fs';
 import { openBridgeSocket } from '../client/bridge-socket.ts';
 import { ControlClient, type StatusReport } from '../client/control-client.ts';
 import { compareVersions } from '../client/daemon-build.ts';
-import { type Located, locateBridge } from '../client/locate.ts';
 import { ToolClient } from '../client/tool-client.ts';
-import { configFilesOf } from '../config/load.ts';
+import { configFilesOf } from '../config/config-file.ts';
 import { ownUid, statOf } from '../local/owned-path.ts';
 import { DEFAULT_SOCKET, inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -28,7 +27,7 @@ import {
 import { DONE, FAILED } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
-import { goingOn, locateOptions, type WhereValues } from './locate.ts';
+import { goingOn, type LocatedConfig, locateOptions, locateWhole, type WhereValues } from './locate.ts';
 import { pendingNotes } from './status-view.ts';
 import { counted, printable } from './table.ts';
 import { widthOf } from './terminal.ts';
@@ -61,9 +60,9 @@ export async function doctor(values: DoctorValues, host: CliHost): Promise<numbe
 }
 
 async function examine(values: DoctorValues, host: CliHost): Promise<Report> {
-  let located: Located;
+  let located: LocatedConfig;
   try {
-    located = await locateBridge(locateOptions(values, host));
+    located = await locateWhole(locateOptions(values, host));
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error;
     const nothing = { candidates: [] };
@@ -98,7 +97,7 @@ async function examine(values: DoctorValues, host: CliHost): Promise<Report> {
 // --- who says what ---
 
 function socketCandidates(
-  { source, path, loaded }: Located,
+  { source, path, loaded }: LocatedConfig,
   values: DoctorValues,
   { environment }: CliHost,
 ): Candidate[] {
@@ -117,7 +116,7 @@ function socketCandidates(
   ];
 }
 
-function configCandidates({ loaded }: Located, values: DoctorValues, host: CliHost): Candidate[] {
+function configCandidates({ loaded }: LocatedConfig, values: DoctorValues, host: CliHost): Candidate[] {
   const place = {
     named: values.config,
     cwd: host.cwd,
@@ -131,7 +130,11 @@ function configCandidates({ loaded }: Located, values: DoctorValues, host: CliHo
   }));
 }
 
-function idCandidates({ clientId, loaded }: Located, values: DoctorValues, { environment }: CliHost): Candidate[] {
+function idCandidates(
+  { clientId, loaded }: LocatedConfig,
+  values: DoctorValues,
+  { environment }: CliHost,
+): Candidate[] {
   const candidates = [
     ['--mcp-client-id', values['mcp-client-id']],
     ['MCP_CLIENT_ID', environment.MCP_CLIENT_ID],
@@ -146,7 +149,7 @@ function idCandidates({ clientId, loaded }: Located, values: DoctorValues, { env
 
 // --- what is wrong ---
 
-function configFindings({ loaded, configError }: Located): Finding[] {
+function configFindings({ loaded, configError }: LocatedConfig): Finding[] {
   if (configError !== undefined) return [wrong('config', configError.message, goingOn(configError).hint ?? null)];
   if (loaded.file === undefined) return [ok('config', 'There is no config file; the defaults hold')];
   if (loaded.faults.length === 0) return [ok('config', `${loaded.file} has no faults`)];
@@ -154,7 +157,7 @@ function configFindings({ loaded, configError }: Located): Finding[] {
 }
 
 /** Rules of policy that fit nothing; and what came with the project, and is not used until somebody has looked at it. */
-async function discoveryFindings({ loaded }: Located, values: DoctorValues, host: CliHost): Promise<Finding[]> {
+async function discoveryFindings({ loaded }: LocatedConfig, values: DoctorValues, host: CliHost): Promise<Finding[]> {
   const { survey } = await import('./survey.ts');
   const { discovery } = await survey(values, host);
   const isTold = (name = ''): boolean => loaded.faults.some((fault) => fault.startsWith(name));
@@ -193,7 +196,7 @@ function socketFindings(path: string): Finding[] {
 }
 
 async function daemonFindings(
-  { path, autoConnect }: Located,
+  { path, autoConnect }: LocatedConfig,
   { start }: DoctorValues,
   host: CliHost,
 ): Promise<Finding[]> {

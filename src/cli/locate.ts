@@ -1,6 +1,7 @@
 // Finds the bridge for a verb, from its options and the process that it runs in.
 
-import { type Located, type LocateOptions, locateBridge } from '../client/locate.ts';
+import { type LoadedSettings, type Located, type LocateOptions, locateReading } from '../client/locate.ts';
+import { type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { lineFor } from './exit-code.ts';
@@ -12,9 +13,16 @@ export interface WhereValues {
   readonly config?: string | undefined;
 }
 
+/** The bridge, with all that its config file says. */
+export type LocatedConfig = Located<LoadedConfig>;
+
 /** `startsHere`: the verb makes a daemon of what is configured in the working directory. */
-export function locate(values: WhereValues, host: CliHost, startsHere = false): Promise<Located> {
-  return locateBridge(locateOptions(values, host, startsHere));
+export function locate(values: WhereValues, host: CliHost, startsHere = false): Promise<LocatedConfig> {
+  return locateWhole(locateOptions(values, host, startsHere));
+}
+
+export function locateWhole(options: LocateOptions): Promise<LocatedConfig> {
+  return locateReading(options, { load: loadConfig, none: NO_CONFIG });
 }
 
 export function locateOptions(values: WhereValues, host: CliHost, startsHere = false): LocateOptions {
@@ -54,9 +62,17 @@ export function goingOn({ code, message, hint, cause }: BridgeError): BridgeErro
 }
 
 /** For a verb that goes on without a config that cannot be read, which is told; no bridge is used below another one. */
-export async function locateToUse(values: WhereValues, host: CliHost): Promise<Located> {
+export function locateToUse(values: WhereValues, host: CliHost): Promise<LocatedConfig> {
+  return useLocated(() => locate(values, host), host);
+}
+
+/** The same, by a search that reads as much of the config as its caller wants. */
+export async function useLocated<Loaded extends LoadedSettings>(
+  find: () => Promise<Located<Loaded>>,
+  host: CliHost,
+): Promise<Located<Loaded>> {
   refuseBelowBridge(host.environment);
-  const located = await locate(values, host);
+  const located = await find();
   if (located.configError !== undefined) host.stderr.write(lineFor(goingOn(located.configError)));
   return located;
 }

@@ -1,54 +1,9 @@
 // The options of each verb, once: for node's parser, which `serve` and `connect` use because it costs nothing, and
 // for yargs, which tells people about them.
 
-import { LOG_LEVELS } from '../util/logger.ts';
+import { CONNECT, LOGGING, type Options, WHERE } from './start-options.ts';
 
-interface Option {
-  readonly type: 'string' | 'boolean';
-  readonly describe: string;
-  readonly choices?: readonly string[];
-  /** One letter, behind one dash. */
-  readonly alias?: string;
-  /** Whether it may be given several times, and each of them counts. */
-  readonly repeats?: boolean;
-}
-export type Options = Readonly<Record<string, Option>>;
-
-export const WHERE = {
-  'mcp-bridge-socket': {
-    type: 'string',
-    describe: 'The socket; else MCP_BRIDGE_SOCKET, the config file, or /tmp/mcp-bridge.sock',
-  },
-  config: { type: 'string', describe: 'The config file' },
-} as const satisfies Options;
-
-const LOGGING = {
-  'log-level': { type: 'string', describe: 'What to log', choices: LOG_LEVELS },
-  'log-file': { type: 'string', describe: 'Where to log, instead of stderr' },
-} as const satisfies Options;
-
-export const SERVE = {
-  ...WHERE,
-  ...LOGGING,
-  'config-dir': { type: 'string', describe: 'Where a config is found that is not named, instead of here' },
-  'config-checked': {
-    type: 'string',
-    describe: 'A config that a command has just read: what it said then counts if it cannot be read now',
-  },
-  autostarted: { type: 'boolean', describe: 'End when nobody has used it for daemon.idleExitMs' },
-} as const satisfies Options;
-
-export const CONNECT = {
-  ...WHERE,
-  server: { type: 'string', describe: 'The server to show, the same as --view server:NAME' },
-  view: { type: 'string', describe: 'What to show of the servers: discover, all, or server:NAME' },
-  client: { type: 'string', describe: 'The program that starts it, such as cursor: for clients[].match of the config' },
-  'mcp-client-id': {
-    type: 'string',
-    describe: 'The id to be known by; else MCP_CLIENT_ID, or client.id of the config file',
-  },
-  'no-autostart': { type: 'boolean', describe: 'Fail instead of starting a daemon' },
-} as const satisfies Options;
+export { CONNECT, type Options, SERVE, WHERE } from './start-options.ts';
 
 /** How it is written. */
 const TIME = '500ms, 2s, 5m, or a number of milliseconds';

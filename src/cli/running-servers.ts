@@ -2,7 +2,6 @@
 // daemon.
 
 import { platform } from 'node:os';
-import type { Located } from '../client/locate.ts';
 import { maskedUrl } from '../discovery/masked-text.ts';
 import { placesHere } from '../discovery/own-discovery.ts';
 import { REGISTRY } from '../discovery/places/registry-places.ts';
@@ -11,7 +10,7 @@ import { type RunningServer, runningServers } from '../registry/running-servers.
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { jsonText } from './json-output.ts';
-import { locate, type WhereValues } from './locate.ts';
+import { type LocatedConfig, locate, type WhereValues } from './locate.ts';
 import { table } from './table.ts';
 import { tilde, widthOf } from './terminal.ts';
 import { wrappedLines } from './wrapped-lines.ts';
@@ -46,7 +45,7 @@ export async function listRunning(values: RunningValues, host: CliHost): Promise
 }
 
 /** As discovery looks for them: also in the directory of the repository around this one. */
-async function placesOf({ path: socketPath, loaded }: Located, host: CliHost): Promise<RegistryPlace[]> {
+async function placesOf({ path: socketPath, loaded }: LocatedConfig, host: CliHost): Promise<RegistryPlace[]> {
   const { environment, homedir, program, cwd } = host;
   const known = knownRegistries(host, loaded.config.discovery.registries.files);
   const places = await placesHere({ platform: platform(), environment, homedir, program, socketPath }, cwd);

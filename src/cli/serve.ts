@@ -5,7 +5,7 @@ import type { LogLevel } from '../util/logger.ts';
 import { readArguments } from './arguments.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { SERVE } from './options.ts';
+import { SERVE } from './start-options.ts';
 
 export async function serve(args: readonly string[], host: CliHost): Promise<number> {
   const values = readArguments('serve', args, SERVE);

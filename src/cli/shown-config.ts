@@ -2,7 +2,8 @@
 // A program is not run for that.
 
 import { platform } from 'node:os';
-import { isProgram, loadConfig } from '../config/load.ts';
+import { isProgram } from '../config/config-file.ts';
+import { loadConfig } from '../config/load.ts';
 import { NOTHING_COVERED } from '../discovery/client-approvals.ts';
 import { maskedText } from '../discovery/masked-text.ts';
 import { discoverHere } from '../discovery/own-discovery.ts';

@@ -27,10 +27,16 @@ export interface FirstConnection {
 export async function openFirst(options: FirstConnection): Promise<Socket> {
   const { path, start, reconnect: settings, clock, sleep, random, signal, waits } = options;
   const open = (): Promise<Socket> => openOrStart(path(), start);
-  if (start !== undefined || !settings.isEnabled) return open();
+  const first = open();
+  if (start !== undefined || !settings.isEnabled) return first;
+  try {
+    return await first; // mostly there is a daemon, and nothing of what follows is needed
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+  }
   try {
     return await reconnect({
-      attempt: open,
+      attempt: (number) => (number === 1 ? first : open()),
       isFinal: (error) => !isAbsent(error),
       now: () => clock.now(),
       pace: new AttemptPace(),

@@ -2,7 +2,9 @@
 // and how it goes there. The library, `connect` and all verbs ask here.
 
 import { dirname } from 'node:path';
-import { findConfigFile, type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
+import { type ClientSettings, clientSettingsOf, NO_CLIENT_SETTINGS } from '../config/client-settings.ts';
+import { type ConfigPlace, type FoundConfigFile, findConfigFile, pathsIn, readConfig } from '../config/config-file.ts';
+import { Reader } from '../config/reader.ts';
 import { type SocketPath, socketPath } from '../local/socket-path.ts';
 import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -18,7 +20,12 @@ export interface LocateOptions {
   readonly runsPrograms?: boolean | undefined;
 }
 
-export interface Located extends SocketPath {
+/** What clients need of the config file, and where it came from; `file` is undefined without one. */
+export interface LoadedSettings extends FoundConfigFile {
+  readonly config: ClientSettings;
+}
+
+export interface Located<Loaded extends LoadedSettings = LoadedSettings> extends SocketPath {
   /** Looks again: the default is another one while another user holds its name. */
   readonly where: () => string;
   /** Undefined leaves it to the daemon. */
@@ -28,14 +35,40 @@ export interface Located extends SocketPath {
   /** Whether a daemon is started where none runs. */
   readonly autoConnect: boolean;
   readonly reconnect: ReconnectSettings;
-  readonly loaded: LoadedConfig;
+  readonly loaded: Loaded;
   /** A config file that cannot be read: whoever needs nothing else of it goes on without it. */
   readonly configError: BridgeError | undefined;
 }
 
-export async function locateBridge(options: LocateOptions): Promise<Located> {
+/** How much of the config file is read, and what holds without one. */
+export interface ConfigReading<Loaded> {
+  readonly load: (place: ConfigPlace) => Promise<Loaded>;
+  readonly none: Loaded;
+}
+
+const NO_SETTINGS: LoadedSettings = { config: NO_CLIENT_SETTINGS, file: undefined, origin: 'none' };
+
+/** Faults elsewhere in the file are the daemon's to report. */
+async function loadClientSettings(place: ConfigPlace): Promise<LoadedSettings> {
+  const { file, origin } = findConfigFile(place);
+  if (file === undefined) return NO_SETTINGS;
+  const reader = new Reader();
+  const root = reader.section(await readConfig(file), '');
+  return { config: clientSettingsOf(reader, root, pathsIn(file, place.homedir)), file, origin };
+}
+
+/** Finds the bridge; nothing is read of the config file but what a client needs. */
+export function locateBridge(options: LocateOptions): Promise<Located> {
+  return locateReading(options, { load: loadClientSettings, none: NO_SETTINGS });
+}
+
+/** Finds the bridge, with as much of the config file as the caller wants. */
+export async function locateReading<Loaded extends LoadedSettings>(
+  options: LocateOptions,
+  reading: ConfigReading<Loaded>,
+): Promise<Located<Loaded>> {
   const { socketFlag, clientIdFlag, environment, cwd, homedir } = options;
-  const { loaded, configError } = await tryConfig(options);
+  const { loaded, configError } = await tryConfig(options, reading);
   const { config } = loaded;
   const user = { environment, homedir };
   const named = { flag: socketFlag, environment: environment.MCP_BRIDGE_SOCKET, config: config.socketPath };
@@ -60,20 +93,20 @@ export async function locateBridge(options: LocateOptions): Promise<Located> {
  * The config that a daemon started here is given. It is for all of this user's clients, so no directory configures it;
  * this user's own it finds itself, and goes on finding it.
  */
-export function serveArgsOf({ loaded: { file, origin } }: Located): string[] {
+export function serveArgsOf({ loaded: { file, origin } }: Pick<Located, 'loaded'>): string[] {
   if (file === undefined || origin === 'directory') return [];
   return origin === 'named' ? ['--config', file] : ['--config-dir', dirname(file)];
 }
 
-async function tryConfig({ configFile, environment, cwd, homedir, runsPrograms }: LocateOptions): Promise<{
-  readonly loaded: LoadedConfig;
-  readonly configError: BridgeError | undefined;
-}> {
+async function tryConfig<Loaded extends LoadedSettings>(
+  { configFile, environment, cwd, homedir, runsPrograms }: LocateOptions,
+  { load, none }: ConfigReading<Loaded>,
+): Promise<Pick<Located<Loaded>, 'loaded' | 'configError'>> {
   const place = { named: configFile, cwd, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME, runsPrograms };
   try {
-    return { loaded: await loadConfig(place), configError: undefined };
+    return { loaded: await load(place), configError: undefined };
   } catch (error) {
     if (!(error instanceof BridgeError) || error.code !== 'CONFIG_INVALID') throw error;
-    return { loaded: { ...NO_CONFIG, ...findConfigFile(place) }, configError: error };
+    return { loaded: { ...none, ...findConfigFile(place) }, configError: error };
   }
 }

@@ -4,20 +4,16 @@ import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
 import { DEFAULT_MESSAGING, type MessagingSettings } from '../core/messaging-settings.ts';
 import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
 import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
-import { DEFAULT_RECONNECT, type ReconnectSettings } from '../util/backoff.ts';
+import { DEFAULT_RECONNECT } from '../util/backoff.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { type AuditSettings, NO_AUDIT } from './audit-settings.ts';
+import type { ClientSettings } from './client-settings.ts';
 import type { ClientEntry } from './clients-schema.ts';
 import type { PolicyLists } from './policy-schema.ts';
 import type { SynonymGroups } from './search-words.ts';
 import type { ServerSettings } from './server-schema.ts';
 
-export interface Config {
-  readonly socketPath: string | undefined;
-  /** Whether clients start a daemon where none runs. */
-  readonly autoConnect: boolean;
-  readonly reconnect: ReconnectSettings;
-  readonly clientId: string | undefined;
+export interface Config extends ClientSettings {
   readonly view: string | undefined;
   /** What holds for some clients only. */
   readonly clients: readonly ClientEntry[];
@@ -67,6 +63,7 @@ export const HOUR_S = 3600;
 const NO_REGISTRIES = { files: [], mayBeRemote: false };
 
 export const EMPTY_CONFIG: Config = {
+  // Each by itself: of an object that is spread the bundler cannot know that nobody needs it.
   socketPath: undefined,
   autoConnect: true,
   reconnect: DEFAULT_RECONNECT,
@@ -78,7 +75,7 @@ export const EMPTY_CONFIG: Config = {
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
   daemon: DEFAULT_DAEMON,
-  cache: { isKept: true, ttlMs: HOUR_S * 1000 },
+  cache: { isKept: true, ttlMs: 3_600_000 },
   discovery: {
     isEnabled: true,
     precedence: 'scope',

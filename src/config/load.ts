@@ -1,47 +1,31 @@
-// Finds the config file and reads it. Without one, everything has a default.
+// Reads all of the config file and checks it. Without one, everything has a default.
 
-import { existsSync } from 'node:fs';
-import { dirname, extname, join, resolve } from 'node:path';
-import { xdgConfigDir } from '../local/home-dir.ts';
-import { isAnotherUsers } from '../local/owned-path.ts';
-import { readRegularSync } from '../local/regular-file.ts';
-import { BridgeError, systemCode } from '../util/bridge-error.ts';
-import { placeIn, sentenceOf } from '../util/json-fault.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import type { ClosingSection } from './closing-sections.ts';
 import { type Config, EMPTY_CONFIG } from './config.ts';
+import {
+  type ConfigPlace,
+  directoryFiles,
+  type FoundConfigFile,
+  findConfigFile,
+  notThere,
+  pathsIn,
+  readConfig,
+} from './config-file.ts';
 import type { LastGoodConfigs } from './last-good.ts';
 import type { PatternBudget } from './tool-rules.ts';
 
-export interface ConfigPlace {
-  /** A file named by the user; it must be there. */
-  readonly named?: string | undefined;
-  readonly cwd: string;
-  readonly homedir: string;
-  readonly xdgConfigHome?: string | undefined;
-  /** Whether a program in the working directory may be run: whoever starts a daemon there by hand wants that. */
-  readonly runsPrograms?: boolean | undefined;
-}
-
-export interface LoadedConfig {
+export interface LoadedConfig extends FoundConfigFile {
   readonly config: Config;
-  /** Where it came from; undefined without a file. */
-  readonly file: string | undefined;
   readonly faults: readonly string[];
   /** Sections that keep somebody out, and have faults. */
   readonly inDoubt: readonly ClosingSection[];
-  /** `directory`: it stood in the working directory, so whoever wrote what is there may have written it. */
-  readonly origin: ConfigOrigin;
   /** `mcpServers` as it is written. */
   readonly servers: unknown;
   /** All of it as it is written. */
   readonly content: unknown;
 }
-
-type ConfigOrigin = 'none' | 'named' | 'directory' | 'user';
-
-const DATA = ['json', 'jsonc'];
-const PROGRAMS = ['js', 'mjs', 'ts'];
 
 export const NO_CONFIG: LoadedConfig = {
   config: EMPTY_CONFIG,
@@ -52,41 +36,6 @@ export const NO_CONFIG: LoadedConfig = {
   servers: undefined,
   content: undefined,
 };
-
-/** All files that may be the one that counts, in their order. */
-export function configFilesOf(place: ConfigPlace): string[] {
-  if (place.named !== undefined) return [resolve(place.cwd, place.named)];
-  return [...directoryFiles(place), ...userFiles(place)];
-}
-
-export function directoryFiles({ cwd, runsPrograms = false }: ConfigPlace): string[] {
-  const endings = runsPrograms ? [...DATA, ...PROGRAMS] : DATA;
-  return endings.map((ending) => join(cwd, `mcp-bridge.config.${ending}`));
-}
-
-export function userFiles({ homedir, xdgConfigHome }: ConfigPlace): string[] {
-  const dir = join(xdgConfigDir(xdgConfigHome, homedir), 'mcp-bridge');
-  return [...DATA, ...PROGRAMS].map((ending) => join(dir, `config.${ending}`));
-}
-
-/** The file that counts. Looks at names only. */
-export function findConfigFile(place: ConfigPlace): Pick<LoadedConfig, 'file' | 'origin'> {
-  if (place.named !== undefined) {
-    const file = resolve(place.cwd, place.named);
-    if (existsSync(file)) return { file, origin: 'named' };
-    throw notThere(file);
-  }
-  const directory = directoryFiles(place).find((file) => isThere(file) && !isPassedOver(file, place));
-  if (directory !== undefined) return { file: directory, origin: 'directory' };
-  const user = userFiles(place).find(isThere);
-  return user === undefined ? { file: user, origin: 'none' } : { file: user, origin: 'user' };
-}
-
-const isThere = (file: string): boolean => existsSync(file);
-
-/** Verbs and `connect` work in whatever directory: another user's file there keeps nobody from using the bridge. */
-const isPassedOver = (file: string, { runsPrograms }: ConfigPlace): boolean =>
-  runsPrograms !== true && isAnotherUsers(file);
 
 /** With `lastGood`, it is kept there what the file says. */
 export async function loadConfig(place: ConfigPlace, lastGood?: LastGoodConfigs): Promise<LoadedConfig> {
@@ -124,15 +73,12 @@ export async function loadOrLastGood(
   }
 }
 
-function checkedAt(file: string, place: ConfigPlace): Pick<LoadedConfig, 'file' | 'origin'> {
+function checkedAt(file: string, place: ConfigPlace): FoundConfigFile {
   if (place.named !== undefined) return { file, origin: 'named' };
   return { file, origin: directoryFiles(place).includes(file) ? 'directory' : 'user' };
 }
 
-const notThere = (file: string): BridgeError =>
-  new BridgeError('CONFIG_NOT_FOUND', `There is no config file ${file}`, { hint: 'See --config.' });
-
-interface FoundConfig extends Pick<LoadedConfig, 'origin'> {
+interface FoundConfig extends FoundConfigFile {
   readonly file: string;
   readonly place: ConfigPlace;
 }
@@ -153,66 +99,4 @@ export async function patternsOf(content: unknown): Promise<PatternBudget | unde
 /** A misspelled key is read as the one that it is most like, so each list of objects may be the one of the rules. */
 function hasRules(section: Readonly<Record<string, unknown>>): boolean {
   return Object.values(section).some((value) => Array.isArray(value) && value.some(isRecord));
-}
-
-/** What the paths in a config file mean. */
-export function pathsIn(file: string, homedir: string): (path: string) => string {
-  const expanded = (path: string): string =>
-    path === '~' || path.startsWith('~/') ? join(homedir, path.slice(1)) : path;
-  return (path) => resolve(dirname(file), expanded(path));
-}
-
-export function isProgram(file: string): boolean {
-  return PROGRAMS.includes(extname(file).slice(1));
-}
-
-async function readConfig(file: string): Promise<unknown> {
-  refuseAnotherUsers(file);
-  if (isProgram(file)) return (await import('./config-program.ts')).runConfig(file);
-  const text = readText(file);
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return parseWithComments(file, text);
-  }
-}
-
-/** Another user would decide which programs run for this one. */
-export function refuseAnotherUsers(file: string): void {
-  if (!isAnotherUsers(file)) return;
-  throw new BridgeError('CONFIG_INVALID', `${file} is not read: it, or a link to it, belongs to another user`, {
-    hint: 'Copy it to a file of your own, or name another one with --config.',
-  });
-}
-
-export function readText(file: string): string {
-  try {
-    return new TextDecoder().decode(readRegularSync(file)); // without a byte order mark
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === undefined) throw error;
-    throw new BridgeError('CONFIG_INVALID', `Cannot read ${file}: ${UNREADABLE[code] ?? code}`, { cause: error });
-  }
-}
-
-const UNREADABLE: Readonly<Record<string, string>> = {
-  EACCES: 'it may not be read by this user',
-  EFBIG: 'it is larger than 5 MB',
-  EISDIR: 'it is a directory',
-  NOT_A_FILE: 'it is no regular file',
-};
-
-/** Comments and trailing commas are welcome in .json too; the parser for them is loaded only where they are. */
-async function parseWithComments(file: string, text: string): Promise<unknown> {
-  const { parse, printParseErrorCode } = await import('jsonc-parser');
-  const errors: import('jsonc-parser').ParseError[] = [];
-  const content: unknown = parse(text, errors, { allowTrailingComma: true });
-  const [first] = errors;
-  if (first === undefined) return content;
-  const { line, column } = placeIn(text, first.offset);
-  const code = printParseErrorCode(first.error);
-  throw new BridgeError('CONFIG_INVALID', `${file}:${line}:${column}: ${sentenceOf(code) ?? code}`, {
-    hint: 'Mend the file.',
-  });
 }

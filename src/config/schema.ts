@@ -2,12 +2,11 @@
 // leave that server out and nothing else (server-schema.ts).
 
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
-import { DEFAULT_RECONNECT, RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
-import { CLIENT_ID_RULE, isClientId } from '../wire/client-id.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { agentsOf } from './agents-schema.ts';
 import { auditSettingsOf } from './audit-settings.ts';
+import { clientSettingsOf } from './client-settings.ts';
 import { clientsOf } from './clients-schema.ts';
 import { type ClosingSection, closed, closingSectionsIn } from './closing-sections.ts';
 import { type Config, type DaemonSettings, DEFAULT_DAEMON, type DiscoverySettings, HOUR_S } from './config.ts';
@@ -58,12 +57,8 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
   reader.keys(bridge, 'mcpBridge', ['socketPath', 'autoConnect', 'reconnect']);
   reader.keys(client, 'client', ['id', 'view']);
   const { onToolChange, lists } = policyOf(reader, meant.policy);
-  const socketPath = reader.text(bridge.socketPath, 'mcpBridge.socketPath');
   const config: Config = {
-    socketPath: socketPath === undefined ? undefined : resolvePath(socketPath),
-    autoConnect: reader.flag(bridge.autoConnect, 'mcpBridge.autoConnect', true),
-    reconnect: reconnectOf(reader, bridge.reconnect),
-    clientId: clientIdOf(reader, client.id),
+    ...clientSettingsOf(reader, root, resolvePath),
     view: viewOf(reader, client.view),
     clients: clientsOf(reader, meant.clients, patterns),
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
@@ -82,33 +77,12 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
   return { config: whole, faults: reader.faults, findings: reader.findings, inDoubt: closingSectionsIn(reader) };
 }
 
-function clientIdOf(reader: Reader, value: unknown): string | undefined {
-  const id = reader.text(value, 'client.id');
-  if (id === undefined || isClientId(id)) return id;
-  reader.fault('client.id', `must be ${CLIENT_ID_RULE}`);
-  return undefined;
-}
-
 /** Whether there is such a server is seen when somebody asks for it. */
 function viewOf(reader: Reader, value: unknown): string | undefined {
   const view = reader.text(value, 'client.view');
   if (view === undefined || /^(?:discover|all|server:.+)$/s.test(view)) return view;
   reader.fault('client.view', 'is discover, all, or server:NAME');
   return undefined;
-}
-
-function reconnectOf(reader: Reader, value: unknown): ReconnectSettings {
-  const place = 'mcpBridge.reconnect';
-  const fields = reader.section(value, place);
-  reader.keys(fields, place, ['enabled', 'maxAttempts', 'initialDelayMs', 'maxDelayMs']);
-  const count = (key: keyof typeof RECONNECT_BOUNDS): number =>
-    reader.count(fields[key], `${place}.${key}`, { otherwise: DEFAULT_RECONNECT[key], ...RECONNECT_BOUNDS[key] });
-  return {
-    isEnabled: reader.flag(fields.enabled, `${place}.enabled`, DEFAULT_RECONNECT.isEnabled),
-    maxAttempts: count('maxAttempts'),
-    initialDelayMs: count('initialDelayMs'),
-    maxDelayMs: count('maxDelayMs'),
-  };
 }
 
 function limitsOf(reader: Reader, value: unknown): Limits {

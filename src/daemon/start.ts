@@ -2,8 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { type ConfigPlace, configFilesOf } from '../config/config-file.ts';
 import { LastGoodConfigs } from '../config/last-good.ts';
-import { type ConfigPlace, configFilesOf, loadConfig, loadOrLastGood } from '../config/load.ts';
+import { loadConfig, loadOrLastGood } from '../config/load.ts';
 import type { StdioServer } from '../core/server-definition.ts';
 import { NO_FILTER } from '../core/tool-gate.ts';
 import { takeActivatedFd } from '../local/activated-socket.ts';

@@ -1,10 +1,10 @@
 // The default socket, and the one that takes its place while another user holds that name. Clients and daemons come to the
 // same answer: whoever has to fall back first records the place in the state directory, and the others read it there.
 
-import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { randomName } from '../util/random-name.ts';
 import { isForeign, ownUid, statOf } from './owned-path.ts';
 import { ensurePrivateTree, readPrivate } from './private-file.ts';
 import { stateDir } from './state-dir.ts';
@@ -68,7 +68,7 @@ function runtimeSocket({ environment: { XDG_RUNTIME_DIR: dir } }: SocketUser): s
 
 /** A directory with a name that nobody can take first. */
 function newSocket(tmp: string): string {
-  const dir = join(tmp, `mcp-bridge-${randomBytes(12).toString('base64url')}`);
+  const dir = join(tmp, `mcp-bridge-${randomName(12, 'base64url')}`);
   try {
     mkdirSync(dir, { mode: 0o700 });
   } catch (error) {
@@ -118,7 +118,7 @@ function recorded(path: string, number: number, { environment, homedir }: Socket
   const dir = stateDir(environment, homedir);
   ensurePrivateTree(dir);
   const file = join(dir, `socket-${number}`);
-  const temporary = `${file}.${randomBytes(6).toString('hex')}`;
+  const temporary = `${file}.${randomName(6)}`;
   return tryingFile(`Cannot write ${file}`, () => {
     try {
       writeFileSync(temporary, `${path}\n`, { mode: 0o600, flag: 'wx' });

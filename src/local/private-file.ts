@@ -1,10 +1,10 @@
 // Small files that nobody else may read, such as tokens. Written whole or not at all; nothing of another user's and no
 // link is ever read, followed or replaced.
 
-import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { BridgeError } from '../util/bridge-error.ts';
+import { randomName } from '../util/random-name.ts';
 import { makeTree } from './make-tree.ts';
 import { ownUid, statOf } from './owned-path.ts';
 import { syncDir, tryingFile, writeAll } from './whole-write.ts';
@@ -32,7 +32,7 @@ export function readPrivate(path: string, mostBytes = Number.POSITIVE_INFINITY):
 
 export function writePrivate(path: string, text: string): void {
   isOurs(path);
-  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  const temporary = `${path}.${randomName(6)}`;
   tryingFile(`Cannot write ${path}`, () => {
     try {
       writeSynced(temporary, text);

@@ -23,6 +23,11 @@ test.each([
   expect(required.filter((path) => /^node:(http|https|tls)$/.test(path))).toEqual([]);
 });
 
+test('connect loads neither node:crypto nor the check of all of a config', () => {
+  const code = codeOf('mcp-bridge.cjs');
+  expect(/node:crypto|registryHosts/.exec(code)?.[0]).toBeUndefined();
+});
+
 test('the daemon has nothing of discovery in it, and no letter for which all of it would take two bytes each', () => {
   const code = codeOf('daemon.cjs');
   const ofDiscovery = /claude_desktop_config\.json|smol-toml|parseAllDocuments|parseTree/;
@@ -61,15 +66,13 @@ test('mcp-bridge/client loads no more than docs/library.md says, and no package'
     [...paths].reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0);
   const first = load('client/index.ts');
   const connecting = load('client/open-or-start.ts', 'client/resuming-connection.ts', 'client/locate.ts');
-  const config = load('config/schema.ts');
-  process.stdout.write(`mcp-bridge/client: ${first} bytes, connecting ${connecting}, a config file ${config}\n`);
+  process.stdout.write(`mcp-bridge/client: ${first} bytes, connecting ${connecting}\n`);
   const said = [...(sectionOf('What is loaded').matchAll(/under (\d+) kB/g) ?? [])].map(([, kb]) => Number(kb) * 1000);
-  expect(said).toHaveLength(3);
-  const [mostFirst = 0, mostConnecting = 0, mostConfig = 0] = said;
+  expect(said).toHaveLength(2);
+  const [mostFirst = 0, mostConnecting = 0] = said;
   expect(mostFirst).toBeLessThanOrEqual(15_000);
   expect(first).toBeLessThan(mostFirst);
   expect(connecting).toBeLessThan(mostConnecting);
-  expect(config).toBeLessThan(mostConfig);
   const packages = [...loaded].flatMap((path) =>
     (outputs[path]?.imports ?? []).filter(({ kind, external }) => kind === 'import-statement' && external === true),
   );

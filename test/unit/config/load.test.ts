@@ -2,16 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type ConfigPlace, findConfigFile } from '../../../src/config/config-file.ts';
 import { runConfig } from '../../../src/config/config-program.ts';
 import { LastGoodConfigs } from '../../../src/config/last-good.ts';
-import {
-  type ConfigPlace,
-  findConfigFile,
-  type LoadedConfig,
-  loadConfig,
-  loadOrLastGood,
-  NO_CONFIG,
-} from '../../../src/config/load.ts';
+import { type LoadedConfig, loadConfig, loadOrLastGood, NO_CONFIG } from '../../../src/config/load.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 

@@ -1,0 +1,60 @@
+// What a client has to know of the config file: where the daemon is, whether to start one, how to come back to it, and
+// which id to use. `connect` and the library read this and nothing else: checking all of the file would take them longer
+// than all else that they do to start.
+
+import { DEFAULT_RECONNECT, RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
+import { CLIENT_ID_RULE, isClientId } from '../wire/client-id.ts';
+import type { Reader } from './reader.ts';
+
+export interface ClientSettings {
+  readonly socketPath: string | undefined;
+  /** Whether clients start a daemon where none runs. */
+  readonly autoConnect: boolean;
+  readonly reconnect: ReconnectSettings;
+  readonly clientId: string | undefined;
+}
+
+export const NO_CLIENT_SETTINGS: ClientSettings = {
+  socketPath: undefined,
+  autoConnect: true,
+  reconnect: DEFAULT_RECONNECT,
+  clientId: undefined,
+};
+
+/** Reads the settings out of a parsed file. */
+export function clientSettingsOf(
+  reader: Reader,
+  root: Readonly<Record<string, unknown>>,
+  resolvePath: (path: string) => string,
+): ClientSettings {
+  const bridge = reader.section(root.mcpBridge, 'mcpBridge');
+  const client = reader.section(root.client, 'client');
+  const socketPath = reader.text(bridge.socketPath, 'mcpBridge.socketPath');
+  return {
+    socketPath: socketPath === undefined ? undefined : resolvePath(socketPath),
+    autoConnect: reader.flag(bridge.autoConnect, 'mcpBridge.autoConnect', true),
+    reconnect: reconnectOf(reader, bridge.reconnect),
+    clientId: clientIdOf(reader, client.id),
+  };
+}
+
+function reconnectOf(reader: Reader, value: unknown): ReconnectSettings {
+  const place = 'mcpBridge.reconnect';
+  const fields = reader.section(value, place);
+  reader.keys(fields, place, ['enabled', 'maxAttempts', 'initialDelayMs', 'maxDelayMs']);
+  const count = (key: keyof typeof RECONNECT_BOUNDS): number =>
+    reader.count(fields[key], `${place}.${key}`, { otherwise: DEFAULT_RECONNECT[key], ...RECONNECT_BOUNDS[key] });
+  return {
+    isEnabled: reader.flag(fields.enabled, `${place}.enabled`, DEFAULT_RECONNECT.isEnabled),
+    maxAttempts: count('maxAttempts'),
+    initialDelayMs: count('initialDelayMs'),
+    maxDelayMs: count('maxDelayMs'),
+  };
+}
+
+function clientIdOf(reader: Reader, value: unknown): string | undefined {
+  const id = reader.text(value, 'client.id');
+  if (id === undefined || isClientId(id)) return id;
+  reader.fault('client.id', `must be ${CLIENT_ID_RULE}`);
+  return undefined;
+}
