@@ -7,7 +7,7 @@ import type {
   OAuthClientMetadata,
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js';
-import type { OAuthSettings } from '../core/server-definition.ts';
+import type { OAuthSettings } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { SignedIn } from './token-file.ts';
 

@@ -1,6 +1,6 @@
 // What both the refresh and the sign-in send, and with which settings.
 
-import type { OAuthSettings, RemoteServer } from '../core/server-definition.ts';
+import type { OAuthSettings, RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { fillIn } from '../util/variables.ts';
 import { GrowingBytes, TooLong } from '../wire/growing-bytes.ts';

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { auth, extractWWWAuthenticateParams } from '@modelcontextprotocol/sdk/client/auth.js';
 import { OAuthError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
-import type { RemoteServer } from '../core/server-definition.ts';
+import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { CallbackServer } from './callback-server.ts';

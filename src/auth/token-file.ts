@@ -4,10 +4,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
-import type { RemoteServer } from '../core/server-definition.ts';
 import { inTurn } from '../local/lock-turn.ts';
 import { ensurePrivateTree, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
 import { stateDir } from '../local/state-dir.ts';
+import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 

@@ -1,7 +1,7 @@
 // The daemon's access to one server's tokens: reads what `mcp-bridge auth` has stored, and refreshes it once for all who
 // need it. It never asks a person.
 
-import type { RemoteServer } from '../core/server-definition.ts';
+import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { RefreshProvider } from './providers.ts';
 import { patientFetch, settingsOf } from './sign-in-request.ts';

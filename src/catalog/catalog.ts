@@ -3,8 +3,8 @@
 
 import { join } from 'node:path';
 import { type KnowledgeContext, KnownServer } from '../core/known-server.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
 import { readPrivate } from '../local/private-file.ts';
+import type { ServerDefinition } from '../model/server-definition.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';

@@ -1,7 +1,7 @@
 // What a definition of a server is known by in files. Its values may be secrets; a hash of them all shows none.
 
 import { createHash } from 'node:crypto';
-import type { ServerDefinition } from '../core/server-definition.ts';
+import type { ServerDefinition } from '../model/server-definition.ts';
 
 /** Of all that decides what a server is: another command, URL or variable begins with nothing. */
 export function hashOfDefinition(definition: ServerDefinition): string {

@@ -2,8 +2,8 @@
 // and does not depend on whether there is one.
 
 import { join } from 'node:path';
-import type { ServerDefinition } from '../core/server-definition.ts';
 import { readPrivate } from '../local/private-file.ts';
+import type { ServerDefinition } from '../model/server-definition.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';

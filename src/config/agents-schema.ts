@@ -1,6 +1,6 @@
 // `agents`: what clients may say to each other.
 
-import { DEFAULT_MESSAGING, type MessagingSettings, type PairRule } from '../core/messaging-settings.ts';
+import { DEFAULT_MESSAGING, type MessagingSettings, type PairRule } from '../model/messaging-settings.ts';
 import type { Reader } from './reader.ts';
 
 const KEYS = ['enabled', 'maxPerSecond', 'maxMessageBytes', 'maxInFlight', 'maxHops', 'mailbox', 'policy'];

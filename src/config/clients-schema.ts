@@ -1,7 +1,7 @@
 // `clients`: what holds for some clients only. What is not understood closes: a match that cannot be read is everybody's,
 // and lists that cannot be read leave nothing to use.
 
-import type { ToolRule } from '../core/tool-gate.ts';
+import type { ToolRule } from '../model/tool-rules.ts';
 import type { Reader } from './reader.ts';
 import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
 

@@ -1,11 +1,11 @@
 // What a config file comes to, and what holds without one. Whoever has none loads no more of its reading than this.
 
-import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
-import { DEFAULT_MESSAGING, type MessagingSettings } from '../core/messaging-settings.ts';
-import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
-import type { ToolChangePolicy, ToolRule } from '../core/tool-gate.ts';
+import { DEFAULT_LIMITS, type Limits } from '../model/limits.ts';
+import { DEFAULT_LIVENESS, type LivenessSettings } from '../model/liveness-settings.ts';
+import { DEFAULT_MESSAGING, type MessagingSettings } from '../model/messaging-settings.ts';
+import type { DialInServer, ServerDefinition } from '../model/server-definition.ts';
+import type { ToolChangePolicy, ToolRule } from '../model/tool-rules.ts';
 import { DEFAULT_RECONNECT } from '../util/backoff.ts';
-import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { type AuditSettings, NO_AUDIT } from './audit-settings.ts';
 import type { ClientSettings } from './client-settings.ts';
 import type { ClientEntry } from './clients-schema.ts';

@@ -1,7 +1,7 @@
 // `dialIn`: the names under which programs that connect by themselves may offer their tools to everybody.
 
-import type { DialInServer } from '../core/server-definition.ts';
-import { NO_FILTER } from '../core/tool-gate.ts';
+import type { DialInServer } from '../model/server-definition.ts';
+import { NO_FILTER } from '../model/tool-rules.ts';
 import { isServerName, SERVER_NAME_RULE } from '../wire/dial-in.ts';
 import type { Reader } from './reader.ts';
 

@@ -1,7 +1,7 @@
 // `policy`: whose servers may be used, and what becomes of tools that change. What is not understood closes: it may have
 // been what keeps somebody out.
 
-import type { ToolChangePolicy } from '../core/tool-gate.ts';
+import type { ToolChangePolicy } from '../model/tool-rules.ts';
 import { isRecord } from '../util/json-value.ts';
 import type { Reader } from './reader.ts';
 

@@ -1,9 +1,9 @@
 // What a config file may say, and what each word of it must look like. A fault names its place; faults of one server
 // leave that server out and nothing else (server-schema.ts).
 
-import { DEFAULT_LIVENESS, type LivenessSettings } from '../core/liveness.ts';
+import { DEFAULT_LIMITS, type Limits } from '../model/limits.ts';
+import { DEFAULT_LIVENESS, type LivenessSettings } from '../model/liveness-settings.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
-import { DEFAULT_LIMITS, type Limits } from '../wire/limits.ts';
 import { agentsOf } from './agents-schema.ts';
 import { auditSettingsOf } from './audit-settings.ts';
 import { clientSettingsOf } from './client-settings.ts';

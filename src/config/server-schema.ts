@@ -1,7 +1,7 @@
 // What the definition of one server may say in a config file. Any fault leaves that server out.
 
-import type { OAuthSettings, RemoteServer, ServerDefinition, StdioServer } from '../core/server-definition.ts';
-import { NO_FILTER } from '../core/tool-gate.ts';
+import type { OAuthSettings, RemoteServer, ServerDefinition, StdioServer } from '../model/server-definition.ts';
+import { NO_FILTER } from '../model/tool-rules.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
 import type { Reader } from './reader.ts';
 

@@ -1,7 +1,7 @@
 // `discovery.toolRules`: which tools may be used, and words by which they are found. A rule that is not understood, and
 // may be one that forbids, forbids what it can be about.
 
-import type { ToolRule } from '../core/tool-gate.ts';
+import type { ToolRule } from '../model/tool-rules.ts';
 import type { Reader } from './reader.ts';
 
 const KEYS = ['pattern', 'enabled', 'tags'];

@@ -1,10 +1,10 @@
 // The methods of the role `control`: what the verbs ask the daemon that are no clients.
 
 import { JSONRPCServer } from 'json-rpc-2.0';
+import { type Limits, ownTimeoutMs } from '../model/limits.ts';
 import type { RunningServer } from '../registry/running-servers.ts';
 import { systemClock } from '../util/clock.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
-import { type Limits, ownTimeoutMs } from '../wire/limits.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { refresh } from './refresh.ts';
 import type { ClientReport, ReloadReport, StatusReport, StopReport } from './report.ts';

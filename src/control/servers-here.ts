@@ -2,9 +2,9 @@
 
 import type { SeenTools } from '../catalog/seen-tools.ts';
 import type { Server } from '../core/server.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
-import type { ToolChangePolicy } from '../core/tool-gate.ts';
 import type { ServerOutput } from '../downstream/server-output.ts';
+import type { ServerDefinition } from '../model/server-definition.ts';
+import type { ToolChangePolicy } from '../model/tool-rules.ts';
 
 export interface SeenToolsOf {
   readonly seen: SeenTools;

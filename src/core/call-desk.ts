@@ -1,10 +1,10 @@
 // Where a request is taken in at an instance: what it is called there, what follows from its answer, and whether it may be
 // made again, before it goes to the calls.
 
+import type { Limits } from '../model/limits.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Call, ClientRequest } from './call.ts';

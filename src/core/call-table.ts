@@ -1,10 +1,10 @@
 // The requests of one instance: those that were sent and are not answered, and those that wait for their turn.
 // A call is in exactly one of the two, and in its session's map, until it leaves all of them at once.
 
+import { type Limits, ownTimeoutMs } from '../model/limits.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { type Limits, ownTimeoutMs } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Call, Cut } from './call.ts';

@@ -1,7 +1,7 @@
 // What the config says of one client: what it sees unless it says so itself, which servers and tools it may use, and what
 // it calls them. Sessions with the same settings share one object.
 
-import type { ToolRule } from './tool-gate.ts';
+import type { ToolRule } from '../model/tool-rules.ts';
 
 export interface ClientSettings {
   /** The program, such as `codex`, where the client says so or is known by its name. */

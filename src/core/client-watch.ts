@@ -1,11 +1,12 @@
 // Looks after all clients and servers once a second: calls and questions whose time is up, and what has to be done about a
 // client that has not shaken hands, takes nothing, or is silent. What that is, liveness.ts decides.
 
+import type { Limits } from '../model/limits.ts';
+import type { LivenessSettings } from '../model/liveness-settings.ts';
 import type { Clock, Timer } from '../util/clock.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Counters } from './counters.ts';
 import type { Faults } from './faults.ts';
-import { type LivenessFinding, type LivenessSettings, lookAt, mayClose, TICK_MS } from './liveness.ts';
+import { type LivenessFinding, lookAt, mayClose, TICK_MS } from './liveness.ts';
 import type { Resumption } from './resumption.ts';
 import { INVALID_REQUEST, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';

@@ -1,15 +1,16 @@
 // The registry of clients: takes them in, has them named and looked after, and lets them go.
 // A session leaves it exactly once, whoever ends it: the client, a limit, or the daemon.
 
+import type { Limits } from '../model/limits.ts';
+import type { LivenessSettings } from '../model/liveness-settings.ts';
 import type { Logger } from '../util/logger.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Carrier, Link, LinkHandler } from '../wire/link.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import type { Call } from './call.ts';
 import { ClientIds } from './client-ids.ts';
 import { ClientWatch } from './client-watch.ts';
 import { Faults } from './faults.ts';
-import { type LivenessSettings, TICK_MS } from './liveness.ts';
+import { TICK_MS } from './liveness.ts';
 import { Pause } from './pauses.ts';
 import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';

@@ -1,6 +1,6 @@
 // How long a call may take. Looked at once a second for all calls together: no timer and no reading of a clock for each.
 
-import type { Limits } from '../wire/limits.ts';
+import type { Limits } from '../model/limits.ts';
 import type { Call } from './call.ts';
 
 /**

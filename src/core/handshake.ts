@@ -1,12 +1,12 @@
 // A client's `initialize`, from its arrival to its answer, and what comes behind it meanwhile.
 
+import type { Limits } from '../model/limits.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { messagesOf } from '../wire/batch.ts';
 import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
 import { type ClientSettingsSource, PLAIN_SETTINGS } from './client-settings.ts';

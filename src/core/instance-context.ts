@@ -1,8 +1,8 @@
 // What all instances of all servers have in common.
 
+import type { Limits } from '../model/limits.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { CallMeters } from './call-meter.ts';
 import type { Counters } from './counters.ts';

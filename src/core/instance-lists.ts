@@ -1,8 +1,8 @@
 // What one instance lists itself, since it runs: read when it opens, and whenever it says that a list has changed. What is
 // learnt of the server from it, for all of its instances and later ones, is KnownServer's business.
 
+import type { Limits } from '../model/limits.ts';
 import type { Logger } from '../util/logger.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Counters } from './counters.ts';
 import { LIST_KINDS, type ListKind } from './era/era-2025.ts';
 import type { InstanceKey } from './instance-key.ts';

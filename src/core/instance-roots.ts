@@ -2,9 +2,9 @@
 // same roots only. When it asks and has several clients, these are divided first: its question waits until it is certain
 // for whom it is.
 
+import type { Limits } from '../model/limits.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import type { Attribution } from './attribution.ts';
 import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './client-roots.ts';

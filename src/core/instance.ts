@@ -1,6 +1,7 @@
 // The router's side of one instance: which requests are under way there, which wait for their turn, and who listens.
 // How an instance comes to life and dies is the business of whoever calls opened(), failed() and closed().
 
+import type { ServerDefinition } from '../model/server-definition.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
@@ -19,7 +20,6 @@ import { Opening, type RunningInstance } from './opening.ts';
 import type { OwnAnswer, OwnRequests } from './own-requests.ts';
 import { Questions } from './questions.ts';
 import { Senders } from './senders.ts';
-import type { ServerDefinition } from './server-definition.ts';
 import { ServerMessages } from './server-messages.ts';
 import type { Session } from './session.ts';
 import type { SharedSettings } from './shared-settings.ts';

@@ -1,11 +1,12 @@
 // The view `all`: every server's tools and prompts under joined names, its resources under their own URIs. A call goes to
 // the server that its name begins with; what no server could answer alone is answered here.
 
+import { aliasesOf } from '../model/aliases.ts';
+import type { Limits } from '../model/limits.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import { Binding } from './binding.ts';
 import type { Call, ClientRequest } from './call.ts';
 import { listTasks } from './client-tasks.ts';
@@ -14,7 +15,6 @@ import { joinedCapabilities, joinedInstructions } from './era/joined-initialize.
 import type { Instance } from './instance.ts';
 import { JoinedCompletions } from './joined-completions.ts';
 import { type JoinedBinding, JoinedLists, type Target } from './joined-lists.ts';
-import { aliasesOf } from './joined-names.ts';
 import { JoinedResources } from './joined-resources.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { calledErrorOf, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, withHint } from './rpc-error.ts';

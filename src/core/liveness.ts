@@ -1,23 +1,9 @@
 // The periodic look at a client: has it shaken hands, does it take what is meant for it, does it still answer?
 // One coarse tick for all of them: thousands of timers would cost memory, and a second sooner or later does not matter.
 
-import type { Limits } from '../wire/limits.ts';
+import type { Limits } from '../model/limits.ts';
+import type { LivenessSettings } from '../model/liveness-settings.ts';
 import type { Session } from './session.ts';
-
-export interface LivenessSettings {
-  /** How long a client may be silent before it is pinged; 0 pings nobody. */
-  readonly pingPeriodMs: number;
-  /** Pings in a row without an answer, after which a client counts as gone. */
-  readonly maxMissedPings: number;
-  /** Whether that also goes for clients that have never answered one, such as a person with `nc`. */
-  readonly cutOffSilentClients: boolean;
-}
-
-export const DEFAULT_LIVENESS: LivenessSettings = {
-  pingPeriodMs: 30_000,
-  maxMissedPings: 3,
-  cutOffSilentClients: false,
-};
 
 export const TICK_MS = 1000;
 

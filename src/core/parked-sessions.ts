@@ -3,10 +3,10 @@
 // the time that a search takes tells anything of it.
 
 import { createHash, randomBytes } from 'node:crypto';
+import type { Limits } from '../model/limits.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { Counters } from './counters.ts';
 import type { ResumeRequest } from './era/initialize.ts';

@@ -1,11 +1,11 @@
 // Questions of one server that clients have been asked, until each is answered: by the client, or by the bridge when the
 // client goes, takes too long, or was asked too much. Under which id and token it goes to the client is decided here.
 
+import type { Limits } from '../model/limits.ts';
 import { membersOf } from '../util/json-value.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import { Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';

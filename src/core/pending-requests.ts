@@ -2,9 +2,9 @@
 // here until they are given to an instance or answered: whoever leaves or gives up meanwhile is seen to. What waits here is
 // charged to its client, and let go with its call, however long that takes which has to be known.
 
+import type { Limits } from '../model/limits.ts';
 import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { Call, CallOwner, ClientRequest } from './call.ts';
 import { overdueMs, shorterMs } from './deadline.ts';

@@ -2,11 +2,11 @@
 // for. It is certain when one client alone has calls under way, or when it names a task; otherwise it is held, nothing
 // more is sent, and what is under way is left to finish until one client remains. The bridge never guesses.
 
+import type { Limits } from '../model/limits.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Attribution } from './attribution.ts';
 import type { CallTable } from './call-table.ts';

@@ -1,10 +1,10 @@
 // What becomes of a session when its connection drops, and when its client comes back. It stands between the handshake,
 // the links, and the registry of those that are away; sessions, calls and views know nothing of it.
 
+import type { Limits } from '../model/limits.ts';
 import type { Clock } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { ResumableLink } from '../wire/resumable-link.ts';

@@ -2,8 +2,8 @@
 // a client that tells more than the server takes is not read until it has taken it. Where a server takes nothing at all,
 // that has an end: other servers, and whoever is to notice that a client has gone, cannot wait for it.
 
+import type { Limits } from '../model/limits.ts';
 import type { Logger } from '../util/logger.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';

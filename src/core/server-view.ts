@@ -1,10 +1,10 @@
 // The view `server:NAME`: the server itself, with its own names, capabilities and bytes. What it lists is answered from
 // what is known while it does not run, so that a client which only looks starts nothing.
 
+import type { Limits } from '../model/limits.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import { Binding } from './binding.ts';
 import type { ClientRequest } from './call.ts';
 import { listTasks } from './client-tasks.ts';

@@ -1,6 +1,7 @@
 // A server that the bridge knows by name, and its instances: which client uses which of them, and when there has to be
 // another one. What an instance is, and how one is started, is the business of whoever makes them.
 
+import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
 import type { Binding } from './binding.ts';
 import type { Elsewhere } from './call-table.ts';
 import { NO_ROOTS_KEY } from './client-roots.ts';
@@ -11,7 +12,6 @@ import { Instance, type InstancePorts } from './instance.ts';
 import type { InstanceContext } from './instance-context.ts';
 import type { InstanceKey } from './instance-key.ts';
 import type { KnownServer } from './known-server.ts';
-import type { ServerDefinition, Sharing } from './server-definition.ts';
 import type { Session } from './session.ts';
 import { type SharingTerms, sharingOf } from './sharing.ts';
 import type { ToolGate } from './tool-gate.ts';

@@ -2,10 +2,10 @@
 // It knows nothing of methods; what a frame means is the router's business.
 
 import { randomBytes } from 'node:crypto';
+import type { Limits } from '../model/limits.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Carrier } from '../wire/link.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { RequestId } from '../wire/request-id.ts';

@@ -1,11 +1,11 @@
 // The settings that clients of one instance share: subscriptions and the log level. Decides which requests go to the server
 // and which the bridge answers itself. Subscriptions and LogLevels keep what each client wants.
 
+import type { Limits } from '../model/limits.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Call } from './call.ts';
 import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';

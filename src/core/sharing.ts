@@ -1,7 +1,7 @@
 // Who may share an instance of a server, and how many calls it gets at a time. What a person has said goes first, then
 // what the server declares of itself (`capabilities["x-mux"].sharing`), then what the bridge knows of the program.
 
-import type { ServerDefinition, Sharing } from './server-definition.ts';
+import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
 
 /** `isolated`: each client needs an instance. `session-aware`: it tells clients apart by `_meta.muxSessionId`. */
 export type DeclaredSharing = 'shared' | 'isolated' | 'session-aware';

@@ -14,24 +14,6 @@ export interface ToolGate {
   tagsOf(tool: string): readonly string[];
 }
 
-/** What a config says of some tools. */
-export interface ToolRule {
-  /** Globs over the server's name, the tool's, or `server:tool`. */
-  readonly patterns: readonly string[];
-  /** Undefined if it only gives tags. */
-  readonly isEnabled: boolean | undefined;
-  readonly tags: readonly string[];
-}
-
-/** What a client says in its own file of the tools of a server: globs. */
-export interface ToolFilter {
-  /** Undefined for all. */
-  readonly allow: readonly string[] | undefined;
-  readonly deny: readonly string[];
-}
-
-export const NO_FILTER: ToolFilter = { allow: undefined, deny: [] };
-
 const NO_TAGS: readonly string[] = [];
 
 export const OPEN_GATE: ToolGate = {
@@ -40,6 +22,3 @@ export const OPEN_GATE: ToolGate = {
   isChanged: () => false,
   tagsOf: () => NO_TAGS,
 };
-
-/** What becomes of tools that are others than they were: nothing, a mark, or that nobody may call them. */
-export type ToolChangePolicy = 'allow' | 'warn' | 'block';

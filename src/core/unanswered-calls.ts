@@ -2,10 +2,10 @@
 // up. The server is told, and a question that it has asked meanwhile is nobody's any more. One that has not come to its
 // server at all may be made once more.
 
+import type { Limits } from '../model/limits.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import { type Call, type CallOwner, serverRequestIdAt } from './call.ts';

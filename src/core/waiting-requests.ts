@@ -1,9 +1,9 @@
 // The requests that wait for their turn at one instance, one of each client after the other, and the bytes that they take
 // meanwhile: so much of one client's, and so much of all.
 
+import type { Limits } from '../model/limits.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { Call } from './call.ts';
 import { FairQueue } from './fair-queue.ts';

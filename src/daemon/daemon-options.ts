@@ -2,8 +2,8 @@
 
 import type { Config } from '../config/config.ts';
 import type { MemoryReport } from '../control/report.ts';
+import type { Limits } from '../model/limits.ts';
 import type { Logger } from '../util/logger.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import type { FinderPorts } from './followed-servers.ts';
 

@@ -2,7 +2,7 @@
 // has found there. They are found out once for each directory, and anew when a file has changed.
 
 import type { ReloadReport } from '../control/report.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
+import type { ServerDefinition } from '../model/server-definition.ts';
 
 export interface FoundServers {
   readonly servers: ReadonlyMap<string, ServerDefinition>;

@@ -3,11 +3,11 @@
 
 import type { DialledInReport } from '../control/report.ts';
 import type { Counters } from '../core/counters.ts';
-import type { DialInServer, ServerDefinition } from '../core/server-definition.ts';
-import { NO_FILTER } from '../core/tool-gate.ts';
 import type { ServerConnection } from '../downstream/connection.ts';
 import { DialledServer, notConnected } from '../downstream/dialled-server.ts';
 import type { DialInDecision, DialInDecisions } from '../local/dial-in-decisions.ts';
+import type { DialInServer, ServerDefinition } from '../model/server-definition.ts';
+import { NO_FILTER } from '../model/tool-rules.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';

@@ -1,7 +1,8 @@
 // Which tools may be used: what the config's rules say, and what the client says in whose file the server was found. The
 // last rule that speaks of a tool counts; without one it may be used.
 
-import type { ToolFilter, ToolGate, ToolRule } from '../core/tool-gate.ts';
+import type { ToolGate } from '../core/tool-gate.ts';
+import type { ToolFilter, ToolRule } from '../model/tool-rules.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { anyOf, problemIn } from '../util/glob.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';

@@ -3,12 +3,12 @@
 
 import { withSectionsOf } from '../config/closing-sections.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { StdioServer } from '../core/server-definition.ts';
 import type { FindAnswer, Finding, FindRequest } from '../discovery/finding.ts';
 import type { OwnProcess } from '../discovery/own-discovery.ts';
 import type { Policy } from '../discovery/policy.ts';
 import { PathWatcher } from '../local/path-watcher.ts';
 import { livenessOf } from '../local/process-identity.ts';
+import type { StdioServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';

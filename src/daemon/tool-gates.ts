@@ -2,15 +2,9 @@
 // rules is loaded when there is one.
 
 import type { ClientSettings } from '../core/client-settings.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
-import {
-  NO_FILTER,
-  OPEN_GATE,
-  type ToolChangePolicy,
-  type ToolFilter,
-  type ToolGate,
-  type ToolRule,
-} from '../core/tool-gate.ts';
+import { OPEN_GATE, type ToolGate } from '../core/tool-gate.ts';
+import type { ServerDefinition } from '../model/server-definition.ts';
+import { NO_FILTER, type ToolChangePolicy, type ToolFilter, type ToolRule } from '../model/tool-rules.ts';
 import { invariant } from '../util/invariant.ts';
 import { BothGates } from './both-gates.ts';
 import { ChangeGate } from './change-gate.ts';

@@ -1,8 +1,8 @@
 // What a daemon asks of discovery, again and again: which servers there are for a directory. It remembers what it has
 // read; what was approved is read with it, and counts as it was read last while it cannot be read.
 
-import type { ServerDefinition } from '../core/server-definition.ts';
 import type { ProcessIdentity } from '../local/process-identity.ts';
+import type { ServerDefinition } from '../model/server-definition.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Approval, Approvals } from './approval.ts';
 import { ApprovalFile } from './approval-file.ts';

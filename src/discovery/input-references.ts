@@ -1,7 +1,7 @@
 // References to inputs in the bridge's own config: `${input:NAME}` stands for the value that `mcp-bridge input set NAME`
 // keeps. The values stay in the file of inputs: a config that is written for somebody never has one.
 
-import type { RemoteServer, ServerDefinition } from '../core/server-definition.ts';
+import type { RemoteServer, ServerDefinition } from '../model/server-definition.ts';
 
 const REFERENCE = /\$\{input:([^{}]+)\}/g;
 

@@ -2,7 +2,7 @@
 // what holds, the user's before a project's: the name that a user knows a server by is not for a project to take, nor for
 // what cannot be used.
 
-import { aliasesOf } from '../core/joined-names.ts';
+import { aliasesOf } from '../model/aliases.ts';
 import type { DiscoveredServer, ServerState } from './discovered-server.ts';
 import type { Draft } from './draft.ts';
 import { type HeldNames, holderKey, holdersOf, NO_HELD_NAMES } from './held-names.ts';

@@ -4,7 +4,7 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { ServerSettings } from '../config/server-schema.ts';
-import type { ClientFilter, OAuthSettings, ServerDefinition } from '../core/server-definition.ts';
+import type { ClientFilter, OAuthSettings, ServerDefinition } from '../model/server-definition.ts';
 import { relativePrograms } from '../util/executed-words.ts';
 import { textOf } from '../util/json-value.ts';
 import { argsForClients } from './client-place.ts';

@@ -1,7 +1,7 @@
 // Servers of which it is known that clients cannot share them as they are, each with the reason. They are known by the
 // package or program that runs, never by the name that somebody has given them.
 
-import type { ServerNature } from '../core/server-definition.ts';
+import type { ServerNature } from '../model/server-definition.ts';
 import { type CommandLine, programName, unwrapped } from './command-line.ts';
 import { packageRun } from './package-identity.ts';
 

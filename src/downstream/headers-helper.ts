@@ -3,7 +3,7 @@
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import type { HeadersHelper, RemoteServer } from '../core/server-definition.ts';
+import type { HeadersHelper, RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { ByteRing } from '../util/byte-ring.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';

@@ -3,9 +3,9 @@
 
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
-import type { ServerDefinition } from '../core/server-definition.ts';
+import type { Limits } from '../model/limits.ts';
+import type { ServerDefinition } from '../model/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { ServerConnection } from './connection.ts';
 import { originOf } from './remote-failure.ts';
 

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { Faults } from '../core/faults.ts';
 import type { Instance } from '../core/instance.ts';
-import type { ServerDefinition } from '../core/server-definition.ts';
+import type { ServerDefinition } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { containedClock, type Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';

@@ -11,8 +11,8 @@
 // has died before within a minute. After five deaths in a minute it is broken: who needs it is told so at once, until a
 // pause is over; the start after that decides. One that refuses to start until a person signs in is idle again.
 
+import type { Limits } from '../model/limits.ts';
 import { invariant } from '../util/invariant.ts';
-import type { Limits } from '../wire/limits.ts';
 
 export type LifeState =
   | { readonly kind: 'idle' }

@@ -4,7 +4,7 @@
 // or whoever wrote a repository would say what a definition of its user runs.
 
 import { resolve } from 'node:path';
-import type { RemoteServer, ServerDefinition, StdioServer } from '../core/server-definition.ts';
+import type { RemoteServer, ServerDefinition, StdioServer } from '../model/server-definition.ts';
 import { relativePrograms } from '../util/executed-words.ts';
 
 const DIRECTORY = /\$\{(?:PWD|CLAUDE_PROJECT_DIR|workspaceFolder)\}/g;

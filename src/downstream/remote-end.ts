@@ -2,7 +2,7 @@
 // how they end.
 
 import { TokenKeeper } from '../auth/token-keeper.ts';
-import type { RemoteServer } from '../core/server-definition.ts';
+import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import { deferred } from '../util/deferred.ts';
 import { secretsInText } from '../util/given-secrets.ts';

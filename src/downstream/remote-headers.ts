@@ -1,6 +1,6 @@
 // The headers that a server at a URL is asked with: texts of its definition, with variables of the environment in them.
 
-import type { RemoteServer } from '../core/server-definition.ts';
+import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { decoded } from '../util/given-secrets.ts';
 import { fillIn } from '../util/variables.ts';

@@ -1,6 +1,6 @@
 // A connection to a server at a URL over HTTP.
 
-import type { RemoteServer } from '../core/server-definition.ts';
+import type { RemoteServer } from '../model/server-definition.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';

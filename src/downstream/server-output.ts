@@ -1,7 +1,7 @@
 // What one process of a server has written on stderr: the last of it, in constant memory, and nothing of what is a secret
 // between it and us, also where only a part of that is there. It outlives the process, so it must not hold it.
 
-import type { StdioServer } from '../core/server-definition.ts';
+import type { StdioServer } from '../model/server-definition.ts';
 import { ByteRing } from '../util/byte-ring.ts';
 import { type NamedSecret, secretsInArguments } from '../util/given-secrets.ts';
 import { KNOWN_TOKEN } from '../util/secret-signs.ts';

@@ -2,10 +2,10 @@
 // bridge's own config with the servers that move there.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { ServerNature } from '../core/server-definition.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { natureOf } from '../discovery/server-natures.ts';
 import { isTree } from '../discovery/tree.ts';
+import type { ServerNature } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { bridgeLaunch, type LaunchOptions } from './bridge-entry.ts';
 import type { ClientConfig } from './client-config.ts';

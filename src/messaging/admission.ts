@@ -1,11 +1,11 @@
 // Whether one client may say something to another now. What speaks against it is thrown, before anything has gone anywhere.
 
 import { isReserved } from '../core/accepted-methods.ts';
-import type { MessagingSettings } from '../core/messaging-settings.ts';
+import type { Limits } from '../model/limits.ts';
+import type { MessagingSettings } from '../model/messaging-settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { nearest } from '../util/nearest.ts';
-import type { Limits } from '../wire/limits.ts';
 import type { ClientMessage } from './client-message.ts';
 import type { LetterDraft } from './letter-draft.ts';
 import type { Mailbox } from './mailbox.ts';

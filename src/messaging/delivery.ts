@@ -7,10 +7,10 @@ import { extend, overdueMs } from '../core/deadline.ts';
 import { cancelNotice } from '../core/era/era-2025.ts';
 import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { ClientQuestion } from '../core/session.ts';
+import type { Limits } from '../model/limits.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Limits } from '../wire/limits.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Participant } from './participant.ts';
 

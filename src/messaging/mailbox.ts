@@ -1,7 +1,7 @@
 // Letters to a client that reads them when it likes: a language model, which nobody can interrupt. It holds so many and
 // no more; who writes to a full one is told so, and nothing that was taken in is thrown away.
 
-import type { MessagingSettings } from '../core/messaging-settings.ts';
+import type { MessagingSettings } from '../model/messaging-settings.ts';
 
 export interface Letter {
   readonly id: string;

@@ -1,7 +1,7 @@
 // Which clients may say something to which. Client ids are what clients call themselves: this keeps programs of one user
 // apart that mean well, and stops none that lies about its name.
 
-import type { PairRule } from '../core/messaging-settings.ts';
+import type { PairRule } from '../model/messaging-settings.ts';
 
 export type MayTalk = (from: string, to: string) => boolean;
 

@@ -1,8 +1,8 @@
 // One client as others may speak to it.
 
 import { type AcceptedMethods, doesAccept } from '../core/accepted-methods.ts';
-import type { MessagingSettings } from '../core/messaging-settings.ts';
 import type { Session } from '../core/session.ts';
+import type { MessagingSettings } from '../model/messaging-settings.ts';
 import { Mailbox } from './mailbox.ts';
 import { TokenBucket } from './token-bucket.ts';
 

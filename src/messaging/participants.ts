@@ -1,8 +1,8 @@
 // Who is there among the clients, and what each of them may see of the others.
 
 import type { AcceptedMethods } from '../core/accepted-methods.ts';
-import type { MessagingSettings } from '../core/messaging-settings.ts';
 import type { Session } from '../core/session.ts';
+import type { MessagingSettings } from '../model/messaging-settings.ts';
 import type { Clock } from '../util/clock.ts';
 import { invalidParams } from './invalid-params.ts';
 import type { Letter } from './mailbox.ts';

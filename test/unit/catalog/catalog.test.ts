@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Catalog } from '../../../src/catalog/catalog.ts';
-import type { RemoteServer, ServerDefinition, StdioServer } from '../../../src/core/server-definition.ts';
-import { NO_FILTER } from '../../../src/core/tool-gate.ts';
+import type { RemoteServer, ServerDefinition, StdioServer } from '../../../src/model/server-definition.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import type { Logger } from '../../../src/util/logger.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';

@@ -5,12 +5,13 @@ import type { SeenTools } from '../../../src/catalog/seen-tools.ts';
 import { decodeSeen, encodeSeen } from '../../../src/catalog/seen-tools-file.ts';
 import { SeenToolsStore } from '../../../src/catalog/seen-tools-store.ts';
 import type { ListPage } from '../../../src/core/known-server.ts';
-import type { RemoteServer, ServerDefinition, StdioServer } from '../../../src/core/server-definition.ts';
-import { NO_FILTER, OPEN_GATE } from '../../../src/core/tool-gate.ts';
+import { OPEN_GATE } from '../../../src/core/tool-gate.ts';
 import { ChangeGate } from '../../../src/daemon/change-gate.ts';
 import { RuledGate } from '../../../src/daemon/ruled-gate.ts';
 import { ToolGates } from '../../../src/daemon/tool-gates.ts';
 import { jsonLogger } from '../../../src/local/log-sink.ts';
+import type { RemoteServer, ServerDefinition, StdioServer } from '../../../src/model/server-definition.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 

@@ -10,9 +10,9 @@ import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { DEFAULT_DAEMON } from '../../../src/config/config.ts';
 import { Reader } from '../../../src/config/reader.ts';
 import { validate } from '../../../src/config/schema.ts';
-import { DEFAULT_LIVENESS } from '../../../src/core/liveness.ts';
-import { DEFAULT_MESSAGING } from '../../../src/core/messaging-settings.ts';
-import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
+import { DEFAULT_LIVENESS } from '../../../src/model/liveness-settings.ts';
+import { DEFAULT_MESSAGING } from '../../../src/model/messaging-settings.ts';
 
 interface Property {
   readonly default?: unknown;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { EMPTY_CONFIG } from '../../../src/config/config.ts';
 import { type Validated, validate } from '../../../src/config/schema.ts';
-import { NO_FILTER } from '../../../src/core/tool-gate.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { GlobBudget } from '../../../src/util/glob.ts';
 
 const read = (file: unknown): Pick<Validated, 'config' | 'faults' | 'inDoubt'> => {

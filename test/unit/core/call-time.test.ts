@@ -1,7 +1,7 @@
 // How long calls may take: by default as long as the client wants, within an hour; and how long one keeps the lane from others.
 
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import { CoreInMemory, type CoreOptions, type TestClient } from '../../support/core-in-memory.ts';
 
 const SECOND = 1000;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Counters } from '../../../src/core/counters.ts';
-import { DEFAULT_LIVENESS, type LivenessFinding, type LivenessSettings, lookAt } from '../../../src/core/liveness.ts';
+import { type LivenessFinding, lookAt } from '../../../src/core/liveness.ts';
 import { Session } from '../../../src/core/session.ts';
-import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
+import { DEFAULT_LIVENESS, type LivenessSettings } from '../../../src/model/liveness-settings.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
 import { TestLink } from '../../support/core-in-memory.ts';
 import { ManualTurn } from '../../support/recording-sink.ts';

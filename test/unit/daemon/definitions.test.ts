@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ServerDefinition } from '../../../src/core/server-definition.ts';
-import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 import { Definitions, type FoundServers } from '../../../src/daemon/definitions.ts';
+import type { ServerDefinition } from '../../../src/model/server-definition.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 
 function definition(name: string, url: string): ServerDefinition {
   return {

@@ -10,7 +10,7 @@ import { OPEN_POLICY, refusalOfDialIn } from '../../../src/discovery/policy.ts';
 import { type ListName, rulesIn } from '../../../src/discovery/policy-rules.ts';
 import type { OwnPolicy } from '../../../src/discovery/policy-sources.ts';
 import { DialInDecisions } from '../../../src/local/dial-in-decisions.ts';
-import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
 import { TestLink } from '../../support/core-in-memory.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

@@ -1,8 +1,8 @@
 // The gate that rules and filters make: what they say, and what becomes of those that cannot be understood.
 
 import { expect, test } from 'vitest';
-import { NO_FILTER, type ToolFilter, type ToolRule } from '../../../src/core/tool-gate.ts';
 import { RuledGate } from '../../../src/daemon/ruled-gate.ts';
+import { NO_FILTER, type ToolFilter, type ToolRule } from '../../../src/model/tool-rules.ts';
 
 const BROKEN = '{read';
 

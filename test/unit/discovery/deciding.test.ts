@@ -3,7 +3,6 @@
 import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EMPTY_CONFIG } from '../../../src/config/config.ts';
-import { aliasesOf } from '../../../src/core/joined-names.ts';
 import {
   type DiscoveryOptions,
   definitionHash,
@@ -14,6 +13,7 @@ import {
 import { servedServers } from '../../../src/discovery/served-servers.ts';
 import { shownLaunch } from '../../../src/discovery/shown-launch.ts';
 import { inProject } from '../../../src/downstream/project.ts';
+import { aliasesOf } from '../../../src/model/aliases.ts';
 import { memoryHost } from '../../support/memory-host.ts';
 
 function discover(files: Readonly<Record<string, unknown>>, options: DiscoveryOptions = {}, env = {}) {

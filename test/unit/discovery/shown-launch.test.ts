@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 import { maskedText, maskedUrl, maskedValue } from '../../../src/discovery/masked-text.ts';
 import { rememberedLaunch } from '../../../src/discovery/remembered-launch.ts';
 import { commandLine, maskedArgs, type Shown, shownLaunch } from '../../../src/discovery/shown-launch.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { looksSecret } from '../../../src/util/secret-signs.ts';
 import examples from '../../fixtures/discovery/examples.json' with { type: 'json' };
 import moreExamples from '../../fixtures/discovery/more-examples.json' with { type: 'json' };

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { RemoteServer } from '../../../src/core/server-definition.ts';
-import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 import { helperHeaders } from '../../../src/downstream/headers-helper.ts';
 import { OrphanGuard } from '../../../src/downstream/orphan-guard.ts';
+import type { RemoteServer } from '../../../src/model/server-definition.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';

@@ -1,12 +1,12 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { DialInServer, RemoteServer, StdioServer } from '../../../src/core/server-definition.ts';
-import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 import { brokenServer, crash, refusedStart, startFailure } from '../../../src/downstream/instance-failure.ts';
 import { lastLine, lastWords } from '../../../src/downstream/last-words.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
+import type { DialInServer, RemoteServer, StdioServer } from '../../../src/model/server-definition.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
-import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
 const COMMON = {

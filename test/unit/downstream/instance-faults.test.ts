@@ -6,14 +6,15 @@ import { Counters } from '../../../src/core/counters.ts';
 import type { Instance } from '../../../src/core/instance.ts';
 import { KnownServer } from '../../../src/core/known-server.ts';
 import { Server } from '../../../src/core/server.ts';
-import type { StdioServer } from '../../../src/core/server-definition.ts';
-import { NO_FILTER, OPEN_GATE } from '../../../src/core/tool-gate.ts';
+import { OPEN_GATE } from '../../../src/core/tool-gate.ts';
 import { ExchangeGate } from '../../../src/downstream/exchange-gate.ts';
 import { InstanceRunner } from '../../../src/downstream/instance-runner.ts';
 import { OrphanGuard } from '../../../src/downstream/orphan-guard.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
+import type { StdioServer } from '../../../src/model/server-definition.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { systemClock } from '../../../src/util/clock.ts';
-import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
 import { FIXTURE } from '../../support/test-daemon.ts';
 

@@ -8,7 +8,7 @@ import {
   pauseMs,
   transition,
 } from '../../../src/downstream/lifecycle.ts';
-import { DEFAULT_LIMITS } from '../../../src/wire/limits.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 
 const { brokenMs: BROKEN_MS } = DEFAULT_LIMITS;
 

@@ -1,9 +1,9 @@
 // What of a definition depends on the directory that a client works in: data does, and what is run does not.
 
 import { expect, test } from 'vitest';
-import type { StdioServer } from '../../../src/core/server-definition.ts';
-import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 import { inProject } from '../../../src/downstream/project.ts';
+import type { StdioServer } from '../../../src/model/server-definition.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 
 function placed(command: string, args: readonly string[], fields: Partial<StdioServer> = {}): StdioServer {
   const common = { name: 's', description: '', timeoutMs: undefined, startTimeoutMs: undefined, idleMs: undefined };

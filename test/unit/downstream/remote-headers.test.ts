@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { RemoteServer } from '../../../src/core/server-definition.ts';
 import { configuredHeaders, isHeader, mergedHeaders } from '../../../src/downstream/remote-headers.ts';
+import type { RemoteServer } from '../../../src/model/server-definition.ts';
 
 const serverWith = (headers: Record<string, string>): RemoteServer =>
   ({ name: 's', headers }) as unknown as RemoteServer;

@@ -2,9 +2,9 @@
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
-import type { MessagingSettings } from '../../../src/core/messaging-settings.ts';
 import { DISCOVER_TOOL_LIST, MESSAGING_TOOLS } from '../../../src/messaging/messaging-tools.ts';
 import { META_TOOL_LIST } from '../../../src/meta-tools/meta-tools.ts';
+import type { MessagingSettings } from '../../../src/model/messaging-settings.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
 

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { NO_FILTER } from '../../../src/core/tool-gate.ts';
 import { RuledGate } from '../../../src/daemon/ruled-gate.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { CoreInMemory, type Message, type TestClient, type TestServer } from '../../support/core-in-memory.ts';
 
 const DISCOVER = { _meta: { 'mcp-bridge/view': 'discover' } };

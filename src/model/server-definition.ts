@@ -1,6 +1,6 @@
 // An MCP server that the bridge knows by name, wherever the definition was found.
 
-import type { ToolFilter } from './tool-gate.ts';
+import type { ToolFilter } from './tool-rules.ts';
 
 /** Whoever can, everybody, or nobody. */
 export type Sharing = 'auto' | 'shared' | 'dedicated';
