@@ -42,6 +42,7 @@ export async function signIn(definition: RemoteServer, options: SignInOptions): 
 async function flowFor({ url, oauth }: RemoteServer): Promise<Parameters<typeof auth>[1]> {
   const ping = { jsonrpc: '2.0', id: 0, method: 'ping' };
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  // A server that cannot be reached fails the sign-in itself, which says why.
   const response = await patientFetch(url, { method: 'POST', headers, body: JSON.stringify(ping) }).catch(
     () => undefined,
   );

@@ -2,7 +2,7 @@
 // need it. It never asks a person.
 
 import type { RemoteServer } from '../model/server-definition.ts';
-import { BridgeError } from '../util/bridge-error.ts';
+import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { RefreshProvider } from './providers.ts';
 import { patientFetch, settingsOf } from './sign-in-request.ts';
 import { type SignedIn, TokenFile } from './token-file.ts';
@@ -70,17 +70,29 @@ export class TokenKeeper {
     const serverUrl = this.#definition.url;
     const told = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl };
     // What the server does not accept any more, the provider has dropped by then.
-    await auth(provider, { serverUrl, fetchFn: patientFetch, ...told }).catch(() => undefined);
-    if (provider.signedIn === signedIn) throw notNow(this.#definition.name);
+    let failure: unknown;
+    await auth(provider, { serverUrl, fetchFn: patientFetch, ...told }).catch((error: unknown) => {
+      failure = error;
+    });
+    if (provider.signedIn === signedIn) throw notNow(this.#definition.name, failure);
     this.#file.write(provider.signedIn);
     return this.#take(provider.signedIn).tokens?.access_token;
   }
 }
 
 /** The sign-in may still be good. */
-function notNow(server: string): BridgeError {
+function notNow(server: string, cause: unknown): BridgeError {
   return new BridgeError('SERVER_UNREACHABLE', `The sign-in to server ${server} could not be renewed now`, {
+    cause,
     server,
-    hint: 'Its authorization server does not answer as it should. The next call tries it again.',
+    hint: `Its authorization server does not answer as it should (${reasonOf(cause)}). The next call tries it again.`,
   });
+}
+
+/** Names the failure in words of ours: the SDK's messages hold what the server has said. */
+function reasonOf(error: unknown): string {
+  const status = /\bHTTP (\d{3})\b/.exec(messageOf(error))?.[0];
+  if (status !== undefined) return status;
+  if (!(error instanceof Error)) return 'it has given no tokens';
+  return systemCode(error.cause) ?? systemCode(error) ?? error.name;
 }

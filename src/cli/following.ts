@@ -19,7 +19,7 @@ export async function following(host: CliHost, { intervalMs, first, next }: Foll
   host.stdout.on('error', end);
   await written(first, host, ending.signal);
   while (!ending.signal.aborted) {
-    await sleep(intervalMs, ending.signal).catch(() => undefined);
+    await sleep(intervalMs, ending.signal).catch(() => undefined); // it rejects only when it is ended
     if (!ending.signal.aborted) await written(await next(), host, ending.signal);
   }
 }
@@ -27,5 +27,5 @@ export async function following(host: CliHost, { intervalMs, first, next }: Foll
 /** Until whoever reads has room for more, or has gone. */
 async function written(text: string, { stdout }: CliHost, signal: AbortSignal): Promise<void> {
   if (text === '' || stdout.write(text)) return;
-  await once(stdout, 'drain', { signal }).catch(() => undefined);
+  await once(stdout, 'drain', { signal }).catch(() => undefined); // an error of stdout ends the following, above
 }

@@ -104,7 +104,7 @@ function inTurn<Result>(names: readonly string[], of: (name: string) => Promise<
   const lanes: Promise<unknown>[] = Array.from({ length: AT_ONCE }, () => Promise.resolve());
   return names.map((name, i) => {
     const result = (lanes[i % AT_ONCE] ?? Promise.resolve()).then(() => of(name));
-    lanes[i % AT_ONCE] = result.catch(() => undefined);
+    lanes[i % AT_ONCE] = result.catch(() => undefined); // whoever waits for the result hears of it
     return result;
   });
 }

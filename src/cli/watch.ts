@@ -43,7 +43,7 @@ export async function watch(values: WatchValues, host: CliHost): Promise<number>
       const lines = await look(path, host, moments, values.json === true);
       if (ending.signal.aborted) break;
       screen.show(screen.isTerminal ? [...lines, '', KEYS] : lines);
-      await sleep(intervalMs, ending.signal).catch(() => undefined);
+      await sleep(intervalMs, ending.signal).catch(() => undefined); // it rejects only when it is ended
     }
   } finally {
     screen.close();

@@ -98,6 +98,7 @@ export class SourceReader {
         const value = await this.#host.files.list(dir);
         return { value, diagnostics: [], isGood: value.length > 0 };
       } catch (error) {
+        expectFileError(error);
         const message = `The directory ${dir} cannot be read: ${codeOf(error)}.`;
         const fault = diagnostic('unreadable', message, { path: dir });
         return isLoop(error) ? gone([], fault) : broken([], fault);
@@ -105,25 +106,36 @@ export class SourceReader {
     });
   }
 
-  /** By the names in its directory; one that may not be looked into has none. */
+  /** Looks for the name in its directory; a directory that may not be read has no names. */
   isThere(path: string): Promise<boolean> {
+    const { basename, dirname } = this.#path;
     return this.#recall('presence', path, async () => {
-      const names = await this.#host.files.list(this.#path.dirname(path)).catch((): readonly string[] => []);
-      return plain(names.includes(this.#path.basename(path)));
+      const names = await this.#looked(this.#host.files.list(dirname(path)), []);
+      return plain(names.includes(basename(path)));
     });
   }
 
-  /** Whether nobody else can have written it. What cannot be looked at is nobody's. */
+  /** Tells whether only this user can have written the file; false for a file that may not be looked at. */
   isPrivate(path: string): Promise<boolean> {
     const { files } = this.#host;
     return this.#recall('privacy', path, async () => {
       await this.realpath(path);
-      return plain(await (files.isPrivate?.(path) ?? Promise.resolve(true)).catch(() => false));
+      return plain(await this.#looked(files.isPrivate?.(path) ?? Promise.resolve(true), false));
     });
   }
 
   realpath(path: string): Promise<string> {
-    return this.#recall('realpath', path, async () => plain(await this.#host.files.realpath(path).catch(() => path)));
+    return this.#recall('realpath', path, async () => plain(await this.#looked(this.#host.files.realpath(path), path)));
+  }
+
+  /** Gives `otherwise` where the path cannot be looked at. An error that says nothing of the path fails the discovery. */
+  async #looked<Found>(look: Promise<Found>, otherwise: Found): Promise<Found> {
+    try {
+      return await look;
+    } catch (error) {
+      expectPathError(error);
+      return otherwise;
+    }
   }
 
   /** Of a file that a project brings less is read. */
@@ -232,7 +244,7 @@ export class SourceReader {
   async #textLater({ path, most }: Asked, before: string): Promise<string | undefined> {
     if (this.#pause === undefined) return undefined;
     await this.#pause(HALF_WRITTEN_MS);
-    const bytes = await this.#bytesOf(path, most).catch(() => undefined);
+    const bytes = await this.#bytesOf(path, most).catch(() => undefined); // then the first fault is told
     const text = bytes && textIn(bytes, path, most);
     return text === before ? undefined : text;
   }
@@ -248,6 +260,7 @@ export class SourceReader {
       return await this.#host.files.read(path, most);
     } catch (error) {
       if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+      expectFileError(error);
       throw refusal(path, error, most);
     }
   }
@@ -305,7 +318,7 @@ function faultOf(path: string, error: unknown): Diagnostic {
 }
 
 function refusal(path: string, error: unknown, most: number): SourceFault {
-  const code = FAILURES[codeOf(error)] ?? 'unreadable';
+  const code = FAILURES[codeOf(error) ?? ''] ?? 'unreadable';
   const problem = { 'not-a-file': 'is not a file', 'too-large': `is larger than ${sizeWords(most)}` }[code as string];
   return new SourceFault(
     code,
@@ -315,7 +328,20 @@ function refusal(path: string, error: unknown, most: number): SourceFault {
   );
 }
 
-function codeOf(error: unknown): string {
+/** Errors of the machine say nothing of a path: too many open files, or no memory. */
+const EXHAUSTED: readonly unknown[] = ['EMFILE', 'ENFILE', 'ENOMEM'];
+
+function expectPathError(error: unknown): void {
+  expectFileError(error);
+  if (EXHAUSTED.includes(codeOf(error))) throw error;
+}
+
+/** Lets errors of the file system pass: any other one is ours, and must not be told as the file's. */
+function expectFileError(error: unknown): void {
+  if (codeOf(error) === undefined) throw error;
+}
+
+function codeOf(error: unknown): string | undefined {
   const { code } = membersOf(error);
-  return typeof code === 'string' ? code : 'unknown error';
+  return typeof code === 'string' ? code : undefined;
 }

@@ -1,6 +1,7 @@
 // Who has refused a request over HTTP: the server itself, by an answer to it, or what stands before it and looks at no more
 // than the headers. What was said is looked at for that alone, and is told to nobody.
 
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
 
 /** What refuses for the sake of a header says less. */
@@ -35,7 +36,8 @@ function messagesIn(text: string): readonly unknown[] {
   try {
     const said: unknown = JSON.parse(text);
     return Array.isArray(said) ? said : [said];
-  } catch {
+  } catch (error) {
+    expectSyntaxError(error);
     return []; // no JSON is no answer
   }
 }

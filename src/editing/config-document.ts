@@ -99,7 +99,10 @@ export class ConfigDocument {
 
   async #checked(text: string, name: string, entries: ReadonlyMap<string, unknown>): Promise<ConfigDocument> {
     const wanted = withEntries(this.#value, this.#place.container, treeOf(entries));
-    const value = await treeIn(text, this.#place).catch(() => undefined);
+    const value = await treeIn(text, this.#place).catch((error: unknown) => {
+      if (!(error instanceof BridgeError)) throw error;
+      return undefined; // the edit has broken the text: nothing is written
+    });
     if (!isDeepStrictEqual(pruned(value, this.#place.container), pruned(wanted, this.#place.container)))
       throw cannotChange(this.#place, name);
     return new ConfigDocument(this.#place, this.#mark, { text, value: value ?? {} });

@@ -10,6 +10,8 @@ import { type MemoryFile, memoryHost } from '../../support/memory-host.ts';
 class ChangingMachine {
   readonly files = new Map<string, MemoryFile>();
   asked: string[] = [];
+  /** Every such look fails with this. */
+  failure: { readonly word: 'read' | 'list' | 'realpath'; readonly error: Error } | undefined;
 
   constructor(files: Readonly<Record<string, string | MemoryFile>>) {
     for (const [path, file] of Object.entries(files)) this.write(path, file);
@@ -27,6 +29,7 @@ class ChangingMachine {
       <Result>(word: keyof typeof files, ask: (path: string) => Promise<Result>) =>
       (path: string): Promise<Result> => {
         this.asked.push(`${word} ${path}`);
+        if (this.failure?.word === word) return Promise.reject(this.failure.error);
         return ask(path);
       };
     return {
@@ -100,6 +103,28 @@ test('after one file has changed, only that one is read', async () => {
     'read /home/u/MCPs/a.json',
     'realpath /home/u/MCPs/a.json',
   ]);
+});
+
+test.each<[string, object]>([
+  ['too many open files', { code: 'EMFILE' }],
+  ['an error of ours', {}],
+])('%s fails the discovery instead of making files vanish, and the next one finds them', async (_, code) => {
+  for (const word of ['list', 'realpath'] as const) {
+    const { machine, memory, discover, first } = await remembered();
+    memory.changedAll();
+    machine.failure = { word, error: Object.assign(new Error('no luck'), code) };
+    await expect(discover()).rejects.toThrow('no luck');
+    machine.failure = undefined;
+    memory.changedAll();
+    expect(await discover()).toEqual(first);
+  }
+});
+
+test('an error of ours while a file is read is not told as a fault of the file', async () => {
+  const { machine, memory, discover } = await remembered();
+  memory.changedAll();
+  machine.failure = { word: 'read', error: new TypeError('no luck') };
+  await expect(discover()).rejects.toThrow('no luck');
 });
 
 test('in another directory, only what is of that directory is read', async () => {
