@@ -2,7 +2,7 @@
 // bench's own and do not count; everything that they need to have running does.
 import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { programOf, pssMib, treeOf } from './process-figures.mjs';
+import { argumentsOf, programOf, pssMib, treeOf } from './process-figures.mjs';
 import { commandOf, realServers } from './real-servers.mjs';
 import { connectCommand, startDaemon } from './subjects.mjs';
 import { atMost } from './target.mjs';
@@ -13,6 +13,8 @@ const SETTLE_MS = 2000;
 const MOST_LOOKING_MS = 20_000;
 /** The daemon, and the shell that ends the servers if the daemon is killed. */
 const BRIDGE_PROCESSES = 2;
+
+const isDedicated = ({ args }) => args[0]?.includes('server-sequential-thinking') === true;
 
 const agents = Array.from({ length: AGENTS });
 const viewOf = (name) => `server:${name}`;
@@ -46,7 +48,7 @@ export async function measureEightByEight(workspace) {
   mkdirSync(folder);
   const results = {};
   for (const way of Object.keys(WAYS)) results[way] = await measureWay(workspace, { way, servers, folder });
-  return theme(results, Object.keys(servers));
+  return theme(results, servers);
 }
 
 async function measureWay(workspace, { way, servers, folder }) {
@@ -63,10 +65,10 @@ async function measureWay(workspace, { way, servers, folder }) {
   return result;
 }
 
-/** The process that looks for servers stays for some seconds, as changes of files seldom come alone. */
+/** The process that looks for servers is none of what stands between. */
 async function untilAtRest({ pid }) {
   for (let waitedMs = 0; waitedMs < MOST_LOOKING_MS; waitedMs += 100) {
-    if (!treeOf(pid).some((other) => programOf(other)?.endsWith('finder.cjs'))) return;
+    if (!treeOf(pid).some((other) => argumentsOf(other).some((word) => word.endsWith('finder.cjs')))) return;
     await delay(100);
   }
 }
@@ -81,17 +83,19 @@ function figuresOf({ daemon, servers, opened: { pids = [] } }) {
   const isServer = (pid) => programs.has(programOf(pid));
   const all = [...pids, ...(daemon === undefined ? [] : [daemon.pid])].flatMap(treeOf);
   const [own, rest] = [all.filter(isServer), all.filter((pid) => !isServer(pid))];
-  return { servers: own.length, rest: rest.length, serversMib: pssMib(own), restMib: pssMib(rest) };
+  const dedicated = own.filter((pid) => isDedicated({ args: [programOf(pid)] })).length;
+  return { servers: own.length, dedicated, rest: rest.length, serversMib: pssMib(own), restMib: pssMib(rest) };
 }
 
 const totalMib = ({ serversMib, restMib }) => serversMib + restMib;
 
-function theme(results, names) {
+function theme(results, servers) {
   const toDirect = (way) => totalMib(results[way]) / totalMib(results.direct);
   return {
     title: 'Eight agents with eight servers each',
     notes: [
-      `PSS, one run. The servers: ${names.join(', ')}. What stands between are the daemon, its guard, and each \`connect\`.`,
+      `PSS, one run. The servers: ${Object.keys(servers).join(', ')}. What stands between are the daemon, its guard, and each \`connect\`.`,
+      'sequential-thinking keeps what one client thinks, so it is dedicated: at most a process for each agent. The lists come from what is known, once one has listed.',
     ],
     columns: ['how', 'connections', 'servers', 'between', 'servers MiB', 'between MiB', 'all MiB', '/ direct'],
     rows: Object.entries(results).map(([way, result]) => [
@@ -100,25 +104,30 @@ function theme(results, names) {
       ...[result.serversMib, result.restMib, totalMib(result), toDirect(way)],
     ]),
     targets: [atMost('eight agents with eight servers each, PSS, bridge / direct', toDirect('sockets'), 0.2)],
-    faults: faultsOf(results, names.length),
+    faults: faultsOf(results, Object.values(servers)),
     raw: results,
   };
 }
 
-function faultsOf(results, serverCount) {
+function faultsOf(results, servers) {
   return Object.entries(results).flatMap(([way, result]) => {
-    const { servers, rest, connections, toolCounts = [], faults, firstFault } = result;
-    const wanted = processesWanted(way, { connections, serverCount });
+    const { connections, toolCounts = [], faults, firstFault } = result;
     const isWhole = toolCounts.length === connections && toolCounts.every((count) => count > 0);
     return [
       ...(faults > 0 ? [`${way}: ${firstFault}`] : []),
-      ...(servers === wanted.servers && rest === wanted.rest ? [] : [`${way}: ${servers} servers and ${rest} others`]),
+      ...(isAsWanted(way, result, servers)
+        ? []
+        : [`${way}: ${result.servers} servers, ${result.dedicated} of them dedicated, and ${result.rest} others`]),
       ...(isWhole ? [] : [`${way}: tools are missing`]),
     ];
   });
 }
 
-function processesWanted(way, { connections, serverCount }) {
-  if (way === 'direct') return { servers: connections, rest: 0 };
-  return { servers: serverCount, rest: BRIDGE_PROCESSES + (way === 'sockets' ? 0 : connections) };
+/** Clients share a process of each server that keeps no state, and have at most one each of the others. */
+function isAsWanted(way, { servers: count, dedicated, rest, connections }, servers) {
+  if (way === 'direct') return count === connections && rest === 0;
+  const kept = servers.filter(isDedicated).length;
+  const isShared = count - dedicated === servers.length - kept;
+  const between = BRIDGE_PROCESSES + (way === 'sockets' ? 0 : connections);
+  return isShared && dedicated >= kept && dedicated <= kept * AGENTS && rest === between;
 }

@@ -76,7 +76,10 @@ function parentOf(pid) {
 }
 
 /** The program that Node, or another interpreter, was started with. */
-export const programOf = (pid) => contentsOf(`/proc/${pid}/cmdline`)?.split('\0')[1];
+export const programOf = (pid) => argumentsOf(pid)[1];
+
+/** The command line of a process; empty if it has gone. */
+export const argumentsOf = (pid) => contentsOf(`/proc/${pid}/cmdline`)?.split('\0') ?? [];
 
 /** Those that are the bench's server themselves, and not a shell that has it as a child. */
 export const echoServersAmong = (pids) => pids.filter((pid) => programOf(pid)?.endsWith('echo-server.mjs') === true);

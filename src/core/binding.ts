@@ -61,12 +61,16 @@ export class Binding {
     return this.instance?.lists.pagesOf(kind) ?? server.known.pagesFor(profile, kind, server.keyFor(session));
   }
 
-  /** The same, and of a server that cannot be started also what it has listed long ago. */
+  /**
+   * The last list of the server, for people and models that look around. A server that cannot be started has listed it long ago.
+   * A dedicated server has listed it for another client: nobody starts a process for a look.
+   */
   lastPagesOf(kind: ListKind): readonly ListPage[] | undefined {
     const { session, server } = this;
     const pages = this.pagesOf(kind);
+    const mayBeAnothers = server.isDown || server.sharing === 'dedicated';
     const profile =
-      pages === undefined && server.isDown ? server.known.lastProfileFor(server.keyFor(session)) : undefined;
+      pages === undefined && mayBeAnothers ? server.known.lastProfileFor(server.keyFor(session)) : undefined;
     return profile === undefined ? pages : server.known.pagesFor(profile, kind, server.keyFor(session));
   }
 

@@ -58,9 +58,12 @@ export class JoinedLists {
     return this.bindings.every((joined) => isListed(joined, kind));
   }
 
-  /** Has all servers asked that are not known, and waits for them as long as is fair to the others. */
-  async whenListed(kind: ListKind): Promise<void> {
-    const missing = this.bindings.filter((joined) => !isListed(joined, kind));
+  /**
+   * Asks all servers that are not known, and waits for them as long as is fair to the others. `isEnough` says that what is known of
+   * a server will do.
+   */
+  async whenListed(kind: ListKind, isEnough: (joined: JoinedBinding) => boolean = () => false): Promise<void> {
+    const missing = this.bindings.filter((joined) => !isListed(joined, kind) && !isEnough(joined));
     const awaited = missing.filter(({ binding }) => !binding.server.isLeftOut); // one that is late is waited for once
     const learning = new Map(missing.map((binding) => [binding, this.learn(binding, kind)]));
     for (const promise of learning.values()) promise.catch(() => undefined); // its error stands in `status`

@@ -59,7 +59,7 @@ export class ToolGuide {
     const say = (result: unknown): void => pending.answer(call, () => session.answer(call.idText, textResult(result)));
     if (name === 'list_mcp_servers') return say(serversListed(lists.bindings));
     if (name === 'search_tools' && args.server === undefined)
-      return pending.later(call, request, lists.whenListed('tools'), async () =>
+      return pending.later(call, request, lists.whenListed('tools', isKnown), async () =>
         say(await this.#searched(args, lists.bindings)),
       );
     const joined = servers.for(call, { server: textOf(args.server), tool: textOf(args.tool) });
@@ -70,10 +70,9 @@ export class ToolGuide {
   /** Of a server that cannot be started, what it has listed before does; nobody waits for one that has failed already. */
   async #listed(joined: JoinedBinding): Promise<void> {
     const { binding } = joined;
-    const isKnown = (): boolean => binding.lastPagesOf('tools') !== undefined;
-    const isEnough = binding.server.isDown && isKnown();
+    const isEnough = binding.server.isDown && isKnown(joined);
     const learnt = this.#context.all.lists.learn(joined, 'tools').catch((error: unknown) => {
-      if (!isEnough && !isKnown()) throw error;
+      if (!isEnough && !isKnown(joined)) throw error;
     });
     if (!isEnough) await learnt;
   }
@@ -95,6 +94,10 @@ export class ToolGuide {
     });
     return { results: foundTools(results, bindings), ...notKnownYet(bindings) };
   }
+}
+
+function isKnown({ binding }: JoinedBinding): boolean {
+  return binding.lastPagesOf('tools') !== undefined;
 }
 
 function argumentsIn({ frame }: ClientRequest, read: Envelope): Arguments | undefined {

@@ -3,7 +3,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { cleanUp, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { textOf } from '../support/raw-client.ts';
+import { cleanUp, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 afterAll(() => expect(cleanUp()).toEqual([]));
 
@@ -40,6 +41,25 @@ test('what a client thinks is not what another one has thought, unless somebody 
   const shared = await TestDaemon.start({ mcpServers: { mine: { ...thinking, sharing: 'shared' } } });
   expect(await historyLengths(shared)).toEqual([1, 2, 3, 4]);
   await shared.stop();
+});
+
+test('the tools of a dedicated server are known to all once one process has listed them', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { mine: serverOf('server-sequential-thinking') } });
+  const run = (...args: string[]) => runCommand([...args, '--mcp-bridge-socket', daemon.path, '--no-autostart']);
+  const processes = async (): Promise<number> => (await daemon.status()).instances.length;
+  expect((await run('servers')).stdout).toMatch(/^mine +idle +\?/m);
+  expect((await run('refresh')).stdout).toMatch(/^mine +1 /m);
+  expect((await run('servers')).stdout).toMatch(/^mine +ready +1$/m);
+  expect(await processes()).toBe(1);
+  const client = await daemon.client({ 'mcp-bridge/view': 'discover' });
+  const found = await client.callTool(1, 'search_tools', { query: 'think step by step' });
+  expect(textOf(found)).toContain('sequentialthinking');
+  expect(await processes()).toBe(1);
+  const arguments_ = thought(1);
+  await client.callTool(2, 'execute_tool', { server: 'mine', tool: 'sequentialthinking', arguments: arguments_ });
+  expect(await processes()).toBe(2);
+  client.destroy();
+  await daemon.stop();
 });
 
 test('nothing is lost that clients write to the memory server at the same time', async () => {

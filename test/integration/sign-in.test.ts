@@ -216,7 +216,10 @@ test('a sign-in that cannot be renewed for a moment is kept', async () => {
   const answer = await client.callTool(1, 'echo', { text: 'a' });
   expect(answer.error).toMatchObject({
     message: 'The sign-in to server guarded could not be renewed now',
-    data: { code: 'SERVER_UNREACHABLE', server: 'guarded' },
+    data: {
+      ...{ code: 'SERVER_UNREACHABLE', server: 'guarded' },
+      hint: expect.stringMatching(/ does not answer as it should \(\w+\)\. The next call tries it again\.$/),
+    },
   });
   expect(textOf(await client.callTool(2, 'echo', { text: 'b' }))).toBe('b');
   expect(await guarded.counts()).toMatchObject({ exchanges: 1, refreshes: 1 });
