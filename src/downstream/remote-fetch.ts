@@ -93,11 +93,30 @@ async function ask(
 ): Promise<Response> {
   const authorized = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
   try {
-    return await fetch(url, { method, headers: authorized, body: body ?? null, signal, redirect: 'manual' });
+    const init = { method, headers: authorized, body: body ?? null, signal, ...patience() };
+    return await fetch(url, { ...init, redirect: 'manual' });
   } catch (error) {
     if (error instanceof Error && error.name === 'AbortError') throw error;
     throw networkFailure(error);
   }
+}
+
+type Dispatcher = NonNullable<RequestInit['dispatcher']>;
+
+/** Where Node keeps what carries out all requests of `fetch`; an administrator may have put a proxy there. */
+const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
+
+/**
+ * Lets `fetch` wait for as long as the call lasts, which is for the client and limits.maxCallMs to say: by itself it gives up
+ * after 300 s in which no byte has come. A connection that is dead is found out by TCP.
+ */
+function patience(): { readonly dispatcher?: Dispatcher } {
+  void Headers; // makes Node load its `fetch`, which sets the symbol
+  const given: Dispatcher | undefined = Reflect.get(globalThis, GLOBAL_DISPATCHER);
+  if (given === undefined) return {};
+  const dispatch: Dispatcher['dispatch'] = (options, handler) =>
+    given.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler);
+  return { dispatcher: Object.create(given, { dispatch: { value: dispatch } }) };
 }
 
 /** The redirect's target, if it is the same server; a POST is followed only where it stays one. */
