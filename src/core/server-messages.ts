@@ -30,6 +30,9 @@ const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no su
 const NO_BATCHES = `it is in a batch, which only servers that have settled on ${BATCH_VERSION} may send`;
 const TOO_LONG_A_BATCH = `it is in a batch of more than ${MOST_IN_BATCH} messages`;
 
+/** A server may send a hundred thousand such lines a second: the log has one of them in so long. */
+const LOGGED_EVERY_MS = 10_000;
+
 /** Shared by all servers: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope();
 const splice = new Splice();
@@ -40,6 +43,9 @@ export class ServerMessages implements FrameSink {
   readonly #calls: CallTable;
   readonly #ports: ServerMessagesPorts;
   readonly #notices: ServerNotices;
+  #loggedMs = Number.NEGATIVE_INFINITY;
+  /** Messages that were dropped since the log was told. */
+  #unlogged = 0;
 
   constructor(server: string, context: InstanceContext, ports: ServerMessagesPorts) {
     this.#server = server;
@@ -109,9 +115,18 @@ export class ServerMessages implements FrameSink {
 
   badFrame(reason: 'not-utf8' | 'too-long', ends: FrameEnds): void {
     this.#context.counters.serverNoise++;
-    this.#context.logger.warn('a message was dropped', { server: this.#server, reason });
+    this.#logDropped(reason);
     const id = answeredId(ends);
     if (id !== undefined) this.#failAnswer(id, reason);
+  }
+
+  #logDropped(reason: string): void {
+    const { clock, logger } = this.#context;
+    this.#unlogged++;
+    if (clock.now() - this.#loggedMs < LOGGED_EVERY_MS) return;
+    logger.warn('a message was dropped', { server: this.#server, reason, count: this.#unlogged });
+    this.#loggedMs = clock.now();
+    this.#unlogged = 0;
   }
 
   #onResponse(b: Buffer, start: number, end: number): void {

@@ -343,6 +343,22 @@ describe('a request of the server', () => {
     expect(client.received).toEqual([]);
   });
 
+  test('that is dropped is logged once in 10 s, however many there are', async () => {
+    const logged: unknown[] = [];
+    const core = new CoreInMemory({ warn: (_, fields) => void logged.push(fields?.count) });
+    await core.ready();
+    const drop = (): void =>
+      core.server().instance.fromServer.badFrame('not-utf8', { head: Buffer.alloc(1), tail: Buffer.alloc(1) });
+    for (let n = 0; n < 100; n++) drop();
+    core.clock.advance(9_999);
+    drop();
+    expect(logged).toEqual([1]);
+    core.clock.advance(1);
+    drop();
+    expect(logged).toEqual([1, 101]);
+    expect(core.counters.serverNoise).toBe(102);
+  });
+
   test('that is noise is counted and harms nothing', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
