@@ -29,6 +29,7 @@ import { runningServers } from '../registry/running-servers.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { type Clock, containedClock, systemClock } from '../util/clock.ts';
 import { FlushTurn } from '../wire/outbox.ts';
+import { ReadPacer } from '../wire/read-pacer.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
@@ -49,6 +50,7 @@ export class Daemon implements ControlledDaemon {
   readonly #clock: Clock = containedClock(systemClock, this.#onFault);
   readonly #meters = new CallMeters(this.#clock);
   readonly #turn = new FlushTurn(setImmediate, this.#onFault);
+  readonly #pacer = new ReadPacer({ beforeWork: () => this.#turn.flush() });
   readonly #faults: Faults;
   readonly #guard = new OrphanGuard();
   readonly #descriptors = new ClientDescriptors();
@@ -103,6 +105,7 @@ export class Daemon implements ControlledDaemon {
       maxDialIns: limits.maxDialIns,
       counters: this.#counters,
       clock: this.#clock,
+      pacer: this.#pacer,
       logger,
     });
     this.#pool = this.#makePool();
@@ -307,6 +310,7 @@ export class Daemon implements ControlledDaemon {
         clock,
         random: Math.random,
         turn: this.#turn,
+        pacer: this.#pacer,
         maxFrameBytes: limits.maxMessageBytes,
         gates: {
           local: new StartGate(limits.maxLocalStarts, { clock, counters }),

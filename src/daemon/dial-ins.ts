@@ -13,6 +13,7 @@ import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { type DialInState, serverLeavingNotice, serverStateNotice } from '../wire/dial-in.ts';
 import type { Link } from '../wire/link.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 
 export interface DialInsOptions {
@@ -28,6 +29,7 @@ export interface DialInsOptions {
   readonly maxDialIns: number;
   readonly counters: Pick<Counters, 'dialInsRefused'>;
   readonly clock: Clock;
+  readonly pacer: ReadPacer;
   readonly logger: Logger;
 }
 
@@ -101,7 +103,7 @@ export class DialIns {
   }
 
   take(name: string, link: Link, program: Program): void {
-    const server = new DialledServer(link, this.#options.clock);
+    const server = new DialledServer(link, this.#options);
     const state = this.#stateOf(name);
     this.#callers.set(name, { ...program, server, since: new Date(), told: state });
     this.#options.logger.info('server dialled in', { server: name, ...program, state });

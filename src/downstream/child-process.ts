@@ -11,6 +11,7 @@ import { systemCode } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Link } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { childEnvironment, type Environment } from './child-env.ts';
 import type { ServerConnection } from './connection.ts';
@@ -24,6 +25,8 @@ export interface LaunchContext {
   readonly guard: OrphanGuard;
   readonly clock: Clock;
   readonly turn: FlushTurn;
+  /** Bounds what one turn works on of all that servers say. */
+  readonly pacer: ReadPacer;
   readonly maxFrameBytes: number;
   readonly limits: Limits;
   readonly counters: Counters;
@@ -120,7 +123,7 @@ export class ServerProcess implements ServerConnection {
         how = sentence;
         this.#context.clock.after(OUTPUT_GRACE_MS, finish); // first: its end is told, whatever fails below
         this.#sweepGroup();
-        stdout.resume(); // what it wrote last does not wait for a client that reads slowly
+        this.link.resume(); // what it wrote last does not wait for a client that reads slowly
         if (stdout.readableEnded || stdout.destroyed) return finish();
         stdout.once('end', finish);
       };

@@ -10,6 +10,7 @@ import { KNOWN_TOKEN } from '../util/secret-signs.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { ServerConnection } from './connection.ts';
 
 /** How long it may take what is still queued for it. */
@@ -36,9 +37,10 @@ export class DialledServer implements ServerConnection {
   #hasSpoken = false;
   #isOpened = false;
 
-  constructor(link: Link, clock: Clock) {
+  constructor(link: Link, { clock, pacer }: { readonly clock: Clock; readonly pacer: ReadPacer }) {
     this.#link = link;
     this.#clock = clock;
+    link.pace?.(pacer);
     this.link = {
       outbox: link.outbox,
       start: (handler) => {

@@ -3,6 +3,7 @@
 
 import type { Frame } from '../wire/frame-splitter.ts';
 import { GrowingBytes } from '../wire/growing-bytes.ts';
+import type { IsOver } from '../wire/read-pacer.ts';
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -12,6 +13,9 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /** In JSON a newline is no more than that. */
 const BETWEEN_LINES = Buffer.from(' ');
+
+/** After so many bytes of short lines it asks whether the rest waits. */
+const BYTES_BETWEEN_LOOKS = 4096;
 
 /** The fields but for `data` are short. */
 const MOST_FIELD_BYTES = 4096;
@@ -51,13 +55,17 @@ export class EventStream {
     this.#data = new GrowingBytes(mostBytes);
   }
 
-  /** Throws TooLong if an event, or a line, is longer than it may be. */
-  push(chunk: Uint8Array): void {
+  /**
+   * Throws TooLong if an event, or a line, is longer than it may be. `isOver` stops it between two lines; the bytes from the
+   * returned index on have to be pushed again.
+   */
+  push(chunk: Uint8Array, isOver?: IsOver): number {
     const b = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     let from = this.#endedInReturn && b[0] === NEWLINE ? 1 : 0;
     if (b.length > 0) this.#endedInReturn = false;
     let newline = b.indexOf(NEWLINE, from);
     let carriageReturn = b.indexOf(CARRIAGE_RETURN, from);
+    let look = isOver === undefined ? Number.POSITIVE_INFINITY : BYTES_BETWEEN_LOOKS;
     for (;;) {
       const end = nearest(newline, carriageReturn);
       if (end < 0) break;
@@ -69,8 +77,12 @@ export class EventStream {
         carriageReturn = b.indexOf(CARRIAGE_RETURN, from);
       }
       if (newline >= 0 && newline < from) newline = b.indexOf(NEWLINE, from);
+      if (from < look) continue;
+      if (isOver?.() === true) return from;
+      look = from + BYTES_BETWEEN_LOOKS;
     }
     if (from < b.length) this.#line.add(b, from, b.length);
+    return b.length;
   }
 
   #endLine(b: Buffer, from: number, to: number): void {

@@ -67,8 +67,8 @@ export class HttpTransport implements RemoteTransport {
   }
 
   async #readAnswer(response: Response): Promise<RemoteFailure> {
-    const { maxFrameBytes, received } = this.#options;
-    return received(await readFrame(response, maxFrameBytes)) ?? NO_ANSWER;
+    const { maxFrameBytes: mostBytes, pacer, received } = this.#options;
+    return received(await readFrame(response, { mostBytes, pacer })) ?? NO_ANSWER;
   }
 
   async #readStream(response: Response, exchange: Exchange): Promise<RemoteFailure> {
@@ -88,7 +88,7 @@ export class HttpTransport implements RemoteTransport {
    * aborted, or has said too much at once.
    */
   async #read(response: Response, stream: Resumption, exchange?: Exchange): Promise<RemoteFailure | undefined> {
-    const { clock, received, mayRead, maxFrameBytes: mostBytes } = this.#options;
+    const { clock, received, mayRead, pacer, maxFrameBytes: mostBytes } = this.#options;
     let lastWords: Timer | undefined;
     let refused: RemoteFailure | undefined;
     const event = stream.sink(({ type, data }) => {
@@ -97,7 +97,7 @@ export class HttpTransport implements RemoteTransport {
       if (exchange?.isAwaited() === false) lastWords ??= clock.after(LAST_WORDS_MS, () => exchange.abort());
     });
     try {
-      await readEvents(response, { ...event, mostBytes, mayRead });
+      await readEvents(response, { ...event, mostBytes, pacer, mayRead });
     } catch (error) {
       if (!(error instanceof RemoteFailure) || error.isTooLong) throw error;
     } finally {

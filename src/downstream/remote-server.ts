@@ -4,6 +4,7 @@ import type { RemoteServer } from '../model/server-definition.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { LaunchContext } from './child-process.ts';
 import type { ServerConnection } from './connection.ts';
 import { EitherTransport } from './either-transport.ts';
@@ -39,6 +40,7 @@ class RemoteConnection implements ServerConnection {
   /** Hears of an error of ours. */
   readonly #failed: (error: unknown) => void;
   readonly #maxFrameBytes: number;
+  readonly #pacer: ReadPacer;
   readonly #fetch: RemoteFetch;
   readonly #session: RemoteSession;
   readonly #transports: RemoteTransport[] = [];
@@ -49,6 +51,7 @@ class RemoteConnection implements ServerConnection {
     this.#clock = context.clock;
     this.#failed = context.failed;
     this.#maxFrameBytes = context.maxFrameBytes;
+    this.#pacer = context.pacer;
     this.#fetch = new RemoteFetch({ keeper: () => end.keeper, origin: new URL(end.definition.url).origin });
     const transport = this.#open();
     transport.catch((error: unknown) => {
@@ -125,6 +128,7 @@ class RemoteConnection implements ServerConnection {
       fetch: this.#fetch.fetch,
       clock: this.#clock,
       maxFrameBytes: this.#maxFrameBytes,
+      pacer: this.#pacer,
       received: this.link.receive.bind(this.link),
       mayRead: () => this.link.mayRead(),
       failed: (error: unknown) => this.#onFailure(error),

@@ -2,6 +2,7 @@
 // Messages are frames in their bytes, both ways.
 
 import type { Frame } from '../wire/frame-splitter.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { RemoteFailure } from './remote-failure.ts';
 
 /** A message to the server. */
@@ -47,4 +48,6 @@ export interface TransportPorts {
   readonly mayRead: () => Promise<void> | undefined;
   /** Of one message of the server. */
   readonly maxFrameBytes: number;
+  /** Bounds what one turn works on of all that servers say. */
+  readonly pacer: ReadPacer;
 }

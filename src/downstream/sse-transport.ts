@@ -43,11 +43,11 @@ export class SseTransport implements RemoteTransport {
   }
 
   async #follow(response: Response): Promise<void> {
-    const { mayRead, maxFrameBytes: mostBytes, ended } = this.#options;
+    const { mayRead, pacer, maxFrameBytes: mostBytes, ended } = this.#options;
     const sink = { event: (event: ServerEvent) => this.#take(event), retry: () => undefined };
     let failure: unknown = CLOSED;
     try {
-      await readEvents(response, { ...sink, mostBytes, mayRead });
+      await readEvents(response, { ...sink, mostBytes, pacer, mayRead });
     } catch (error) {
       failure = error;
     }

@@ -6,6 +6,7 @@ import { endsOf } from '../wire/frame-ends.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
+import type { PacedQueue, ReadPacer } from '../wire/read-pacer.ts';
 
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
@@ -19,11 +20,19 @@ export class WebSocketLink implements Link, ByteSink {
   /** What was to be sent before there was a socket. */
   #early: Buffer[] = [];
   #handler: LinkHandler | undefined;
+  /** Messages that have come, each handed on when there is time for it. */
+  readonly #received: PacedQueue<Buffer>;
   #isPaused = false;
   #isClosed = false;
 
-  constructor(turn: FlushTurn) {
+  constructor({ turn, pacer }: { readonly turn: FlushTurn; readonly pacer: ReadPacer }) {
     this.outbox = new Outbox(this, turn);
+    this.#received = pacer.queue<Buffer>({
+      take: (message) => this.#receive(message),
+      pause: () => this.#socket?.pause(),
+      resume: () => this.#isPaused || this.#socket?.resume(),
+      failed: (error) => this.#fail(error),
+    });
     // What comes this way was measured before; with an id of ours in it, it may be a little longer.
     this.#splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
       frame: (b, start, end) => this.#send(b.subarray(start, end)),
@@ -35,8 +44,11 @@ export class WebSocketLink implements Link, ByteSink {
   /** Begins to use a socket that has just opened. */
   attach(socket: WebSocket): void {
     this.#socket = socket;
-    socket.on('message', (data) => this.#receive(data as Buffer)); // `nodebuffer` is the socket's binaryType
-    socket.on('close', () => this.#closed());
+    socket.on('message', (data) => this.#received.push(data as Buffer)); // `nodebuffer` is the socket's binaryType
+    socket.on('close', () => {
+      this.#received.flush(); // it was said before the end
+      this.#closed();
+    });
     if (this.#isPaused) socket.pause();
     for (const message of this.#early.splice(0)) this.#send(message);
   }
@@ -50,9 +62,17 @@ export class WebSocketLink implements Link, ByteSink {
     this.#handler?.overflowed();
   }
 
-  #receive(data: Buffer): void {
+  #fail(error: unknown): void {
+    this.#handler?.failed?.(error);
+    this.destroy();
+  }
+
+  #receive(data: Buffer): undefined {
     if (this.#isClosed || data.length === 0) return;
-    if (!isUtf8(data)) return this.#handler?.badFrame('not-utf8', endsOf(data, 0, data.length));
+    if (!isUtf8(data)) {
+      this.#handler?.badFrame('not-utf8', endsOf(data, 0, data.length));
+      return;
+    }
     const frame = Buffer.allocUnsafe(data.length + 1);
     data.copy(frame);
     // On our own lines a message ends at its first newline. Within JSON it is no more than a space.
@@ -95,7 +115,7 @@ export class WebSocketLink implements Link, ByteSink {
 
   resume(): void {
     this.#isPaused = false;
-    this.#socket?.resume();
+    if (this.#received.isEmpty) this.#socket?.resume();
   }
 
   end(): void {
@@ -108,6 +128,7 @@ export class WebSocketLink implements Link, ByteSink {
 
   destroy(): void {
     this.outbox.close();
+    this.#received.drop();
     if (this.#socket === undefined) queueMicrotask(() => this.#closed());
     else this.#socket.terminate();
   }

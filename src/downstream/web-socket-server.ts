@@ -12,7 +12,7 @@ const SUBPROTOCOL = 'mcp';
 /** How long a server may take to say goodbye. */
 const GOODBYE_MS = 1000;
 
-type WebSocketContext = Pick<LaunchContext, 'turn' | 'clock' | 'maxFrameBytes'>;
+type WebSocketContext = Pick<LaunchContext, 'turn' | 'pacer' | 'clock' | 'maxFrameBytes'>;
 
 export class WebSocketConnection implements ServerConnection {
   readonly link: WebSocketLink;
@@ -28,7 +28,7 @@ export class WebSocketConnection implements ServerConnection {
   constructor(end: RemoteEnd, context: WebSocketContext) {
     this.#end = end;
     this.#context = context;
-    this.link = new WebSocketLink(context.turn);
+    this.link = new WebSocketLink(context);
     this.#open().catch((error: unknown) => end.fail(error));
     void this.ended.then(() => this.#leave());
   }

@@ -26,6 +26,8 @@ export interface FrameSink {
   badFrame(reason: 'not-utf8' | 'too-long', ends: FrameEnds): void;
 }
 
+/** After so many bytes of short frames it asks whether others have waited long enough. */
+const BYTES_BETWEEN_LOOKS = 4096;
 /** Pieces below this are copied together, so that a peer cannot make us hold one object for every byte it sends. */
 const SMALL_PIECE = 4096;
 const LARGEST_TAIL = 65536;
@@ -63,7 +65,11 @@ export class FrameSplitter {
     return this.#behindWhole ?? b.length - (b[end] === CARRIAGE_RETURN ? end + 2 : end + 1);
   }
 
-  push(chunk: Buffer): void {
+  /**
+   * Hands on the frames that end in this chunk, and holds what comes behind them. `isOver` stops it between two frames; the
+   * bytes from the returned index on have to be pushed again.
+   */
+  push(chunk: Buffer, isOver?: () => boolean): number {
     let from = 0;
     let newline = chunk.indexOf(NEWLINE);
     if (newline >= 0 && (this.#heldBytes > 0 || this.#overlong !== undefined)) {
@@ -73,12 +79,17 @@ export class FrameSplitter {
     }
     if (newline >= 0) {
       const isWhollyUtf8 = isUtf8(from === 0 ? chunk : chunk.subarray(from));
+      let look = isOver === undefined ? Number.POSITIVE_INFINITY : from + BYTES_BETWEEN_LOOKS;
       for (; newline >= 0; newline = chunk.indexOf(NEWLINE, from)) {
         this.#emit(chunk, from, newline, isWhollyUtf8);
         from = newline + 1;
+        if (from < look) continue;
+        if (isOver?.() === true) return from;
+        look = from + BYTES_BETWEEN_LOOKS;
       }
     }
     if (from < chunk.length) this.#hold(chunk, from, chunk.length);
+    return chunk.length;
   }
 
   #emit(b: Buffer, start: number, newline: number, isKnownUtf8: boolean): void {

@@ -2,6 +2,7 @@
 
 import type { Frame, FrameSink } from './frame-splitter.ts';
 import type { Outbox } from './outbox.ts';
+import type { ReadPacer } from './read-pacer.ts';
 
 export interface LinkHandler extends FrameSink {
   /**
@@ -26,6 +27,8 @@ export interface Link {
   /** Stops and goes on reading; frames of the chunk at hand still come. */
   pause(): void;
   resume(): void;
+  /** From here on, what arrives has its share of each turn with all that is paced. */
+  pace?(pacer: ReadPacer): void;
   /** Sends what is queued, then closes; `closed` follows. */
   end(): void;
   /** Closes now; `closed` follows, never from within this call. */

@@ -51,12 +51,12 @@ export class FlushTurn {
     this.#isDue = true;
     this.#defer(() => {
       this.#isDue = false;
-      this.#flush();
+      this.flush();
     });
   }
 
   takeBlock(): Block {
-    if (this.#blocksTaken >= MOST_BLOCKS) this.#flush();
+    if (this.#blocksTaken >= MOST_BLOCKS) this.flush();
     this.#blocksTaken++;
     return this.#shelf.pop() ?? new Block();
   }
@@ -65,7 +65,8 @@ export class FlushTurn {
     if (BLOCK_BYTES - block.used >= LEAST_ROOM && this.#shelf.length < MOST_BLOCKS) this.#shelf.push(block);
   }
 
-  #flush(): void {
+  /** Writes what has gathered in this turn so far. */
+  flush(): void {
     const due = this.#dirty;
     this.#dirty = [];
     this.#blocksTaken = 0;

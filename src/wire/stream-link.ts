@@ -5,10 +5,13 @@ import { type Frame, FrameSplitter } from './frame-splitter.ts';
 import { GradualSink } from './gradual-sink.ts';
 import type { Carrier, CarrierHandler, LinkHandler } from './link.ts';
 import { type FlushTurn, Outbox } from './outbox.ts';
+import type { IsOver, PacedQueue, ReadPacer } from './read-pacer.ts';
 
 export interface StreamLinkOptions {
   readonly maxFrameBytes: number;
   readonly turn: FlushTurn;
+  /** For a server: bounds what is handed on in one turn. */
+  readonly pacer?: ReadPacer | undefined;
 }
 
 export class StreamLink implements Carrier {
@@ -22,6 +25,10 @@ export class StreamLink implements Carrier {
   #splitter: FrameSplitter | undefined;
   /** Tells how much has come; a link of which nobody wants to know that has none. */
   #count: ((chunk: Buffer) => void) | undefined;
+  /** Chunks of a server, which are cut when there is time for it. */
+  #paced: PacedQueue<Buffer> | undefined;
+  /** The owner wants nothing more for now. */
+  #isPaused = false;
 
   constructor(readable: Readable, writable: Writable, options: StreamLinkOptions) {
     this.#readable = readable;
@@ -30,6 +37,7 @@ export class StreamLink implements Carrier {
     this.#sink = new GradualSink(writable);
     this.outbox = new Outbox(this.#sink, options.turn);
     this.#openSides = this.#isOneStream ? 1 : 2;
+    if (options.pacer !== undefined) this.pace(options.pacer);
   }
 
   get #isOneStream(): boolean {
@@ -49,7 +57,12 @@ export class StreamLink implements Carrier {
     // A failed write or read ends in 'close', which is where it is handled.
     const failed = (): void => this.destroy();
     this.#readable.on('data', (chunk: Buffer) => this.#push(splitter, chunk));
-    this.#readable.on('end', () => this.#contain(() => this.#handler?.ended()));
+    this.#readable.on('end', () =>
+      this.#contain(() => {
+        this.#paced?.flush();
+        this.#handler?.ended();
+      }),
+    );
     this.#readable.on('error', failed).on('close', sideClosed);
     this.#writable.on('drain', () =>
       this.#contain(() => {
@@ -61,7 +74,22 @@ export class StreamLink implements Carrier {
     this.#writable.on('error', failed).on('close', sideClosed);
   }
 
+  pace(pacer: ReadPacer): void {
+    this.#paced ??= pacer.queue<Buffer>({
+      take: (chunk, isOver) => this.#cut(chunk, isOver),
+      pause: () => this.#readable.pause(),
+      resume: () => this.#isPaused || this.#readable.resume(),
+      failed: (error) => this.#fail(error),
+    });
+  }
+
+  #cut(chunk: Buffer, isOver?: IsOver): Buffer | undefined {
+    const end = this.#splitter?.push(chunk, isOver) ?? chunk.length;
+    return end < chunk.length ? chunk.subarray(end) : undefined;
+  }
+
   #push(splitter: FrameSplitter, chunk: Buffer): void {
+    if (this.#paced !== undefined) return this.#paced.push(chunk);
     try {
       splitter.push(chunk);
     } catch (error) {
@@ -104,21 +132,24 @@ export class StreamLink implements Carrier {
   }
 
   pause(): void {
+    this.#isPaused = true;
     this.#readable.pause();
   }
 
   resume(): void {
-    this.#readable.resume();
+    this.#isPaused = false;
+    if (this.#paced?.isEmpty !== false) this.#readable.resume();
   }
 
   end(): void {
     this.outbox.flush();
     this.outbox.close(); // a write behind the end would be an error that takes what is queued with it
     this.#sink.end();
-    this.#readable.resume();
+    this.resume();
   }
 
   destroy(): void {
+    this.#paced?.drop();
     this.outbox.close();
     this.#readable.destroy();
     this.#writable.destroy();

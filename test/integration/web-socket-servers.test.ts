@@ -7,6 +7,7 @@ import { type WebSocket, WebSocket as WebSocketClient, WebSocketServer } from 'w
 import { WebSocketLink } from '../../src/downstream/web-socket-link.ts';
 import { deferred } from '../../src/util/deferred.ts';
 import { FlushTurn } from '../../src/wire/outbox.ts';
+import { ReadPacer } from '../../src/wire/read-pacer.ts';
 import { textOf } from '../support/raw-client.ts';
 import { endFixtures, webSocketServer } from '../support/remote-fixture.ts';
 import { TestDaemon } from '../support/test-daemon.ts';
@@ -103,10 +104,50 @@ test('while a server does not read, requests wait; then all are answered', async
   await daemon.stop();
 });
 
+test('a link hands on a share of what arrives each turn, in order and to the end', async () => {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => 'mcp' });
+  await once(server, 'listening');
+  let nowMs = 0;
+  let turns = 0;
+  const pacer = new ReadPacer({
+    now: () => {
+      nowMs += 0.2;
+      return nowMs;
+    },
+    defer: (task) => {
+      setImmediate(() => {
+        turns++;
+        task();
+      });
+    },
+  });
+  const link = new WebSocketLink({ turn: new FlushTurn(), pacer });
+  const got: string[] = [];
+  const closed = deferred<void>();
+  const ignored = () => undefined;
+  link.start({
+    frame: (b, start, end) => got.push(b.toString('utf8', start, end)),
+    ...{ overflowed: ignored, badFrame: ignored, ended: ignored, drained: ignored },
+    closed: () => closed.resolve(),
+  });
+  const socket = new WebSocketClient(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`, 'mcp');
+  const [[peer]] = (await Promise.all([once(server, 'connection'), once(socket, 'open')])) as [[WebSocket], unknown];
+  link.attach(socket);
+  const messages = Array.from({ length: 500 }, (_, n) => `${n}`);
+  for (const message of messages) peer.send(message);
+  while (got.length < messages.length) await new Promise(setImmediate);
+  expect(turns).toBeGreaterThan(9);
+  for (const message of messages) peer.send(message);
+  peer.close();
+  await closed.promise;
+  expect(got).toEqual([...messages, ...messages]);
+  server.close();
+});
+
 test('a link says what the other end has not taken, and when it has', async () => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => 'mcp' });
   await once(server, 'listening');
-  const link = new WebSocketLink(new FlushTurn());
+  const link = new WebSocketLink({ turn: new FlushTurn(), pacer: new ReadPacer() });
   const drained = deferred<void>();
   const closed = deferred<void>();
   const ignored = () => undefined;

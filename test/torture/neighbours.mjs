@@ -10,6 +10,7 @@ import { descriptorsOf, rssMib, until, watchMemory } from './place.mjs';
 import { watchesOf } from './random.mjs';
 
 const EAGER = join(import.meta.dirname, '../fixtures/servers/eager-http.mjs');
+const FLOODING = join(import.meta.dirname, '../fixtures/servers/flooding.mjs');
 const MANY_TOOLS = join(import.meta.dirname, '../fixtures/servers/many-tools.mjs');
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 
@@ -18,13 +19,13 @@ const MOST_P99_MS = 50;
 const MOST_MIB = 64;
 
 /** Makes the trouble again and again for a minute, or briefly; what the neighbour and the memory came to. */
-async function withNeighbour(place, daemon, isShort, trouble, mostMib = MOST_MIB) {
+async function withNeighbour(place, daemon, isShort, trouble, { mostMib = MOST_MIB, lastsMs = 60_000 } = {}) {
   const neighbour = await place.pulse(daemon, 'server:neighbour');
   const before = await neighbour.look();
   const from = rssMib(daemon.pid);
   const risen = watchMemory(daemon.pid, from);
   let rounds = 0;
-  for (const end = performance.now() + (isShort ? 1500 : 60_000); rounds === 0 || performance.now() < end; rounds++)
+  for (const end = performance.now() + (isShort ? 1500 : lastsMs); rounds === 0 || performance.now() < end; rounds++)
     await Promise.race([trouble(rounds), diedOf(daemon)]);
   const during = await neighbour.look();
   const most = risen();
@@ -34,7 +35,8 @@ async function withNeighbour(place, daemon, isShort, trouble, mostMib = MOST_MIB
   assert.equal((await daemon.status()).counters.internalErrors, 0, daemon.stderr.slice(-2000));
   neighbour.leave();
   const figure = (ms) => (ms ?? Number.NaN).toFixed(1);
-  return `${rounds} times, a neighbour's p99 ${figure(before.p99)} → ${figure(during.p99)} ms (longest ${figure(during.longest)}), memory +${most.toFixed(0)} MiB`;
+  const text = `${rounds} times, a neighbour's p99 ${figure(before.p99)} → ${figure(during.p99)} ms (longest ${figure(during.longest)}), memory +${most.toFixed(0)} MiB`;
+  return { p99: during.p99 ?? Number.NaN, mib: most, toString: () => text };
 }
 
 async function diedOf(daemon) {
@@ -42,7 +44,55 @@ async function diedOf(daemon) {
   throw new Error(`the daemon ended (${code ?? signal}): ${daemon.stderr.slice(-2000)}`);
 }
 
+/** Ways in which a server says more than anybody wants to know, as the fixture knows them. */
+const FLOODS = {
+  stdio: ['notices', 'junk', 'answers', 'requests', 'changes', 'not-utf8'],
+  'dial-in': ['junk', 'notices'],
+  http: ['comments', 'crumbs', 'notices', 'junk', 'answers', 'requests'],
+  ws: ['requests', 'notices', 'junk', 'not-utf8'],
+};
+
+/** A daemon with a server that floods it from now on. */
+async function floodedDaemon(place, way, kind) {
+  const mcpServers = { neighbour: place.fixture() };
+  const command = [FLOODING, kind, way];
+  if (way === 'stdio') mcpServers.flooding = { command: process.execPath, args: command };
+  const begin = async (...more) => {
+    const child = place.spawn(process.execPath, [...command, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
+    return String(await once(child.stdout, 'data')).trim();
+  };
+  if (way === 'http') mcpServers.flooding = { type: 'http', url: `http://127.0.0.1:${await begin()}/mcp` };
+  if (way === 'ws') mcpServers.flooding = { type: 'ws', url: `ws://127.0.0.1:${await begin()}` };
+  const dialIn = way === 'dial-in' ? { flooding: {} } : {};
+  const daemon = await place.daemon({ config: place.config({ mcpServers, dialIn }) });
+  if (way === 'dial-in') await begin(daemon.path, 'flooding');
+  return daemon;
+}
+
 export const neighbours = {
+  async 'servers that talk without end'(place, { isShort }) {
+    const p99s = [];
+    let mostMib = 0;
+    for (const [way, kinds] of Object.entries(FLOODS)) {
+      for (const kind of isShort ? kinds.slice(0, 1) : kinds) {
+        const daemon = await floodedDaemon(place, way, kind);
+        const peer = await daemon.peer('server:flooding');
+        let isFlooding = false;
+        const trouble = async () => {
+          if (!isFlooding) await peer.soon(peer.call('flood'));
+          isFlooding = true;
+          await delay(500);
+        };
+        const told = await withNeighbour(place, daemon, isShort, trouble, { lastsMs: 60_000 / kinds.length });
+        p99s.push(told.p99);
+        mostMib = Math.max(mostMib, told.mib);
+        peer.close();
+        await daemon.stop();
+      }
+    }
+    return `${p99s.length} floods, a neighbour's p99 ${Math.max(...p99s).toFixed(1)} ms at most, memory +${mostMib.toFixed(0)} MiB`;
+  },
+
   async 'clients that hang up with everything pending'(place, { isShort }) {
     const mcpServers = { asking: { ...place.fixture(), sharing: 'shared' }, neighbour: place.fixture() };
     const daemon = await place.daemon({ config: place.config({ mcpServers }) });

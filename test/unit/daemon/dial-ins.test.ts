@@ -12,6 +12,7 @@ import type { OwnPolicy } from '../../../src/discovery/policy-sources.ts';
 import { DialInDecisions } from '../../../src/local/dial-in-decisions.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
+import { ReadPacer } from '../../../src/wire/read-pacer.ts';
 import { TestLink } from '../../support/core-in-memory.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -40,6 +41,7 @@ function deskWith(file: object, defined: readonly string[] = []) {
     maxDialIns: DEFAULT_LIMITS.maxDialIns,
     counters,
     clock: new FakeClock(),
+    pacer: new ReadPacer(),
     logger: { ...quiet, warn: (_, fields) => void warnings.push(String(fields?.fault)) },
   });
   const link = (): TestLink => new TestLink((task) => void tasks.push(task), new FlushTurn(), 1024);

@@ -7,6 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import { HttpTransport } from '../../../src/downstream/http-transport.ts';
 import { RemoteFetch } from '../../../src/downstream/remote-fetch.ts';
 import type { Exchange, RemoteMessage } from '../../../src/downstream/remote-transport.ts';
+import { ReadPacer } from '../../../src/wire/read-pacer.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const open: Server[] = [];
@@ -39,7 +40,7 @@ async function connected(answers: {
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
   const clock = new FakeClock();
   const transport = new HttpTransport({
-    ...{ url, headers: {}, clock, maxFrameBytes: 1000 },
+    ...{ url, headers: {}, clock, pacer: new ReadPacer(), maxFrameBytes: 1000 },
     fetch: new RemoteFetch({ keeper: () => undefined, origin: url.origin }).fetch,
     received: ({ b, start, end }) => {
       arrived.push(b.toString('utf8', start, end));
@@ -190,6 +191,39 @@ test('after an event that is too long the stream of notices begins again with wh
   ]);
   expect(failures).toMatchObject([{ isTooLong: true }]);
   transport.close();
+});
+
+test('a server may be silent for longer than Node waits, before its answer and within it', async () => {
+  void Headers; // makes Node load its `fetch`
+  const key = Symbol.for('undici.globalDispatcher.1');
+  const usual: object = Reflect.get(globalThis, key);
+  const Agent: new (options: object) => { close(): Promise<void> } = Reflect.get(usual, 'constructor');
+  const hasty = new Agent({ headersTimeout: 200, bodyTimeout: 200 });
+  const held: ServerResponse[] = [];
+  const { transport, arrived, failures } = await connected({ post: (response) => void held.push(response) });
+  const waiter = createServer((_, response) => response.on('error', () => undefined));
+  open.push(waiter);
+  await once(waiter.listen(0, '127.0.0.1'), 'listening');
+  /** Resolves when Node has given up a request that was begun now. */
+  const nodeGivesUp = (): Promise<unknown> =>
+    fetch(`http://127.0.0.1:${(waiter.address() as AddressInfo).port}`).catch(({ cause }: { cause: unknown }) => cause);
+  Reflect.set(globalThis, key, hasty);
+  try {
+    const sent = transport.send(message('x', '1'), exchange());
+    sent.catch(() => undefined); // told below
+    await until(() => held.length === 1);
+    expect(await nodeGivesUp()).toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT' });
+    held[0]?.writeHead(200, STREAM).write('data: {"id":1,');
+    await nodeGivesUp();
+    expect(await nodeGivesUp()).toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT' });
+    held[0]?.end('"result":{}}\n\n');
+    await sent;
+    expect(arrived).toEqual(['{"id":1,"result":{}}']);
+    expect(failures).toEqual([]);
+  } finally {
+    Reflect.set(globalThis, key, usual);
+    await hasty.close();
+  }
 });
 
 test('redirects are followed while they stay with the server, and with the message', async () => {

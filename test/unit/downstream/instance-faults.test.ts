@@ -16,6 +16,7 @@ import type { StdioServer } from '../../../src/model/server-definition.ts';
 import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
+import { ReadPacer } from '../../../src/wire/read-pacer.ts';
 import { FIXTURE } from '../../support/test-daemon.ts';
 
 function fail(): never {
@@ -55,7 +56,13 @@ class World {
         const runner = new InstanceRunner(whole, instance, {
           ...context,
           ...{ environment: process.env, cwd: process.cwd(), guard: this.guard, random: () => 0, version: '0' },
-          ...{ turn: new FlushTurn(), maxFrameBytes: 1 << 20, gates: { local: gate, remote: gate }, dialledIn: fail },
+          ...{
+            turn: new FlushTurn(),
+            pacer: new ReadPacer(),
+            maxFrameBytes: 1 << 20,
+            gates: { local: gate, remote: gate },
+            dialledIn: fail,
+          },
           exchanges: new ExchangeGate(8),
         });
         this.runner = runner;

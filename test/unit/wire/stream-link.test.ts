@@ -5,6 +5,7 @@ import { createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
+import { ReadPacer } from '../../../src/wire/read-pacer.ts';
 import { StreamLink } from '../../../src/wire/stream-link.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
@@ -106,6 +107,44 @@ describe('a link over a stream', () => {
     await until(() => later.includes('closed'));
     expect([...events]).toEqual(['one', 'turn']);
     expect(later).toEqual(['two', 'three', 'ended', 'closed']);
+  });
+
+  test('hands on a share of what arrives each turn once it is paced, in order and to the end', async () => {
+    const { link, peer, events } = await connect();
+    let nowMs = 0;
+    let turns = 0;
+    const pacer = new ReadPacer({
+      now: () => {
+        nowMs += 0.2;
+        return nowMs;
+      },
+      defer: (task) => {
+        setImmediate(() => {
+          turns++;
+          task();
+        });
+      },
+    });
+    link.pace(pacer);
+    const lines = Array.from({ length: 50_000 }, (_, n) => `${n}`);
+    peer.end(`${lines.join('\n')}\n`);
+    await until(() => events.length >= 1000);
+    link.pause();
+    link.resume();
+    await until(() => events.includes('ended'));
+    expect(events).toEqual([...lines, 'ended']);
+    expect(turns).toBeGreaterThan(9);
+    link.destroy();
+  });
+
+  test('hands on what waits before the end of a peer that has hung up', async () => {
+    const { link, peer, events } = await connect();
+    link.pace(new ReadPacer({ now: () => performance.now() * 1000 }));
+    const lines = Array.from({ length: 3000 }, (_, n) => `${n}`);
+    peer.end(`${lines.join('\n')}\n`);
+    await until(() => events.includes('ended'));
+    expect(events).toEqual([...lines, 'ended']);
+    link.destroy();
   });
 
   test('sends what is queued before it ends', async () => {

@@ -1,0 +1,245 @@
+// How much of each turn of the event loop goes to what servers say, so that one that talks without end delays nobody else.
+// Work beyond the budget waits for a later turn, and the reader that has used the least goes on first. It counts time and not
+// bytes: a line of two bytes may cost as much as one of a thousand. It never drops or reorders what one server says.
+
+/** What all servers together get of one turn. A call takes two or three turns. */
+const BUDGET_MS = 1;
+/** A reader that was quiet may be ahead of the others by so much, and not by all the time that it was quiet. */
+const LEAD_MS = 0.5;
+
+export interface ReadPacerOptions {
+  /** Called before the work that had to wait goes on: what others have been told leaves first. */
+  readonly beforeWork?: () => void;
+  readonly now?: () => number;
+  readonly defer?: (task: () => void) => void;
+}
+
+/** Says whether the rest has to wait for a later turn. Asked between two messages, and not for each. */
+export type IsOver = () => boolean;
+
+export class ReadPacer {
+  readonly #now: () => number;
+  readonly #beforeWork: () => void;
+  readonly #defer: (task: () => void) => void;
+  readonly #waiting = new Map<PacedReader, () => void>();
+  #spentMs = 0;
+  #isDue = false;
+  /** What the reader that went on last had used by then. */
+  #floorMs = 0;
+  #deadlineMs = 0;
+
+  constructor({
+    beforeWork = () => undefined,
+    now = () => performance.now(),
+    defer = setImmediate,
+  }: ReadPacerOptions = {}) {
+    this.#beforeWork = beforeWork;
+    this.#now = now;
+    this.#defer = defer;
+  }
+
+  /** For one stream of a server. */
+  reader(): PacedReader {
+    return new PacedReader(this);
+  }
+
+  /** For one stream of a server whose pieces come by themselves. */
+  queue<Piece>(source: PacedSource<Piece>): PacedQueue<Piece> {
+    return new PacedQueue(this.reader(), source);
+  }
+
+  /** What a reader counts as having used, which is about as much as the others if it was quiet. */
+  levelled(usedMs: number): number {
+    return Math.max(usedMs, this.#floorMs - LEAD_MS);
+  }
+
+  /** Whether a reader that has used so much need not wait. */
+  hasTimeFor(usedMs: number): boolean {
+    return this.#spentMs < BUDGET_MS && (this.#waiting.size === 0 || usedMs < this.#floorMs);
+  }
+
+  /** Works for as long as this turn has time for it. Returns the time that it took, with what was spent on it before. */
+  work(task: (isOver: IsOver) => void, beforeMs: number): number {
+    const began = this.#now() - beforeMs;
+    this.#deadlineMs = began + BUDGET_MS - this.#spentMs;
+    try {
+      task(this.#isOver);
+    } finally {
+      this.#spentMs += this.#now() - began;
+      this.#wake();
+    }
+    return this.#now() - began;
+  }
+
+  readonly #isOver: IsOver = () => this.#now() >= this.#deadlineMs;
+
+  wait(reader: PacedReader, goOn: () => void): void {
+    this.#waiting.set(reader, goOn);
+    this.#wake();
+  }
+
+  forget(reader: PacedReader): void {
+    this.#waiting.delete(reader);
+  }
+
+  #wake(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#defer(this.#beginTurn);
+  }
+
+  readonly #beginTurn = (): void => {
+    this.#isDue = false;
+    this.#spentMs = 0;
+    if (this.#waiting.size > 0) this.#beforeWork();
+    while (this.#spentMs < BUDGET_MS) {
+      const next = this.#lightest();
+      if (next === undefined) return;
+      const goOn = this.#waiting.get(next);
+      this.#waiting.delete(next);
+      this.#floorMs = Math.max(this.#floorMs, next.usedMs);
+      goOn?.();
+    }
+  };
+
+  #lightest(): PacedReader | undefined {
+    let lightest: PacedReader | undefined;
+    for (const reader of this.#waiting.keys())
+      if (lightest === undefined || reader.usedMs < lightest.usedMs) lightest = reader;
+    return lightest;
+  }
+}
+
+/** One stream's share. */
+export class PacedReader {
+  readonly #pacer: ReadPacer;
+  usedMs = 0;
+
+  constructor(pacer: ReadPacer) {
+    this.#pacer = pacer;
+  }
+
+  /** Whether its turn has time for more. */
+  mayGoOn(): boolean {
+    this.usedMs = this.#pacer.levelled(this.usedMs);
+    return this.#pacer.hasTimeFor(this.usedMs);
+  }
+
+  work(task: (isOver: IsOver) => void, beforeMs = 0): void {
+    this.usedMs += this.#pacer.work(task, beforeMs);
+  }
+
+  /** Calls `goOn` when it is its turn, unless it leaves before. */
+  wait(goOn: () => void): void {
+    this.#pacer.wait(this, goOn);
+  }
+
+  leave(): void {
+    this.#pacer.forget(this);
+  }
+
+  /**
+   * Does the task until it says that it is done, in this turn and later ones; undefined if that was at once. `beforeMs` is what
+   * was spent before the task could begin.
+   */
+  run(task: (isOver: IsOver) => boolean, beforeMs = 0): Promise<void> | undefined {
+    let isDone = false;
+    const step = (): void =>
+      this.work((isOver) => {
+        isDone = task(isOver);
+      }, beforeMs);
+    if (this.mayGoOn()) step();
+    if (isDone) return undefined;
+    return new Promise((resolve, reject) => {
+      const goOn = (): void => {
+        try {
+          step();
+        } catch (error) {
+          return reject(error);
+        }
+        if (isDone) resolve();
+        else this.wait(goOn);
+      };
+      this.wait(goOn);
+    });
+  }
+}
+
+export interface PacedSource<Piece> {
+  /** Works on a piece; returns what is left of it if its time was over. */
+  take(piece: Piece, isOver?: IsOver): Piece | undefined;
+  /** So much has come that nothing more shall come for now. */
+  pause(): void;
+  resume(): unknown;
+  /** An error of ours over a piece. */
+  failed(error: unknown): void;
+}
+
+/** Pieces in the order in which they came, each worked on when there is time for it. */
+export class PacedQueue<Piece> {
+  readonly #reader: PacedReader;
+  readonly #source: PacedSource<Piece>;
+  #pieces: Piece[] = [];
+  /** Pieces before this one are done. */
+  #head = 0;
+
+  constructor(reader: PacedReader, source: PacedSource<Piece>) {
+    this.#reader = reader;
+    this.#source = source;
+  }
+
+  get isEmpty(): boolean {
+    return this.#head === this.#pieces.length;
+  }
+
+  push(piece: Piece): void {
+    const isFirst = this.isEmpty;
+    this.#pieces.push(piece);
+    if (!isFirst) return this.#source.pause();
+    if (this.#reader.mayGoOn()) this.#goOn();
+    if (this.isEmpty) return;
+    this.#source.pause();
+    this.#reader.wait(this.#later);
+  }
+
+  readonly #later = (): void => {
+    this.#goOn();
+    if (this.isEmpty) this.#source.resume();
+    else this.#reader.wait(this.#later);
+  };
+
+  #goOn(): void {
+    try {
+      this.#reader.work(this.#work);
+    } catch (error) {
+      this.#source.failed(error);
+    }
+  }
+
+  readonly #work = (isOver: IsOver): void => {
+    const pieces = this.#pieces;
+    do {
+      const piece = pieces[this.#head++];
+      if (piece === undefined) break;
+      const rest = this.#source.take(piece, isOver);
+      if (pieces !== this.#pieces) return; // it was dropped meanwhile
+      if (rest !== undefined) pieces[--this.#head] = rest;
+    } while (!isOver());
+    if (this.#head < pieces.length) return;
+    this.#pieces = [];
+    this.#head = 0;
+  };
+
+  /** All that has come is worked on now. */
+  flush(): void {
+    const pieces = this.#pieces.slice(this.#head);
+    this.drop();
+    for (const piece of pieces) this.#source.take(piece);
+  }
+
+  drop(): void {
+    this.#pieces = [];
+    this.#head = 0;
+    this.#reader.leave();
+  }
+}
