@@ -9,10 +9,9 @@ import { messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { hashOfDefinition } from './definition-hash.ts';
-import { FilesInUse, noteUse } from './file-use.ts';
 import { decodeKnown, encodeKnown } from './knowledge-file.ts';
 import { SettledWrites } from './settled-writes.ts';
-import type { SweptDirectory } from './sweeper.ts';
+import { FilesInUse, noteUse, type SweptDirectory } from './sweeper.ts';
 
 export interface CatalogOptions {
   /** Where the files are; undefined to keep nothing. */

@@ -6,13 +6,20 @@ import { readPrivate } from '../local/private-file.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
+import { isRecord } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 import { hashOfIdentity } from './definition-hash.ts';
-import { FilesInUse, noteUse } from './file-use.ts';
-import { LOST, type SeenBefore, SeenTools, type SeenToolsPorts } from './seen-tools.ts';
-import { decodeSeen, encodeSeen } from './seen-tools-file.ts';
+import {
+  LOST,
+  type SeenBefore,
+  type SeenDefinition,
+  type SeenTool,
+  SeenTools,
+  type SeenToolsPorts,
+} from './seen-tools.ts';
 import { SettledWrites } from './settled-writes.ts';
-import type { SweptDirectory } from './sweeper.ts';
+import { FilesInUse, noteUse, type SweptDirectory } from './sweeper.ts';
 
 export interface SeenToolsStoreOptions {
   /** Undefined to keep nothing. */
@@ -85,4 +92,47 @@ export class SeenToolsStore {
   flush(): boolean {
     return this.#writes.flush();
   }
+}
+
+// What was seen of a server's tools, as it stands in a file. One that cannot be understood is not as good as none: then
+// whatever the server says next would be taken for what it has always said.
+
+const FORMAT = 1;
+
+export function encodeSeen(server: string, { tools, digest, isLost }: SeenBefore): string {
+  const listed = [...tools].map(([name, tool]) => ({ name, ...tool }));
+  return `${JSON.stringify({ format: FORMAT, server, digest, isLost, tools: listed })}\n`;
+}
+
+/** Undefined if it is not what was written. */
+export function decodeSeen(content: string): SeenBefore | undefined {
+  const saved = parsed(content);
+  if (!isRecord(saved) || saved.format !== FORMAT || typeof saved.isLost !== 'boolean') return undefined;
+  const { digest, isLost, tools: listed } = saved;
+  if (!isTextOrNothing(digest) || !Array.isArray(listed)) return undefined;
+  const tools = new Map<string, SeenTool>();
+  for (const entry of listed) {
+    if (!isRecord(entry) || typeof entry.name !== 'string' || typeof entry.isNew !== 'boolean') return undefined;
+    const { name, accepted, current, isNew } = entry;
+    if (!isDefinition(accepted) || !isDefinition(current) || (accepted ?? current) === undefined) return undefined;
+    tools.set(name, { accepted, current, isNew });
+  }
+  return { tools, digest, isLost };
+}
+
+function parsed(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch (error) {
+    expectSyntaxError(error);
+    return undefined; // Whoever asked knows what that means.
+  }
+}
+
+function isDefinition(value: unknown): value is SeenDefinition | undefined {
+  return value === undefined || (isRecord(value) && typeof value.hash === 'string' && isTextOrNothing(value.text));
+}
+
+function isTextOrNothing(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
 }

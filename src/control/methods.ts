@@ -8,8 +8,7 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { refresh } from './refresh.ts';
 import type { ClientReport, ReloadReport, StatusReport, StopReport } from './report.ts';
-import { logsOf } from './server-logs.ts';
-import type { ServersHere } from './servers-here.ts';
+import { logsOf, type ServersHere } from './servers-here.ts';
 import { accept, changesIn } from './tool-changes.ts';
 
 type Params = Readonly<Record<string, unknown>>;

@@ -13,8 +13,7 @@ import type { Clock } from '../util/clock.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers } from '../wire/json-members.ts';
 import type { RefreshReport, ServerRefresh } from './report.ts';
-import type { ServersHere } from './servers-here.ts';
-import { unknownServer } from './tool-changes.ts';
+import { type ServersHere, unknownServer } from './servers-here.ts';
 
 export interface RefreshOptions {
   readonly clock: Clock;

@@ -5,6 +5,9 @@ import type { Server } from '../core/server.ts';
 import type { ServerOutput } from '../downstream/server-output.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import type { ToolChangePolicy } from '../model/tool-rules.ts';
+import { isRecord, textOf } from '../util/json-value.ts';
+import { nearest } from '../util/nearest.ts';
+import type { LogsReport } from './report.ts';
 
 export interface SeenToolsOf {
   readonly seen: SeenTools;
@@ -53,4 +56,32 @@ export class ServersHere {
   keepSeen(): boolean {
     return this.#pool.keepSeen();
   }
+}
+
+// `bridge/logs`: what the processes of a server have written on stderr lately.
+
+/** `after` has the byte behind which the text of a process is wanted, by its pid; then only whole lines are. */
+export function logsOf(here: ServersHere, server: unknown, after: unknown): LogsReport {
+  const name = textOf(server);
+  const outputs = here.outputsOf(name);
+  const transport = here.definitionOf(name)?.transport ?? (outputs.length > 0 ? 'stdio' : null);
+  const positions = isRecord(after) ? after : undefined;
+  return {
+    server: name,
+    transport,
+    processes: outputs.map((output) => output.after(byteOf(positions?.[`${output.pid}`]), positions !== undefined)),
+    unknown: transport === null ? unknownServer(name, here) : null,
+  };
+}
+
+function byteOf(position: unknown): number {
+  return typeof position === 'number' && Number.isSafeInteger(position) && position > 0 ? position : 0;
+}
+
+export function unknownServer(name: string, { names }: ServersHere): { message: string; hint: string } {
+  const similar = nearest(name, names);
+  return {
+    message: `There is no server ${JSON.stringify(name.slice(0, 128))}`,
+    hint: similar.length === 0 ? 'mcp-bridge servers shows which there are.' : `Did you mean ${similar.join(', ')}?`,
+  };
 }

@@ -3,9 +3,8 @@
 
 import type { SeenDefinition, SeenTool } from '../catalog/seen-tools.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
-import { nearest } from '../util/nearest.ts';
 import type { AcceptReport, ChangedServer, ChangedTool, ChangesReport, ShownDefinition } from './report.ts';
-import type { SeenToolsOf, ServersHere } from './servers-here.ts';
+import { type SeenToolsOf, type ServersHere, unknownServer } from './servers-here.ts';
 
 export function changesIn(here: ServersHere, server: unknown): ChangesReport {
   const name = textOf(server);
@@ -46,12 +45,4 @@ export function accept(here: ServersHere, server: unknown, tools: unknown): Acce
   const others = seen.accept(hashes);
   const accepted = [...hashes.keys()].filter((tool) => !others.includes(tool));
   return { accepted, others, unknown: null, isKept: here.keepSeen() };
-}
-
-export function unknownServer(name: string, { names }: ServersHere): { message: string; hint: string } {
-  const similar = nearest(name, names);
-  return {
-    message: `There is no server ${JSON.stringify(name.slice(0, 128))}`,
-    hint: similar.length === 0 ? 'mcp-bridge servers shows which there are.' : `Did you mean ${similar.join(', ')}?`,
-  };
 }

@@ -5,9 +5,8 @@ import type { ClientSettings } from '../core/client-settings.ts';
 import { OPEN_GATE, type ToolGate } from '../core/tool-gate.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import { NO_FILTER, type ToolChangePolicy, type ToolFilter, type ToolRule } from '../model/tool-rules.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
-import { BothGates } from './both-gates.ts';
-import { ChangeGate } from './change-gate.ts';
 import type { GateRules } from './ruled-gate.ts';
 
 type Gated = Pick<ServerDefinition, 'name' | 'tools' | 'filters' | 'alsoNamed' | 'isOfProject'>;
@@ -94,4 +93,74 @@ function isFiltered({ tools, filters = [] }: Pick<Gated, 'tools' | 'filters'>): 
 
 function isFilter({ allow, deny }: ToolFilter): boolean {
   return allow !== undefined || deny.length > 0;
+}
+
+// Two gates, one behind the other: what holds for everybody, and what holds for one client.
+
+class BothGates implements ToolGate {
+  readonly isOpen: boolean;
+  readonly #first: ToolGate;
+  readonly #second: ToolGate;
+
+  constructor(first: ToolGate, second: ToolGate) {
+    this.isOpen = first.isOpen && second.isOpen;
+    this.#first = first;
+    this.#second = second;
+  }
+
+  refusalOf(tool: string): BridgeError | undefined {
+    return this.#first.refusalOf(tool) ?? this.#second.refusalOf(tool);
+  }
+
+  isChanged(tool: string): boolean {
+    return this.#first.isChanged(tool) || this.#second.isChanged(tool);
+  }
+
+  tagsOf(tool: string): readonly string[] {
+    const more = this.#second.tagsOf(tool);
+    return more.length === 0 ? this.#first.tagsOf(tool) : [...new Set([...this.#first.tagsOf(tool), ...more])];
+  }
+}
+
+// A gate that knows of tools which are others than they were. What the rules refuse is refused for that.
+
+export interface ToolChanges {
+  readonly server: string;
+  readonly changed: ReadonlySet<string>;
+  /** Whether they may not be called. */
+  readonly isBlocking: boolean;
+}
+
+export class ChangeGate implements ToolGate {
+  readonly isOpen: boolean;
+  readonly #rules: ToolGate;
+  readonly #changes: ToolChanges;
+
+  constructor(rules: ToolGate, changes: ToolChanges) {
+    this.isOpen = rules.isOpen && !changes.isBlocking;
+    this.#rules = rules;
+    this.#changes = changes;
+  }
+
+  refusalOf(tool: string): BridgeError | undefined {
+    const { isBlocking, changed } = this.#changes;
+    return this.#rules.refusalOf(tool) ?? (isBlocking && changed.has(tool) ? this.#refusal(tool) : undefined);
+  }
+
+  tagsOf(tool: string): readonly string[] {
+    return this.#rules.tagsOf(tool);
+  }
+
+  isChanged(tool: string): boolean {
+    return this.#changes.changed.has(tool);
+  }
+
+  #refusal(tool: string): BridgeError {
+    const { server } = this.#changes;
+    const what = `The tool ${JSON.stringify(tool.slice(0, 128))} of ${server}`;
+    return new BridgeError('TOOL_CHANGED', `${what} is another one than it was when it was first seen or accepted`, {
+      server,
+      hint: `Do without it, or ask your user to look at what has changed: mcp-bridge tools ${server} --changed`,
+    });
+  }
 }

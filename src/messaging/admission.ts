@@ -7,10 +7,8 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { nearest } from '../util/nearest.ts';
 import type { ClientMessage } from './client-message.ts';
-import type { LetterDraft } from './letter-draft.ts';
-import type { Mailbox } from './mailbox.ts';
-import type { Participant } from './participant.ts';
-import type { Participants } from './participants.ts';
+import type { LetterDraft, Mailbox } from './letters.ts';
+import type { Participant, Participants } from './participants.ts';
 
 export interface AdmissionPorts {
   readonly participants: Participants;

@@ -20,12 +20,9 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { Admission } from './admission.ts';
 import { type ClientMessage, readMessage, writeMessage } from './client-message.ts';
 import { Delivery } from './delivery.ts';
-import { type LetterDraft, letterIn } from './letter-draft.ts';
-import type { Letter } from './mailbox.ts';
+import { countsOf, type KeptMailbox, type Letter, type LetterDraft, letterIn, UnclaimedLetters } from './letters.ts';
 import { MessagingView } from './messaging-view.ts';
-import type { Participant } from './participant.ts';
-import { Participants } from './participants.ts';
-import { countsOf, type KeptMailbox, UnclaimedLetters } from './unclaimed-letters.ts';
+import { type Participant, Participants } from './participants.ts';
 
 export interface ClientMessagingOptions {
   readonly settings: MessagingSettings;

@@ -12,7 +12,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { Splice } from '../wire/splice.ts';
-import type { Participant } from './participant.ts';
+import type { Participant } from './participants.ts';
 
 export interface DeliveryPorts {
   readonly limits: Limits;

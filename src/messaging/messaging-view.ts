@@ -15,10 +15,9 @@ import { isRecord } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientMessaging } from './client-messaging.ts';
-import { letterIn } from './letter-draft.ts';
-import type { Letter } from './mailbox.ts';
+import { type Letter, letterIn } from './letters.ts';
 import { DISCOVER_TOOL_LIST, MESSAGING_TOOL_ITEMS, MESSAGING_TOOLS, type MessagingTool } from './messaging-tools.ts';
-import type { Participant } from './participant.ts';
+import type { Participant } from './participants.ts';
 
 /** As they stand in a call that was written in the common way. */
 const NAMES: ReadonlyMap<string, MessagingTool> = new Map(

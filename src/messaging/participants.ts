@@ -1,14 +1,10 @@
 // Who is there among the clients, and what each of them may see of the others.
 
-import type { AcceptedMethods } from '../core/accepted-methods.ts';
+import { type AcceptedMethods, doesAccept } from '../core/accepted-methods.ts';
 import type { Session } from '../core/session.ts';
-import type { MessagingSettings } from '../model/messaging-settings.ts';
+import type { MessagingSettings, PairRule } from '../model/messaging-settings.ts';
 import type { Clock } from '../util/clock.ts';
-import { invalidParams } from './invalid-params.ts';
-import type { Letter } from './mailbox.ts';
-import { type MayTalk, pairPolicy } from './pair-policy.ts';
-import { Participant, type ParticipantReport } from './participant.ts';
-import { inTheirOrder } from './unclaimed-letters.ts';
+import { inTheirOrder, invalidParams, type Letter, Mailbox } from './letters.ts';
 
 const PAGE = 100;
 const MOST_OF_A_PAGE = 1000;
@@ -160,4 +156,137 @@ function numberIn(value: unknown, problem: string): number {
   const number = typeof value === 'number' ? value : Number(typeof value === 'string' && value !== '' ? value : 'none');
   if (!Number.isSafeInteger(number) || number < 0) throw invalidParams(problem);
   return number;
+}
+
+// How often somebody may do something: so many a second, and twice as many at once.
+
+export class TokenBucket {
+  readonly #perMs: number;
+  readonly #most: number;
+  #left: number;
+  #lookedMs: number;
+
+  constructor(perSecond: number, nowMs: number) {
+    this.#perMs = perSecond / 1000;
+    this.#most = perSecond * 2;
+    this.#left = this.#most;
+    this.#lookedMs = nowMs;
+  }
+
+  /** Whether it may be done now, which then counts. */
+  take(nowMs: number): boolean {
+    this.#left = Math.min(this.#most, this.#left + (nowMs - this.#lookedMs) * this.#perMs);
+    this.#lookedMs = nowMs;
+    if (this.#left < 1) return false;
+    this.#left--;
+    return true;
+  }
+}
+
+// Which clients may say something to which. Client ids are what clients call themselves: this keeps programs of one user
+// apart that mean well, and stops none that lies about its name.
+
+export type MayTalk = (from: string, to: string) => boolean;
+
+function pairPolicy(rules: readonly PairRule[]): MayTalk {
+  const compiled = rules.map(({ from, to, isAllowed }) => ({ from: globOf(from), to: globOf(to), isAllowed }));
+  return (from, to) => compiled.find((rule) => rule.from.test(from) && rule.to.test(to))?.isAllowed ?? true;
+}
+
+function globOf(pattern: string): RegExp {
+  // Several in a row mean no more than one, and would take long to find out.
+  const source = pattern.replace(/\*+/g, '*').replace(/[.+^${}()|[\]\\*?]/g, meaningOf);
+  return new RegExp(`^${source}$`, 's');
+}
+
+function meaningOf(character: string): string {
+  if (character === '*') return '.*';
+  return character === '?' ? '.' : `\\${character}`;
+}
+
+// One client as others may speak to it.
+
+export class Participant {
+  readonly session: Session;
+  /** In the order in which they came. */
+  readonly number: number;
+  /** What it wants to be called; undefined if it does not mind. */
+  readonly wantedId: string | undefined;
+  /** How many had come when its client went away last. */
+  awaySince = Number.POSITIVE_INFINITY;
+  readonly #accepted: AcceptedMethods;
+  /** Of a client that has the tools to read it. */
+  readonly mailbox: Mailbox | undefined;
+  /** Requests that it waits for the answers of, and that wait for its own. */
+  asking = 0;
+  asked = 0;
+  readonly #sends: TokenBucket;
+  /** What goes to and fro between it and those who came later. */
+  readonly #exchanges = new WeakMap<Participant, TokenBucket>();
+  readonly #perSecond: number;
+
+  constructor(
+    session: Session,
+    of: {
+      readonly number: number;
+      readonly wantedId: string | undefined;
+      readonly accepted: AcceptedMethods;
+      readonly hasMailbox: boolean;
+      readonly settings: MessagingSettings;
+      readonly nowMs: number;
+    },
+  ) {
+    this.session = session;
+    this.number = of.number;
+    this.wantedId = of.wantedId;
+    this.#accepted = of.accepted;
+    this.mailbox = of.hasMailbox ? new Mailbox(of.settings.mailbox) : undefined;
+    this.#perSecond = of.settings.maxPerSecond;
+    this.#sends = new TokenBucket(this.#perSecond, of.nowMs);
+  }
+
+  get id(): string {
+    return this.session.clientId;
+  }
+
+  /** Whether it can be told anything: what is said now comes behind the answer to its `initialize`. */
+  get isThere(): boolean {
+    return this.session.isOpen && !this.session.hasEnded;
+  }
+
+  /** Whether it is another one's client that was started anew: it wanted the same id while that one was away. */
+  succeeds(other: Participant): boolean {
+    const isNamesake = this.wantedId !== undefined && this.wantedId === (other.wantedId ?? other.id);
+    return isNamesake && other.session.isAway && this.number > other.awaySince;
+  }
+
+  accepts(method: string): boolean {
+    return doesAccept(this.#accepted, method);
+  }
+
+  maySend(nowMs: number): boolean {
+    return this.#sends.take(nowMs);
+  }
+
+  /** Two that answer each other without end share what one alone may send. */
+  mayExchange(other: Participant, nowMs: number): boolean {
+    if (other.number < this.number) return other.mayExchange(this, nowMs);
+    const bucket = this.#exchanges.get(other) ?? new TokenBucket(this.#perSecond, nowMs);
+    this.#exchanges.set(other, bucket);
+    return bucket.take(nowMs);
+  }
+
+  /** As others see it: nothing that is a secret. */
+  describe(): ParticipantReport {
+    const { name, version } = this.session;
+    return { id: this.id, name, version, accepts: this.#accepted, mailbox: this.mailbox !== undefined };
+  }
+}
+
+export interface ParticipantReport {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly accepts: AcceptedMethods;
+  readonly mailbox: boolean;
 }

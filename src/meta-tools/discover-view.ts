@@ -8,10 +8,10 @@ import { calledErrorOf, INVALID_PARAMS, rpcError, withHint } from '../core/rpc-e
 import type { Session } from '../core/session.ts';
 import type { InitializeAnswer, ServerDirectory, View } from '../core/view.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { printable } from '../util/printable.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ArgumentCheck } from './argument-check.ts';
-import { discoverInstructions } from './discover-instructions.ts';
 import { META_TOOL_LIST, META_TOOLS, type MetaTool } from './meta-tools.ts';
 import { NamedServers } from './named-servers.ts';
 import type { ToolFinder } from './tool-finder.ts';
@@ -120,3 +120,21 @@ export class DiscoverView implements View {
     this.#all.leave();
   }
 }
+
+// What the view `discover` tells an agent before it has asked for anything.
+
+const MOST_NAMED = 20;
+const LONGEST_NAME = 48;
+
+const HOW =
+  'Tools of many servers are behind these five. Find one with search_tools, read its schema with get_tool_details, ' +
+  'and run it with execute_tool.';
+
+function discoverInstructions(servers: readonly string[]): string {
+  const named = servers.slice(0, MOST_NAMED).map((name) => printable(shortened(name)));
+  const more = servers.length - named.length;
+  return `${HOW} Servers: ${named.join(', ')}${more === 0 ? '' : ` and ${more} more, see list_mcp_servers`}.`;
+}
+
+const shortened = (name: string): string =>
+  name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;

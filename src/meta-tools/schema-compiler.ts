@@ -1,11 +1,19 @@
 // Schemas of tools made into functions. They come from servers, which may put anything into them: what is too large, or
 // refers elsewhere, lets everything pass, and so does what could run for ever: a pattern, or references in circles.
 
-import { Ajv, type ErrorObject, MissingRefError, type Options, type ValidateFunction } from 'ajv';
+import {
+  _,
+  Ajv,
+  type CodeKeywordDefinition,
+  type ErrorObject,
+  type FuncKeywordDefinition,
+  type KeywordCxt,
+  MissingRefError,
+  type Options,
+  type ValidateFunction,
+} from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Compiled } from './argument-check.ts';
-import { beginSteps, countedCompiler, TooManySteps } from './counted-references.ts';
-import { partsOf } from './json-parts.ts';
 
 /** Three times the largest of 358 tools of public servers; it is compiled in one go. */
 const LARGEST_SCHEMA = 32 * 1024;
@@ -100,4 +108,63 @@ function wordsFor({ instancePath, keyword, params, message = 'is wrong' }: Error
   if (keyword === 'additionalProperties') return `${place}.${String(additionalProperty)} is not known`;
   if (keyword === 'enum') return `${place} must be one of ${JSON.stringify(allowedValues).slice(0, 200)}`;
   return `${place} ${message}`;
+}
+
+// How many parts a value has that was JSON: itself, and each value within it, be it a text of a megabyte.
+
+/** Counted up to `most`; beyond that it is one more. */
+export function partsOf(value: unknown, most: number): number {
+  const left: unknown[] = [value];
+  let parts = 0;
+  while (left.length > 0 && parts <= most) {
+    const next = left.pop();
+    parts++;
+    if (typeof next !== 'object' || next === null) continue;
+    const within: unknown[] = Object.values(next);
+    if (parts + left.length + within.length > most) return most + 1;
+    for (const each of within) left.push(each);
+  }
+  return parts;
+}
+
+// A compiler of schemas whose references are counted while a value is looked at, and in which no word compares all parts of a
+// value with all others. Without references a schema does for each part of a value no more than is written in it; with them a
+// few lines, written to do harm, go round for ever or come to more steps than a machine ever does.
+
+export class TooManySteps extends Error {}
+
+let left = 0;
+
+function step(): void {
+  if (--left < 0) throw new TooManySteps();
+}
+
+/** From here on another value is looked at, in so many steps at most. */
+export function beginSteps(most: number): void {
+  left = most;
+}
+
+/** Two objects whose members stand in another order count as different: then the server decides. */
+const UNIQUE_ITEMS: FuncKeywordDefinition = {
+  keyword: 'uniqueItems',
+  type: 'array',
+  schemaType: 'boolean',
+  validate: (isWanted: boolean, items: readonly unknown[]) =>
+    !isWanted || new Set(items.map((item) => JSON.stringify(item))).size === items.length,
+  error: { message: 'must NOT have duplicate items' },
+};
+
+export function countedCompiler<Compiler extends Ajv>(compiler: Compiler): Compiler {
+  const plain = compiler.getKeyword('$ref') as CodeKeywordDefinition;
+  compiler.removeKeyword('uniqueItems').addKeyword(UNIQUE_ITEMS);
+  compiler.removeKeyword('$ref');
+  compiler.addKeyword({
+    keyword: '$ref',
+    schemaType: 'string',
+    code: (context: KeywordCxt) => {
+      context.gen.code(_`${context.gen.scopeValue('func', { ref: step })}()`);
+      plain.code(context);
+    },
+  });
+  return compiler;
 }

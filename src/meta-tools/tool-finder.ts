@@ -6,7 +6,7 @@ import type { Binding } from '../core/binding.ts';
 import type { ListPage } from '../core/known-server.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import type { SynonymGroups } from '../search/question.ts';
-import type { SearchableTool } from '../search/server-tools.ts';
+import type { SearchableTool } from '../search/tool-index.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
 import type { Clock } from '../util/clock.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';

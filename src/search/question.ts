@@ -3,8 +3,7 @@
 
 import { EMPTY_WORDS, FAINT_WORDS, SYNONYMS } from './synonyms.ts';
 import { actionOf, isAsking, wishOf } from './tool-actions.ts';
-import { spelledWordsOf, wordsOf } from './tool-words.ts';
-import { isPlural, stemOf } from './word-stem.ts';
+import { isPlural, spelledWordsOf, stemOf, wordsOf } from './tool-words.ts';
 
 /** Something that is asked for. */
 export interface AskedWord {

@@ -4,6 +4,7 @@
 //   fit = covered × (1 − NAME_SHARE + NAME_SHARE × named), less for a tool that does another kind of thing or is deprecated
 
 import type { AskedWord, Question } from './question.ts';
+import { isOtherAction, NO_ACTION } from './tool-actions.ts';
 import {
   IN_LEAD,
   IN_NAME,
@@ -12,12 +13,12 @@ import {
   IN_REST,
   IN_TAGS,
   IN_TITLE,
+  type KnownWord,
   PLACE_BITS,
   PLURAL,
   type ServerTools,
-} from './server-tools.ts';
-import { isOtherAction, NO_ACTION } from './tool-actions.ts';
-import type { KnownWord, Vocabulary } from './vocabulary.ts';
+  type Vocabulary,
+} from './tool-index.ts';
 
 /** How good a word is that is not the very one. */
 const SYNONYM = 0.75;

@@ -1,12 +1,16 @@
 // The search over the tools of all servers: who is in it, and the best of what fits a question. It holds words and names,
 // never what a tool is described with. Loaded with the first search.
 
-import { BestTools, type FoundTool } from './best-tools.ts';
 import { QuestionReader, type SynonymGroups } from './question.ts';
-import { indexTools, type SearchableServer, type SearchableTool, type ServerTools } from './server-tools.ts';
+import {
+  indexTools,
+  type SearchableServer,
+  type SearchableTool,
+  type ServerTools,
+  TurnPace,
+  Vocabulary,
+} from './tool-index.ts';
 import { ToolRanking } from './tool-ranking.ts';
-import { TurnPace } from './turn-pace.ts';
-import { Vocabulary } from './vocabulary.ts';
 
 export interface ToolSearchOptions {
   /** Words that may stand for each other, besides those that are built in. */
@@ -78,7 +82,7 @@ export class ToolSearch {
   }
 
   /** The best first; of two that fit as well, by the names of server and tool. */
-  search(query: string, { server, limit, accepts = () => true }: SearchOptions = {}): FoundTool[] {
+  search(query: string, { server, limit, accepts = () => true }: SearchOptions = {}): ToolMatch[] {
     const asked =
       limit === undefined ? undefined : Math.min(MOST_RESULTS, Math.max(1, Math.floor(limit) || USUAL_LIMIT));
     const best = new BestTools(USUAL_LIMIT, asked, accepts);
@@ -104,4 +108,60 @@ function namesIn(wanted: string, server: string): string[] {
   const names = [wanted];
   if (wanted.startsWith(server)) names.push(wanted.slice(server.length).replace(/^(?::|__|\/|\.|\s)\s*/, ''));
   return names;
+}
+
+// The best few of many that are offered, in an order that depends on nothing but what they are.
+
+export interface ToolMatch {
+  readonly server: string;
+  readonly tool: string;
+  /** From 0 to 1, which is a tool that was asked for by its name. */
+  readonly relevance: number;
+}
+
+/** What is less than this part of the best one is no answer; behind the first few, if nobody said how many, neither is this. */
+const LEAST_OF_BEST = 0.7;
+const LEAST_OF_MORE = 0.9;
+const FEW = 5;
+
+export class BestTools {
+  readonly #limit: number;
+  readonly #few: number;
+  readonly #accepts: (server: string, tool: string) => boolean;
+  readonly #found: ToolMatch[] = [];
+
+  /** `asked`: how many somebody wants, who has said so. */
+  constructor(usual: number, asked: number | undefined, accepts: (server: string, tool: string) => boolean) {
+    this.#limit = asked ?? usual;
+    this.#few = asked ?? FEW;
+    this.#accepts = accepts;
+  }
+
+  /** Asks whether it is accepted only if it would be among the best. */
+  offer(server: string, tool: string, relevance: number): void {
+    const last = this.#found.length === this.#limit ? this.#found.at(-1) : undefined;
+    if (relevance <= 0 || relevance < (last?.relevance ?? 0)) return;
+    const offered = { server, tool, relevance };
+    if (last !== undefined && inOrder(offered, last) > 0) return;
+    if (!this.#accepts(server, tool)) return;
+    const place = this.#found.findIndex((found) => inOrder(offered, found) < 0);
+    this.#found.splice(place < 0 ? this.#found.length : place, 0, offered);
+    if (this.#found.length > this.#limit) this.#found.pop();
+  }
+
+  get found(): ToolMatch[] {
+    const best = this.#found[0]?.relevance ?? 0;
+    return this.#found.filter(
+      ({ relevance }, i) => relevance >= best * (i < this.#few ? LEAST_OF_BEST : LEAST_OF_MORE),
+    );
+  }
+}
+
+function inOrder(a: ToolMatch, b: ToolMatch): number {
+  return b.relevance - a.relevance || compare(a.server, b.server) || compare(a.tool, b.tool);
+}
+
+/** Not by a language's rules, which are not the same everywhere. */
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }

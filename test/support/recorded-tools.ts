@@ -1,7 +1,7 @@
 // The recorded tools of public servers, and the questions about them, as bench/ has them.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import type { SearchableServer, SearchableTool } from '../../src/search/server-tools.ts';
+import type { SearchableServer, SearchableTool } from '../../src/search/tool-index.ts';
 
 const DIR = new URL('../../bench/search/tools/', import.meta.url);
 const QUESTIONS = new URL('../../bench/search-quality.json', import.meta.url);

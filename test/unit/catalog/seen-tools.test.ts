@@ -2,13 +2,11 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { SeenTools } from '../../../src/catalog/seen-tools.ts';
-import { decodeSeen, encodeSeen } from '../../../src/catalog/seen-tools-file.ts';
-import { SeenToolsStore } from '../../../src/catalog/seen-tools-store.ts';
+import { decodeSeen, encodeSeen, SeenToolsStore } from '../../../src/catalog/seen-tools-store.ts';
 import type { ListPage } from '../../../src/core/known-server.ts';
 import { OPEN_GATE } from '../../../src/core/tool-gate.ts';
-import { ChangeGate } from '../../../src/daemon/change-gate.ts';
 import { RuledGate } from '../../../src/daemon/ruled-gate.ts';
-import { ToolGates } from '../../../src/daemon/tool-gates.ts';
+import { ChangeGate, ToolGates } from '../../../src/daemon/tool-gates.ts';
 import { jsonLogger } from '../../../src/local/log-sink.ts';
 import type { RemoteServer, ServerDefinition, StdioServer } from '../../../src/model/server-definition.ts';
 import { NO_FILTER } from '../../../src/model/tool-rules.ts';

@@ -13,9 +13,8 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Catalog } from '../../../src/catalog/catalog.ts';
-import { sweepDirectory } from '../../../src/catalog/directory-sweep.ts';
 import { SeenToolsStore } from '../../../src/catalog/seen-tools-store.ts';
-import { Sweeper } from '../../../src/catalog/sweeper.ts';
+import { Sweeper, sweepDirectory } from '../../../src/catalog/sweeper.ts';
 import type { StdioServer } from '../../../src/model/server-definition.ts';
 import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import type { Logger } from '../../../src/util/logger.ts';

@@ -2,8 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Letter } from '../../../src/messaging/mailbox.ts';
-import { UNCLAIMED_MS, UnclaimedLetters } from '../../../src/messaging/unclaimed-letters.ts';
+import { type Letter, UNCLAIMED_MS, UnclaimedLetters } from '../../../src/messaging/letters.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
 

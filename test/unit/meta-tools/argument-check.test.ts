@@ -3,10 +3,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { ArgumentCheck } from '../../../src/meta-tools/argument-check.ts';
-import { outlineOf } from '../../../src/meta-tools/argument-outline.ts';
-import { partsOf } from '../../../src/meta-tools/json-parts.ts';
+import { ArgumentCheck, outlineOf } from '../../../src/meta-tools/argument-check.ts';
 import { KnownTool } from '../../../src/meta-tools/known-tools.ts';
+import { partsOf } from '../../../src/meta-tools/schema-compiler.ts';
 
 const failures: unknown[] = [];
 const check = new ArgumentCheck((error) => void failures.push(error));

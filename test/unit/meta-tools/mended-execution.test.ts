@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mendedExecution } from '../../../src/meta-tools/mended-execution.ts';
+import { mendedExecution } from '../../../src/meta-tools/execution.ts';
 import { Envelope } from '../../../src/wire/envelope.ts';
 
 interface Call {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SearchableTool } from '../../../src/search/server-tools.ts';
+import type { SearchableTool } from '../../../src/search/tool-index.ts';
 import { ToolSearch } from '../../../src/search/tool-search.ts';
 import { deferred } from '../../../src/util/deferred.ts';
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { spelledWordsOf, wordsOf } from '../../../src/search/tool-words.ts';
-import { isPlural, stemOf } from '../../../src/search/word-stem.ts';
+import { isPlural, spelledWordsOf, stemOf, wordsOf } from '../../../src/search/tool-words.ts';
 
 describe('a text is split into words', () => {
   test.each([
