@@ -1,5 +1,5 @@
 // Bundles the command into dist/. What `connect` and the daemon load is one CommonJS file each: that starts some
-// milliseconds sooner and takes 2 MB less than ES modules. The other verbs are ES modules, split at what they share.
+// milliseconds sooner and takes 2 MB less than ES modules. The other commands are ES modules, split at what they share.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -95,7 +95,7 @@ const patient = {
 const elsewhere = {
   name: 'elsewhere',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\/(?:commands|older-daemon|verb-first|start-hint|config-program)\.ts$/ }, ({ path }) => ({
+    onResolve({ filter: /\/(?:dispatch|older-daemon|options-first|start-hint|config-program)\.ts$/ }, ({ path }) => ({
       path: `./${basename(path, '.ts')}.js`,
       external: true,
     }));
@@ -138,11 +138,11 @@ await Promise.all([
     splitting: true,
     outdir: 'dist',
     entryPoints: {
-      commands: 'src/cli/commands.ts',
+      dispatch: 'src/cli/dispatch.ts',
+      'options-first': 'src/cli/options-first.ts',
       client: 'src/client/index.ts',
       'start-daemon': 'src/client/start-daemon.ts',
       'older-daemon': 'src/client/older-daemon.ts',
-      'verb-first': 'src/cli/verb-first.ts',
       'start-hint': 'src/cli/start-hint.ts',
       'config-program': 'src/config/config-program.ts',
       'example-server': 'src/daemon/example-server.ts',

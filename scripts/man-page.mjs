@@ -1,44 +1,30 @@
-// Writes man/mcp-bridge.1 from what the command says of itself: `mcp-bridge --help`, and the help of each verb.
+// Writes man/mcp-bridge.1 from the table of commands, in the words of its help.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { runCommand } from '../dist/commands.js';
+import { COMMANDS, helpText, PAIRS } from '../dist/dispatch.js';
 
+const WIDTH = 80;
 const { version, description } = JSON.parse(readFileSync('package.json', 'utf8'));
-
-async function helpOf(words) {
-  let text = '';
-  const stdout = {
-    write(chunk) {
-      text += chunk;
-    },
-  };
-  await runCommand([...words, '--help'], { version, stdout, stderr: stdout });
-  return text.trimEnd();
-}
 
 const escaped = (text) =>
   text.replaceAll('…', '...').replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/gm, '\\&$&');
 const asIs = (text) => `.nf\n${escaped(text)}\n.fi`;
 
-const overview = await helpOf([]);
-const verbs = [...overview.matchAll(/^ {2}mcp-bridge (\S+)/gm)].map(([, verb]) => verb);
-const sections = [];
-for (const verb of verbs) {
-  const help = await helpOf([verb]);
-  const groups = [...help.matchAll(new RegExp(`^ {2}mcp-bridge ${verb} ([a-z]+)`, 'gm'))].map(([, word]) => word);
-  sections.push(`.SS ${escaped(verb)}\n${asIs(help)}`);
-  if (help.includes('\nCommands:'))
-    for (const word of groups) sections.push(`.SS ${escaped(`${verb} ${word}`)}\n${asIs(await helpOf([verb, word]))}`);
-}
+const names = Object.keys(COMMANDS).flatMap((name) => {
+  const [first] = name.split(' ');
+  const isFirst = first in PAIRS && Object.keys(COMMANDS).find((other) => other.startsWith(`${first} `)) === name;
+  return isFirst ? [first, name] : [name];
+});
+const sections = names.map((name) => `.SS ${escaped(name)}\n${asIs(helpText(name, WIDTH))}`);
 const page = `.TH MCP\\-BRIDGE 1 "" "mcp\\-bridge ${escaped(version)}" "User Commands"
 .SH NAME
 mcp\\-bridge \\- ${escaped(description.replace(/\.$/, ''))}
 .SH SYNOPSIS
 .B mcp\\-bridge
-.I VERB
+.I COMMAND
 [\\fIOPTION\\fR...]
 .SH DESCRIPTION
-${asIs(overview)}
-.SH VERBS
+${asIs(helpText('', WIDTH))}
+.SH COMMANDS
 ${sections.join('\n')}
 .SH EXIT STATUS
 0 if it is done, 1 if it could not be done, 2 for wrong usage; with one line on stderr that says what to do next.

@@ -1,47 +1,15 @@
 #!/usr/bin/env node
-// The command. `connect` and `serve` start many times or must start fast, so they go past the parser of the others.
+// The program: hands its process to a command line, and ends with the exit code once all output is written.
 
 import { getSystemErrorMap } from 'node:util';
 import { homeDir, settleHome } from '../local/home-dir.ts';
 import { systemCode } from '../util/bridge-error.ts';
-import { connect } from './connect.ts';
 import { exitCodeOf, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { serve } from './serve.ts';
+import { NO_COLOUR, ownPart, run } from './run.ts';
 
 declare const MCP_BRIDGE_VERSION: string;
 declare const MCP_BRIDGE_BUILD: string;
-
-async function run(args: readonly string[], host: CliHost): Promise<number> {
-  const given = asOptions(withoutColourFlag(args));
-  const [verb, ...rest] = given[0]?.startsWith('-') ? (await import('./verb-first.ts')).verbFirst(given) : given;
-  const wantsHelp = ownPart(rest).some((arg) => arg === '--help' || arg === '-h' || arg === '--version');
-  if (verb === 'connect' && !wantsHelp) return connect(rest, host);
-  if (verb === 'serve' && !wantsHelp) return serve(rest, host);
-  const { runCommand } = await import('./commands.ts');
-  return runCommand([...(verb === undefined ? [] : [verb]), ...rest], host);
-}
-
-const NO_COLOUR = '--no-color';
-
-/** It stands anywhere, with every verb; behind `--` it is none of ours. */
-function ownPart(args: readonly string[]): readonly string[] {
-  const end = args.indexOf('--');
-  return end < 0 ? args : args.slice(0, end);
-}
-
-function withoutColourFlag(args: readonly string[]): readonly string[] {
-  const own = ownPart(args);
-  return [...own.filter((arg) => arg !== NO_COLOUR), ...args.slice(own.length)];
-}
-
-/** What people type when they do not know what to type: nothing, `help`, `help VERB`, or `-v`. */
-function asOptions(args: readonly string[]): readonly string[] {
-  const [first, ...rest] = args;
-  if (first === undefined) return ['--help'];
-  if (first === 'help') return [...rest, '--help'];
-  return first === '-v' ? ['--version'] : args;
-}
 
 const typedHome = process.env.HOME;
 

@@ -3,7 +3,7 @@
 
 import { CONNECT, LOGGING, type Options, WHERE } from './start-options.ts';
 
-export { CONNECT, type Options, SERVE, WHERE } from './start-options.ts';
+export { CONNECT, SERVE, WHERE } from './start-options.ts';
 
 /** How it is written. */
 const TIME = '500ms, 2s, 5m, or a number of milliseconds';

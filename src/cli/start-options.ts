@@ -1,9 +1,9 @@
 // The options of `serve` and `connect`. They have a file of their own because each of the two loads nothing that it can
-// do without: those of all other verbs are in options.ts.
+// do without: those of all other commands are in options.ts.
 
 import { LOG_LEVELS } from '../util/logger.ts';
 
-interface Option {
+export interface Option {
   readonly type: 'string' | 'boolean';
   readonly describe: string;
   readonly choices?: readonly string[];

@@ -1,10 +1,10 @@
-// What stands under the help of each verb, typed into a shell as it stands there, in a home that has what it speaks of.
+// What stands under the help of each command, typed into a shell as it stands there, in a home that has what it speaks of.
 
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { VERB_TABLE } from '../../src/cli/verb-table.ts';
+import { COMMANDS } from '../../src/cli/command-table.ts';
 import { writeFiles } from '../support/file-tree.ts';
 import { type CommandResult, fixtureServer, PROGRAM, ROOT, runCommand, tempDir } from '../support/test-daemon.ts';
 
@@ -23,7 +23,7 @@ const REFUSED = /^(?:auth docs$|send |input (?:set|remove) |resources (?:read|li
 /** What says by its exit code that something is not there: a service, and the server that another example has added. */
 const WANTING = /^(?:service status|doctor --start)$/;
 
-const examples = Object.values(VERB_TABLE).flatMap(({ examples: lines }) => lines);
+const examples = Object.values(COMMANDS).flatMap(({ examples: lines }) => lines);
 const tried = examples.filter((line) => !ENDLESS.test(line));
 
 let home: string;

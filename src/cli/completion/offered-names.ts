@@ -7,6 +7,7 @@ import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
 import { servedServers } from '../../discovery/served-servers.ts';
 import { textOf } from '../../util/json-value.ts';
 import { isWaiting } from '../candidates.ts';
+import type { NAMES } from '../command.ts';
 import { dialledIn } from '../dialled-in.ts';
 import type { CliHost } from '../host.ts';
 import { locate } from '../locate.ts';
@@ -14,7 +15,6 @@ import { askIfRunning } from '../running-daemon.ts';
 import { handleOf, isNamed } from '../selection.ts';
 import { survey } from '../survey.ts';
 import { ask, recordsIn, type ToolVerbValues, withTools } from '../tool-session.ts';
-import type { NAMES } from '../verb-table.ts';
 
 export interface OfferValues extends ToolVerbValues {
   /** Whose tools. */

@@ -3,7 +3,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runCommand } from '../../../src/cli/commands.ts';
+import { runCommand } from '../../../src/cli/dispatch.ts';
 import { fakeHost } from '../../support/cli-host.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 

@@ -1,8 +1,8 @@
-// Options before the verb, as words. What the verbs make of them: test/integration/command.test.ts.
+// Options before the command, as words. What the commands make of them: test/integration/command.test.ts.
 
 import { expect, test } from 'vitest';
-import { ALL_OPTIONS, verbFirst } from '../../../src/cli/verb-first.ts';
-import { VERB_TABLE } from '../../../src/cli/verb-table.ts';
+import { COMMANDS } from '../../../src/cli/command-table.ts';
+import { ALL_OPTIONS, optionsLast } from '../../../src/cli/options-first.ts';
 
 test.each([
   ['--config f status', 'status --config f'],
@@ -16,12 +16,12 @@ test.each([
   ['-h status', 'status -h'],
   ['--help', '--help'],
 ])('%s is %s', (line, same) => {
-  expect(verbFirst(line.split(' ')).join(' ')).toBe(same);
+  expect(optionsLast(line.split(' ')).join(' ')).toBe(same);
 });
 
-test('an option is of one type in every verb that has it, or it could not be told whether a value follows', () => {
+test('an option is of one type in every command that has it, or it could not be told whether a value follows', () => {
   const types = new Map<string, Set<string>>();
-  for (const { options } of Object.values(VERB_TABLE))
+  for (const { options } of Object.values(COMMANDS))
     for (const [name, { type, alias }] of Object.entries(options))
       for (const each of [name, alias ?? name]) types.set(each, (types.get(each) ?? new Set()).add(type));
   expect([...types].filter(([, kinds]) => kinds.size > 1)).toEqual([]);

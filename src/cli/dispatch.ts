@@ -1,0 +1,120 @@
+// Runs the command that a command line begins with: help, the parser for its words and options, and its function. Everything it
+// knows of a command is in the table of commands; only `serve` and `connect` do not pass here.
+
+import yargs, { type Argv } from 'yargs';
+import { givenTexts } from './arguments.ts';
+import type { Command } from './command.ts';
+import { commandIn, PAIRS } from './command-table.ts';
+import { DONE } from './exit-code.ts';
+import { helpText, usageOf } from './help.ts';
+import type { CliHost } from './host.ts';
+import { jsonText } from './json-output.ts';
+import { errorReport } from './refused.ts';
+import { startingThere } from './start-hint.ts';
+import { widthOf } from './terminal.ts';
+import { checkFlags, knownCommand, usageError, wrongUsage } from './usage.ts';
+
+/** @public for scripts/man-page.mjs, which reads the built file. */
+export { COMMANDS, PAIRS } from './command-table.ts';
+/** @public */
+export { helpText } from './help.ts';
+
+/** The width of lines in a pipe, and on a terminal that does not say how wide it is. */
+const USUAL_WIDTH = 80;
+
+/** Runs the command that `args` begin with; resolves to the exit code. */
+export async function runCommand(args: readonly string[], host: CliHost): Promise<number> {
+  // What follows `--` is the command line of a server, and none of our business.
+  const end = args.indexOf('--');
+  const [own, line] = end < 0 ? [args, undefined] : [args.slice(0, end), args.slice(end + 1)];
+  const [first = ''] = own;
+  const command = knownCommand(own);
+  if (own.includes('--version')) return print(host.version, host);
+  if (own.some((arg) => arg === '--help' || arg === '-h'))
+    return print(helpText(commandIn(own) ?? first, widthOf(host) ?? USUAL_WIDTH), host);
+  if (command === undefined) throw missingCommand(first);
+  const { name, terms } = command;
+  checkFlags(name, own);
+  if (line !== undefined && terms.takesLine !== true)
+    throw wrongUsage(`\`${name}\` takes no command line behind --`, name);
+  const values = await parsed({ name, terms, words: own.slice(name.split(' ').length) });
+  try {
+    return await terms.run(values, host, line);
+  } catch (error) {
+    // Who has asked for JSON finds there what went wrong, too.
+    if (terms.hasJsonErrors === true && values.json === true)
+      host.stdout.write(jsonText({ error: errorReport(error) }));
+    throw startingThere(error, values);
+  }
+}
+
+function print(text: string, host: CliHost): number {
+  host.stdout.write(`${text}\n`);
+  return DONE;
+}
+
+function missingCommand(first: string): Error {
+  const pair = Object.hasOwn(PAIRS, first) ? PAIRS[first] : undefined;
+  return pair === undefined ? wrongUsage('Name a command') : wrongUsage(`Name what to do: ${pair.needs}`, first);
+}
+
+interface Typed {
+  readonly name: string;
+  readonly terms: Command;
+  /** What stands behind the name. */
+  readonly words: readonly string[];
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The values of words and options; throws what is wrong with them. */
+async function parsed({ name, terms, words }: Typed): Promise<Values> {
+  let values: Values = {};
+  await parserOf(terms, (given) => {
+    values = givenTexts(name, given, terms.options);
+  })
+    .fail((message, error) => {
+      throw error ?? usageError(message, name, words);
+    })
+    .parseAsync([COMMAND, ...(name === 'call' ? withoutDash(words) : words)]);
+  return values;
+}
+
+/** What the parser calls the one command that it knows. */
+const COMMAND = 'command';
+
+function parserOf({ words, options }: Command, take: (values: Values) => void): Argv {
+  const build = (parser: Argv): Argv => {
+    const withWords = words.reduce(
+      (one, { name, choices, isNeeded, isMany }) =>
+        one.positional(name, {
+          type: 'string',
+          ...(choices && { choices: [...choices] }),
+          ...(isMany === true && { array: true }),
+          ...(isNeeded === true && { demandOption: true }),
+        }),
+      parser,
+    );
+    return withWords.options(options);
+  };
+  const usage = [COMMAND, ...words.map(usageOf)].join(' ');
+  return yargs()
+    .command(usage, '', build, (values) => take(values))
+    .strict()
+    .parserConfiguration({ 'boolean-negation': false })
+    .option('no-color', { type: 'boolean' })
+    .help(false)
+    .version(false)
+    .exitProcess(false);
+}
+
+/** yargs knows no lone dash, which stands for stdin, and behind --out for stdout. */
+function withoutDash(args: readonly string[]): string[] {
+  return args.flatMap((arg, i) => {
+    if (arg === '--out' && args[i + 1] === '-') return ['--out=-'];
+    if (arg === '--args-file=-') return ['--stdin'];
+    if (arg === '--args-file' && args[i + 1] === '-') return [];
+    if (arg !== '-') return [arg];
+    return args[i - 1] === '--out' ? [] : ['--stdin'];
+  });
+}
