@@ -2,7 +2,7 @@
 // hash, so that another command or URL begins with nothing.
 
 import { join } from 'node:path';
-import { type KnowledgeContext, KnownServer } from '../core/known-server.ts';
+import { type KnowledgeContext, KnownServer } from '../core/server-knowledge.ts';
 import { readPrivate } from '../local/private-file.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import { messageOf } from '../util/bridge-error.ts';

@@ -1,7 +1,7 @@
 // What is known of a server, as it stands in a file: written whole, read with suspicion. A file that cannot be used is
 // as good as none.
 
-import { type KnownServer, type ListPage, ServerProfile } from '../core/known-server.ts';
+import { type KnownServer, type ListPage, ServerProfile } from '../core/server-knowledge.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 
 /** Another one means that the rest is to be read in another way. */

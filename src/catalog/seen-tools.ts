@@ -1,7 +1,7 @@
 // What the tools of one server looked like when they were first seen, or when somebody has last agreed to them; and which
 // of them are others since. A tool that goes keeps its place here, or it could come back as another one.
 
-import type { ListPage, ToolListing } from '../core/known-server.ts';
+import type { ListPage, ToolListing } from '../core/server-knowledge.ts';
 import { definitionsIn, digestOf, hashOfText } from './tool-definitions.ts';
 
 export interface SeenDefinition {

@@ -2,7 +2,7 @@
 // of objects in one order, because theirs means nothing.
 
 import { createHash } from 'node:crypto';
-import type { ListPage } from '../core/known-server.ts';
+import type { ListPage } from '../core/server-knowledge.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 
 /** By the tool's name. A name that is there twice has both its definitions. */

@@ -3,23 +3,23 @@
 
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { invariant } from '../util/invariant.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import { skipSpace } from '../wire/json-grammar.ts';
+import { findMembers } from '../wire/json-members.ts';
 import type { Outbox } from '../wire/outbox.ts';
+import { ownFrame } from '../wire/own-frame.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Call, Cut } from './call.ts';
 import type { CallMeter } from './call-meter.ts';
-import { ConcurrentCalls } from './concurrent-calls.ts';
 import type { Counters } from './counters.ts';
 import { cancelNotice } from './era/era-2025.ts';
-import { GivenUpCalls } from './given-up-calls.ts';
-import type { KnownServer } from './known-server.ts';
+import { FairQueue } from './fair-queue.ts';
 import { Lane } from './lane.ts';
-import { type OwnRequest, OwnRequests } from './own-requests.ts';
 import { rpcErrorOf } from './rpc-error.ts';
+import type { KnownServer } from './server-knowledge.ts';
 import type { Session } from './session.ts';
-import { nameSession } from './session-name.ts';
-import { WaitingRequests } from './waiting-requests.ts';
 
 const splice = new Splice();
 /** Of frames that have waited: what was read of them when they came is not kept, it is read again. */
@@ -402,4 +402,306 @@ function turnKept(server: string, { maxLaneMs }: Limits): BridgeError {
 
 function cutAround({ from, innerFrom, innerTo, to }: Cut, start: number): void {
   splice.replace(start + from, start + innerFrom, '').replace(start + innerTo, start + to, '');
+}
+
+// The requests that wait for their turn at one instance, one of each client after the other, and the bytes that they take
+// meanwhile: so much of one client's, and so much of all.
+
+export class WaitingRequests {
+  readonly #limits: Limits;
+  readonly #queue = new FairQueue<Session, Call>();
+  #bytes = 0;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#queue.size;
+  }
+
+  /** False if there is no room for it. */
+  add(call: Call, unsent: Frame): boolean {
+    const bytes = unsent.end - unsent.start;
+    if (this.#bytes + bytes > this.#limits.maxWaitingBytesPerServer) return false;
+    call.unsent = ownFrame(unsent);
+    this.#queue.push(call.session, call);
+    this.#bytes += bytes;
+    call.session.addWaiting(bytes, this.#limits.maxWaitingBytesPerClient);
+    return true;
+  }
+
+  /** The first of the next client in turn that may be served; its frame is still to be taken. */
+  next(mayServe: (session: Session, call: Call) => boolean): Call | undefined {
+    return this.#queue.take(mayServe);
+  }
+
+  /** The frame of one that waits no more. */
+  takeFrame(call: Call): Frame {
+    const frame = call.unsent;
+    invariant(frame !== undefined, 'a call that waits has its frame');
+    call.unsent = undefined;
+    this.#bytes -= frame.end - frame.start;
+    call.session.addWaiting(frame.start - frame.end, this.#limits.maxWaitingBytesPerClient);
+    return frame;
+  }
+
+  /** Gives away what a client has waiting here, in order, but for what only this instance can answer. */
+  takeAllOf(session: Session): { readonly call: Call; readonly frame: Frame }[] {
+    const waiting = this.#queue.takeAll(session);
+    for (const call of waiting) if (call.isBound) this.#queue.push(session, call);
+    return waiting.filter(({ isBound }) => !isBound).map((call) => ({ call, frame: this.takeFrame(call) }));
+  }
+
+  /** Nobody waits for its answer any more. */
+  remove(call: Call): void {
+    if (this.#queue.remove(call.session, call)) this.takeFrame(call);
+  }
+
+  /** What is next of this client. */
+  headOf(session: Session): Call | undefined {
+    return this.#queue.headOf(session);
+  }
+
+  /** What is next of each client. */
+  heads(): (readonly [Session, Call])[] {
+    return this.#queue.heads();
+  }
+}
+
+// What the bridge asks a server for itself: its lists, the settings its clients share, whether it still works on something. Their
+// ids come from the same row as those of clients' requests, so that no answer can be taken for another one's.
+
+export interface OwnRequest {
+  readonly method: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** An answer to the bridge itself; undefined when none came that could be read. */
+export type OwnAnswer = (answer: Frame | undefined, read: Envelope) => void;
+
+interface OwnCall {
+  readonly onAnswer: OwnAnswer | undefined;
+  deadlineMs: number;
+}
+
+/** What was read of an answer that has not come. */
+const nothing = new Envelope();
+
+export class OwnRequests {
+  readonly #takeId: () => number;
+  readonly #timeoutMs: number;
+  readonly #open = new Map<number, OwnCall>();
+  #outbox: Outbox | undefined;
+
+  constructor(takeId: () => number, timeoutMs: number) {
+    this.#takeId = takeId;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** From here on requests can be sent. */
+  opened(outbox: Outbox, first: readonly OwnRequest[]): void {
+    this.#outbox = outbox;
+    for (const { method, params } of first) this.ask(method, params);
+  }
+
+  /** Without `onAnswer`, whatever the answer is, nobody waits for it. */
+  ask(method: string, params: object, onAnswer?: OwnAnswer): void {
+    if (this.#outbox === undefined) return onAnswer?.(undefined, nothing);
+    const id = this.#takeId();
+    this.#open.set(id, { onAnswer, deadlineMs: 0 });
+    this.#outbox.utf8(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${JSON.stringify(params)}}`);
+    this.#outbox.endFrame();
+  }
+
+  /** Takes the answer to one of them; whether it was one. */
+  take(id: number, answer: Frame | undefined, read: Envelope = nothing): boolean {
+    const own = this.#open.get(id);
+    this.#open.delete(id);
+    own?.onAnswer?.(answer, read);
+    return own !== undefined;
+  }
+
+  /** Looked at once a second. */
+  tick(nowMs: number): void {
+    for (const [id, own] of [...this.#open]) {
+      if (own.deadlineMs === 0) own.deadlineMs = nowMs + this.#timeoutMs;
+      if (nowMs >= own.deadlineMs) this.take(id, undefined);
+    }
+  }
+
+  /** The server has gone. */
+  closed(): void {
+    this.#outbox = undefined;
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    for (const { onAnswer } of open) onAnswer?.(undefined, nothing);
+  }
+}
+
+// Calls that nobody waits for any more, while the server may not know that yet: it may still ask back about them, and such
+// a question must not be taken for one of another client's call. Each lingers until the server has answered a ping that
+// was sent behind the cancellation; one of a tool that is known to ask back, until it has answered after all, or for a while.
+
+/** How long a call counts that nobody waits for, and that the server does not answer. */
+const LINGER_MS = 5_000;
+
+interface GivenUp {
+  readonly call: Call;
+  deadlineMs: number;
+}
+
+export class GivenUpCalls {
+  readonly #byId = new Map<number, GivenUp>();
+  /** The call has left the lane. */
+  readonly #released: (call: Call) => void;
+
+  constructor(released: (call: Call) => void) {
+    this.#released = released;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  add(call: Call): void {
+    this.#byId.set(call.serverRequestId, { call, deadlineMs: 0 });
+  }
+
+  *calls(): Iterable<Call> {
+    for (const { call } of this.#byId.values()) yield call;
+  }
+
+  /** It is certain that the server works on it no more. */
+  release(serverRequestId: number): void {
+    const givenUp = this.#byId.get(serverRequestId);
+    if (givenUp === undefined) return;
+    this.#byId.delete(serverRequestId);
+    this.#released(givenUp.call);
+  }
+
+  tick(nowMs: number): void {
+    for (const [serverRequestId, givenUp] of [...this.#byId]) {
+      if (givenUp.deadlineMs === 0) givenUp.deadlineMs = nowMs + LINGER_MS;
+      if (nowMs >= givenUp.deadlineMs) this.release(serverRequestId);
+    }
+  }
+
+  /** The server has gone. */
+  clear(): void {
+    for (const serverRequestId of [...this.#byId.keys()]) this.release(serverRequestId);
+  }
+}
+
+// The calls of tools that a server has at a time, where that is bounded (`maxConcurrentCalls`). A call that was given up
+// counts until the server answers it after all, or for a while: nothing tells when a server has stopped writing, because
+// it answers pings meanwhile, and one that heeds the cancellation never answers.
+
+interface Wait {
+  /** As many calls had ended when it began. */
+  readonly ended: number;
+  readonly untilMs: number;
+}
+
+export class ConcurrentCalls {
+  /** 0 for no bound. */
+  readonly #most: number;
+  readonly #underWay = new Map<number, Session>();
+  /** Until when each counts; 0 until the first look at it. */
+  readonly #givenUp = new Map<number, number>();
+  readonly #waits = new WeakMap<Call, Wait>();
+  /** Calls that have ended, ever. */
+  #ended = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Whether a call may be sent now. */
+  admits({ isToolCall }: Call): boolean {
+    return this.#most === 0 || !isToolCall || this.#underWay.size < this.#most;
+  }
+
+  sent({ isToolCall, serverRequestId, session }: Call): void {
+    if (this.#most > 0 && isToolCall) this.#underWay.set(serverRequestId, session);
+  }
+
+  /** The server has answered, or does not work on it any more. */
+  end(serverRequestId: number): void {
+    if (!this.#underWay.delete(serverRequestId)) return;
+    this.#givenUp.delete(serverRequestId);
+    this.#ended++;
+  }
+
+  /** Nobody waits for its answer, which may still come. */
+  giveUp(serverRequestId: number): void {
+    if (this.#underWay.has(serverRequestId)) this.#givenUp.set(serverRequestId, 0);
+  }
+
+  /** Looked at once a second. Whether there is room for another call. */
+  tick(nowMs: number): boolean {
+    const before = this.#ended;
+    for (const [serverRequestId, untilMs] of [...this.#givenUp]) {
+      if (untilMs === 0) this.#givenUp.set(serverRequestId, nowMs + LINGER_MS);
+      else if (nowMs >= untilMs) this.end(serverRequestId);
+    }
+    return this.#ended > before;
+  }
+
+  /** The server has gone. */
+  clear(): void {
+    for (const serverRequestId of [...this.#underWay.keys()]) this.end(serverRequestId);
+  }
+
+  /** Whether calls of other clients have kept a call waiting for so long, and none of all has ended meanwhile. */
+  hasKept(call: Call, nowMs: number, mostMs: number): boolean {
+    if (this.admits(call) || !this.#isHeldByOthers(call.session)) return false;
+    let wait = this.#waits.get(call);
+    if (wait === undefined || wait.ended !== this.#ended) {
+      wait = { ended: this.#ended, untilMs: nowMs + mostMs };
+      this.#waits.set(call, wait);
+    }
+    return nowMs >= wait.untilMs;
+  }
+
+  /** A client that waits for a call of its own can cancel that. */
+  #isHeldByOthers(session: Session): boolean {
+    for (const other of this.#underWay.values()) if (other !== session) return true;
+    return false;
+  }
+}
+
+// Tells a server whose request it gets, where the server has asked for that (`x-mux.sharing: "session-aware"`): a text in
+// `params._meta.muxSessionId`, the same for all requests of one client. What a client says there itself does not count.
+
+const KEY = 'muxSessionId';
+
+/** Adds its cuts to those of a request that is about to be sent. */
+function nameSession(splice: Splice, { b, start }: Frame, read: Envelope, id: string): void {
+  const member = `"${KEY}":"${id}"`;
+  const place = read.has(Field.meta) ? read.from(Field.meta) : -1;
+  const meta = place < 0 ? undefined : findMembers(b, place, [KEY]);
+  const before = meta?.spans.get(KEY);
+  if (meta !== undefined) {
+    if (before !== undefined) splice.replace(before.from, before.to, `"${id}"`);
+    // Behind all others: there are readers for whom the last one counts, also of keys in another case.
+    if (before === undefined || meta.isRepeated || meta.others.some(isAlike))
+      splice.replace(meta.close, meta.close, meta.isEmpty ? member : `,${member}`);
+    return;
+  }
+  const inMeta = `"_meta":{${member}}`;
+  // A `_meta` or `params` that is no object is the server's to refuse.
+  if (place >= 0) return;
+  if (!read.has(Field.params)) return open(splice, skipSpace(b, start), false, `"params":{${inMeta}}`);
+  const params = findMembers(b, read.from(Field.params), []);
+  if (params !== undefined) open(splice, read.from(Field.params), params.isEmpty, inMeta);
+}
+
+function isAlike(key: string): boolean {
+  return key.toLowerCase() === KEY.toLowerCase();
+}
+
+/** Makes it the first member of the object that opens at `at`. */
+function open(splice: Splice, at: number, isEmpty: boolean, member: string): void {
+  splice.replace(at + 1, at + 1, isEmpty ? member : `${member},`);
 }

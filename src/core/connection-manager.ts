@@ -1,21 +1,22 @@
 // The registry of clients: takes them in, has them named and looked after, and lets them go.
 // A session leaves it exactly once, whoever ends it: the client, a limit, or the daemon.
 
+import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
 import type { LivenessSettings } from '../model/liveness-settings.ts';
+import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Carrier, Link, LinkHandler } from '../wire/link.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import type { Call } from './call.ts';
-import { ClientIds } from './client-ids.ts';
-import { ClientWatch } from './client-watch.ts';
+import type { Counters } from './counters.ts';
 import { Faults } from './faults.ts';
-import { TICK_MS } from './liveness.ts';
-import { Pause } from './pauses.ts';
+import { Pause } from './pressure.ts';
 import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
-import { cutShort, INTERNAL_ERROR, rpcError } from './rpc-error.ts';
+import { cutShort, INTERNAL_ERROR, INVALID_REQUEST, rpcError } from './rpc-error.ts';
 import { Session } from './session.ts';
+import type { ServerDirectory } from './view.ts';
 
 /** Refused clients that are given time to read why. */
 const MOST_LINGERING = 16;
@@ -341,4 +342,171 @@ export class ConnectionManager {
     last.cancel();
     this.#watch.end();
   }
+}
+
+// Which client has which id. Each has one that nobody else has, as far as it can be the one that it has asked for.
+
+/** So many clients may want one id before they are told apart by chance instead of by counting. */
+const MOST_NAMESAKES = 20;
+
+class ClientIds {
+  readonly #owners = new Map<string, Session>();
+
+  /** Gives a client its id: the one it asked for, if nobody has it. */
+  give(session: Session, wanted: string | undefined): string {
+    const base = wanted ?? `client-${randomBytes(4).toString('hex')}`;
+    let id = base;
+    for (let n = 2; this.#owners.has(id); n++)
+      id = `${base}-${n < MOST_NAMESAKES ? n : randomBytes(4).toString('hex')}`;
+    this.#owners.set(id, session);
+    return id;
+  }
+
+  /** The client has gone. */
+  takeBack(session: Session): void {
+    if (this.#owners.get(session.clientId) === session) this.#owners.delete(session.clientId);
+  }
+}
+
+// Looks after all clients and servers once a second: calls and questions whose time is up, and what has to be done about a
+// client that has not shaken hands, takes nothing, or is silent. What that is, liveness.ts decides.
+
+export interface ClientWatchPorts {
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly counters: Counters;
+  readonly liveness: LivenessSettings;
+  readonly servers: Pick<ServerDirectory, 'servers'>;
+  readonly sessions: ReadonlySet<Session>;
+  readonly resumption: Resumption;
+  readonly faults: Faults;
+  /** Runs what is done for a session, whose own end an error in it is. */
+  readonly contain: (session: Session, task: () => void) => void;
+  readonly cutOff: (session: Session, reason: string) => void;
+}
+
+export class ClientWatch {
+  readonly #ports: ClientWatchPorts;
+  readonly #tick: Timer;
+  #pings = 0;
+
+  constructor(ports: ClientWatchPorts) {
+    this.#ports = ports;
+    this.#tick = ports.clock.every(TICK_MS, () => this.#lookAfterAll());
+  }
+
+  end(): void {
+    this.#tick.cancel();
+  }
+
+  #lookAfterAll(): void {
+    const { clock, servers, sessions, resumption, faults, contain } = this.#ports;
+    const nowMs = clock.now();
+    for (const session of sessions) contain(session, () => this.#lookAfter(session, nowMs));
+    faults.contain(
+      () => resumption.tick(nowMs),
+      (error) => faults.note('sessions whose clients are away could not be looked after', error),
+    );
+    for (const server of servers.servers()) for (const instance of server.instances) instance.tick(nowMs);
+  }
+
+  #lookAfter(session: Session, nowMs: number): void {
+    const { limits, liveness, resumption } = this.#ports;
+    for (const call of session.calls.values()) call.owner.tickCall(call, nowMs);
+    session.roots.tick(nowMs);
+    session.view?.tick(nowMs);
+    if (resumption.isParked(session)) return;
+    if (session.isOpen) this.#act(session, lookAt(session, nowMs, limits, liveness));
+    else if (mayClose(session, nowMs)) session.link.destroy();
+  }
+
+  #act(session: Session, finding: LivenessFinding): void {
+    const { counters, cutOff } = this.#ports;
+    switch (finding) {
+      case undefined:
+        return;
+      case 'handshake-timeout':
+        counters.handshakeTimeouts++;
+        session.answerError('null', rpcError(INVALID_REQUEST, 'No initialize came in time'));
+        return cutOff(session, 'no initialize came in time');
+      case 'stalled':
+        counters.clientsStalled++;
+        cutOff(session, 'it takes nothing of what is meant for it');
+        return session.link.destroy();
+      case 'unresponsive':
+        counters.clientsUnresponsive++;
+        return cutOff(session, 'it does not answer pings');
+      case 'probe':
+        return probe(session);
+      case 'ping':
+        return this.#ping(session);
+    }
+  }
+
+  #ping(session: Session): void {
+    const id = `mcp-bridge/ping-${++this.#pings}`;
+    session.unansweredPings.add(id);
+    session.link.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"ping"}`);
+    session.link.outbox.endFrame();
+    this.#ports.resumption.pinged(session);
+  }
+}
+
+/**
+ * A client that has ended its side either waits for answers or is gone, and nothing but a write tells which.
+ * A space is one that no reader of JSON notices, and the answer that is owed comes behind it.
+ */
+function probe(session: Session): void {
+  if (!session.isOpen || session.calls.size === 0) return;
+  session.link.outbox.latin1(' ');
+  session.link.outbox.flush();
+}
+
+// The periodic look at a client: has it shaken hands, does it take what is meant for it, does it still answer?
+// One coarse tick for all of them: thousands of timers would cost memory, and a second sooner or later does not matter.
+
+const TICK_MS = 1000;
+
+/** What is to be done with a client; the first that applies. */
+export type LivenessFinding = 'handshake-timeout' | 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
+
+export function lookAt(session: Session, nowMs: number, limits: Limits, settings: LivenessSettings): LivenessFinding {
+  if (!session.hasTriedInitialize && nowMs - session.connectedMs >= limits.handshakeTimeoutMs)
+    return 'handshake-timeout';
+  if (isStalled(session, nowMs, limits.stallTimeoutMs)) return 'stalled';
+  // What is not read cannot be heard either; a write tells.
+  if (session.hasEnded || !session.pauses.isEmpty) return 'probe';
+  if (session.hasSpoken) {
+    session.hasSpoken = false;
+    session.lastHeardMs = nowMs;
+    // Whoever speaks is alive, also a client that does not know pings.
+    session.unansweredPings.clear();
+  }
+  return isPingDue(session, nowMs, settings) ? pingOrGiveUp(session, settings) : undefined;
+}
+
+/** Whether nothing more can be hoped for of a client that is on its way out. */
+function mayClose(session: Session, nowMs: number): boolean {
+  return session.link.outbox.queuedBytes === 0 || isStalled(session, nowMs, session.patienceMs);
+}
+
+function isStalled(session: Session, nowMs: number, patienceMs: number): boolean {
+  const { queuedBytes, takenBytes } = session.link.outbox;
+  if (queuedBytes === 0 || takenBytes !== session.takenBytes) {
+    session.takenBytes = takenBytes;
+    session.stalledSinceMs = undefined;
+    return false;
+  }
+  session.stalledSinceMs ??= nowMs;
+  return nowMs - session.stalledSinceMs >= patienceMs;
+}
+
+function isPingDue(session: Session, nowMs: number, { pingPeriodMs }: LivenessSettings): boolean {
+  if (pingPeriodMs === 0 || session.state !== 'ready') return false;
+  return nowMs - session.lastHeardMs >= pingPeriodMs * (session.unansweredPings.size + 1);
+}
+
+function pingOrGiveUp(session: Session, settings: LivenessSettings): LivenessFinding {
+  if (session.unansweredPings.size < settings.maxMissedPings) return 'ping';
+  return session.hasAnsweredPing || settings.cutOffSilentClients ? 'unresponsive' : undefined;
 }

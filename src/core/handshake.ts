@@ -19,11 +19,19 @@ import {
   readClientInitialize,
   writeInitializeResult,
 } from './era/initialize.ts';
-import { certainId, INITIALIZED_ALREADY, REGISTERED_ALREADY } from './frame-refusal.ts';
 import { JoinedView } from './joined-view.ts';
 import type { Messaging } from './messaging.ts';
-import { Pause } from './pauses.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, rpcError, rpcErrorOf } from './rpc-error.ts';
+import { Pause } from './pressure.ts';
+import {
+  certainId,
+  INITIALIZED_ALREADY,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  REGISTERED_ALREADY,
+  rpcError,
+  rpcErrorOf,
+} from './rpc-error.ts';
 import { ServerView } from './server-view.ts';
 import type { Session } from './session.ts';
 import { chooseView, type InitializeAnswer, type ServerDirectory, type View } from './view.ts';

@@ -1,32 +1,36 @@
 // The router's side of one instance: which requests are under way there, which wait for their turn, and who listens.
 // How an instance comes to life and dies is the business of whoever calls opened(), failed() and closed().
 
+import type { Limits } from '../model/limits.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
-import type { BridgeError } from '../util/bridge-error.ts';
-import type { Envelope } from '../wire/envelope.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
+import type { Link } from '../wire/link.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import { ownFrame } from '../wire/own-frame.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import type { Call, CallOwner, ClientRequest } from './call.ts';
-import { CallDesk } from './call-desk.ts';
-import { CallTable, type Elsewhere } from './call-table.ts';
-import { CrowdedClients } from './crowded-clients.ts';
-import type { ListKind } from './era/era-2025.ts';
-import { settlesOnBatches } from './era/initialize.ts';
-import type { InstanceContext } from './instance-context.ts';
-import type { InstanceKey } from './instance-key.ts';
-import { InstanceLists } from './instance-lists.ts';
-import { InstanceUsers } from './instance-users.ts';
-import { clientInfoText, type KnownServer, type ServerProfile } from './known-server.ts';
-import { Opening, type RunningInstance } from './opening.ts';
-import type { OwnAnswer, OwnRequests } from './own-requests.ts';
+import { extend, UnansweredCalls } from './call-endings.ts';
+import type { CallMeters } from './call-meter.ts';
+import { CallTable, type Elsewhere, type OwnAnswer, type OwnRequests } from './call-table.ts';
+import type { Counters } from './counters.ts';
+import { type CallRole, type ListKind, type MethodRole, methodOf, ROOTS_CHANGED_NOTICE } from './era/era-2025.ts';
+import { type ClientCapabilities, settlesOnBatches } from './era/initialize.ts';
+import { ServerMessages } from './from-server.ts';
+import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
+import { InstanceLists } from './lists.ts';
+import { CrowdedClients, Senders } from './pressure.ts';
 import { Questions } from './questions.ts';
-import { Senders } from './senders.ts';
-import { ServerMessages } from './server-messages.ts';
+import { outcomeUnknown } from './resumption.ts';
+import { clientInfoText, type KnownServer, type ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
-import type { SharedSettings } from './shared-settings.ts';
+import { SharedSettings } from './shared-settings.ts';
 import { maxConcurrentCallsOf, type SharingTerms } from './sharing.ts';
 import { Tasks } from './tasks.ts';
 import type { ToolGate } from './tool-gate.ts';
-import { UnansweredCalls } from './unanswered-calls.ts';
 
 /** The runner of an instance, and the server it is an instance of. */
 export interface InstancePorts {
@@ -345,4 +349,337 @@ export class Instance implements CallOwner {
     this.#calls.failSent(error);
     this.#contain(() => this.#startIfWaiting());
   }
+}
+
+// Where a request is taken in at an instance: what it is called there, what follows from its answer, and whether it may be
+// made again, before it goes to the calls.
+
+export interface CallDeskPorts {
+  readonly instance: Instance;
+  readonly calls: CallTable;
+  readonly tasks: Tasks;
+  readonly gate: (session: Session) => ToolGate;
+  readonly audit?: AuditTrail | undefined;
+  readonly limits: Limits;
+  readonly counters: Counters;
+  /** Whether the server is believed that a tool does no harm twice. */
+  readonly trustsHints: boolean;
+  /** Whether the server says so of this tool. */
+  readonly isSafe: (name: string) => boolean;
+  /** Starts the instance if anything waits for it. */
+  readonly startIfWaiting: () => void;
+}
+
+/** Of frames that have waited. */
+const readAgain = new Envelope();
+
+export class CallDesk {
+  readonly #ports: CallDeskPorts;
+  readonly sharedSettings: SharedSettings;
+
+  constructor(ports: CallDeskPorts) {
+    this.#ports = ports;
+    const { instance, calls, limits, counters } = ports;
+    this.sharedSettings = new SharedSettings({
+      server: instance.server,
+      calls,
+      limits,
+      counters,
+    });
+  }
+
+  /** Takes a request in and sees to its one answer. */
+  take(call: Call, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
+    call.owner = this.#ports.instance;
+    extend(call); // what it may take from here on is the server's to say
+    switch (role) {
+      case 'call':
+        if (this.#refuses(call, frame, read)) return;
+        if (this.#ports.trustsHints && this.#ports.isSafe(nameOf(call, frame, read))) call.again = ownFrame(frame);
+        else if (call.mayBeDone) return this.#leaveUnknown(call);
+        return this.#submit(call, role, frame, read);
+      case 'other':
+        return call.mayBeDone ? this.#leaveUnknown(call) : this.#submit(call, role, frame, read);
+      default:
+        return this.#submit(call, role, frame, read);
+    }
+  }
+
+  /** The one function that decides whether a call may be made, whatever view it comes from. */
+  #refuses(call: Call, frame: Frame, read: Envelope): boolean {
+    const { calls, instance, audit } = this.#ports;
+    call.record?.reached(instance.server, call.nameText);
+    const gate = this.#ports.gate(call.session);
+    const refusal = (gate.isOpen ? undefined : this.#refusalAt(gate, call, frame, read)) ?? audit?.refusal;
+    if (refusal !== undefined) calls.fail(call, refusal);
+    return refusal !== undefined;
+  }
+
+  #refusalAt(gate: ToolGate, call: Call, frame: Frame, read: Envelope): BridgeError | undefined {
+    const isNamed = call.nameText !== '' || read.has(Field.name);
+    const tool = isNamed ? toolIn(nameOf(call, frame, read)) : undefined;
+    return tool === undefined ? noName(this.#ports.instance.server) : gate.refusalOf(tool);
+  }
+
+  /** What may do harm twice is not done again. */
+  #leaveUnknown(call: Call): void {
+    this.#ports.calls.fail(call, outcomeUnknown(this.#ports.instance.server));
+  }
+
+  /** One that has waited elsewhere: what it is called, and what follows from its answer, is our business now. */
+  takeOver(call: Call, frame: Frame): void {
+    call.owner = this.#ports.instance;
+    readAgain.scan(frame.b, frame.start, frame.end, this.#ports.limits.maxDepth);
+    const { role } = methodOf(frame.b, readAgain);
+    this.#prepare(call, role, frame, readAgain);
+    this.#ports.calls.resubmit(call, frame);
+    this.#ports.startIfWaiting();
+  }
+
+  #submit(call: Call, role: CallRole, frame: Frame, read: Envelope): void {
+    call.isBound = role === 'task' || role === 'task-result';
+    call.waitsForTask = role === 'task-result';
+    this.#prepare(call, role, frame, read);
+    this.#ports.calls.submit(call, frame, read);
+    this.#ports.startIfWaiting();
+  }
+
+  #prepare(call: Call, role: MethodRole, frame: Frame, read: Envelope): void {
+    call.isToolCall = role === 'call';
+    // Also before the server runs; then the lane is not open yet.
+    if (this.#ports.instance.mayAskBack) call.laneName = laneNameOf(call, role, frame, read);
+    const { tasks } = this.#ports;
+    if (role === 'list-tasks') call.onAnswer = (answer, said) => tasks.filterList(call.session, answer, said);
+    call.makesTask = hasName(role) && read.has(Field.task);
+    if (call.makesTask) call.onAnswer = (answer, said) => tasks.learn(call, answer, said);
+    this.sharedSettings.prepare(call, role);
+  }
+}
+
+/** Requests that no server asks back about: what it asks about a task says so. */
+const ASKS_NOTHING: ReadonlySet<MethodRole> = new Set<MethodRole>(['list', 'task', 'task-result', 'list-tasks']);
+
+/** Names that are longer than the lane would remember are one to it, and nothing is learnt of them. */
+const LONG_NAME = 'x'.repeat(LONGEST_KNOWN_CALL + 1);
+
+function isNamedAtLength({ nameText }: Call, read: Envelope): boolean {
+  const field = read.has(Field.name) ? Field.name : Field.method;
+  return (nameText === '' ? read.to(field) - read.from(field) : nameText.length) > LONGEST_KNOWN_CALL;
+}
+
+/** By what it is known to the lane. */
+function laneNameOf(call: Call, role: MethodRole, frame: Frame, read: Envelope): string {
+  if (ASKS_NOTHING.has(role)) return NEEDS_NO_LANE;
+  if (isNamedAtLength(call, read)) return LONG_NAME;
+  const name = hasName(role) ? nameOf(call, frame, read) : read.raw(frame.b, Field.method);
+  return role === 'get-prompt' ? `prompt ${name}` : name;
+}
+
+/** Whether the server keeps apart what is called by name. */
+function hasName(role: MethodRole): boolean {
+  return role === 'call' || role === 'get-prompt';
+}
+
+/** What is called, as the server knows it. */
+function nameOf({ nameText }: Call, { b }: Frame, read: Envelope): string {
+  return nameText || read.raw(b, read.has(Field.name) ? Field.name : Field.method);
+}
+
+/** The name that stands in JSON, of which each character is one byte. */
+function toolIn(nameText: string): string | undefined {
+  const name: unknown = JSON.parse(Buffer.from(nameText, 'latin1').toString());
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** Whatever a server would make of `["name"]`, no rule can be asked about it. */
+function noName(server: string): BridgeError {
+  return new BridgeError('TOOL_ARGUMENTS_INVALID', 'The name of a tool is a text', { server });
+}
+
+// Who waits for an instance to come up: those who need it, and those who only want to know that its time has begun.
+
+/** What a running instance offers. */
+export interface RunningInstance {
+  readonly link: Pick<Link, 'outbox' | 'pause' | 'resume'>;
+  readonly instanceId: string;
+  /** The result of its `initialize`: an object's bytes, with a newline behind them. */
+  readonly initializeResult: Buffer;
+}
+
+type Waiter = { resolve: (running: RunningInstance) => void; reject: (error: BridgeError) => void };
+
+export class Opening {
+  readonly #start: () => void;
+  #waiters: Waiter[] = [];
+  readonly #whenBegun: (() => void)[] = [];
+  #hasBegun = false;
+  /** It was asked for, and has neither come nor failed yet. */
+  #isAwaited = false;
+  /** The last time. */
+  hasFailed = false;
+
+  /** `start` asks for the instance; opened() or failed() follows, unless one is on its way already. */
+  constructor(start: () => void) {
+    this.#start = start;
+  }
+
+  /** Whether somebody counts on it. */
+  get isAwaited(): boolean {
+    return this.#isAwaited || this.#waiters.length > 0;
+  }
+
+  start(): void {
+    this.#isAwaited = true;
+    this.#start();
+  }
+
+  /** Starts it, and waits until it is there. */
+  whenOpen(): Promise<RunningInstance> {
+    const opened = new Promise<RunningInstance>((resolve, reject) => this.#waiters.push({ resolve, reject }));
+    this.start();
+    return opened;
+  }
+
+  /** Resolves when it is being started, or runs. */
+  whenBegun(): Promise<void> {
+    if (this.#hasBegun) return Promise.resolve();
+    return new Promise((resolve) => this.#whenBegun.push(resolve));
+  }
+
+  /** It is its turn to be started. */
+  begun(): void {
+    this.#hasBegun = true;
+    for (const resolve of this.#whenBegun.splice(0)) resolve();
+  }
+
+  opened(running: RunningInstance): void {
+    this.begun();
+    this.#isAwaited = false;
+    this.hasFailed = false;
+    for (const { resolve } of this.#takeWaiters()) resolve(running);
+  }
+
+  failed(error: BridgeError): void {
+    this.closed();
+    this.hasFailed = true;
+    for (const { reject } of this.#takeWaiters()) reject(error);
+  }
+
+  /** It has gone; those who wait wait for the next one. */
+  closed(): void {
+    this.#hasBegun = false;
+    this.#isAwaited = false;
+  }
+
+  #takeWaiters(): Waiter[] {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    return waiters;
+  }
+}
+
+// The clients that use one instance: they come, they go, and they go over to another one. What they set on the server and
+// what they have waiting goes with them; what was sent ends where it was sent.
+
+export interface InstanceUsersPorts {
+  readonly sessions: Set<Session>;
+  readonly key: InstanceKey;
+  readonly calls: CallTable;
+  readonly desk: CallDesk;
+  readonly tasks: Tasks;
+  readonly questions: Questions;
+  readonly senders: Senders;
+  readonly crowded: CrowdedClients;
+  readonly outbox: () => Outbox | undefined;
+  readonly changed: (users: number) => void;
+}
+
+export class InstanceUsers {
+  readonly #ports: InstanceUsersPorts;
+
+  constructor(ports: InstanceUsersPorts) {
+    this.#ports = ports;
+  }
+
+  attach(session: Session): void {
+    const { sessions, calls } = this.#ports;
+    sessions.add(session);
+    if (this.#showsOthersRoots(session)) calls.tell(ROOTS_CHANGED_NOTICE);
+    this.#ports.questions.clientCame();
+    this.#changed();
+  }
+
+  /** Where everybody has to share it, it is to ask again, and gets what all agree on. */
+  #showsOthersRoots(session: Session): boolean {
+    const { outbox, sessions, key } = this.#ports;
+    if (outbox() === undefined || sessions.size <= 1) return false;
+    return key.rootsKey !== undefined && key.rootsKey !== session.roots.key;
+  }
+
+  /** The session goes, here at least: its subscriptions and log level are taken back. */
+  detach(session: Session): void {
+    this.#forget(session);
+    this.#ports.tasks.abandon(session);
+    this.#ports.questions.clientGone(session);
+    this.#ports.questions.callEnded();
+    this.#changed();
+  }
+
+  /** The session uses another instance from now on; what it has under way here still ends here. */
+  handOver(session: Session, to: InstanceUsers): void {
+    const { calls, desk } = this.#ports;
+    to.attach(session);
+    desk.sharedSettings.handOver(session, to.#ports.desk.sharedSettings);
+    this.#forget(session);
+    for (const { call, frame } of calls.takeWaitingOf(session)) to.#ports.desk.takeOver(call, frame);
+    calls.pump();
+    this.#changed();
+  }
+
+  /** Nothing more comes from the session. What was sent still ends here; what waits is refused. */
+  release(session: Session, refusal: BridgeError): void {
+    const { calls } = this.#ports;
+    for (const { call } of calls.takeWaitingOf(session)) calls.fail(call, refusal);
+    this.#forget(session);
+    calls.pump();
+    this.#changed();
+  }
+
+  #forget(session: Session): void {
+    this.#ports.sessions.delete(session);
+    this.#ports.senders.forget(session);
+    this.#ports.crowded.forget(session);
+    this.#ports.desk.sharedSettings.forget(session);
+  }
+
+  #changed(): void {
+    this.#ports.changed(this.#ports.sessions.size);
+  }
+}
+
+// What an instance is for: who may use it follows from this.
+
+export interface InstanceKey {
+  /** What it is offered: the capabilities of the client that has it started. */
+  capabilities: ClientCapabilities;
+  /** The roots of its clients; undefined until it has asked for any. */
+  rootsKey: string | undefined;
+  /** The one client that it is for. */
+  owner: Session | undefined;
+}
+
+// What all instances of all servers have in common.
+
+export interface InstanceContext {
+  readonly limits: Limits;
+  readonly counters: Counters;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly meters: CallMeters;
+  /** Undefined if no calls are recorded. */
+  readonly audit?: AuditTrail | undefined;
+  /** Runs what is done for one client, whose own end an error of ours in it is. */
+  readonly contain: (session: Session, task: () => void) => void;
+  /** Cuts a client off that does not take what is meant for it. */
+  readonly cutOff: (session: Session, reason: string) => void;
 }

@@ -5,26 +5,25 @@ import { aliasesOf } from '../model/aliases.ts';
 import type { Limits } from '../model/limits.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
+import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { Binding } from './binding.ts';
+import { findMembers, type Span } from '../wire/json-members.ts';
 import type { Call, ClientRequest } from './call.ts';
-import { listTasks } from './client-tasks.ts';
 import { LIST_KINDS, LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import { joinedCapabilities, joinedInstructions } from './era/joined-initialize.ts';
 import type { Instance } from './instance.ts';
-import { JoinedCompletions } from './joined-completions.ts';
-import { type JoinedBinding, JoinedLists, type Target } from './joined-lists.ts';
-import { JoinedResources } from './joined-resources.ts';
-import { PendingRequests } from './pending-requests.ts';
-import { calledErrorOf, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, withHint } from './rpc-error.ts';
-import type { Server } from './server.ts';
+import { isOfApp, type JoinedBinding, JoinedLists, type JoinedPart, type Target } from './joined-lists.ts';
+import { calledErrorOf, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf, withHint } from './rpc-error.ts';
+import { Binding, type Server } from './server.ts';
 import type { Session } from './session.ts';
 import { isLevel } from './shared-settings.ts';
+import { listTasks } from './tasks.ts';
 import {
   cursorIn,
   type InitializeAnswer,
   openCall,
+  PendingRequests,
   paramsOf,
   type ServerDirectory,
   serversFor,
@@ -265,4 +264,258 @@ export class JoinedView implements View {
   leave(): void {
     for (const { binding } of this.#bindings) binding.leave();
   }
+}
+
+// What a `completion/complete` is about, read out of its `params.ref`.
+
+/** What is to be completed: the name of a prompt or the URI of a resource or template, and where that stands. */
+export interface CompletionRef {
+  readonly kind: 'prompt' | 'resource';
+  readonly key: string;
+  readonly span: Span;
+}
+
+function refIn({ b }: Frame, read: Envelope): CompletionRef | undefined {
+  const ref = findMembers(b, read.from(Field.params), ['ref'])?.spans.get('ref');
+  const members = ref === undefined ? undefined : findMembers(b, ref.from, ['type', 'name', 'uri'])?.spans;
+  const text = (name: string): unknown => {
+    const span = members?.get(name);
+    return span === undefined ? undefined : JSON.parse(b.toString('utf8', span.from, span.to));
+  };
+  const kind = text('type') === 'ref/prompt' ? 'prompt' : 'resource';
+  const member = kind === 'prompt' ? 'name' : 'uri';
+  const span = members?.get(member);
+  const key = text(member);
+  return span === undefined || typeof key !== 'string' ? undefined : { kind, key, span };
+}
+
+// Completions in a joined view: `ref` names a prompt, or the URI of a resource or template, and the server that has it is
+// asked under the name that it knows.
+
+const NO_SUCH_REF: string = rpcError(INVALID_PARAMS, 'params.ref names nothing that is known');
+
+export class JoinedCompletions {
+  readonly #session: Session;
+  readonly #lists: JoinedLists;
+  readonly #resources: JoinedResources;
+  readonly #pending: PendingRequests;
+
+  constructor(
+    session: Session,
+    parts: { readonly lists: JoinedLists; readonly resources: JoinedResources; readonly pending: PendingRequests },
+  ) {
+    this.#session = session;
+    this.#lists = parts.lists;
+    this.#resources = parts.resources;
+    this.#pending = parts.pending;
+  }
+
+  submit(request: ClientRequest, read: Envelope): void {
+    const ref = refIn(request.frame, read);
+    if (ref === undefined) return this.#session.answerError(read.raw(request.frame.b, Field.id), NO_SUCH_REF);
+    const call = this.#pending.open(request, read);
+    if (call === undefined) return;
+    const learning = this.#learn(ref);
+    if (learning === undefined) this.#pass(call, request, ref);
+    else this.#pending.later(call, request, learning, (kept) => this.#passKept(call, kept));
+  }
+
+  /** Has the servers asked whose lists decide who is to complete it; undefined if they are known. */
+  #learn({ kind, key }: CompletionRef): Promise<void> | undefined {
+    if (kind === 'resource') return this.#resources.learn();
+    const found = this.#lists.find('prompts', key);
+    return found !== undefined && 'alias' in found ? this.#lists.learn(found, 'prompts') : undefined;
+  }
+
+  #passKept(call: Call, kept: ClientRequest): void {
+    const ref = refIn(kept.frame, this.#pending.read(kept.frame));
+    if (ref !== undefined) this.#pass(call, kept, ref);
+    else this.#pending.refuse(call, NO_SUCH_REF);
+  }
+
+  #pass(call: Call, request: ClientRequest, ref: CompletionRef): void {
+    const target = this.#targetOf(ref);
+    if (target === undefined) return this.#pending.refuse(call, NO_SUCH_REF);
+    const frame = changedFrame(request.frame, ref.span, JSON.stringify(target.key));
+    this.#pending.give(call, { ...request, frame }, target.binding.use());
+  }
+
+  #targetOf({ kind, key }: CompletionRef): { readonly binding: Binding; readonly key: string } | undefined {
+    if (kind === 'resource') {
+      const place = this.#resources.placeOf(key);
+      return place === undefined ? undefined : { binding: place.binding, key: place.uri };
+    }
+    const found = this.#lists.find('prompts', key);
+    if (found === undefined || 'alias' in found) return undefined;
+    return { binding: found.binding, key: JSON.parse(Buffer.from(found.ownKey, 'latin1').toString()) as string };
+  }
+}
+
+// Whether a URI may have come from a template (RFC 6570): what stands between the variables must be there, in order.
+// Generously so: which server is asked first depends on it, and not what that answers.
+
+/** What looking through all templates of one list may take, in characters that are compared: some milliseconds. */
+export const MOST_TEMPLATE_STEPS = 2_000_000;
+/** To look at a template that does not even begin as the URI does. */
+const STEPS_EACH = 32;
+
+/** The templates of one list, taken apart when they are first asked about. */
+export class TemplateSet {
+  readonly #templates: Iterable<string>;
+  #literals: (readonly string[])[] | undefined;
+  /** Taken by the last question. */
+  steps = 0;
+
+  constructor(templates: Iterable<string>) {
+    this.#templates = templates;
+  }
+
+  /** Says no for a URI that it would take too long to find the template of: then all servers are asked in turn. */
+  fits(uri: string): boolean {
+    this.#literals ??= Array.from(this.#templates, literalsOf);
+    this.steps = 0;
+    for (const literals of this.#literals) {
+      const steps = STEPS_EACH + (isFramed(literals, uri) ? stepsToSearch(literals, uri) : 0);
+      if (this.steps + steps > MOST_TEMPLATE_STEPS) return false;
+      this.steps += steps;
+      if (comesFrom(literals, uri)) return true;
+    }
+    return false;
+  }
+}
+
+export function matchesTemplate(template: string, uri: string): boolean {
+  return comesFrom(literalsOf(template), uri);
+}
+
+function literalsOf(template: string): readonly string[] {
+  return template.split(/\{[^{}]*\}/);
+}
+
+function comesFrom(literals: readonly string[], uri: string): boolean {
+  if (!isFramed(literals, uri)) return false;
+  if (literals.length === 1) return true;
+  let at = (literals[0] ?? '').length;
+  for (const literal of literals.slice(1, -1)) {
+    const found = uri.indexOf(literal, at);
+    if (found < 0) return false;
+    at = found + literal.length;
+  }
+  return uri.length - (literals.at(-1) ?? '').length >= at;
+}
+
+/** Whether it begins and ends as the template does. */
+function isFramed(literals: readonly string[], uri: string): boolean {
+  const [first = ''] = literals;
+  if (literals.length === 1) return uri === first;
+  return uri.startsWith(first) && uri.endsWith(literals.at(-1) ?? '');
+}
+
+/** At worst a literal is compared as a whole at each place of the URI. */
+function stepsToSearch(literals: readonly string[], uri: string): number {
+  const inner = literals.slice(1, -1);
+  return inner.reduce((sum, literal) => sum + literal.length, 0) * uri.length;
+}
+
+// The resources of a joined view, by their URIs. A URI belongs to the server that lists it, or has a template for it, or,
+// since a server need not list what its tools speak of, to whichever of them has it.
+
+export interface Place {
+  readonly binding: Binding;
+  /** Its URI there. */
+  readonly uri: string;
+}
+
+export class JoinedResources {
+  readonly #lists: JoinedLists;
+  readonly #pending: PendingRequests;
+
+  constructor(lists: JoinedLists, pending: PendingRequests) {
+    this.#lists = lists;
+    this.#pending = pending;
+  }
+
+  /** Reads it, subscribes to it, or ends that. */
+  submit(request: ClientRequest, read: Envelope): void {
+    const call = this.#pending.open(request, read);
+    if (call === undefined) return;
+    const uri = read.decode(request.frame.b, Field.uri);
+    if (typeof uri !== 'string') return this.#pending.refuse(call, rpcError(INVALID_PARAMS, 'params.uri is missing'));
+    call.hasNamedUri = this.#lists.inward(uri) !== undefined;
+    const { isCertain } = candidatesFor(uri, this.#lists);
+    const learning = isCertain ? undefined : this.learn();
+    if (learning === undefined) return this.#tryEach(call, request, this.#placesFor(uri, request));
+    this.#pending.later(call, request, learning, (kept) => this.#tryEach(call, kept, this.#placesFor(uri, kept)));
+  }
+
+  /** Has all servers asked whose resources are not known; undefined if all are. */
+  learn(): Promise<void> | undefined {
+    if (this.#lists.isKnown('resources') && this.#lists.isKnown('templates')) return undefined;
+    return this.#lists.whenListed('resources').then(() => this.#lists.whenListed('templates'));
+  }
+
+  /** The URI by which the client knows a server's resource, or has subscribed to it; '' for the server's own. */
+  outwardUri(joined: JoinedBinding, uri: string): string {
+    const { instance, session } = joined.binding;
+    if (isOfApp(uri)) return '';
+    const owner = this.#lists.ownerOf('resources', uri);
+    const isOwn = owner === undefined || owner === joined;
+    return isOwn && instance?.sharedSettings.subscriptions.isNamed(session, uri) !== true
+      ? ''
+      : this.#lists.outward(joined, uri);
+  }
+
+  /** The likeliest place. */
+  placeOf(uri: string): Place | undefined {
+    return candidatesFor(uri, this.#lists).found[0];
+  }
+
+  #placesFor(uri: string, { role }: ClientRequest): readonly Place[] {
+    const { found } = candidatesFor(uri, this.#lists);
+    return role === 'unsubscribe' ? subscribedOf(found) : found;
+  }
+
+  /** Asks the first; if that refuses, the next. A server that lists it is the only one asked. */
+  #tryEach(call: Call, request: ClientRequest, [place, ...others]: readonly Place[]): void {
+    if (place === undefined) return this.#pending.refuse(call, rpcErrorOf(this.#lists.noSuchResource()));
+    const read = this.#pending.read(request.frame);
+    const frame = changedFrame(request.frame, read.span(Field.uri), JSON.stringify(place.uri));
+    const next = (): void =>
+      this.#pending.later(call, request, Promise.resolve(), (kept) => this.#tryEach(call, kept, others));
+    call.onRefusal = others.length === 0 ? undefined : next;
+    this.#pending.give(call, { ...request, frame }, place.binding.use());
+  }
+}
+
+/** Where it may be, most likely first; certain where one server says that it has it. */
+function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place[]; isCertain: boolean } {
+  const named = lists.inward(uri);
+  if (named !== undefined) return { found: [{ binding: named.joined.binding, uri: named.uri }], isCertain: true };
+  const owner = lists.ownerOf('resources', uri) ?? lists.ownerOf('templates', uri);
+  if (owner !== undefined) return { found: [{ binding: owner.binding, uri }], isCertain: true };
+  const having = lists.bindings.filter(({ binding }) => binding.profile?.declares('resources') === true);
+  const matching = having.filter((joined) => hasTemplateFor(uri, joined, lists));
+  const others = having.filter((joined) => !matching.includes(joined));
+  return { found: [...matching, ...others].map(({ binding }) => ({ binding, uri })), isCertain: false };
+}
+
+/**
+ * Where the client has subscribed to it, if anywhere: any server may say that the subscription has ended, also one that
+ * has never heard of it.
+ */
+function subscribedOf(places: readonly Place[]): readonly Place[] {
+  const found = places.filter(
+    ({ binding, uri }) => binding.instance?.sharedSettings.subscriptions.has(binding.session, uri) === true,
+  );
+  return found.length === 0 ? places : found;
+}
+
+const templates = new WeakMap<JoinedPart, TemplateSet>();
+
+function hasTemplateFor(uri: string, joined: JoinedBinding, lists: JoinedLists): boolean {
+  const part = lists.partOf(joined, 'templates');
+  if (part === undefined) return false;
+  const set = templates.get(part) ?? new TemplateSet(part.ownKeys.keys());
+  templates.set(part, set);
+  return set.fits(uri);
 }

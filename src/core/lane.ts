@@ -5,7 +5,7 @@
 // once it did ask. Quiet tools need no lane. A server that was offered nothing to ask for has no lane at all.
 
 import type { Call } from './call.ts';
-import type { KnownServer, ToolHabits } from './known-server.ts';
+import type { KnownServer, ToolHabits } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 
 /** Ends without a question, after which a tool counts as quiet. */

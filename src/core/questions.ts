@@ -4,23 +4,21 @@
 
 import type { Limits } from '../model/limits.ts';
 import type { Clock } from '../util/clock.ts';
-import { textOf } from '../util/json-value.ts';
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
-import { Attribution } from './attribution.ts';
+import { isRequestId } from '../wire/request-id.ts';
+import { Splice } from '../wire/splice.ts';
 import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
-import { Elicitations } from './elicitations.ts';
-import { type QuestionKind, relatedTask } from './era/era-2025.ts';
-import type { InstanceKey } from './instance-key.ts';
-import { InstanceRoots } from './instance-roots.ts';
-import type { KnownServer } from './known-server.ts';
-import { PendingQuestions } from './pending-questions.ts';
-import { RootsFence } from './roots-fence.ts';
-import type { Senders } from './senders.ts';
-import { answerServer, isLate, readQuestion, refusalBy, refuseServer, type ServerQuestion } from './server-question.ts';
-import type { Session } from './session.ts';
+import { cancelNotice, type QuestionKind, relatedTask, URL_ELICITATION_REQUIRED } from './era/era-2025.ts';
+import type { InstanceKey } from './instance.ts';
+import type { Senders } from './pressure.ts';
+import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED, RootsFence } from './roots.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
+import type { KnownServer } from './server-knowledge.ts';
+import type { ClientQuestion, Session } from './session.ts';
 import type { Tasks } from './tasks.ts';
 
 export interface QuestionsPorts {
@@ -229,4 +227,528 @@ export class Questions {
 function isOfNobodyElse({ givenUpBy }: ServerQuestion, session: Session): boolean {
   for (const other of givenUpBy) if (other !== session) return false;
   return true;
+}
+
+// One question of a server to a client, in its bytes, and the errors that the bridge gives for an answer.
+
+/** What it is about, named as the client's capability is. */
+export type QuestionRole = QuestionKind | 'tasks';
+
+export interface ServerQuestion extends Frame {
+  readonly role: QuestionRole;
+  /** The server's id, as it is spelled, and where it stands. */
+  readonly idText: string;
+  readonly idFrom: number;
+  readonly idTo: number;
+  /** The token under which it wants to hear how far the client is, likewise; '' without one. */
+  readonly tokenText: string;
+  readonly tokenFrom: number;
+  readonly tokenTo: number;
+  readonly params: Readonly<Record<string, unknown>>;
+  deadlineMs: number;
+  /** The clients that have given up a call since it came, and had others: it may be about that one. */
+  readonly givenUpBy: Set<Session>;
+}
+
+/** `read` says where its parts stand. */
+function readQuestion(role: QuestionRole, { b, start, end }: Frame, read: Envelope): ServerQuestion {
+  return {
+    ...{ role, b, start, end, deadlineMs: 0, givenUpBy: new Set() },
+    ...{ idText: read.raw(b, Field.id), idFrom: read.from(Field.id), idTo: read.to(Field.id) },
+    tokenText: read.has(Field.metaProgressToken) ? read.raw(b, Field.metaProgressToken) : '',
+    tokenFrom: read.from(Field.metaProgressToken),
+    tokenTo: read.to(Field.metaProgressToken),
+    params: membersOf(read.decode(b, Field.params)),
+  };
+}
+
+/** The first look at it sets its time. */
+function isLate(question: { deadlineMs: number }, nowMs: number, afterMs: number): boolean {
+  if (question.deadlineMs === 0) question.deadlineMs = nowMs + afterMs;
+  return nowMs >= question.deadlineMs;
+}
+
+/** The error that this client would give, if it would give one. */
+function refusalBy(session: Session, { role, params }: ServerQuestion): string | undefined {
+  const offered = membersOf(session.capabilities[role]);
+  if (session.hasEnded) return rpcError(INTERNAL_ERROR, 'The client has ended its side, so it cannot answer');
+  if (!session.canBeAsked(role)) return rpcError(METHOD_NOT_FOUND, `The client does not support ${role}`);
+  if (role === 'elicitation' && params.mode === 'url' && offered.url === undefined)
+    return rpcError(INVALID_PARAMS, 'The client does not support elicitation by URL');
+  if (role === 'sampling' && params.tools !== undefined && offered.tools === undefined)
+    return rpcError(INVALID_PARAMS, 'The client does not support tools in sampling');
+  return undefined;
+}
+
+/** `outcome` is the member `result` or `error`, as JSON. A server that has gone needs no answer. */
+export function answerServer(outbox: Outbox | undefined, idText: string, outcome: string): void {
+  if (outbox === undefined) return;
+  outbox.utf8(`{"jsonrpc":"2.0","id":`);
+  outbox.latin1(idText);
+  outbox.utf8(`,${outcome}}`);
+  outbox.endFrame();
+}
+
+function refuseServer(outbox: Outbox | undefined, idText: string, message: string): void {
+  answerServer(outbox, idText, `"error":${rpcError(INTERNAL_ERROR, message)}`);
+}
+
+// Whose call a question of a server's may be about. Nothing in the question says so, but it is known who has calls under
+// way, and what is learnt of these calls is kept: that they ask back.
+
+export class Attribution {
+  readonly #calls: CallTable;
+
+  constructor(calls: CallTable) {
+    this.#calls = calls;
+  }
+
+  /** The clients that may be asked: those that have calls under way, also such as they have given up. */
+  askers(): Set<Session> {
+    const askers = new Set<Session>();
+    for (const { session } of this.#calls.givenUp.calls()) askers.add(session);
+    // What is asked about a task says so, and need not be looked for.
+    for (const { session, isBound } of this.#calls.sent()) if (!isBound) askers.add(session);
+    return askers;
+  }
+
+  /** Whether the client waits for an answer. */
+  isWaiting(session: Session): boolean {
+    for (const call of this.#calls.sent()) if (call.session === session && !call.isBound) return true;
+    return false;
+  }
+
+  /** Whether it may be about a call that was given up, and not by the very client that all that is under way is of. */
+  get isInDoubt(): boolean {
+    if (this.#calls.givenUp.size === 0) return false;
+    const askers = this.askers();
+    const [only] = askers;
+    return askers.size !== 1 || only === undefined || !this.isWaiting(only);
+  }
+
+  /** Any of the client's calls may be the one during which the server asks. */
+  markAskedBack(session: Session): void {
+    const { lane } = this.#calls;
+    for (const call of this.#calls.sent()) {
+      if (call.session !== session) continue;
+      call.wasAskedBack = true;
+      lane.learn(call); // now: its answer may be minutes away
+      lane.converse(call);
+    }
+    this.#calls.noteContention();
+  }
+
+  /** One of theirs has asked, which nobody hears of: it is known of all of them, and they go on side by side. */
+  noteAskedBack(askers: ReadonlySet<Session>): void {
+    for (const call of this.#calls.sent()) {
+      if (!askers.has(call.session)) continue;
+      call.wasAskedBack = true;
+      this.#calls.lane.learn(call);
+    }
+  }
+
+  /** The same of calls that were given up. */
+  markGivenUpAskedBack(): void {
+    for (const call of this.#calls.givenUp.calls()) {
+      call.wasAskedBack = true;
+      this.#calls.lane.learn(call);
+    }
+  }
+}
+
+// Questions of one server that clients have been asked, until each is answered: by the client, or by the bridge when the
+// client goes, takes too long, or was asked too much. Under which id and token it goes to the client is decided here.
+
+const TOO_MANY: string = rpcError(INTERNAL_ERROR, 'Too many questions are unanswered');
+
+interface PendingQuestion extends ClientQuestion {
+  readonly session: Session;
+  readonly role: QuestionRole;
+  /** The client may answer that this has become a task of its own. */
+  readonly makesTask: boolean;
+  /** Towards the client. */
+  readonly id: string;
+  readonly serverIdText: string;
+  readonly serverTokenText: string;
+  deadlineMs: number;
+}
+
+export interface PendingQuestionsPorts {
+  readonly roots: InstanceRoots;
+  readonly elicitations: Elicitations;
+  readonly outbox: () => Outbox | undefined;
+  readonly limits: Limits;
+  readonly counters: Counters;
+  readonly senders: Senders;
+}
+
+const NOBODY = 'nobody';
+const splice = new Splice();
+let asked = 0;
+
+export class PendingQuestions {
+  readonly #ports: PendingQuestionsPorts;
+  readonly #pending = new Set<PendingQuestion>();
+  /** Tasks that clients work on for this server. */
+  readonly #tasks = new Map<string, Session | typeof NOBODY>();
+
+  constructor(ports: PendingQuestionsPorts) {
+    this.#ports = ports;
+  }
+
+  /** Asks the client, or gives the server the error that the client would give. */
+  ask(session: Session, question: ServerQuestion): void {
+    if (this.#isFlooded(session)) {
+      this.#noteNoRoots(question);
+      return this.refuseOneMore(question);
+    }
+    const refusal = refusalBy(session, question);
+    if (refusal !== undefined) {
+      this.#noteNoRoots(question);
+      return answerServer(this.#ports.outbox(), question.idText, `"error":${refusal}`);
+    }
+    const { elicitationId } = question.params;
+    if (typeof elicitationId === 'string') this.#ports.elicitations.note(elicitationId, session);
+    const { id } = this.#open(session, question);
+    splice.clear().replace(question.idFrom, question.idTo, JSON.stringify(id));
+    // Two servers may use the same token towards one client.
+    if (question.tokenText !== '') splice.replace(question.tokenFrom, question.tokenTo, JSON.stringify(id));
+    splice.send(session.link.outbox, question.b, question.start, question.end);
+  }
+
+  #open(session: Session, { role, idText, tokenText, params }: ServerQuestion): PendingQuestion {
+    const pending: PendingQuestion = {
+      session,
+      role,
+      makesTask: params.task !== undefined,
+      id: `mcp-bridge/ask-${++asked}`,
+      serverIdText: idText,
+      serverTokenText: tokenText,
+      deadlineMs: 0,
+      progress: (notice, read) => this.#passProgress(pending, notice, read),
+      answer: (answer, read) => this.#answered(pending, answer, read),
+      abandon: () => this.#abandoned(pending),
+    };
+    this.#pending.add(pending);
+    session.questions.set(pending.id, pending);
+    return pending;
+  }
+
+  /** Whether this server asks more than anybody could answer, or the client has not taken what it was told before. */
+  #isFlooded(session: Session): boolean {
+    const { maxQuestions } = this.#ports.limits;
+    return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions || session.untaken.isFull;
+  }
+
+  refuseOneMore({ idText }: ServerQuestion): void {
+    const { counters, outbox } = this.#ports;
+    counters.questionsRefused++;
+    answerServer(outbox(), idText, `"error":${TOO_MANY}`);
+  }
+
+  /** Whether the client has been asked about what this server does for it. */
+  isAsking(session: Session): boolean {
+    if (session.questions.size === 0) return false;
+    for (const pending of this.#pending) if (pending.session === session) return true;
+    return false;
+  }
+
+  // --- what the client does ---
+
+  /** Its id's place in the frame becomes the server's. */
+  #answered(pending: PendingQuestion, answer: Frame, read: Envelope): void {
+    this.#forget(pending);
+    if (pending.makesTask && read.has(Field.result))
+      this.#noteTask(pending.session, read.decode(answer.b, Field.result));
+    if (pending.role === 'roots') this.#ports.roots.answeredBy(pending.session, answer, read);
+    const { senders, outbox } = this.#ports;
+    const server = outbox();
+    if (server === undefined) return;
+    // It must hear something once it takes something again.
+    if (senders.isStalled) return refuseServer(server, pending.serverIdText, 'The answer came while nothing was taken');
+    splice.clear().replace(read.from(Field.id), read.to(Field.id), pending.serverIdText);
+    splice.send(server, answer.b, answer.start, answer.end);
+    senders.charge(pending.session);
+  }
+
+  #noteTask(session: Session, result: unknown): void {
+    const { taskId } = membersOf(membersOf(result).task);
+    if (typeof taskId !== 'string' || !isRequestId(taskId)) return;
+    const before = this.#tasks.get(taskId);
+    // Two clients may give theirs the same id: then nobody can say whose is meant.
+    this.#tasks.set(taskId, before === undefined || before === session ? session : NOBODY);
+    const [oldest] = this.#tasks.keys();
+    if (this.#tasks.size > this.#ports.limits.maxTasksPerServer && oldest !== undefined) this.#tasks.delete(oldest);
+  }
+
+  /** The client that has answered with this task. */
+  ownerOfTask(taskId: string): Session | undefined {
+    const owner = this.#tasks.get(taskId);
+    return typeof owner === 'object' && owner.isOpen ? owner : undefined;
+  }
+
+  /** The client goes, and its tasks with it. */
+  clientGone(session: Session): void {
+    for (const [taskId, owner] of this.#tasks) if (owner === session) this.#tasks.delete(taskId);
+  }
+
+  #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
+    const { senders, outbox } = this.#ports;
+    const server = outbox();
+    if (server === undefined || serverTokenText === '' || senders.isStalled) return;
+    splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), serverTokenText);
+    splice.send(server, b, start, end);
+    senders.charge(session);
+  }
+
+  /** So that the server goes on. */
+  #abandoned(pending: PendingQuestion): void {
+    this.#forget(pending);
+    this.#noteNoRoots(pending);
+    refuseServer(this.#ports.outbox(), pending.serverIdText, 'The client that was asked has gone');
+  }
+
+  #noteNoRoots({ role }: { readonly role: QuestionRole }): void {
+    if (role === 'roots') this.#ports.roots.refused();
+  }
+
+  // --- what the server does ---
+
+  /** It does not want to know any more. Returns whether a client was asked. */
+  cancel(idText: string, { b, start, end }: Frame, read: Envelope): boolean {
+    const pending = [...this.#pending].find(({ serverIdText }) => serverIdText === idText);
+    if (pending === undefined) return false;
+    this.#forget(pending);
+    splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), JSON.stringify(pending.id));
+    splice.send(pending.session.link.outbox, b, start, end);
+    return true;
+  }
+
+  /** It is gone, and its questions with it. */
+  closed(): void {
+    this.#tasks.clear();
+    for (const pending of [...this.#pending]) this.#takeBack(pending, 'The server has gone');
+  }
+
+  // --- time ---
+
+  tick(nowMs: number): void {
+    const { limits, counters, outbox } = this.#ports;
+    for (const pending of [...this.#pending]) {
+      if (!isLate(pending, nowMs, limits.questionTimeoutMs)) continue;
+      counters.questionTimeouts++;
+      this.#takeBack(pending, 'It was not answered in time');
+      refuseServer(outbox(), pending.serverIdText, 'The client has not answered in time');
+    }
+  }
+
+  /** The client need not think about it any more. */
+  #takeBack(pending: PendingQuestion, reason: string): void {
+    this.#forget(pending);
+    if (pending.session.isOpen) pending.session.tell(cancelNotice(JSON.stringify(pending.id), reason));
+  }
+
+  #forget(pending: PendingQuestion): void {
+    this.#pending.delete(pending);
+    pending.session.questions.delete(pending.id);
+  }
+}
+
+// Pages that clients of one server were asked to visit outside the protocol: who was shown which, and is told of its end.
+
+/** Beyond it the oldest are forgotten. */
+const MOST_ELICITATIONS = 1000;
+
+class Elicitations {
+  readonly #shownTo = new Map<string, Session>();
+
+  /** One whose name is longer than an id may be is not told of: so many of them would fill the memory. */
+  note(elicitationId: string, session: Session): void {
+    if (!isRequestId(elicitationId)) return;
+    this.#shownTo.set(elicitationId, session);
+    const [oldest] = this.#shownTo.keys();
+    if (this.#shownTo.size > MOST_ELICITATIONS && oldest !== undefined) this.#shownTo.delete(oldest);
+  }
+
+  /** An error may ask for visits before the call can be made. */
+  noteThoseIn(error: unknown, session: Session): void {
+    if (!isRecord(error) || error.code !== URL_ELICITATION_REQUIRED) return;
+    const { elicitations } = membersOf(error.data);
+    if (!Array.isArray(elicitations)) return;
+    for (const one of elicitations as unknown[]) {
+      const id = textOf(membersOf(one).elicitationId);
+      if (id !== '') this.note(id, session);
+    }
+  }
+
+  shownTo(elicitationId: string): Session | undefined {
+    const session = this.#shownTo.get(elicitationId);
+    return session?.isOpen === true ? session : undefined;
+  }
+
+  /** The server has gone. */
+  clear(): void {
+    this.#shownTo.clear();
+  }
+}
+
+// What one instance is told when it asks for roots. They are for the whole connection, so an instance has clients with the
+// same roots only. When it asks and has several clients, these are divided first: its question waits until it is certain
+// for whom it is.
+
+export interface InstanceRootsPorts {
+  readonly sessions: ReadonlySet<Session>;
+  readonly known: KnownServer;
+  readonly key: InstanceKey;
+  readonly outbox: () => Outbox | undefined;
+  readonly limits: Limits;
+  /** Whether all clients have to share the instance, whatever their roots are. */
+  readonly isForAll: boolean;
+  /** Gives all clients but one another instance, or this one again, as soon as their roots are known. */
+  readonly divide: (staying: Session | undefined) => void;
+  readonly fence: Pick<RootsFence, 'asked' | 'answered'>;
+}
+
+/** A question that waits for the roots to be certain. */
+interface WaitingQuestion {
+  readonly idText: string;
+  deadlineMs: number;
+}
+
+export class InstanceRoots {
+  readonly #ports: InstanceRootsPorts;
+  readonly #attribution: Attribution;
+  #waiting: WaitingQuestion[] = [];
+  /** Questions that a client has been asked. */
+  #passedOn = 0;
+  readonly #awaited = new Set<Session>();
+
+  constructor(ports: InstanceRootsPorts, attribution: Attribution) {
+    this.#ports = ports;
+    this.#attribution = attribution;
+  }
+
+  /** Whether the server has asked, and has no answer yet. */
+  get isAsked(): boolean {
+    return this.#waiting.length > 0 || this.#passedOn > 0;
+  }
+
+  /** The one client that can answer for the whole connection. Without one, the bridge answers as soon as it can. */
+  ask(idText: string): Session | undefined {
+    const { known, limits, outbox, fence } = this.#ports;
+    known.noteAsksForRoots();
+    fence.asked(this.#attribution.askers().size > 0);
+    if (this.#waiting.length >= limits.maxQuestions) {
+      refuseServer(outbox(), idText, 'Too many questions are unanswered');
+      return undefined;
+    }
+    const isUnused = this.#clients.size === 0; // it may be somebody's later, whose roots are not known yet
+    const only = this.#onlyClient();
+    if (only?.state === 'ready') {
+      this.#passedOn++;
+      return only;
+    }
+    this.#waiting.push({ idText, deadlineMs: 0 });
+    if (isUnused) this.#answer(ROOTS_DISAGREED, NO_ROOTS);
+    else this.settle();
+    return undefined;
+  }
+
+  /** Those that use it, or have calls under way there. */
+  get #clients(): ReadonlySet<Session> {
+    return new Set([...this.#ports.sessions, ...this.#askers()]);
+  }
+
+  /** The one client of the instance. If there are several, they are divided. */
+  #onlyClient(): Session | undefined {
+    const { sessions, key, isForAll, divide } = this.#ports;
+    const askers = this.#askers();
+    const clients = this.#clients;
+    const [only] = clients;
+    if (clients.size <= 1 || isForAll) return clients.size === 1 ? only : undefined;
+    const keys = new Set([...clients].map(({ roots }) => roots.key));
+    if (keys.size === 1 && !keys.has(undefined)) return undefined; // they have the same, so nobody has to go
+    const [asker] = askers;
+    const staying = askers.size === 1 && asker !== undefined && sessions.has(asker) ? asker : undefined;
+    // While calls are under way the roots are their clients': nobody may come in between.
+    key.rootsKey = askers.size > 0 ? ROOTS_UNDECIDED : undefined;
+    divide(staying);
+    return staying;
+  }
+
+  /** Answers what waits, if it is certain by now whose roots are meant: a call has ended, or a client has come. */
+  settle(): void {
+    if (this.#waiting.length === 0) return;
+    const clients = [...this.#candidates()];
+    const [first] = clients;
+    for (const session of clients) this.#awaitRootsOf(session);
+    if (this.#waiting.length === 0) return; // a client that cannot be asked has none, which was known at once
+    const keys = new Set(clients.map(({ roots }) => roots.key));
+    if (first === undefined || keys.has(undefined)) return;
+    if (keys.size === 1) this.#answer(first.roots.key, first.roots.result);
+    else if (this.#ports.isForAll) this.#answer(ROOTS_DISAGREED, NO_ROOTS);
+  }
+
+  #awaitRootsOf(session: Session): void {
+    if (session.roots.key !== undefined || this.#awaited.has(session)) return;
+    this.#awaited.add(session);
+    session.roots.whenKnown(() => {
+      this.#awaited.delete(session);
+      this.settle();
+    });
+  }
+
+  /** Those whose calls are under way; without any, those that use the instance. */
+  #candidates(): ReadonlySet<Session> {
+    const { sessions, isForAll } = this.#ports;
+    const askers = this.#askers();
+    return isForAll || askers.size === 0 ? sessions : askers;
+  }
+
+  /** Those that are still there: nobody can ask the others for their roots. */
+  #askers(): ReadonlySet<Session> {
+    return new Set([...this.#attribution.askers()].filter(({ isOpen }) => isOpen));
+  }
+
+  #answer(rootsKey: string | undefined, result: string): void {
+    const { key, outbox, fence } = this.#ports;
+    key.rootsKey = rootsKey;
+    for (const { idText } of this.#waiting.splice(0)) answerServer(outbox(), idText, `"result":${result}`);
+    fence.answered();
+  }
+
+  /** The client's own answer is about to go to the server. */
+  answeredBy({ roots }: Session, answer: Frame, read: Envelope): void {
+    roots.learnFrom(answer, read);
+    this.#ports.key.rootsKey = roots.key;
+    this.#passedOnEnded();
+  }
+
+  /** The server is told an error instead. If it had roots before, it may keep them. */
+  refused(): void {
+    const { key } = this.#ports;
+    key.rootsKey = key.rootsKey === undefined ? NO_ROOTS_KEY : ROOTS_IN_DOUBT;
+    this.#passedOnEnded();
+  }
+
+  #passedOnEnded(): void {
+    this.#passedOn = Math.max(0, this.#passedOn - 1);
+    this.#ports.fence.answered();
+  }
+
+  tick(nowMs: number): void {
+    const { outbox, key, fence, limits, sessions } = this.#ports;
+    if (this.#waiting.filter((question) => isLate(question, nowMs, limits.questionHeldMs)).length === 0) return;
+    const isUnused = sessions.size === 0 && this.#askers().size === 0;
+    key.rootsKey = isUnused ? NO_ROOTS_KEY : ROOTS_DISAGREED;
+    const why = isUnused ? 'No client uses it any more' : 'Clients with different roots have calls under way';
+    for (const { idText } of this.#waiting.splice(0)) refuseServer(outbox(), idText, why);
+    fence.answered();
+  }
+
+  /** The server is gone, and its questions with it. */
+  closed(): void {
+    this.#waiting = [];
+    this.#passedOn = 0;
+  }
 }

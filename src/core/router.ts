@@ -8,14 +8,19 @@ import type { RequestId } from '../wire/request-id.ts';
 import { type AuditTrail, CallRecord } from './audit-trail.ts';
 import type { ConnectionManager } from './connection-manager.ts';
 import { isCall, type Method, methodOf, wantsAnswer } from './era/era-2025.ts';
-import { BAD_ID, BAD_TOKEN, batchRefusal, certainId, type FrameRefusal, refusalOf } from './frame-refusal.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
 import type { Resumption } from './resumption.ts';
 import {
+  BAD_ID,
+  BAD_TOKEN,
+  batchRefusal,
+  certainId,
+  type FrameRefusal,
   INVALID_PARAMS,
   INVALID_REQUEST,
   METHOD_NOT_FOUND,
   PARSE_ERROR,
+  refusalOf,
   rpcError,
   SHUTTING_DOWN,
 } from './rpc-error.ts';

@@ -5,17 +5,15 @@ import type { Limits } from '../model/limits.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { Binding } from './binding.ts';
 import type { ClientRequest } from './call.ts';
-import { listTasks } from './client-tasks.ts';
 import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import type { Instance } from './instance.ts';
-import { PendingRequests } from './pending-requests.ts';
-import { withPermittedTools } from './permitted-tools.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
-import type { Server } from './server.ts';
+import { Binding, type Server } from './server.ts';
 import type { Session } from './session.ts';
-import { cursorIn, type InitializeAnswer, openCall, type ServerDirectory, type View } from './view.ts';
+import { listTasks } from './tasks.ts';
+import { withPermittedTools } from './tool-gate.ts';
+import { cursorIn, type InitializeAnswer, openCall, PendingRequests, type ServerDirectory, type View } from './view.ts';
 
 export class ServerView implements View {
   readonly name: string;

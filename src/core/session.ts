@@ -12,14 +12,13 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { CallRecord } from './audit-trail.ts';
 import type { Call, CallOwner } from './call.ts';
-import { ClientRoots } from './client-roots.ts';
 import { type ClientIdentity, type ClientSettings, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
 import { BATCH_VERSION } from './era/era-2025.ts';
 import type { ClientCapabilities, ClientInitialize, ClientRole } from './era/initialize.ts';
 import type { Instance } from './instance.ts';
-import { Pause, Pauses } from './pauses.ts';
-import { Untaken } from './untaken.ts';
+import { Pause, Pauses, Untaken } from './pressure.ts';
+import { ClientRoots } from './roots.ts';
 import type { InitializeAnswer, View } from './view.ts';
 
 /** `closing` is final: whatever still comes is dropped. */

@@ -7,10 +7,9 @@ import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Call } from './call.ts';
-import type { CallTable } from './call-table.ts';
+import type { CallTable, OwnRequest } from './call-table.ts';
 import type { Counters } from './counters.ts';
 import type { MethodRole } from './era/era-2025.ts';
-import type { OwnRequest } from './own-requests.ts';
 import type { Session } from './session.ts';
 import { paramsOf } from './view.ts';
 

@@ -2,8 +2,12 @@
 // for one client holds for all that are like it.
 
 import type { ClientEntry } from '../config/clients-schema.ts';
-import { programNamed } from '../core/client-programs.ts';
-import type { ClientIdentity, ClientSettings, ClientSettingsSource } from '../core/client-settings.ts';
+import {
+  type ClientIdentity,
+  type ClientSettings,
+  type ClientSettingsSource,
+  programNamed,
+} from '../core/client-settings.ts';
 import { anyOf, problemIn } from '../util/glob.ts';
 
 type Matches = (text: string) => boolean;

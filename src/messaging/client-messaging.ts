@@ -5,7 +5,7 @@ import type { AcceptedMethods } from '../core/accepted-methods.ts';
 import type { ClientRequest } from '../core/call.ts';
 import type { Counters } from '../core/counters.ts';
 import type { Messaging } from '../core/messaging.ts';
-import { outcomeUnknown } from '../core/outcome-unknown.ts';
+import { outcomeUnknown } from '../core/resumption.ts';
 import { failureOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import { openCall, paramsOf, type View } from '../core/view.ts';

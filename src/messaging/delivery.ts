@@ -2,8 +2,8 @@
 // the time, finds it and sees to the other side.
 
 import type { Call, CallOwner } from '../core/call.ts';
+import { extend, overdueMs } from '../core/call-endings.ts';
 import type { Counters } from '../core/counters.ts';
-import { extend, overdueMs } from '../core/deadline.ts';
 import { cancelNotice } from '../core/era/era-2025.ts';
 import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { ClientQuestion } from '../core/session.ts';

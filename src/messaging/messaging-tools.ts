@@ -1,6 +1,6 @@
 // The tools by which language models write to each other, in as few words as it takes.
 
-import type { JoinedItem } from '../core/joined-list.ts';
+import type { JoinedItem } from '../core/joined-lists.ts';
 import { definitionsOf, META_TOOLS, type ToolTerms } from '../meta-tools/meta-tools.ts';
 
 export type MessagingTool = 'list_agents' | 'send_message' | 'read_messages';

@@ -4,7 +4,7 @@
 import type { Call, CallOwner, ClientRequest } from '../core/call.ts';
 import { methodOf } from '../core/era/era-2025.ts';
 import { JoinedView } from '../core/joined-view.ts';
-import { outcomeUnknown } from '../core/outcome-unknown.ts';
+import { outcomeUnknown } from '../core/resumption.ts';
 import { failureOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import { type InitializeAnswer, openCall, paramsOf, type ServerDirectory, type View } from '../core/view.ts';

@@ -1,7 +1,7 @@
 // The tools of one server, taken out of the bytes of its answers, by their own names. Decoded when somebody asks.
 
-import type { ListPage } from '../core/known-server.ts';
-import { itemsIn, keyOf } from '../core/listed-keys.ts';
+import { itemsIn, keyOf } from '../core/lists.ts';
+import type { ListPage } from '../core/server-knowledge.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 

@@ -1,10 +1,9 @@
 // What the tools that find others say of servers and tools. What goes without saying is left out: an agent pays for each
 // word.
 
-import type { Binding } from '../core/binding.ts';
 import { instructionsOf, serverInfoOf } from '../core/era/initialize.ts';
 import { type JoinedBinding, refreshHint } from '../core/joined-lists.ts';
-import type { Server } from '../core/server.ts';
+import type { Binding, Server } from '../core/server.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import { textOf } from '../util/json-value.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';

@@ -2,8 +2,8 @@
 // searches, and let go when nobody has for some minutes. Different clients may see different tools of one server, so each
 // list is in the index by itself.
 
-import type { Binding } from '../core/binding.ts';
-import type { ListPage } from '../core/known-server.ts';
+import type { Binding } from '../core/server.ts';
+import type { ListPage } from '../core/server-knowledge.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import type { SynonymGroups } from '../search/question.ts';
 import type { SearchableTool } from '../search/tool-index.ts';

@@ -4,7 +4,7 @@
 import type { ClientRequest } from '../core/call.ts';
 import { type JoinedBinding, refreshHint } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
-import type { ListPage } from '../core/known-server.ts';
+import type { ListPage } from '../core/server-knowledge.ts';
 import type { Session } from '../core/session.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import { openCall } from '../core/view.ts';

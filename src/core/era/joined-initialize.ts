@@ -2,7 +2,7 @@
 // known, and their instructions under a heading for each.
 
 import { isRecord } from '../../util/json-value.ts';
-import type { ServerProfile } from '../known-server.ts';
+import type { ServerProfile } from '../server-knowledge.ts';
 import { capabilitiesOf, instructionsOf } from './initialize.ts';
 
 /** What is assumed of a server that has not run yet. The bridge can honour it whatever the server turns out to have. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { SeenTools } from '../../../src/catalog/seen-tools.ts';
 import { decodeSeen, encodeSeen, SeenToolsStore } from '../../../src/catalog/seen-tools-store.ts';
-import type { ListPage } from '../../../src/core/known-server.ts';
+import type { ListPage } from '../../../src/core/server-knowledge.ts';
 import { OPEN_GATE } from '../../../src/core/tool-gate.ts';
 import { RuledGate } from '../../../src/daemon/ruled-gate.ts';
 import { ChangeGate, ToolGates } from '../../../src/daemon/tool-gates.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { definitionsIn, digestOf, hashOfText } from '../../../src/catalog/tool-definitions.ts';
-import type { ListPage } from '../../../src/core/known-server.ts';
+import type { ListPage } from '../../../src/core/server-knowledge.ts';
 
 const page = (text: string): ListPage => ({ cursor: undefined, result: Buffer.from(`${text}\n`) });
 const pageOf = (...tools: unknown[]): ListPage => page(JSON.stringify({ tools }));

@@ -1,7 +1,7 @@
 // Requests on their way through the core: sent under the bridge's ids, answered under the client's, exactly once.
 
 import { describe, expect, test } from 'vitest';
-import { GRACE_MS } from '../../../src/core/crowded-clients.ts';
+import { GRACE_MS } from '../../../src/core/pressure.ts';
 import { CoreInMemory, type Message } from '../../support/core-in-memory.ts';
 
 const codeOf = (message: Message | undefined): string | undefined => message?.error?.data?.code;

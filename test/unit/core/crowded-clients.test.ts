@@ -1,7 +1,7 @@
 // What becomes of a client that does not take what a server has for it, and of one that takes it slowly.
 
 import { describe, expect, test } from 'vitest';
-import { GRACE_MS } from '../../../src/core/crowded-clients.ts';
+import { GRACE_MS } from '../../../src/core/pressure.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
 

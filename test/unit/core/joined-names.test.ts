@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { joinedPart } from '../../../src/core/joined-list.ts';
+import { joinedPart } from '../../../src/core/joined-lists.ts';
 import { aliasIn, joinedName } from '../../../src/core/joined-names.ts';
-import type { ListPage } from '../../../src/core/known-server.ts';
+import type { ListPage } from '../../../src/core/server-knowledge.ts';
 import { aliasesOf } from '../../../src/model/aliases.ts';
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;

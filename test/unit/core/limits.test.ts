@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { DEFAULT_DAEMON } from '../../../src/config/config.ts';
 import type { Counters } from '../../../src/core/counters.ts';
-import { GRACE_MS } from '../../../src/core/crowded-clients.ts';
+import { GRACE_MS } from '../../../src/core/pressure.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/model/limits.ts';
 import { DEFAULT_LIVENESS } from '../../../src/model/liveness-settings.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { type LivenessFinding, lookAt } from '../../../src/core/connection-manager.ts';
 import { Counters } from '../../../src/core/counters.ts';
-import { type LivenessFinding, lookAt } from '../../../src/core/liveness.ts';
 import { Session } from '../../../src/core/session.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../../src/model/liveness-settings.ts';

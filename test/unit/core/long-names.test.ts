@@ -2,7 +2,7 @@
 // bound; the server's own view has its bytes as they are.
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { MOST_TEMPLATE_STEPS, TemplateSet } from '../../../src/core/uri-template.ts';
+import { MOST_TEMPLATE_STEPS, TemplateSet } from '../../../src/core/joined-view.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 
 const ALL = { _meta: { 'mcp-bridge/view': 'all' } };

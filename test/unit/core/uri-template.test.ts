@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { matchesTemplate } from '../../../src/core/uri-template.ts';
+import { matchesTemplate } from '../../../src/core/joined-view.ts';
 
 describe('a URI', () => {
   test.each([

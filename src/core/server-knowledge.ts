@@ -1,7 +1,6 @@
 // What is known of a server, also while it does not run: how it answers `initialize` and what it lists, by what it was
 // offered; whether it asks back, and which of its tools do. One for each definition, shared by all of its instances.
 
-import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './client-roots.ts';
 import type { ListKind } from './era/era-2025.ts';
 import {
   type ClientCapabilities,
@@ -10,7 +9,8 @@ import {
   sameCapabilities,
   sameNegotiated,
 } from './era/initialize.ts';
-import type { InstanceKey } from './instance-key.ts';
+import type { InstanceKey } from './instance.ts';
+import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './roots.ts';
 import type { Session } from './session.ts';
 import { type DeclaredSharing, declaredSharingIn } from './sharing.ts';
 

@@ -11,10 +11,9 @@ import { Splice } from '../wire/splice.ts';
 import { type Call, type CallOwner, serverRequestIdAt } from './call.ts';
 import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
-import { extend, overdueMs, shorterMs } from './deadline.ts';
 import { cancelNotice } from './era/era-2025.ts';
+import type { Senders } from './pressure.ts';
 import type { Questions } from './questions.ts';
-import type { Senders } from './senders.ts';
 
 export interface UnansweredCallsPorts {
   readonly server: string;
@@ -118,4 +117,29 @@ export class UnansweredCalls implements CallOwner {
     if (call.serverRequestId === 0) this.#ports.questions.callEnded();
     else this.#ports.questions.callGivenUp(call.session);
   }
+}
+
+// How long a call may take. Looked at once a second for all calls together: no timer and no reading of a clock for each.
+
+/**
+ * The limit that has ended a call, in milliseconds; undefined while its time is not up. `timeoutMs` is 0 where the client
+ * decides. The first look at a call sets its time, so that it may take up to a second more.
+ */
+export function overdueMs(call: Call, nowMs: number, timeoutMs: number, limits: Limits): number | undefined {
+  const mostMs = Math.max(limits.maxCallMs, timeoutMs);
+  if (call.lastDeadlineMs === 0) call.lastDeadlineMs = nowMs + mostMs;
+  if (call.deadlineMs === 0)
+    call.deadlineMs = timeoutMs === 0 ? call.lastDeadlineMs : Math.min(nowMs + timeoutMs, call.lastDeadlineMs);
+  if (nowMs < call.deadlineMs) return undefined;
+  return nowMs >= call.lastDeadlineMs ? mostMs : timeoutMs;
+}
+
+/** The call has shown a sign of life: its time begins anew at the next look, within the upper bound. */
+export function extend(call: Call): void {
+  call.deadlineMs = 0;
+}
+
+/** The shorter one of two limits, of which 0 is none. */
+export function shorterMs(one: number, other: number): number {
+  return one === 0 || other === 0 ? one + other : Math.min(one, other);
 }
