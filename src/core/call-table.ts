@@ -94,6 +94,10 @@ export class CallTable {
     return this.#sent.size + this.#waiting.size;
   }
 
+  waitingSessions(): Session[] {
+    return this.#waiting.heads().map(([session]) => session);
+  }
+
   get hasWaiting(): boolean {
     return this.#waiting.size > 0;
   }

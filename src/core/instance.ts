@@ -198,8 +198,13 @@ export class Instance implements CallOwner {
   }
 
   /** The running instance; starts one if there is none. */
-  whenOpen(): Promise<RunningInstance> {
-    return this.#running === undefined ? this.#opening.whenOpen() : Promise.resolve(this.#running);
+  whenOpen(session?: Session): Promise<RunningInstance> {
+    return this.#running === undefined ? this.#opening.whenOpen(session) : Promise.resolve(this.#running);
+  }
+
+  /** The clients that wait for it to run. Others use it too, and want nothing of it at the moment. */
+  waiting(): ReadonlySet<Session> {
+    return new Set([...this.#opening.sessions, ...this.#calls.waitingSessions()]);
   }
 
   /** Resolves when an instance is being started, or runs. */
@@ -506,7 +511,12 @@ export interface RunningInstance {
   readonly initializeResult: Buffer;
 }
 
-type Waiter = { resolve: (running: RunningInstance) => void; reject: (error: BridgeError) => void };
+interface Waiter {
+  readonly resolve: (running: RunningInstance) => void;
+  readonly reject: (error: BridgeError) => void;
+  /** Undefined for the bridge itself. */
+  readonly session: Session | undefined;
+}
 
 export class Opening {
   readonly #start: () => void;
@@ -533,9 +543,14 @@ export class Opening {
     this.#start();
   }
 
+  /** The clients that wait until it is there. */
+  get sessions(): Session[] {
+    return this.#waiters.flatMap(({ session }) => session ?? []);
+  }
+
   /** Starts it, and waits until it is there. */
-  whenOpen(): Promise<RunningInstance> {
-    const opened = new Promise<RunningInstance>((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  whenOpen(session?: Session): Promise<RunningInstance> {
+    const opened = new Promise<RunningInstance>((resolve, reject) => this.#waiters.push({ resolve, reject, session }));
     this.start();
     return opened;
   }

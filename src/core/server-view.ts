@@ -36,7 +36,7 @@ export class ServerView implements View {
     if (profile !== undefined)
       return { of: 'server', initializeResult: profile.initializeResult, instanceId: this.#runningId() };
     try {
-      const { initializeResult, instanceId } = await this.#binding.bind(true).whenOpen();
+      const { initializeResult, instanceId } = await this.#binding.bind(true).whenOpen(this.#session);
       if (this.#binding.server === server && this.#binding.refusal === undefined)
         return { of: 'server', initializeResult, instanceId };
     } catch (error) {

@@ -410,7 +410,7 @@ export class Binding {
   async whenOpen(): Promise<Instance> {
     if (this.server.isLobby(this.bind())) await this.whenRootsKnown();
     const instance = this.bind();
-    await instance.whenOpen();
+    await instance.whenOpen(this.session);
     return instance;
   }
 

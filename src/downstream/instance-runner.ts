@@ -162,7 +162,7 @@ export class InstanceRunner {
   #launch(): void {
     const { local, remote } = this.#context.gates;
     const gate = this.definition.transport === 'stdio' ? local : remote;
-    gate.enter(this.definition.name, (leave) => {
+    gate.enter({ server: this.definition.name, askers: () => this.instance.waiting() }, (leave) => {
       this.#leaveGate = leave;
       if (this.state === 'starting') this.#contain(() => this.#launchNow());
       else leave(); // the daemon has been told to stop meanwhile

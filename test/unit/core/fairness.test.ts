@@ -163,3 +163,22 @@ describe('a server at its limit', () => {
     expect(server.requests).toHaveLength(10);
   });
 });
+
+test('clients that wait for an instance to start are those that have asked for something, not all that use it', async () => {
+  const core = new CoreInMemory();
+  const asking = await core.ready();
+  await core.ready(); // it uses the same instance, and wants nothing
+  core.server().crash();
+  core.server().opensByItself = false;
+  await core.settle();
+  const { instance } = core.server();
+  expect(instance.waiting().size).toBe(0);
+  asking.call(1);
+  asking.call(2);
+  await core.settle();
+  expect(instance.sessions.size).toBe(2);
+  expect(instance.waiting().size).toBe(1);
+  core.server().open();
+  await core.settle();
+  expect(instance.waiting().size).toBe(0);
+});

@@ -418,9 +418,10 @@ describe.each(['maxLocalStarts', 'maxRemoteStarts'] as const)('%s', (key) => {
     const counters = { startsQueued: 0 };
     const gate = new StartGate(DEFAULT_LIMITS[key], { clock: new FakeClock(), counters });
     const leaves: (() => void)[] = [];
-    for (let n = 0; n < DEFAULT_LIMITS[key]; n++) gate.enter('s', (leave) => void leaves.push(leave));
+    for (let n = 0; n < DEFAULT_LIMITS[key]; n++)
+      gate.enter({ server: 's', askers: () => [] }, (leave) => void leaves.push(leave));
     expect([leaves.length, counters.startsQueued]).toEqual([DEFAULT_LIMITS[key], 0]);
-    gate.enter('s', (leave) => void leaves.push(leave));
+    gate.enter({ server: 's', askers: () => [] }, (leave) => void leaves.push(leave));
     expect([leaves.length, counters.startsQueued]).toEqual([DEFAULT_LIMITS[key], 1]);
     leaves[0]?.();
     expect([leaves.length, counters.startsQueued]).toEqual([DEFAULT_LIMITS[key] + 1, 1]);
