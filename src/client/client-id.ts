@@ -1,8 +1,8 @@
 // The id that a client wants to be known by: refused where it was chosen, in the words of whoever chose it, and not by the
 // daemon, which knows nothing of options, variables and files.
 
+import { CLIENT_ID_RULE, isClientId } from '../protocol/client-id.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { CLIENT_ID_RULE, isClientId } from '../wire/client-id.ts';
 
 /** `source` says where it was chosen; never what it is, because it may come from the environment. */
 export function checkClientId(clientId: unknown, source: string): void {

@@ -2,11 +2,11 @@
 // back when the daemon has gone. Who serves it (an attached process, the SDK's transport) is handed each connection.
 
 import type { Socket } from 'node:net';
+import { type DialInState, isServerName, SERVER_NAME_RULE } from '../protocol/inbound-server.ts';
 import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
-import { type DialInState, isServerName, SERVER_NAME_RULE } from '../wire/dial-in.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { Comeback } from './comeback.ts';
 import { type DialInHello, DialledLink } from './dialled-link.ts';

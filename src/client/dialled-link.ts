@@ -2,9 +2,9 @@
 // the bridge asks.
 
 import type { Socket } from 'node:net';
+import { DIAL_IN_STATES, type DialInState, LEAVING, SERVER_STATE } from '../protocol/inbound-server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
-import { DIAL_IN_STATES, type DialInState, LEAVING, SERVER_STATE } from '../wire/dial-in.ts';
 import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { notBridge, openBridgeSocket } from './bridge-socket.ts';

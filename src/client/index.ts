@@ -1,7 +1,7 @@
 // What `mcp-bridge/client` offers.
 
+export type { DialInState } from '../protocol/inbound-server.ts';
 export type { BridgeError, BridgeErrorCode } from '../util/bridge-error.ts';
-export type { DialInState } from '../wire/dial-in.ts';
 export {
   type BridgeEvents,
   type BridgeOptions,

@@ -2,8 +2,8 @@
 // what is added to them, and kept to be said again to the next daemon; the second is read for what has been agreed about
 // resuming, which is none of the client's business.
 
+import { isClientId } from '../protocol/client-id.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
-import { isClientId } from '../wire/client-id.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import { findMembers, type Members, type Span } from '../wire/json-members.ts';
 import { replaced } from './bytes.ts';

@@ -2,9 +2,9 @@
 // of either line. It connects, and connects again when the daemon has been started again; what was asked over one
 // connection is never answered over another.
 
+import type { DialInState } from '../protocol/inbound-server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
-import type { DialInState } from '../wire/dial-in.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { JsonRpcMessage } from './bridge-transport.ts';
 import { valueIn } from './bytes.ts';

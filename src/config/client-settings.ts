@@ -2,8 +2,8 @@
 // which id to use. `connect` and the library read this and nothing else: checking all of the file would take them longer
 // than all else that they do to start.
 
+import { CLIENT_ID_RULE, isClientId } from '../protocol/client-id.ts';
 import { DEFAULT_RECONNECT, RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
-import { CLIENT_ID_RULE, isClientId } from '../wire/client-id.ts';
 import type { Reader } from './reader.ts';
 
 export interface ClientSettings {

@@ -2,7 +2,7 @@
 
 import type { DialInServer } from '../model/server-definition.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
-import { isServerName, SERVER_NAME_RULE } from '../wire/dial-in.ts';
+import { isServerName, SERVER_NAME_RULE } from '../protocol/inbound-server.ts';
 import type { Reader } from './reader.ts';
 
 export function dialInOf(reader: Reader, value: unknown, isDefined: (name: string) => boolean): DialInServer[] {

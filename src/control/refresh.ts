@@ -3,11 +3,11 @@
 // said just now.
 
 import { definitionsIn } from '../catalog/tool-definitions.ts';
-import { LIST_KINDS, LISTS, type ListKind } from '../core/era/era-2025.ts';
 import type { Instance } from '../core/instance.ts';
 import { failureIn } from '../core/lists.ts';
 import type { Server } from '../core/server.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
+import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { findItems } from '../wire/json-items.ts';

@@ -1,6 +1,6 @@
 // What the control methods answer: the daemon writes it, the command and scripts read it. `--json` prints it as it is.
 
-import type { DialInState } from '../wire/dial-in.ts';
+import type { DialInState } from '../protocol/inbound-server.ts';
 
 export interface InstanceReport {
   readonly server: string;

@@ -1,12 +1,12 @@
 // What is recorded of each call: who has made it, of what, and what became of it. The core fills it in where that happens;
 // what is done with it is the business of whoever is given the records.
 
+import { codeIn } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt } from '../wire/json-grammar.ts';
 import type { Span } from '../wire/json-members.ts';
-import { codeIn } from './rpc-error.ts';
 import type { Session } from './session.ts';
 
 export type CallOutcome =

@@ -3,6 +3,7 @@
 // server at all may be made once more.
 
 import type { Limits } from '../model/limits.ts';
+import { cancelNotice } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -11,7 +12,6 @@ import { Splice } from '../wire/splice.ts';
 import { type Call, type CallOwner, serverRequestIdAt } from './call.ts';
 import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
-import { cancelNotice } from './era/era-2025.ts';
 import type { Senders } from './pressure.ts';
 import type { Questions } from './questions.ts';
 

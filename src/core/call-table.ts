@@ -2,6 +2,8 @@
 // A call is in exactly one of the two, and in its session's map, until it leaves all of them at once.
 
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
+import { cancelNotice } from '../protocol/era-2025.ts';
+import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
@@ -14,10 +16,8 @@ import { Splice } from '../wire/splice.ts';
 import type { Call, Cut } from './call.ts';
 import type { CallMeter } from './call-meter.ts';
 import type { Counters } from './counters.ts';
-import { cancelNotice } from './era/era-2025.ts';
 import { FairQueue } from './fair-queue.ts';
 import { Lane } from './lane.ts';
-import { rpcErrorOf } from './rpc-error.ts';
 import type { KnownServer } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 

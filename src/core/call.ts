@@ -1,12 +1,12 @@
 // One unanswered request: who asked, under which id, whom we asked, under which id. The session and its owner both
 // hold it, so that whichever goes first finds it and sees to its answer. It is closed exactly once.
 
+import type { CallRole } from '../protocol/era-2025.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { CallRecord } from './audit-trail.ts';
-import type { CallRole } from './era/era-2025.ts';
 import type { Session } from './session.ts';
 import type { RequestOutcome } from './shared-settings.ts';
 

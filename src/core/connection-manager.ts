@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
 import type { LivenessSettings } from '../model/liveness-settings.ts';
+import { cutShort, INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Carrier, Link, LinkHandler } from '../wire/link.ts';
@@ -14,7 +15,6 @@ import { Faults } from './faults.ts';
 import { Pause } from './pressure.ts';
 import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
-import { cutShort, INTERNAL_ERROR, INVALID_REQUEST, rpcError } from './rpc-error.ts';
 import { Session } from './session.ts';
 import type { ServerDirectory } from './view.ts';
 

@@ -1,6 +1,6 @@
 // What has happened since the daemon started, as `status` shows it. Each refusal and each drop has a counter of its own.
 
-import { codeIn } from './rpc-error.ts';
+import { codeIn } from '../protocol/rpc-error.ts';
 
 const MOST_CODES = 100;
 

@@ -1,6 +1,15 @@
 // What a frame of a server means, and whom it goes to: an answer to the one who asked, a question to the one whose call it
 // belongs to (questions.ts), a notification to those whom it concerns (server-notices.ts).
 
+import {
+  BATCH_VERSION,
+  type ListKind,
+  type MethodRole,
+  methodOf,
+  relatedTask,
+  wantsAnswer,
+} from '../protocol/era-2025.ts';
+import { METHOD_NOT_FOUND, REGISTERED_ALREADY, rpcError } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import { cutBatch, MOST_IN_BATCH, messageIn } from '../wire/batch.ts';
@@ -15,11 +24,9 @@ import { Splice } from '../wire/splice.ts';
 import { type Call, serverRequestIdAt } from './call.ts';
 import { extend } from './call-endings.ts';
 import type { CallTable } from './call-table.ts';
-import { BATCH_VERSION, type ListKind, type MethodRole, methodOf, relatedTask, wantsAnswer } from './era/era-2025.ts';
 import type { Instance, InstanceContext } from './instance.ts';
 import type { CrowdedClients } from './pressure.ts';
 import { answerServer, type Questions } from './questions.ts';
-import { METHOD_NOT_FOUND, REGISTERED_ALREADY, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import type { SharedSettings } from './shared-settings.ts';
 import type { Tasks } from './tasks.ts';

@@ -1,6 +1,24 @@
 // A client's `initialize`, from its arrival to its answer, and what comes behind it meanwhile.
 
 import type { Limits } from '../model/limits.ts';
+import { methodOf } from '../protocol/era-2025.ts';
+import {
+  bridgeInitializeResult,
+  type ClientInitialize,
+  type ResumeRequest,
+  readClientInitialize,
+  writeInitializeResult,
+} from '../protocol/initialize.ts';
+import {
+  certainId,
+  INITIALIZED_ALREADY,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  REGISTERED_ALREADY,
+  rpcError,
+  rpcErrorOf,
+} from '../protocol/rpc-error.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -11,27 +29,9 @@ import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
 import { type ClientSettingsSource, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
-import { methodOf } from './era/era-2025.ts';
-import {
-  bridgeInitializeResult,
-  type ClientInitialize,
-  type ResumeRequest,
-  readClientInitialize,
-  writeInitializeResult,
-} from './era/initialize.ts';
 import { JoinedView } from './joined-view.ts';
 import type { Messaging } from './messaging.ts';
 import { Pause } from './pressure.ts';
-import {
-  certainId,
-  INITIALIZED_ALREADY,
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  INVALID_REQUEST,
-  REGISTERED_ALREADY,
-  rpcError,
-  rpcErrorOf,
-} from './rpc-error.ts';
 import { ServerView } from './server-view.ts';
 import type { Session } from './session.ts';
 import { chooseView, type InitializeAnswer, type ServerDirectory, type View } from './view.ts';

@@ -3,6 +3,8 @@
 
 import type { Limits } from '../model/limits.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
+import { type CallRole, type ListKind, type MethodRole, methodOf, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
+import { type ClientCapabilities, settlesOnBatches } from '../protocol/initialize.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -17,8 +19,6 @@ import { extend, UnansweredCalls } from './call-endings.ts';
 import type { CallMeters } from './call-meter.ts';
 import { CallTable, type Elsewhere, type OwnAnswer, type OwnRequests } from './call-table.ts';
 import type { Counters } from './counters.ts';
-import { type CallRole, type ListKind, type MethodRole, methodOf, ROOTS_CHANGED_NOTICE } from './era/era-2025.ts';
-import { type ClientCapabilities, settlesOnBatches } from './era/initialize.ts';
 import { ServerMessages } from './from-server.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { InstanceLists } from './lists.ts';

@@ -1,11 +1,11 @@
 // The lists of a joined view: waits for what is not known yet, puts the parts together in pages, and finds out whose a
 // name is.
 
+import { LISTS, type ListKind } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
-import { LISTS, type ListKind } from './era/era-2025.ts';
 import { aliasIn, joinedName } from './joined-names.ts';
 import { waitForLists } from './list-wait.ts';
 import { itemsIn, keyOf } from './lists.ts';

@@ -2,6 +2,8 @@
 // learnt of the server from it, for all of its instances and later ones, is KnownServer's business.
 
 import type { Limits } from '../model/limits.ts';
+import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era-2025.ts';
+import { METHOD_NOT_FOUND } from '../protocol/rpc-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
@@ -12,9 +14,7 @@ import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import type { OwnAnswer } from './call-table.ts';
 import type { Counters } from './counters.ts';
-import { LIST_KINDS, LISTS, type ListKind } from './era/era-2025.ts';
 import type { InstanceKey } from './instance.ts';
-import { METHOD_NOT_FOUND } from './rpc-error.ts';
 import { type KnownServer, type ListPage, type ServerProfile, samePages } from './server-knowledge.ts';
 
 export interface InstanceListsPorts {

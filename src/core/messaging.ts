@@ -1,8 +1,8 @@
 // Messages between clients, as the core passes them on. src/messaging knows what they mean.
 
+import type { AcceptedMethods } from '../protocol/accepted-methods.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { AcceptedMethods } from './accepted-methods.ts';
 import type { ClientRequest } from './call.ts';
 import type { Session } from './session.ts';
 import type { View } from './view.ts';

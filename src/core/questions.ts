@@ -3,6 +3,8 @@
 // more is sent, and what is under way is left to finish until one client remains. The bridge never guesses.
 
 import type { Limits } from '../model/limits.ts';
+import { cancelNotice, type QuestionKind, relatedTask, URL_ELICITATION_REQUIRED } from '../protocol/era-2025.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from '../protocol/rpc-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -12,11 +14,9 @@ import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { CallTable } from './call-table.ts';
 import type { Counters } from './counters.ts';
-import { cancelNotice, type QuestionKind, relatedTask, URL_ELICITATION_REQUIRED } from './era/era-2025.ts';
 import type { InstanceKey } from './instance.ts';
 import type { Senders } from './pressure.ts';
 import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED, RootsFence } from './roots.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from './rpc-error.ts';
 import type { KnownServer } from './server-knowledge.ts';
 import type { ClientQuestion, Session } from './session.ts';
 import type { Tasks } from './tasks.ts';

@@ -3,6 +3,8 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
+import type { MethodRole } from '../protocol/era-2025.ts';
+import type { ResumeRequest } from '../protocol/initialize.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
@@ -12,8 +14,6 @@ import { isRequestId } from '../wire/request-id.ts';
 import { ResumableLink } from '../wire/resumable-link.ts';
 import { type LeavingReason, leavingNotice } from '../wire/resume-notices.ts';
 import type { Counters } from './counters.ts';
-import type { MethodRole } from './era/era-2025.ts';
-import type { ResumeRequest } from './era/initialize.ts';
 import type { ResumptionPorts } from './handshake.ts';
 import { Pause } from './pressure.ts';
 import type { Session } from './session.ts';

@@ -1,15 +1,6 @@
 // What a frame of a client means, and where it goes. One function a kind of frame; all state is in Session and Instance.
 
-import { membersOf } from '../util/json-value.ts';
-import { cutBatch, messageIn } from '../wire/batch.ts';
-import { Envelope, Field } from '../wire/envelope.ts';
-import type { Frame } from '../wire/frame-splitter.ts';
-import type { RequestId } from '../wire/request-id.ts';
-import { type AuditTrail, CallRecord } from './audit-trail.ts';
-import type { ConnectionManager } from './connection-manager.ts';
-import { isCall, type Method, methodOf, wantsAnswer } from './era/era-2025.ts';
-import { Handshake, type HandshakeContext } from './handshake.ts';
-import type { Resumption } from './resumption.ts';
+import { isCall, type Method, methodOf, wantsAnswer } from '../protocol/era-2025.ts';
 import {
   BAD_ID,
   BAD_TOKEN,
@@ -23,7 +14,16 @@ import {
   refusalOf,
   rpcError,
   SHUTTING_DOWN,
-} from './rpc-error.ts';
+} from '../protocol/rpc-error.ts';
+import { membersOf } from '../util/json-value.ts';
+import { cutBatch, messageIn } from '../wire/batch.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { RequestId } from '../wire/request-id.ts';
+import { type AuditTrail, CallRecord } from './audit-trail.ts';
+import type { ConnectionManager } from './connection-manager.ts';
+import { Handshake, type HandshakeContext } from './handshake.ts';
+import type { Resumption } from './resumption.ts';
 import type { Session } from './session.ts';
 
 /** Answers what a session of the role `control` asks, frame by frame. */

@@ -1,14 +1,14 @@
 // What is known of a server, also while it does not run: how it answers `initialize` and what it lists, by what it was
 // offered; whether it asks back, and which of its tools do. One for each definition, shared by all of its instances.
 
-import type { ListKind } from './era/era-2025.ts';
+import type { ListKind } from '../protocol/era-2025.ts';
 import {
   type ClientCapabilities,
   capabilitiesCover,
   capabilitiesOf,
   sameCapabilities,
   sameNegotiated,
-} from './era/initialize.ts';
+} from '../protocol/initialize.ts';
 import type { InstanceKey } from './instance.ts';
 import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './roots.ts';
 import type { Session } from './session.ts';

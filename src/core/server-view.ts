@@ -2,13 +2,13 @@
 // what is known while it does not run, so that a client which only looks starts nothing.
 
 import type { Limits } from '../model/limits.ts';
+import { LISTS, type ListKind, methodOf } from '../protocol/era-2025.ts';
+import { INVALID_PARAMS, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientRequest } from './call.ts';
-import { LISTS, type ListKind, methodOf } from './era/era-2025.ts';
 import type { Instance } from './instance.ts';
-import { INVALID_PARAMS, rpcError, rpcErrorOf } from './rpc-error.ts';
 import { Binding, type Server } from './server.ts';
 import type { Session } from './session.ts';
 import { listTasks } from './tasks.ts';

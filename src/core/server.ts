@@ -2,11 +2,11 @@
 // another one. What an instance is, and how one is started, is the business of whoever makes them.
 
 import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
+import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Elsewhere } from './call-table.ts';
 import type { ClientSettings } from './client-settings.ts';
-import { LIST_KINDS, LISTS, type ListKind } from './era/era-2025.ts';
 import { Faults } from './faults.ts';
 import { Instance, type InstanceContext, type InstanceKey, type InstancePorts } from './instance.ts';
 import { NO_ROOTS_KEY, ROOTS_IN_DOUBT } from './roots.ts';

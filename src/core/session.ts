@@ -3,6 +3,8 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
+import { BATCH_VERSION } from '../protocol/era-2025.ts';
+import type { ClientCapabilities, ClientInitialize, ClientRole } from '../protocol/initialize.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -14,8 +16,6 @@ import type { CallRecord } from './audit-trail.ts';
 import type { Call, CallOwner } from './call.ts';
 import { type ClientIdentity, type ClientSettings, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
-import { BATCH_VERSION } from './era/era-2025.ts';
-import type { ClientCapabilities, ClientInitialize, ClientRole } from './era/initialize.ts';
 import type { Instance } from './instance.ts';
 import { Pause, Pauses, Untaken } from './pressure.ts';
 import { ClientRoots } from './roots.ts';

@@ -2,6 +2,7 @@
 // and which the bridge answers itself. Subscriptions and LogLevels keep what each client wants.
 
 import type { Limits } from '../model/limits.ts';
+import type { MethodRole } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -9,7 +10,6 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Call } from './call.ts';
 import type { CallTable, OwnRequest } from './call-table.ts';
 import type { Counters } from './counters.ts';
-import type { MethodRole } from './era/era-2025.ts';
 import type { Session } from './session.ts';
 import { paramsOf } from './view.ts';
 

@@ -1,6 +1,7 @@
 // Tasks that a server works on after it has answered the call that began them. Each belongs to the client whose call it
 // was: nobody else may ask for it, cancel it, or hear of it.
 
+import { INTERNAL_ERROR, INVALID_PARAMS, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -11,7 +12,6 @@ import { ownFrame } from '../wire/own-frame.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import type { Call, ClientRequest } from './call.ts';
 import type { Instance, InstanceContext } from './instance.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, rpcError } from './rpc-error.ts';
 import type { Session } from './session.ts';
 import { cursorIn, type PendingRequests } from './view.ts';
 

@@ -1,6 +1,8 @@
 // What a client sees of the servers, and where what it sends goes.
 
 import type { Limits } from '../model/limits.ts';
+import type { CallRole, ListKind } from '../protocol/era-2025.ts';
+import { failureOf, INTERNAL_ERROR, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
@@ -8,9 +10,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import { Call, type CallOwner, type ClientRequest } from './call.ts';
 import { overdueMs, shorterMs } from './call-endings.ts';
-import type { CallRole, ListKind } from './era/era-2025.ts';
 import type { Instance } from './instance.ts';
-import { failureOf, INTERNAL_ERROR, rpcError, rpcErrorOf } from './rpc-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 

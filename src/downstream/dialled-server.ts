@@ -1,7 +1,7 @@
 // A server that has connected to the bridge by itself. The bridge cannot start it: while it is there an instance may use
 // its link, and when either has enough the link is closed.
 
-import { certainId, INVALID_REQUEST, REGISTERED_ALREADY, rpcError } from '../core/rpc-error.ts';
+import { certainId, INVALID_REQUEST, REGISTERED_ALREADY, rpcError } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';

@@ -2,7 +2,7 @@
 // so that whatever ends it also closes its connection. The bytes are those of the wire both ways; nothing is decoded.
 
 import { isUtf8 } from 'node:buffer';
-import { rpcErrorOf } from '../core/rpc-error.ts';
+import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { type Deferred, deferred } from '../util/deferred.ts';

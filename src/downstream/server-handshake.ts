@@ -6,7 +6,7 @@ import {
   LATEST_PROTOCOL_VERSION,
   methodOf,
   PROTOCOL_VERSIONS,
-} from '../core/era/era-2025.ts';
+} from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';

@@ -3,9 +3,9 @@
 import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
 import { locationsOf } from '../discovery/locations.ts';
 import type { Tree } from '../discovery/tree.ts';
+import { isServerName, SERVER_NAME_RULE } from '../protocol/inbound-server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
-import { isServerName, SERVER_NAME_RULE } from '../wire/dial-in.ts';
 import type { ConfigDocument } from './config-document.ts';
 import { diffOf, type EditReport } from './edit-report.ts';
 import { alone, type EditingHost, machineOfHost } from './editing-host.ts';

@@ -1,8 +1,8 @@
 // Whether one client may say something to another now. What speaks against it is thrown, before anything has gone anywhere.
 
-import { isReserved } from '../core/accepted-methods.ts';
 import type { Limits } from '../model/limits.ts';
 import type { MessagingSettings } from '../model/messaging-settings.ts';
+import { isReserved } from '../protocol/accepted-methods.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { nearest } from '../util/nearest.ts';

@@ -1,16 +1,16 @@
 // Clients that speak to each other: what one says to another, and the letters that wait to be read. What is said is passed
 // on in its bytes, and the bridge alone says who has said it.
 
-import type { AcceptedMethods } from '../core/accepted-methods.ts';
 import type { ClientRequest } from '../core/call.ts';
 import type { Counters } from '../core/counters.ts';
 import type { Messaging } from '../core/messaging.ts';
 import { outcomeUnknown } from '../core/resumption.ts';
-import { failureOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import { openCall, paramsOf, type View } from '../core/view.ts';
 import type { Limits } from '../model/limits.ts';
 import type { MessagingSettings } from '../model/messaging-settings.ts';
+import type { AcceptedMethods } from '../protocol/accepted-methods.ts';
+import { failureOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';

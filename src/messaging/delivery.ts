@@ -4,10 +4,10 @@
 import type { Call, CallOwner } from '../core/call.ts';
 import { extend, overdueMs } from '../core/call-endings.ts';
 import type { Counters } from '../core/counters.ts';
-import { cancelNotice } from '../core/era/era-2025.ts';
-import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { ClientQuestion } from '../core/session.ts';
 import type { Limits } from '../model/limits.ts';
+import { cancelNotice } from '../protocol/era-2025.ts';
+import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';

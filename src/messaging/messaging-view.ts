@@ -2,13 +2,13 @@
 // business of the view within.
 
 import type { Call, CallOwner, ClientRequest } from '../core/call.ts';
-import { methodOf } from '../core/era/era-2025.ts';
 import { JoinedView } from '../core/joined-view.ts';
 import { outcomeUnknown } from '../core/resumption.ts';
-import { failureOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import { type InitializeAnswer, openCall, paramsOf, type ServerDirectory, type View } from '../core/view.ts';
 import { faultsIn } from '../meta-tools/meta-tools.ts';
+import { methodOf } from '../protocol/era-2025.ts';
+import { failureOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { isRecord } from '../util/json-value.ts';

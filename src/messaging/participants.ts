@@ -1,8 +1,8 @@
 // Who is there among the clients, and what each of them may see of the others.
 
-import { type AcceptedMethods, doesAccept } from '../core/accepted-methods.ts';
 import type { Session } from '../core/session.ts';
 import type { MessagingSettings, PairRule } from '../model/messaging-settings.ts';
+import { type AcceptedMethods, doesAccept } from '../protocol/accepted-methods.ts';
 import type { Clock } from '../util/clock.ts';
 import { inTheirOrder, invalidParams, type Letter, Mailbox } from './letters.ts';
 

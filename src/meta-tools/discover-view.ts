@@ -2,11 +2,11 @@
 // those of the view `all`.
 
 import type { ClientRequest } from '../core/call.ts';
-import { methodOf } from '../core/era/era-2025.ts';
 import type { JoinedView } from '../core/joined-view.ts';
-import { calledErrorOf, INVALID_PARAMS, rpcError, withHint } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
 import type { InitializeAnswer, ServerDirectory, View } from '../core/view.ts';
+import { methodOf } from '../protocol/era-2025.ts';
+import { calledErrorOf, INVALID_PARAMS, rpcError, withHint } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { printable } from '../util/printable.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';

@@ -1,10 +1,10 @@
 // What the tools that find others say of servers and tools. What goes without saying is left out: an agent pays for each
 // word.
 
-import { instructionsOf, serverInfoOf } from '../core/era/initialize.ts';
 import { type JoinedBinding, refreshHint } from '../core/joined-lists.ts';
 import type { Binding, Server } from '../core/server.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
+import { instructionsOf, serverInfoOf } from '../protocol/initialize.ts';
 import { textOf } from '../util/json-value.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 import type { FoundTool } from './tool-finder.ts';

@@ -4,8 +4,8 @@
 import type { Call, ClientRequest } from '../core/call.ts';
 import type { JoinedBinding } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
-import { rpcErrorOf } from '../core/rpc-error.ts';
 import type { Session } from '../core/session.ts';
+import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { ArgumentCheck } from './argument-check.ts';

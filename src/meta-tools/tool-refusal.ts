@@ -1,7 +1,7 @@
 // Why a call through a meta-tool has not reached its server, as the agent is told.
 
 import type { NamedTool } from '../core/audit-trail.ts';
-import { rpcErrorOf, withHint } from '../core/rpc-error.ts';
+import { rpcErrorOf, withHint } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
 import { nearest } from '../util/nearest.ts';

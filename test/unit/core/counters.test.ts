@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Counters } from '../../../src/core/counters.ts';
-import { rpcError, rpcErrorOf } from '../../../src/core/rpc-error.ts';
+import { rpcError, rpcErrorOf } from '../../../src/protocol/rpc-error.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 

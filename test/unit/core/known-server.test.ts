@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ClientCapabilities } from '../../../src/core/era/initialize.ts';
 import { KnownServer, type ListPage, type ServerProfile } from '../../../src/core/server-knowledge.ts';
+import type { ClientCapabilities } from '../../../src/protocol/initialize.ts';
 
 const TTL_MS = 1000;
 const HELLO = Buffer.from('{"capabilities":{"tools":{},"resources":{}}}\n');

@@ -5,9 +5,9 @@ import {
   methodOf,
   negotiateVersion,
   PROTOCOL_VERSIONS,
-} from '../../../../src/core/era/era-2025.ts';
-import { Envelope, Field } from '../../../../src/wire/envelope.ts';
-import { frameAt } from '../../../support/json-text.ts';
+} from '../../../src/protocol/era-2025.ts';
+import { Envelope, Field } from '../../../src/wire/envelope.ts';
+import { frameAt } from '../../support/json-text.ts';
 
 /** `method` as it is spelled, between its quotes. */
 function read(method: string, behind = ''): ReturnType<typeof methodOf> {

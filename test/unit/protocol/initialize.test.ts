@@ -7,11 +7,11 @@ import {
   readClientInitialize,
   sameCapabilities,
   writeInitializeResult,
-} from '../../../../src/core/era/initialize.ts';
-import { FlushTurn, Outbox } from '../../../../src/wire/outbox.ts';
-import { Splice } from '../../../../src/wire/splice.ts';
-import { jsonText, membersOf } from '../../../support/json-text.ts';
-import { ManualTurn, RecordingSink } from '../../../support/recording-sink.ts';
+} from '../../../src/protocol/initialize.ts';
+import { FlushTurn, Outbox } from '../../../src/wire/outbox.ts';
+import { Splice } from '../../../src/wire/splice.ts';
+import { jsonText, membersOf } from '../../support/json-text.ts';
+import { ManualTurn, RecordingSink } from '../../support/recording-sink.ts';
 
 const OURS = { 'mcp-bridge/clientId': 'me', 'mcp-bridge/instanceId': 'i1' };
 

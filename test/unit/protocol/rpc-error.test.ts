@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rpcError, rpcErrorOf } from '../../../src/core/rpc-error.ts';
+import { rpcError, rpcErrorOf } from '../../../src/protocol/rpc-error.ts';
 import { BridgeError, type BridgeErrorCode } from '../../../src/util/bridge-error.ts';
 
 test.each<[BridgeErrorCode, number]>([

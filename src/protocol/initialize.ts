@@ -1,16 +1,16 @@
 // The client's side of the handshake: reads `initialize` in both its shapes, and writes the answer out of the one
 // that the server gave, touching only what must differ.
 
-import { invariant } from '../../util/invariant.ts';
-import { isRecord, membersOf } from '../../util/json-value.ts';
-import { CLIENT_ID_RULE, isClientId } from '../../wire/client-id.ts';
-import { isServerName, SERVER_NAME_RULE } from '../../wire/dial-in.ts';
-import { skipSpace } from '../../wire/json-grammar.ts';
-import { findMembers } from '../../wire/json-members.ts';
-import type { Outbox } from '../../wire/outbox.ts';
-import type { Splice } from '../../wire/splice.ts';
-import { type AcceptedMethods, readAccepted } from '../accepted-methods.ts';
+import { invariant } from '../util/invariant.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
+import { skipSpace } from '../wire/json-grammar.ts';
+import { findMembers } from '../wire/json-members.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import type { Splice } from '../wire/splice.ts';
+import { type AcceptedMethods, readAccepted } from './accepted-methods.ts';
+import { CLIENT_ID_RULE, isClientId } from './client-id.ts';
 import { BATCH_VERSION, LATEST_PROTOCOL_VERSION, negotiateVersion, type QuestionKind } from './era-2025.ts';
+import { isServerName, SERVER_NAME_RULE } from './inbound-server.ts';
 
 export type ClientRole = 'client' | 'server' | 'control';
 

@@ -1,10 +1,10 @@
 // What is special to the protocol's revisions up to 2025-11-25: its handshake and the names of its methods.
 // The core speaks of calls, cancellations, progress and notices; only this room knows how an era spells them.
 
-import { membersOf } from '../../util/json-value.ts';
-import { ByteTable } from '../../wire/byte-table.ts';
-import { bitsOf, type Envelope, Field } from '../../wire/envelope.ts';
-import { BACKSLASH, byteAt } from '../../wire/json-grammar.ts';
+import { membersOf } from '../util/json-value.ts';
+import { ByteTable } from '../wire/byte-table.ts';
+import { bitsOf, type Envelope, Field } from '../wire/envelope.ts';
+import { BACKSLASH, byteAt } from '../wire/json-grammar.ts';
 
 /** Newest first. */
 export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { joinedCapabilities, joinedInstructions } from '../../../../src/core/era/joined-initialize.ts';
-import { ServerProfile } from '../../../../src/core/server-knowledge.ts';
+import { joinedCapabilities, joinedInstructions } from '../../../src/core/joined-view.ts';
+import { ServerProfile } from '../../../src/core/server-knowledge.ts';
 
 const profileOf = (capabilities: unknown, instructions?: unknown): ServerProfile =>
   new ServerProfile({}, undefined, {

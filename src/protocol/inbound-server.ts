@@ -1,7 +1,7 @@
 // What a server that connects by itself and the bridge agree on (docs/protocol.md): its name, whether others may see it,
 // and what the bridge tells it over that connection. The library and the daemon both need it.
 
-import type { LeavingReason } from './resume-notices.ts';
+import type { LeavingReason } from '../wire/resume-notices.ts';
 
 /** Who waits is seen by nobody until a person approves it; who is blocked is so by policy. */
 export type DialInState = 'offered' | 'waiting' | 'rejected' | 'blocked';
