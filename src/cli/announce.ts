@@ -104,7 +104,7 @@ async function whyShadowed(name: string, file: string, host: CliHost): Promise<s
     return servers.find((server) => server.name === name && server.file === file && server.state === 'shadowed')
       ?.reason;
   } catch (error) {
-    if (error instanceof BridgeError) return undefined; // it is registered all the same, and this verb needs no more
+    if (error instanceof BridgeError) return undefined; // it is registered all the same, and this command needs no more
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-// Reads the arguments of a verb with node's own parser, by the table in options.ts.
+// Reads the arguments of a command with node's own parser, by the table in options.ts.
 
 import { parseArgs } from 'node:util';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -7,7 +7,7 @@ import type { Options } from './start-options.ts';
 
 export type Values<O extends Options> = { readonly [K in keyof O]?: O[K]['type'] extends 'boolean' ? boolean : string };
 
-export function readArguments<O extends Options>(verb: string, args: readonly string[], options: O): Values<O> {
+export function readArguments<O extends Options>(command: string, args: readonly string[], options: O): Values<O> {
   const shapes = Object.fromEntries(Object.entries(options).map(([name, { type }]) => [name, { type }]));
   let values: Record<string, unknown>;
   try {
@@ -15,16 +15,16 @@ export function readArguments<O extends Options>(verb: string, args: readonly st
   } catch (error) {
     const problem = messageOf(error).split(/\.\s|\n/)[0] ?? '';
     const empty = /^Option '(?:-\w, )?--([\w-]+).*' argument (?:missing|is ambiguous)/.exec(problem)?.[1];
-    if (empty !== undefined) throw noValue(verb, empty);
+    if (empty !== undefined) throw noValue(command, empty);
     const unknown = /^Unknown option '(-[^']*)'/.exec(problem)?.[1];
-    throw wrongUsage(verb, problem + (unknown === undefined ? '' : optionMeant(unknown, options)));
+    throw wrongUsage(command, problem + (unknown === undefined ? '' : optionMeant(unknown, options)));
   }
   for (const [name, { choices }] of Object.entries(options)) {
     const value = values[name];
     if (choices !== undefined && typeof value === 'string' && !choices.includes(value))
-      throw wrongUsage(verb, `--${name} is one of ${choices.join(', ')}`);
+      throw wrongUsage(command, `--${name} is one of ${choices.join(', ')}`);
   }
-  return givenTexts(verb, values, options) as Values<O>;
+  return givenTexts(command, values, options) as Values<O>;
 }
 
 /**
@@ -32,23 +32,23 @@ export function readArguments<O extends Options>(verb: string, args: readonly st
  * without the option.
  */
 export function givenTexts(
-  verb: string,
+  command: string,
   values: Readonly<Record<string, unknown>>,
   options: Options,
 ): Record<string, unknown> {
   const given = { ...values };
   for (const [name, { type, repeats }] of Object.entries(options)) {
     const texts = [given[name] ?? []].flat();
-    if (type === 'string' && texts.includes('')) throw noValue(verb, name);
+    if (type === 'string' && texts.includes('')) throw noValue(command, name);
     if (repeats === true || texts.length < 2) continue;
-    if (type === 'string') throw wrongUsage(verb, `--${name} has several values. Give it one`);
+    if (type === 'string') throw wrongUsage(command, `--${name} has several values. Give it one`);
     given[name] = texts.at(-1);
   }
   return given;
 }
 
-export function noValue(verb: string, name: string): BridgeError {
-  return wrongUsage(verb, `--${name} needs a value. Give it one, or leave it out`);
+export function noValue(command: string, name: string): BridgeError {
+  return wrongUsage(command, `--${name} needs a value. Give it one, or leave it out`);
 }
 
 /** Which option may have been meant by one that there is not, as the end of a sentence. */
@@ -57,6 +57,6 @@ export function optionMeant(wrong: string, options: Options | undefined): string
   return near === undefined ? '' : `. Did you mean --${near}?`;
 }
 
-function wrongUsage(verb: string, problem: string): BridgeError {
-  return new BridgeError('USAGE', problem, { hint: `See: mcp-bridge ${verb} --help` });
+function wrongUsage(command: string, problem: string): BridgeError {
+  return new BridgeError('USAGE', problem, { hint: `See: mcp-bridge ${command} --help` });
 }

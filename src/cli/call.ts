@@ -16,9 +16,9 @@ import { checkOut, STDOUT, saveBlobs, saveText } from './saved-blobs.ts';
 import { type Spinner, waitingFor } from './spinner.ts';
 import { hasPerson } from './terminal.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
-import { ask, ofVerb, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+import { ask, ofCommand, type ToolCommandValues, withTools, wrongUsage } from './tool-session.ts';
 
-export interface CallValues extends ToolVerbValues {
+export interface CallValues extends ToolCommandValues {
   readonly server: string;
   readonly tool: string;
   readonly arguments?: readonly string[] | undefined;
@@ -134,7 +134,7 @@ async function givenArguments(values: CallValues, host: CliHost): Promise<string
   const ways = [pairs.length > 0, args !== undefined, file !== undefined, stdin === true];
   if (ways.filter(Boolean).length > 1 || [args, file].some(Array.isArray))
     throw wrongUsage('call', 'Arguments come in one way: KEY=VALUE, --args, --args-file or -');
-  const read = (text: string, from: string): string => ofVerb('call', () => argumentsIn(text, from));
+  const read = (text: string, from: string): string => ofCommand('call', () => argumentsIn(text, from));
   if (stdin === true) return read(await textFrom(host.stdin), 'What comes from stdin');
   if (file !== undefined) return read(readArguments(resolve(host.cwd, file)), file);
   return args === undefined ? undefined : read(args, '--args');

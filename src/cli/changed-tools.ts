@@ -19,9 +19,9 @@ import { jsonText } from './json-output.ts';
 import { absent } from './refused.ts';
 import { printable } from './table.ts';
 import { confirm, hasPerson } from './terminal.ts';
-import { ask, recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+import { ask, recordsIn, type ToolCommandValues, withTools, wrongUsage } from './tool-session.ts';
 
-export interface ChangedToolsValues extends ToolVerbValues {
+export interface ChangedToolsValues extends ToolCommandValues {
   readonly server?: string | undefined;
   readonly tools?: readonly string[] | undefined;
   readonly yes?: boolean | undefined;

@@ -1,4 +1,4 @@
-// Colours, by one rule for all verbs: a terminal has them, unless somebody wants none; a pipe has none, unless somebody wants
+// Colours, by one rule for all commands: a terminal has them, unless somebody wants none; a pipe has none, unless somebody wants
 // them. One state has one colour wherever it is shown.
 
 import type { CliHost } from './host.ts';

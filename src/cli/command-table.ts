@@ -127,7 +127,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: async (values, host) =>
       values.watch === true
         ? (await import('./watch.ts')).watch(values, host)
-        : (await import('./daemon-verbs.ts')).status(values, host),
+        : (await import('./daemon-commands.ts')).status(values, host),
   }),
   top: row({
     group: 'Every day',
@@ -143,7 +143,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.LISTING,
     examples: ['clients'],
-    run: async (values, host) => (await import('./daemon-verbs.ts')).clients(values, host),
+    run: async (values, host) => (await import('./daemon-commands.ts')).clients(values, host),
   }),
   discover: row({
     group: 'Servers and clients',
@@ -198,7 +198,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [CLIENTS],
     options: options.IMPORT,
     examples: ['import cursor', 'import --all --dry-run'],
-    run: async (values, host) => (await import('./import.ts')).importVerb(values, host),
+    run: async (values, host) => (await import('./import.ts')).importFromClients(values, host),
   }),
   input: row({
     group: 'Servers and clients',
@@ -243,7 +243,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [{ ...CLIENTS, describe: 'The clients; without one, all are listed' }],
     options: options.INSTALL,
     examples: ['install', 'install cursor --replace --dry-run'],
-    run: async (values, host) => (await import('./install.ts')).installVerb(values, host),
+    run: async (values, host) => (await import('./install.ts')).installBridge(values, host),
   }),
   uninstall: row({
     group: 'Servers and clients',
@@ -252,7 +252,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.UNINSTALL,
     needs: ['CLIENT', 'a client'],
     examples: ['uninstall cursor'],
-    run: async (values, host) => (await import('./uninstall.ts')).uninstallVerb(values, host),
+    run: async (values, host) => (await import('./uninstall.ts')).uninstallBridge(values, host),
   }),
   demo: row({
     group: 'Servers and clients',
@@ -268,7 +268,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.START,
     examples: ['start', 'start --log-level debug'],
-    run: async (values, host) => (await import('./daemon-verbs.ts')).start(values, host),
+    run: async (values, host) => (await import('./daemon-commands.ts')).start(values, host),
   }),
   stop: row({
     group: 'The daemon',
@@ -276,7 +276,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.LISTING,
     examples: ['stop', 'stop --json'],
-    run: async (values, host) => (await import('./daemon-verbs.ts')).stop(values, host),
+    run: async (values, host) => (await import('./daemon-commands.ts')).stop(values, host),
   }),
   restart: row({
     group: 'The daemon',
@@ -300,7 +300,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.LISTING,
     examples: ['reload'],
-    run: async (values, host) => (await import('./daemon-verbs.ts')).reload(values, host),
+    run: async (values, host) => (await import('./daemon-commands.ts')).reload(values, host),
   }),
   service: row({
     group: 'The daemon',

@@ -1,5 +1,5 @@
 // `mcp-bridge config`: which config file counts and why, and what is wrong with it. It runs no program that the other
-// verbs would not run.
+// commands would not run.
 
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,14 +1,14 @@
-// What the verbs have in common that ask the daemon itself about the servers of this directory, and start it if none runs.
+// What the commands have in common that ask the daemon itself about the servers of this directory, and start it if none runs.
 
 import { ControlClient } from '../client/control-client.ts';
 import type { CliHost } from './host.ts';
 import { locateToUse } from './locate.ts';
 import { openOrStart } from './open-bridge.ts';
 import { tellOtherConfig } from './other-config.ts';
-import type { ToolVerbValues } from './tool-session.ts';
+import type { ToolCommandValues } from './tool-session.ts';
 
 export async function withControl<Result>(
-  values: ToolVerbValues,
+  values: ToolCommandValues,
   host: CliHost,
   use: (client: ControlClient) => Promise<Result>,
 ): Promise<Result> {

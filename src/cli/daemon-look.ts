@@ -1,4 +1,4 @@
-// Has a daemon that runs take in what a verb has changed, before the verb is over: what is asked next finds it.
+// Has a daemon that runs take in what a command has changed, before the command is over: what is asked next finds it.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { lineFor } from './exit-code.ts';

@@ -10,9 +10,9 @@ import { waitingFor } from './spinner.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
 import { descriptionOf, type Parameter, typeName } from './tool-schema.ts';
-import { ask, type ToolVerbValues, withTools } from './tool-session.ts';
+import { ask, type ToolCommandValues, withTools } from './tool-session.ts';
 
-export interface DescribeValues extends ToolVerbValues {
+export interface DescribeValues extends ToolCommandValues {
   readonly server: string;
   readonly tool: string;
 }

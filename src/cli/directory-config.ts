@@ -1,4 +1,4 @@
-// The config of the working directory, for a verb that starts a daemon there: that one is for all clients of its user, so
+// The config of the working directory, for a command that starts a daemon there: that one is for all clients of its user, so
 // somebody has to see the config and agree. Nothing of it is run before.
 
 import { dirname } from 'node:path';
@@ -25,15 +25,15 @@ export function ownConfigDir({ loaded: { file, origin } }: Located, { homedir }:
   return origin === 'user' && file !== undefined ? dirname(file) : homedir;
 }
 
-/** The directory's config, if there is one and the person at the terminal wants it. `verb` is for what is said. */
-export async function agreedConfig(verb: string, values: Asked, host: CliHost): Promise<string | undefined> {
+/** The directory's config, if there is one and the person at the terminal wants it. `command` is for what is said. */
+export async function agreedConfig(command: string, values: Asked, host: CliHost): Promise<string | undefined> {
   const { cwd, homedir, environment } = host;
   if (values.config !== undefined || isAtHome(host)) return undefined;
   const place = { cwd, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME, runsPrograms: true };
   const { file, origin } = findConfigFile(place);
   if (file === undefined || origin !== 'directory') return undefined;
   if (values.json === true || !hasPerson(host)) {
-    host.stderr.write(lineFor(notUsed(file, 'there is no terminal to ask on', verb)));
+    host.stderr.write(lineFor(notUsed(file, 'there is no terminal to ask on', command)));
     return undefined;
   }
   const { shownConfig } = await import('./shown-config.ts');
@@ -49,9 +49,9 @@ export async function agreedConfig(verb: string, values: Asked, host: CliHost): 
   return undefined;
 }
 
-function notUsed(file: string, why: string, verb: string): BridgeError {
+function notUsed(file: string, why: string, command: string): BridgeError {
   const told = printable(file);
   return new BridgeError('REQUEST_REFUSED', `${told} is not used: a daemon is for all of your clients, and ${why}`, {
-    hint: `To use it: mcp-bridge ${verb} --config ${told}`,
+    hint: `To use it: mcp-bridge ${command} --config ${told}`,
   });
 }

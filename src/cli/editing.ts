@@ -1,4 +1,4 @@
-// What the verbs that change config files have in common: the host of that room, and how they tell what was done.
+// What the commands that change config files have in common: the host of that room, and how they tell what was done.
 
 import { platform } from 'node:os';
 import type { EditReport } from '../editing/edit-report.ts';

@@ -1,4 +1,4 @@
-// What a verb may know of the process that it runs in. Made once, in main.ts; tests make their own.
+// What a command may know of the process that it runs in. Made once, in main.ts; tests make their own.
 
 import type { Readable, Writable } from 'node:stream';
 

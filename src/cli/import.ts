@@ -14,7 +14,7 @@ export interface ImportValues {
   readonly 'dry-run'?: boolean | undefined;
 }
 
-export async function importVerb(values: ImportValues, host: CliHost): Promise<number> {
+export async function importFromClients(values: ImportValues, host: CliHost): Promise<number> {
   const { client = [], config, all = false, 'dry-run': dryRun = false } = values;
   if (all === client.length > 0) {
     throw new BridgeError('USAGE', all ? '--all takes no clients' : 'Name the clients to import from, or --all', {

@@ -25,7 +25,7 @@ export interface InstallValues {
   readonly json?: boolean | undefined;
 }
 
-export async function installVerb(values: InstallValues, host: CliHost): Promise<number> {
+export async function installBridge(values: InstallValues, host: CliHost): Promise<number> {
   const { client = [], config, replace = false, 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
   if (client.length === 0) return list(values, host);
   const lose = (lost: readonly LostRule[]): Promise<void> => tellLost(lost, values, host);

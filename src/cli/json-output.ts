@@ -5,7 +5,7 @@ import { printableJson } from '../util/printable.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 
-/** All that a verb has to say with `--json`; its exit code. */
+/** All that a command has to say with `--json`; its exit code. */
 export function printJson(value: unknown, host: CliHost): number {
   host.stdout.write(jsonText(value));
   return DONE;

@@ -1,4 +1,4 @@
-// Finds the bridge for a verb, from its options and the process that it runs in.
+// Finds the bridge for a command, from its options and the process that it runs in.
 
 import { type LoadedSettings, type Located, type LocateOptions, locateReading } from '../client/locate.ts';
 import { type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
@@ -16,7 +16,7 @@ export interface WhereValues {
 /** The bridge, with all that its config file says. */
 export type LocatedConfig = Located<LoadedConfig>;
 
-/** `startsHere`: the verb makes a daemon of what is configured in the working directory. */
+/** `startsHere`: the command makes a daemon of what is configured in the working directory. */
 export function locate(values: WhereValues, host: CliHost, startsHere = false): Promise<LocatedConfig> {
   return locateWhole(locateOptions(values, host, startsHere));
 }
@@ -61,7 +61,7 @@ export function goingOn({ code, message, hint, cause }: BridgeError): BridgeErro
   return new BridgeError(code, message, { hint: told, cause });
 }
 
-/** For a verb that goes on without a config that cannot be read, which is told; no bridge is used below another one. */
+/** For a command that goes on without a config that cannot be read, which is told; no bridge is used below another one. */
 export function locateToUse(values: WhereValues, host: CliHost): Promise<LocatedConfig> {
   return useLocated(() => locate(values, host), host);
 }

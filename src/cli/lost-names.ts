@@ -1,4 +1,4 @@
-// Which servers go by another name because of what a verb has changed: of several that are the same, one counts, under
+// Which servers go by another name because of what a command has changed: of several that are the same, one counts, under
 // its own name, and whoever knows it by another one is to hear of it.
 
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
@@ -30,7 +30,7 @@ function givenWay(before: Survey, after: Survey): string[] {
   });
 }
 
-/** A verb that changes something needs no more of what cannot be looked at. */
+/** A command that changes something needs no more of what cannot be looked at. */
 async function surveyed(values: SurveyValues, host: CliHost): Promise<Survey | undefined> {
   try {
     return await survey(values, host);

@@ -1,4 +1,4 @@
-// A connection to the daemon, for the verbs that use it; one is started if none runs.
+// A connection to the daemon, for the commands that use it; one is started if none runs.
 
 import type { Socket } from 'node:net';
 import { type Located, serveArgsOf } from '../client/locate.ts';

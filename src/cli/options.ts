@@ -1,4 +1,4 @@
-// The options of each verb, once: for node's parser, which `serve` and `connect` use because it costs nothing, and
+// The options of each command, once: for node's parser, which `serve` and `connect` use because it costs nothing, and
 // for yargs, which tells people about them.
 
 import { CONNECT, LOGGING, type Options, WHERE } from './start-options.ts';
@@ -8,21 +8,21 @@ export { CONNECT, SERVE, WHERE } from './start-options.ts';
 /** How it is written. */
 const TIME = '500ms, 2s, 5m, or a number of milliseconds';
 
-const TOOL_VERB = {
+const TOOL_COMMAND = {
   ...WHERE,
   'no-autostart': CONNECT['no-autostart'],
   json: { type: 'boolean', describe: 'Print JSON, for scripts' },
 } as const satisfies Options;
 
 export const SERVERS = {
-  ...TOOL_VERB,
+  ...TOOL_COMMAND,
   running: { type: 'boolean', describe: 'Show the servers that run and say so in a registry; asks no daemon' },
 } as const satisfies Options;
 
-export const REFRESH = TOOL_VERB;
+export const REFRESH = TOOL_COMMAND;
 
 export const TOOLS = {
-  ...TOOL_VERB,
+  ...TOOL_COMMAND,
   all: { type: 'boolean', describe: 'Show disabled and blocked tools too' },
   changed: { type: 'boolean', describe: 'Show what has changed since tools were first seen or accepted' },
   accept: { type: 'boolean', describe: 'Look at that, and agree to it' },
@@ -30,15 +30,15 @@ export const TOOLS = {
 } as const satisfies Options;
 
 export const SEARCH = {
-  ...TOOL_VERB,
+  ...TOOL_COMMAND,
   server: { type: 'string', describe: 'Only tools of this server' },
   limit: { type: 'string', describe: 'How many; else 10' },
 } as const satisfies Options;
 
-export const DESCRIBE = TOOL_VERB;
+export const DESCRIBE = TOOL_COMMAND;
 
 export const CALL = {
-  ...TOOL_VERB,
+  ...TOOL_COMMAND,
   args: { type: 'string', describe: 'The arguments, as JSON' },
   'args-file': { type: 'string', describe: 'A file that has the arguments, as JSON; - is stdin' },
   stdin: { type: 'boolean', describe: 'Read the arguments from stdin, as JSON; the same as -' },
@@ -169,11 +169,11 @@ export const ANNOUNCE = {
 export const INPUT = { ...PROJECT } as const satisfies Options;
 export const SWITCH = { ...WHERE, cwd: PROJECT.cwd } as const satisfies Options;
 export const RESOURCES = {
-  ...TOOL_VERB,
+  ...TOOL_COMMAND,
   server: { type: 'string', describe: 'Only of this server; else of all' },
   out: { type: 'string', describe: 'Save what is no text in this file; - is stdout' },
 } as const satisfies Options;
-export const PROMPTS = { ...TOOL_VERB, server: RESOURCES.server } as const satisfies Options;
+export const PROMPTS = { ...TOOL_COMMAND, server: RESOURCES.server } as const satisfies Options;
 
 export const SERVICE = {
   ...WHERE,

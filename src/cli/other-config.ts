@@ -25,7 +25,7 @@ export function otherConfig(
   });
 }
 
-/** For verbs that do what they can with the daemon that there is. */
+/** For commands that do what they can with the daemon that there is. */
 export async function tellOtherConfig(values: WhereValues, path: string, host: CliHost): Promise<void> {
   if (values.config === undefined) return;
   const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));

@@ -5,13 +5,13 @@ import type { CliHost } from './host.ts';
 import { timeSpanMs } from './time-span.ts';
 import { wrongUsage } from './tool-session.ts';
 
-/** What --timeout says to `verb`, which has been given it once or more. */
-export function timeoutIn(timeout: unknown, verb: string): number | undefined {
+/** What --timeout says to `command`, which has been given it once or more. */
+export function timeoutIn(timeout: unknown, command: string): number | undefined {
   if (timeout === undefined) return undefined;
   const ms = timeSpanMs(timeout, 'ms');
   if (ms !== undefined) return ms;
   const given = Array.isArray(timeout) ? 'is given more than once' : `is ${JSON.stringify(timeout)}`;
-  throw wrongUsage(verb, `--timeout ${given}; it is a time such as 500ms, 2s or 5m, or a number of milliseconds`);
+  throw wrongUsage(command, `--timeout ${given}; it is a time such as 500ms, 2s or 5m, or a number of milliseconds`);
 }
 
 const INTERRUPT = Symbol('interrupt');

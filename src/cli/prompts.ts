@@ -8,9 +8,9 @@ import { everyPage } from './listed-pages.ts';
 import { patiently } from './patience.ts';
 import { printable, printableLines, table } from './table.ts';
 import { widthOf } from './terminal.ts';
-import { recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+import { recordsIn, type ToolCommandValues, withTools, wrongUsage } from './tool-session.ts';
 
-export interface PromptsValues extends ToolVerbValues {
+export interface PromptsValues extends ToolCommandValues {
   readonly action: 'list' | 'get';
   readonly name?: string | undefined;
   readonly arguments?: readonly string[] | undefined;

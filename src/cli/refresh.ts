@@ -10,9 +10,9 @@ import { NO_SERVER } from './servers.ts';
 import { Spinner, waitingFor } from './spinner.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
-import type { ToolVerbValues } from './tool-session.ts';
+import type { ToolCommandValues } from './tool-session.ts';
 
-export interface RefreshValues extends ToolVerbValues {
+export interface RefreshValues extends ToolCommandValues {
   readonly servers?: readonly string[] | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What a daemon's refusal means for a person: the verbs that help instead of the tools of agents, and of a server that it
+// What a daemon's refusal means for a person: the commands that help instead of the tools of agents, and of a server that it
 // does not offer, whether there is one all the same.
 
 import type { DialledInReport } from '../client/control-client.ts';
@@ -9,8 +9,8 @@ import type { CliHost } from './host.ts';
 import { isNamed } from './selection.ts';
 import type { SurveyValues } from './survey.ts';
 
-/** The verbs by which people do what agents do with these tools. */
-const VERBS = { search_tools: 'mcp-bridge search', get_tool_details: 'mcp-bridge describe' };
+/** The commands by which people do what agents do with these tools. */
+const COMMANDS_FOR_TOOLS = { search_tools: 'mcp-bridge search', get_tool_details: 'mcp-bridge describe' };
 
 /** The stable code of an error that the daemon has answered with; '' for others. */
 export function daemonCodeOf(error: unknown): string {
@@ -30,8 +30,8 @@ export async function forPeople(
   if (refusal === 'SERVER_NOT_FOUND') return absent(textOf(server), { error, values, host });
   const isLost = hint.startsWith('search_tools ');
   if (refusal === 'TOOL_NOT_FOUND' && isLost) return told(`See: mcp-bridge tools ${textOf(server)}`);
-  const [tool, verb] = Object.entries(VERBS).find(([one]) => hint.startsWith(`${one} `)) ?? [];
-  return tool === undefined || verb === undefined ? error : told(hint.replace(tool, verb));
+  const [tool, command] = Object.entries(COMMANDS_FOR_TOOLS).find(([one]) => hint.startsWith(`${one} `)) ?? [];
+  return tool === undefined || command === undefined ? error : told(hint.replace(tool, command));
 }
 
 /** Where to look at a tool that is another one now, and to agree to it. */

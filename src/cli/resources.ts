@@ -9,9 +9,9 @@ import { patiently } from './patience.ts';
 import { STDOUT, saveBlobs } from './saved-blobs.ts';
 import { printable, table } from './table.ts';
 import { widthOf } from './terminal.ts';
-import { recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+import { recordsIn, type ToolCommandValues, withTools, wrongUsage } from './tool-session.ts';
 
-export interface ResourcesValues extends ToolVerbValues {
+export interface ResourcesValues extends ToolCommandValues {
   readonly action: 'list' | 'read';
   readonly uri?: string | undefined;
   readonly server?: string | undefined;

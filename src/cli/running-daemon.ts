@@ -1,4 +1,4 @@
-// The daemon that runs at a path, for the verbs that begin or end one.
+// The daemon that runs at a path, for the commands that begin or end one.
 
 import { existsSync } from 'node:fs';
 import { ControlClient, type StatusReport, type StopReport } from '../client/control-client.ts';

@@ -8,9 +8,9 @@ import { printJson } from './json-output.ts';
 import { waitingFor } from './spinner.ts';
 import { printable, table } from './table.ts';
 import { tilde, widthOf } from './terminal.ts';
-import { ask, noteOf, recordsIn, type ToolVerbValues, withTools, wrongUsage } from './tool-session.ts';
+import { ask, noteOf, recordsIn, type ToolCommandValues, withTools, wrongUsage } from './tool-session.ts';
 
-export interface SearchValues extends ToolVerbValues {
+export interface SearchValues extends ToolCommandValues {
   readonly words?: readonly string[] | undefined;
   readonly server?: string | undefined;
   readonly limit?: string | undefined;

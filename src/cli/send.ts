@@ -8,7 +8,7 @@ import type { CliHost } from './host.ts';
 import type { WhereValues } from './locate.ts';
 import { patiently, timeoutIn } from './patience.ts';
 import { argumentsFrom, argumentsIn } from './tool-arguments.ts';
-import { ofVerb, withTools, wrongUsage } from './tool-session.ts';
+import { ofCommand, withTools, wrongUsage } from './tool-session.ts';
 import { forSender } from './undelivered.ts';
 
 export interface SendValues extends WhereValues {
@@ -46,7 +46,7 @@ function messageIn({ to, method, params, notify, arguments: pairs = [] }: SendVa
   if (method === undefined) throw wrongUsage('send', 'Name a method, or give a text with --message');
   if (params !== undefined && pairs.length > 0)
     throw wrongUsage('send', 'Params come in one way: KEY=VALUE, or --params');
-  const given = ofVerb('send', () =>
+  const given = ofCommand('send', () =>
     params === undefined
       ? argumentsFrom(pairs, { server: to, tool: method, inputSchema: {} })
       : argumentsIn(params, '--params'),

@@ -3,7 +3,7 @@
 import { ControlClient, type LogsReport, type ProcessLog } from '../client/control-client.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { printableJson } from '../util/printable.ts';
-import { ask } from './daemon-verbs.ts';
+import { ask } from './daemon-commands.ts';
 import { DONE, lineFor } from './exit-code.ts';
 import { following } from './following.ts';
 import type { CliHost } from './host.ts';

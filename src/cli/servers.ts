@@ -9,10 +9,10 @@ import { pendingNotes, waitingNotes } from './status-view.ts';
 import { table } from './table.ts';
 import { tableStyle } from './terminal.ts';
 
-import { ask, recordsIn, type ToolVerbValues, withTools } from './tool-session.ts';
+import { ask, recordsIn, type ToolCommandValues, withTools } from './tool-session.ts';
 import { wrappedLines } from './wrapped-lines.ts';
 
-export interface ServersValues extends ToolVerbValues {
+export interface ServersValues extends ToolCommandValues {
   readonly running?: boolean | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What a verb waits for, as one line on a person's terminal that moves while it lasts and is gone afterwards. It is on
+// What a command waits for, as one line on a person's terminal that moves while it lasts and is gone afterwards. It is on
 // stderr, so that what is read from stdout never has it; a pipe gets nothing of it.
 
 import type { CliHost } from './host.ts';

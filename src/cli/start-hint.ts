@@ -1,4 +1,4 @@
-// Where a hint says how to start a daemon, that one is started at the place which the verb was given: without it the same
+// Where a hint says how to start a daemon, that one is started at the place which the command was given: without it the same
 // words would start another one.
 
 import { BridgeError } from '../util/bridge-error.ts';
@@ -6,7 +6,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 const GIVEN = ['mcp-bridge-socket', 'config'] as const;
 const STARTING = /\bmcp-bridge (?:start|serve)\b(?! --)/;
 
-/** `values` are those of the verb that has failed. */
+/** `values` are those of the command that has failed. */
 export function startingThere(error: unknown, values: unknown): unknown {
   if (!(error instanceof BridgeError) || error.hint === undefined) return error;
   const { code, message, hint, server, cause } = error;

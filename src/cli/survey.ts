@@ -1,4 +1,4 @@
-// What is defined on this machine, as the daemon of this user sees it from some directory: what the verbs that show
+// What is defined on this machine, as the daemon of this user sees it from some directory: what the commands that show
 // definitions, or decide about them, have in common. Asks no daemon, starts nothing and writes nothing.
 
 import { statSync } from 'node:fs';

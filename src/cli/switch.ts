@@ -17,10 +17,10 @@ export interface SwitchValues extends WhereValues {
 
 export async function switchServers(values: SwitchValues, isOff: boolean, host: CliHost): Promise<number> {
   const { names = [] } = values;
-  const verb = isOff ? 'disable' : 'enable';
+  const command = isOff ? 'disable' : 'enable';
   if (names.length === 0)
-    throw new BridgeError('USAGE', `Name a server, such as: mcp-bridge ${verb} memory`, {
-      hint: `See: mcp-bridge ${verb} --help`,
+    throw new BridgeError('USAGE', `Name a server, such as: mcp-bridge ${command} memory`, {
+      hint: `See: mcp-bridge ${command} --help`,
     });
   const switched = new SwitchedServers(host.environment, host.homedir);
   const { servers } = (await survey(values, host)).discovery;

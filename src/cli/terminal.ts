@@ -23,7 +23,7 @@ export function hasPerson({ stdin, stdout }: CliHost): boolean {
   return [stdin, stdout].every((stream) => (stream as { readonly isTTY?: boolean }).isTTY === true);
 }
 
-/** Asks for a yes; whatever else comes, or the end of the input, is a no. Ctrl-C ends the verb. */
+/** Asks for a yes; whatever else comes, or the end of the input, is a no. Ctrl-C ends the command. */
 export function confirm(question: string, { stdin: input, stdout: output }: CliHost): Promise<boolean> {
   const lines = createInterface({ input, output });
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 // The arguments of a call as a person types them, KEY=VALUE, made into JSON by the tool's schema. The result is text, so
-// that a number keeps all of its digits. What is wrong with them is wrong usage of the verb, which says where to look.
+// that a number keeps all of its digits. What is wrong with them is wrong usage of the command, which says where to look.
 
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
@@ -134,7 +134,7 @@ function wrongValue(key: string, value: string, shape: Shape): never {
   );
 }
 
-/** Wrong usage, of whichever verb; where there is no hint, that one has to give it. */
+/** Wrong usage, of whichever command; where there is no hint, that one has to give it. */
 function misfit(problem: string, hint?: string): BridgeError {
   return new BridgeError('USAGE', problem, hint === undefined ? {} : { hint });
 }

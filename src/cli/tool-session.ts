@@ -1,4 +1,4 @@
-// What the verbs `servers`, `tools`, `search`, `describe` and `call` have in common: a session with the daemon, and the
+// What the commands `servers`, `tools`, `search`, `describe` and `call` have in common: a session with the daemon, and the
 // answers of the tools that it shows.
 
 import { type Answer, type SessionOptions, ToolClient } from '../client/tool-client.ts';
@@ -13,14 +13,14 @@ import { Spinner } from './spinner.ts';
 
 type SessionWish = Pick<SessionOptions, 'view' | 'onElicit'>;
 
-export interface ToolVerbValues extends WhereValues {
+export interface ToolCommandValues extends WhereValues {
   readonly 'no-autostart'?: boolean | undefined;
   readonly json?: boolean | undefined;
 }
 
 /** Runs `use` in a session, and ends that one whatever happens. */
 export async function withTools<Result>(
-  values: ToolVerbValues,
+  values: ToolCommandValues,
   host: CliHost,
   use: (client: ToolClient, spinner: Spinner) => Promise<Result>,
   wish: SessionWish = {},
@@ -80,17 +80,17 @@ export function noteOf({ changed, blocked, status, taskSupport }: Readonly<Recor
   ].join(', ');
 }
 
-/** Wrong usage that `read` finds, with the verb whose it is. */
-export function ofVerb<Result>(verb: string, read: () => Result): Result {
+/** Wrong usage that `read` finds, with the command whose it is. */
+export function ofCommand<Result>(command: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
     if (error instanceof BridgeError && error.code === 'USAGE' && error.hint === undefined)
-      throw wrongUsage(verb, error.message);
+      throw wrongUsage(command, error.message);
     throw error;
   }
 }
 
-export function wrongUsage(verb: string, problem: string, hint = `See: mcp-bridge ${verb} --help`): BridgeError {
+export function wrongUsage(command: string, problem: string, hint = `See: mcp-bridge ${command} --help`): BridgeError {
   return new BridgeError('USAGE', problem, { hint });
 }

@@ -14,7 +14,7 @@ export interface UninstallValues {
   readonly 'no-client-cli'?: boolean | undefined;
 }
 
-export async function uninstallVerb(values: UninstallValues, host: CliHost): Promise<number> {
+export async function uninstallBridge(values: UninstallValues, host: CliHost): Promise<number> {
   const { client = [], 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
   if (client.length === 0) {
     throw new BridgeError('USAGE', 'Name a client, such as: mcp-bridge uninstall cursor', {

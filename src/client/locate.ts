@@ -1,5 +1,5 @@
 // How a client finds its bridge: by flag, environment, config file or default, just as the daemon does; and by which id
-// and how it goes there. The library, `connect` and all verbs ask here.
+// and how it goes there. The library, `connect` and all commands ask here.
 
 import { dirname } from 'node:path';
 import { type ClientSettings, clientSettingsOf, NO_CLIENT_SETTINGS } from '../config/client-settings.ts';

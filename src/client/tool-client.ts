@@ -1,4 +1,4 @@
-// A session in the view `discover`, for the verbs that use tools. It can be asked nothing: a server's questions get an
+// A session in the view `discover`, for the commands that use tools. It can be asked nothing: a server's questions get an
 // error. Numbers too long for JavaScript pass it unchanged, in either direction.
 
 import type { Socket } from 'node:net';

@@ -62,7 +62,7 @@ export function findConfigFile(place: ConfigPlace): FoundConfigFile {
 
 const isThere = (file: string): boolean => existsSync(file);
 
-/** Verbs and `connect` work in whatever directory: another user's file there keeps nobody from using the bridge. */
+/** Commands and `connect` work in whatever directory: another user's file there keeps nobody from using the bridge. */
 const isPassedOver = (file: string, { runsPrograms }: ConfigPlace): boolean =>
   runsPrograms !== true && isAnotherUsers(file);
 

@@ -1,4 +1,4 @@
-// The methods of the role `control`: what the verbs ask the daemon that are no clients.
+// The methods of the role `control`: what the commands ask the daemon that are no clients.
 
 import { JSONRPCServer } from 'json-rpc-2.0';
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';

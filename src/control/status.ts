@@ -1,4 +1,4 @@
-// What the daemon says of itself and of its clients, for the verbs that ask.
+// What the daemon says of itself and of its clients, for the commands that ask.
 
 import { type CallMeters, LATENCY_BOUNDS_MS } from '../core/call-meter.ts';
 import type { ConnectionManager } from '../core/connection-manager.ts';

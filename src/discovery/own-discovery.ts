@@ -1,4 +1,4 @@
-// Discovery as the bridge itself does it, so that the daemon and every verb come to the same answer: on this machine,
+// Discovery as the bridge itself does it, so that the daemon and every command come to the same answer: on this machine,
 // under its config, and with what was approved.
 
 import type { Config } from '../config/config.ts';

@@ -17,7 +17,7 @@ type Registry = 'npm' | 'pypi';
 interface Runner {
   readonly registry: Registry;
   /** What follows the runner's own name. */
-  readonly verbs: readonly (readonly string[])[];
+  readonly subcommands: readonly (readonly string[])[];
   readonly ownFlags: readonly string[];
   readonly valueFlags: readonly string[];
   readonly packageFlags: readonly string[];
@@ -37,16 +37,16 @@ const PYPI_FLAGS = {
 };
 
 const RUNNERS: Readonly<Record<string, Runner>> = {
-  npx: { ...NPM_FLAGS, verbs: [[]] },
-  npm: { ...NPM_FLAGS, verbs: [['exec'], ['x']] },
-  pnpm: { ...NPM_FLAGS, verbs: [['dlx']] },
-  pnpx: { ...NPM_FLAGS, verbs: [[]] },
-  yarn: { ...NPM_FLAGS, verbs: [['dlx']] },
-  bunx: { ...NPM_FLAGS, verbs: [[]] },
-  bun: { ...NPM_FLAGS, verbs: [['x']] },
-  uvx: { ...PYPI_FLAGS, verbs: [[]] },
-  uv: { ...PYPI_FLAGS, verbs: [['tool', 'run']] },
-  pipx: { ...PYPI_FLAGS, verbs: [['run']] },
+  npx: { ...NPM_FLAGS, subcommands: [[]] },
+  npm: { ...NPM_FLAGS, subcommands: [['exec'], ['x']] },
+  pnpm: { ...NPM_FLAGS, subcommands: [['dlx']] },
+  pnpx: { ...NPM_FLAGS, subcommands: [[]] },
+  yarn: { ...NPM_FLAGS, subcommands: [['dlx']] },
+  bunx: { ...NPM_FLAGS, subcommands: [[]] },
+  bun: { ...NPM_FLAGS, subcommands: [['x']] },
+  uvx: { ...PYPI_FLAGS, subcommands: [[]] },
+  uv: { ...PYPI_FLAGS, subcommands: [['tool', 'run']] },
+  pipx: { ...PYPI_FLAGS, subcommands: [['run']] },
 };
 
 /** Undefined for what is not known to run a package. */
@@ -54,9 +54,9 @@ export function packageRun({ command, args }: CommandLine): PackageRun | undefin
   const name = programName(command).toLowerCase();
   if (name === 'docker' || name === 'podman') return imageRun(args);
   const runner = Object.hasOwn(RUNNERS, name) ? RUNNERS[name] : undefined;
-  const verb = runner?.verbs.find((words) => words.every((word, i) => args[i] === word));
-  if (runner === undefined || verb === undefined) return undefined;
-  return runOf(runner, args.slice(verb.length));
+  const subcommand = runner?.subcommands.find((words) => words.every((word, i) => args[i] === word));
+  if (runner === undefined || subcommand === undefined) return undefined;
+  return runOf(runner, args.slice(subcommand.length));
 }
 
 function runOf(runner: Runner, args: readonly string[]): PackageRun | undefined {

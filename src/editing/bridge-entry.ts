@@ -52,8 +52,8 @@ function isOurs(launched: Launched, host: EditingHost): boolean {
 
 function startsProgramElsewhere({ command, args }: Launched, host: EditingHost): boolean {
   const wanted = bridgeLaunch(host, { config: undefined });
-  const [script = '', verb] = args;
-  if (verb !== 'connect' || basename(script) !== basename(wanted.args[0] ?? '')) return false;
+  const [script = '', action] = args;
+  if (action !== 'connect' || basename(script) !== basename(wanted.args[0] ?? '')) return false;
   return command !== wanted.command || script !== wanted.args[0];
 }
 

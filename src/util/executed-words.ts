@@ -72,11 +72,11 @@ function isBeforeProgram(word: string): boolean {
 function startedBy(name: string, words: readonly string[], from: number, executed: Set<number>): void {
   if (INTERPRETERS.test(name)) return interpreted(words, from, executed);
   const isImage = IMAGES.test(name);
-  const verbs = isImage ? ['run', 'container'] : Object.hasOwn(RUNNERS, name) ? RUNNERS[name] : undefined;
-  if (verbs === undefined) return;
+  const subcommands = isImage ? ['run', 'container'] : Object.hasOwn(RUNNERS, name) ? RUNNERS[name] : undefined;
+  if (subcommands === undefined) return;
   for (let at = from; at < words.length; at++) {
     const word = words[at] ?? '';
-    if (verbs.includes(word)) continue;
+    if (subcommands.includes(word)) continue;
     executed.add(at);
     if (!word.startsWith('-')) return;
     // What is set for it in its environment is no part of what is run.

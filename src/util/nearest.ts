@@ -44,7 +44,7 @@ export function nearest(wanted: string, names: Iterable<string>): string[] {
 
 /**
  * Those that somebody meant who has mistyped a word or begun it: less than a third of it is wrong. Of words as short as
- * verbs, what is less like it is another word.
+ * commands, what is less like it is another word.
  */
 export function mistyped(wanted: string, words: Iterable<string>): string[] {
   const letters = wanted.slice(0, LONGEST_WORD).toLowerCase();

@@ -1,4 +1,4 @@
-// What a person has decided holds when the verb is over: the very next command shows it.
+// What a person has decided holds when the command is over: the very next command shows it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
@@ -44,15 +44,15 @@ async function dialIn(path: string, name: string): Promise<void> {
 
 test('what waits is seen by those who look at something else', async () => {
   const { daemon, run } = await place();
-  const json = async (verb: string): Promise<unknown> => JSON.parse((await run(verb, '--json')).stdout);
+  const json = async (command: string): Promise<unknown> => JSON.parse((await run(command, '--json')).stdout);
   const line = '1 definition waits here for: mcp-bridge approve';
   expect(await json('status'), 'the daemon has not looked here').toMatchObject({ pendingApprovals: null });
-  for (const verb of ['servers', 'status']) expect((await run(verb)).stdout).toContain(`! ${line}\n`);
+  for (const command of ['servers', 'status']) expect((await run(command)).stdout).toContain(`! ${line}\n`);
   expect((await run('doctor')).stdout).toMatch(new RegExp(`note {2}approval: ${line}`));
-  for (const verb of ['servers', 'status']) expect(await json(verb)).toMatchObject({ pendingApprovals: 1 });
+  for (const command of ['servers', 'status']) expect(await json(command)).toMatchObject({ pendingApprovals: 1 });
   await run('reject', 'theirs');
-  for (const verb of ['servers', 'status', 'doctor']) expect((await run(verb)).stdout).not.toMatch(/waits? here/);
-  for (const verb of ['servers', 'status']) expect(await json(verb)).toMatchObject({ pendingApprovals: 0 });
+  for (const command of ['servers', 'status', 'doctor']) expect((await run(command)).stdout).not.toMatch(/waits? here/);
+  for (const command of ['servers', 'status']) expect(await json(command)).toMatchObject({ pendingApprovals: 0 });
   await daemon.stop();
 });
 
@@ -87,8 +87,8 @@ describe('the next command shows what was decided', () => {
 test('what is decided is kept where no daemon runs, and where one does not answer', async () => {
   const { daemon, run, tools, env, project } = await place();
   const elsewhere = join(tempDir(), 'none.sock');
-  const decide = (verb: string, ...args: string[]) =>
-    runCommand([verb, 'theirs', ...args, '--mcp-bridge-socket', elsewhere], { env, cwd: project });
+  const decide = (command: string, ...args: string[]) =>
+    runCommand([command, 'theirs', ...args, '--mcp-bridge-socket', elsewhere], { env, cwd: project });
   expect(await decide('approve', '--yes')).toMatchObject({ code: 0, stderr: '' });
   await run('reload');
   expect(await tools()).toEqual(['own', 'theirs']);
@@ -132,7 +132,7 @@ test('what the config decides about a server that has connected is said, and not
   await daemon.stop();
 });
 
-test('of a server that waits connected, verbs say what it waits for', async () => {
+test('of a server that waits connected, commands say what it waits for', async () => {
   const { daemon, run } = await place();
   await dialIn(daemon.path, 'notes');
   const waits = (name: string): string =>

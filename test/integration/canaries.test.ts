@@ -87,7 +87,7 @@ test('no secret comes out of logs, errors, lists, reports or what is kept', { ti
   expect(held.error).toBeUndefined();
 
   for (const json of [[], ['--json']]) {
-    for (const verb of ['status', 'clients', 'servers', 'tools', 'discover', 'reload']) await run(verb, ...json);
+    for (const command of ['status', 'clients', 'servers', 'tools', 'discover', 'reload']) await run(command, ...json);
     await run('discover', '--all', ...json);
     await run('call', 'loud', 'x', `password=${SECRETS.at(-3)}`, ...json);
   }
@@ -96,7 +96,7 @@ test('no secret comes out of logs, errors, lists, reports or what is kept', { ti
   for (const json of [[], ['--json']]) for (const name of names) await run('logs', name, ...json);
   await run('approve');
   await run('policy', 'explain', 'loud');
-  for (const verb of ['metrics', 'refresh']) await run(verb);
+  for (const command of ['metrics', 'refresh']) await run(command);
   for (const json of [[], ['--json']]) {
     await run('config', 'check', ...json);
     await run('doctor', '--start', ...json);

@@ -1,4 +1,4 @@
-// What a verb has changed holds for a daemon that runs as soon as the verb is over, whether its files are watched or not.
+// What a command has changed holds for a daemon that runs as soon as the command is over, whether its files are watched or not.
 
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ test('what would be changed only is not looked for', async () => {
   expect(await served()).toEqual(before);
 });
 
-test('where no daemon runs, the verbs are done all the same, and say nothing of it', async () => {
+test('where no daemon runs, the commands are done all the same, and say nothing of it', async () => {
   await run('stop');
   expect(await run('add', 'one', ...ADD)).toMatchObject({ code: 0, stderr: '' });
   expect(await run('remove', 'one')).toMatchObject({ code: 0, stderr: '' });

@@ -124,13 +124,13 @@ describe('start, status, clients, stop', () => {
 
   test.each(['stop', 'restart', 'connect', 'serve'])(
     '%s takes no daemon where the socket has no name',
-    async (verb) => {
+    async (command) => {
       const { pid } = JSON.parse((await run(['start', '--json'])).stdout) as { pid: number };
       for (const socket of [['--mcp-bridge-socket', ''], ['--mcp-bridge-socket='], ['--mcp-bridge-socket']])
-        expect(await run([verb, ...socket])).toEqual({
+        expect(await run([command, ...socket])).toEqual({
           code: 2,
           stdout: '',
-          stderr: `mcp-bridge: --mcp-bridge-socket needs a value. Give it one, or leave it out. See: mcp-bridge ${verb} --help\n`,
+          stderr: `mcp-bridge: --mcp-bridge-socket needs a value. Give it one, or leave it out. See: mcp-bridge ${command} --help\n`,
         });
       expect(JSON.parse((await run(['status', '--json'])).stdout)).toMatchObject({ pid });
     },
@@ -155,13 +155,13 @@ describe('start, status, clients, stop', () => {
     expect(JSON.parse((await run(['clients', '--json'])).stdout)).toEqual([]);
     const none = /\nNo server is known\. What was found, and why it is not used: mcp-bridge discover --all\n$/;
     expect((await run(['status'])).stdout).toMatch(none);
-    for (const verb of ['servers', 'tools', 'refresh'])
-      expect((await run([verb])).stdout).toMatch(/^The bridge has no server here\. .* mcp-bridge discover --all\n$/);
+    for (const command of ['servers', 'tools', 'refresh'])
+      expect((await run([command])).stdout).toMatch(/^The bridge has no server here\. .* mcp-bridge discover --all\n$/);
   });
 
   test('where no daemon runs, status says how to start one and stop has nothing to do', async () => {
-    for (const verb of ['status', 'clients']) {
-      expect(await run([verb])).toEqual({
+    for (const command of ['status', 'clients']) {
+      expect(await run([command])).toEqual({
         code: 1,
         stdout: '',
         stderr: `mcp-bridge: No mcp-bridge runs at ${path}. Start it with: mcp-bridge start\n`,

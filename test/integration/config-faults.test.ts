@@ -115,11 +115,11 @@ test('where a config that cannot be read may name another socket, nothing is sto
     'Mend the file, or name the socket with --mcp-bridge-socket.\n';
   // Whoever runs the tests may have a bridge of their own at the default: it is told of too, and not started again.
   const others = /^mcp-bridge: mcp-bridge at \/tmp\/mcp-bridge\.sock runs with .*\n/m;
-  for (const verb of ['stop', 'upgrade']) expect(await at(verb)).toEqual({ code: 1, stdout: '', stderr: line });
-  for (const verb of ['status', 'clients', 'start']) {
-    const { stderr } = await at(verb);
+  for (const command of ['stop', 'upgrade']) expect(await at(command)).toEqual({ code: 1, stdout: '', stderr: line });
+  for (const command of ['status', 'clients', 'start']) {
+    const { stderr } = await at(command);
     const [own = ''] = others.exec(stderr) ?? [];
-    expect(stderr).toBe(own !== '' && verb === 'start' ? own : `${line}${own}`);
+    expect(stderr).toBe(own !== '' && command === 'start' ? own : `${line}${own}`);
   }
   const elsewhere = await at('stop', '--mcp-bridge-socket', join(dir, 'c.sock'));
   expect(elsewhere).toEqual({ code: 0, stdout: `No mcp-bridge runs at ${join(dir, 'c.sock')}\n`, stderr: '' });
@@ -168,20 +168,21 @@ test('MCP_SERVERS_CONFIG that is set beside a running daemon is said to be of no
   const home = tempDir();
   writeFiles(home, { 'mine.json': { mcpServers: { mine: fixtureServer() } } });
   const env = { HOME: home, MCP_BRIDGE_SOCKET: join(home, 'b.sock') };
-  const at = (verb: string, more: Record<string, string> = {}) =>
-    runCommand([verb], { cwd: home, env: { ...env, ...more } });
+  const at = (command: string, more: Record<string, string> = {}) =>
+    runCommand([command], { cwd: home, env: { ...env, ...more } });
   ends.push(() => at('stop'));
   await at('start');
   const set = { MCP_SERVERS_CONFIG: join(home, 'mine.json') };
   const told = 'MCP_SERVERS_CONFIG is set here, and the daemon that runs does not have it';
   expect((await at('status')).stdout).not.toContain('MCP_SERVERS_CONFIG');
-  for (const verb of ['status', 'discover']) {
-    const { stdout } = await at(verb, set);
+  for (const command of ['status', 'discover']) {
+    const { stdout } = await at(command, set);
     expect(stdout).toContain(told);
     expect(stdout).toContain('mcp-bridge stop, then mcp-bridge start in this shell');
   }
   await at('stop');
   await at('start', set);
-  for (const verb of ['status', 'discover']) expect((await at(verb, set)).stdout).not.toContain('MCP_SERVERS_CONFIG');
+  for (const command of ['status', 'discover'])
+    expect((await at(command, set)).stdout).not.toContain('MCP_SERVERS_CONFIG');
   expect((await at('status')).stdout).toContain(`The daemon that runs reads only ${set.MCP_SERVERS_CONFIG}`);
 });

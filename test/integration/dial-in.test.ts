@@ -139,8 +139,8 @@ describe('a server that dials in', () => {
       (await daemon.client({ 'mcp-bridge/view': 'discover' }).then((one) => one.callTool(1, 'list_mcp_servers')))
         .result,
     ).not.toMatchObject({ content: [{ text: expect.stringContaining('notes') as string }] });
-    for (const verb of ['status', 'servers', 'approve'])
-      expect((await run(verb)).stdout).toContain(
+    for (const command of ['status', 'servers', 'approve'])
+      expect((await run(command)).stdout).toContain(
         'notes (dial-in-fixture 1) has connected as a server, and waits for: mcp-bridge approve notes',
       );
     expect(await run('approve', 'notes')).toMatchObject({ code: 1 }); // nobody is there to ask

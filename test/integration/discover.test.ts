@@ -1,4 +1,4 @@
-// The verbs that show definitions and decide about them, as the real command in a home of its own.
+// The commands that show definitions and decide about them, as the real command in a home of its own.
 
 import { chmodSync, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -136,7 +136,7 @@ function planted([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t]: r
 }
 
 describe('no secret', () => {
-  test('is in what any of these verbs says or keeps', async () => {
+  test('is in what any of these commands says or keeps', async () => {
     writeFiles(home, {
       '.cursor/mcp.json': { mcpServers: planted(CANARIES) },
       'p/.mcp.json': { mcpServers: planted(CANARIES) },

@@ -22,13 +22,13 @@ test.runIf(isRoot)('a config of another user is refused, and so is a link of the
   lchownSync(link, ANOTHER_UID, ANOTHER_UID);
   const env = { HOME: dir, MCP_BRIDGE_SOCKET: join(dir, 'b.sock') };
   for (const file of [theirs, link])
-    for (const verb of [['serve'], ['config', 'check']]) {
-      const { code, stdout, stderr } = await runCommand([...verb, '--config', file], { env, cwd: dir });
+    for (const command of [['serve'], ['config', 'check']]) {
+      const { code, stdout, stderr } = await runCommand([...command, '--config', file], { env, cwd: dir });
       expect([code, stdout + stderr]).toEqual([1, expect.stringContaining('belongs to another user')]);
     }
 });
 
-test.runIf(isRoot)('one in the working directory is passed over by verbs, and refused by serve', async () => {
+test.runIf(isRoot)('one in the working directory is passed over by commands, and refused by serve', async () => {
   const [dir, home] = [tempDir(), tempDir()];
   const file = join(dir, 'mcp-bridge.config.json');
   writeFileSync(file, JSON.stringify({ mcpBridge: { socketPath: '/theirs.sock' } }));

@@ -57,11 +57,11 @@ test('a directory of XDG that is relative is none', async () => {
 const isRoot = process.getuid?.() === 0;
 test.runIf(isRoot).each([['serve'], ['servers'], ['start']])(
   '%s says what to do where a user has no home at all',
-  (verb) => {
+  (command) => {
     chownSync(dir, 54_321, 54_321);
     const env = { ...process.env, ...xdg, HOME: '', MCP_BRIDGE_SOCKET: join(dir, 'b.sock') };
     const as = { uid: 54_321, gid: 54_321, cwd: dir, encoding: 'utf8', env } as const;
-    expect(spawnSync(process.execPath, [PROGRAM, verb], as)).toMatchObject({
+    expect(spawnSync(process.execPath, [PROGRAM, command], as)).toMatchObject({
       status: 1,
       stderr:
         'mcp-bridge: Where your home directory is cannot be told: HOME names none. Set HOME to the absolute path of a directory of yours.\n',

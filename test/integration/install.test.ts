@@ -1,4 +1,4 @@
-// The verbs that change config files, as a person uses them: the built command, in a home directory of the test's own.
+// The commands that change config files, as a person uses them: the built command, in a home directory of the test's own.
 
 import {
   existsSync,

@@ -55,7 +55,7 @@ describe.each(NAMES.map((name) => [name.slice(0, 20), name] as const))('the tool
     expect((await found(`strange:${name}`))[0]).toBe(name);
   });
 
-  test('is shown by the verbs without moving the cursor, and called', async () => {
+  test('is shown by the commands without moving the cursor, and called', async () => {
     const results = [
       await shell('describe', 'strange', name),
       await shell('call', 'strange', name, '--args', '{}', '--json'),

@@ -80,15 +80,15 @@ describe('what is installed', () => {
     expect(withScripts).toEqual([]);
   });
 
-  test('says how each verb is used', async () => {
+  test('says how each command is used', async () => {
     const mcpBridge = user(dirname(process.execPath));
     const { stdout } = await mcpBridge(['--help']);
-    const verbs = [...stdout.matchAll(/^ {2}mcp-bridge ([a-z]+)/gm)].map(([, verb]) => verb as string);
-    expect(verbs).toEqual(expect.arrayContaining(['serve', 'connect', 'doctor']));
-    for (const verb of verbs) {
-      const help = await mcpBridge([verb, '--help']);
-      expect(help, verb).toMatchObject({ code: 0, stderr: '' });
-      expect(help.stdout).toContain(`mcp-bridge ${verb}`);
+    const commands = [...stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map(([, command]) => command as string);
+    expect(commands).toEqual(expect.arrayContaining(['serve', 'connect', 'doctor']));
+    for (const command of commands) {
+      const help = await mcpBridge([command, '--help']);
+      expect(help, command).toMatchObject({ code: 0, stderr: '' });
+      expect(help.stdout).toContain(`mcp-bridge ${command}`);
     }
   });
 

@@ -1,4 +1,4 @@
-// Servers that run and say so in a registry, the daemon that takes them in, and the verbs about them.
+// Servers that run and say so in a registry, the daemon that takes them in, and the commands about them.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -398,7 +398,7 @@ describe('a daemon that a client has started', () => {
     await Promise.all([daemon.stop(), other.stop()]);
   });
 
-  test('is what connect and the verbs that use tools start', async () => {
+  test('is what connect and the commands that use tools start', async () => {
     writeConfig({ mcpServers: { fixture: fixtureServer() } });
     const init = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}\n';
     expect((await runCommand(['connect', '--view', 'discover'], { env, cwd: dir, input: init })).stdout).toContain(

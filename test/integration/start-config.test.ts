@@ -39,12 +39,12 @@ const configFile = async (): Promise<unknown> =>
 
 test.each(['start', 'restart'])(
   '%s in a repository takes your own config where nobody can be asked, and says so',
-  async (verb) => {
-    const { code, stderr } = await run(verb);
+  async (command) => {
+    const { code, stderr } = await run(command);
     expect([code, stderr]).toEqual([
       0,
       `mcp-bridge: ${theirs} is not used: a daemon is for all of your clients, and there is no terminal to ask on. ` +
-        `To use it: mcp-bridge ${verb} --config ${theirs}\n`,
+        `To use it: mcp-bridge ${command} --config ${theirs}\n`,
     ]);
     expect(await configFile()).toBe(mine);
     expect((await run('restart')).code).toBe(0);
@@ -61,8 +61,8 @@ test('a script that is told with --json asks nobody', async () => {
 
 test.each(['start', 'restart'])(
   '%s shows a repository’s config on a terminal, and uses it after a yes',
-  async (verb) => {
-    const terminal = onTerminalIn({ env, cwd: project }, verb);
+  async (command) => {
+    const terminal = onTerminalIn({ env, cwd: project }, command);
     await terminal.until(/\[y\/N\]/);
     const all = terminal.said();
     expect(all).toContain(theirs.replace(home, '~'));

@@ -1,4 +1,4 @@
-// What a verb is given, in memory: a terminal or a pipe, and a home of its own.
+// What a command is given, in memory: a terminal or a pipe, and a home of its own.
 
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';

@@ -279,8 +279,8 @@ export const protocol = {
       assert(hello, name);
     }
     const said = [];
-    for (const verb of ['status', 'clients', 'servers', 'tools']) {
-      const { stdout, stderr } = await place.run([verb, '--mcp-bridge-socket', daemon.path]);
+    for (const command of ['status', 'clients', 'servers', 'tools']) {
+      const { stdout, stderr } = await place.run([command, '--mcp-bridge-socket', daemon.path]);
       said.push(stdout, stderr);
     }
     assert.deepEqual(unprintableIn(said.join('')), [], 'nothing reaches a terminal unescaped');

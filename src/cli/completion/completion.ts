@@ -3,11 +3,11 @@
 import { type Command, NAMES, SHELLS } from '../command.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import type { ToolVerbValues } from '../tool-session.ts';
+import type { ToolCommandValues } from '../tool-session.ts';
 import { offeredNames } from './offered-names.ts';
 import { shellScript } from './scripts.ts';
 
-export interface CompletionValues extends ToolVerbValues {
+export interface CompletionValues extends ToolCommandValues {
   readonly what?: (typeof SHELLS)[number] | (typeof NAMES)[number] | undefined;
   readonly server?: string | undefined;
 }

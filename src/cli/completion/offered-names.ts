@@ -14,9 +14,9 @@ import { locate } from '../locate.ts';
 import { askIfRunning } from '../running-daemon.ts';
 import { handleOf, isNamed } from '../selection.ts';
 import { survey } from '../survey.ts';
-import { ask, recordsIn, type ToolVerbValues, withTools } from '../tool-session.ts';
+import { ask, recordsIn, type ToolCommandValues, withTools } from '../tool-session.ts';
 
-export interface OfferValues extends ToolVerbValues {
+export interface OfferValues extends ToolCommandValues {
   /** Whose tools. */
   readonly server?: string | undefined;
 }

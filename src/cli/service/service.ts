@@ -137,13 +137,13 @@ function showUnits(units: readonly Unit[], { stdout }: CliHost): number {
   return DONE;
 }
 
-function refuseOthers(units: readonly Unit[], { force }: ServiceValues, verb: 'replace' | 'remove'): void {
+function refuseOthers(units: readonly Unit[], { force }: ServiceValues, action: 'replace' | 'remove'): void {
   if (force === true) return;
   const other = units.find(({ state }) => state === 'changed' || state === 'foreign');
   if (other === undefined) return;
   const what = other.state === 'changed' ? 'has been changed since it was written' : 'was not written by mcp-bridge';
   throw new BridgeError('FILE_CHANGED', `${other.path} ${what}`, {
-    hint: `Look at it; --force will ${verb} it.`,
+    hint: `Look at it; --force will ${action} it.`,
   });
 }
 

@@ -22,9 +22,9 @@ const atTerminal = (answer?: string) =>
   fakeHost(home, project, { columns: 80, ...(answer === undefined ? {} : { answer }) });
 const inScript = () => fakeHost(home, project);
 
-async function said(verb: typeof approve, values: Parameters<typeof approve>[0]): Promise<string> {
+async function said(command: typeof approve, values: Parameters<typeof approve>[0]): Promise<string> {
   const host = inScript();
-  await verb(values, host);
+  await command(values, host);
   return host.said();
 }
 

@@ -1,4 +1,4 @@
-// One rule for colours, which every verb asks.
+// One rule for colours, which every command asks.
 
 import { expect, test } from 'vitest';
 import { coloursOf } from '../../../src/cli/colour.ts';

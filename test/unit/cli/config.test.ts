@@ -8,7 +8,7 @@ import { type FakeHost, fakeHost } from '../../support/cli-host.ts';
 import { writeFiles } from '../../support/file-tree.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
-/** A home with a project `p` in it, where the verb is run. */
+/** A home with a project `p` in it, where the command is run. */
 function host(files: Readonly<Record<string, unknown>>): FakeHost {
   const home = temporaryDir();
   writeFiles(home, { 'p/.keep': '', ...files });
@@ -66,7 +66,7 @@ describe('config check', () => {
     expect(existsSync('/nowhere/ran')).toBe(false);
   });
 
-  test('runs the program that is the own config, as all verbs do', async () => {
+  test('runs the program that is the own config, as all commands do', async () => {
     const on = host({ '.config/mcp-bridge/config.mjs': 'export default { client: { view: "al" } };' });
     expect(await check(on)).toEqual([
       1,

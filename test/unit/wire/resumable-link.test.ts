@@ -230,11 +230,11 @@ class World {
   }
 }
 
-const verb = fc.constantFrom('say' as const, 'send' as const);
+const action = fc.constantFrom('say' as const, 'send' as const);
 const bytes = fc.oneof(fc.nat(40), fc.nat(2000), fc.constant(1 << 30));
 const step = fc.oneof(
-  fc.tuple(verb, fc.nat(30), fc.oneof(fc.integer({ min: 1, max: 3 }), fc.constant(300))),
-  fc.tuple(verb, fc.constantFrom(5000, 20_000), fc.constant(1)),
+  fc.tuple(action, fc.nat(30), fc.oneof(fc.integer({ min: 1, max: 3 }), fc.constant(300))),
+  fc.tuple(action, fc.constantFrom(5000, 20_000), fc.constant(1)),
   fc.tuple(fc.constantFrom('upload' as const, 'download' as const), bytes, fc.constant(0)),
   fc.tuple(fc.constantFrom('turn' as const, 'acknowledge' as const, 'drop' as const), fc.constant(0), fc.constant(0)),
   fc.tuple(fc.constant('resume' as const), fc.nat(8), fc.constant(0)),

@@ -1,4 +1,4 @@
-// The verbs about inputs, switches, resources and prompts, with a real daemon behind them.
+// The commands about inputs, switches, resources and prompts, with a real daemon behind them.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

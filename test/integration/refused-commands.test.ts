@@ -1,4 +1,4 @@
-// What the verbs say and return when a daemon refuses something, when a server keeps silent, and when nobody takes what they
+// What the commands say and return when a daemon refuses something, when a server keeps silent, and when nobody takes what they
 // print: the real command in a home of its own.
 
 import { execFile } from 'node:child_process';
@@ -122,15 +122,16 @@ test('the last words of a server stand in lines that can be read', async () => {
   expect((await run('tools', 'dies')).stderr).toBe(
     'mcp-bridge: Server dies exited with code 3: two. Its last words were: one\n  two\n',
   );
-  for (const verb of [['status'], ['doctor', '--start']]) expect((await run(...verb)).stdout).not.toContain('\\u{a}');
+  for (const command of [['status'], ['doctor', '--start']])
+    expect((await run(...command)).stdout).not.toContain('\\u{a}');
 });
 
 test('a config that the daemon does not run with is told of', async () => {
   const other = join(home, 'other.json');
   const words = `mcp-bridge at ${env.MCP_BRIDGE_SOCKET} runs with ${home}/.config/mcp-bridge/config.json, not with ${other}. mcp-bridge restart --config ${other}\n`;
   expect(await run('start', '--config', other)).toEqual({ code: 1, stdout: '', stderr: `mcp-bridge: ${words}` });
-  for (const verb of [['status'], ['search', 'echo'], ['refresh', 'odd']])
-    expect(await run(...verb, '--config', other)).toMatchObject({ code: 0, stderr: `mcp-bridge: ${words}` });
+  for (const command of [['status'], ['search', 'echo'], ['refresh', 'odd']])
+    expect(await run(...command, '--config', other)).toMatchObject({ code: 0, stderr: `mcp-bridge: ${words}` });
   expect((await run('status', '--config', join(home, '.config/mcp-bridge/config.json'))).stderr).toBe('');
 });
 
@@ -142,8 +143,8 @@ test('what cannot be written is a failure, and a pipe that closes is none', asyn
         resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
       );
     });
-  for (const verb of ['call fixture echo text=a', 'tools odd', 'config path', '--help'])
-    expect(await shell(`"$0" "$1" ${verb} > /dev/full`)).toEqual({
+  for (const command of ['call fixture echo text=a', 'tools odd', 'config path', '--help'])
+    expect(await shell(`"$0" "$1" ${command} > /dev/full`)).toEqual({
       code: 1,
       stdout: '',
       stderr: 'mcp-bridge: write error: No space left on device.\n',

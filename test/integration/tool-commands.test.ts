@@ -1,4 +1,4 @@
-// The verbs that find and run tools, as the real command in a home of its own; at a terminal, in memory.
+// The commands that find and run tools, as the real command in a home of its own; at a terminal, in memory.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -117,12 +117,12 @@ describe('tools', () => {
 });
 
 describe('what is not there', () => {
-  test('is told with the verbs that help, not with the tools of agents', async () => {
+  test('is told with the commands that help, not with the tools of agents', async () => {
     expect((await run('tools', 'zzz')).stderr).toBe(
       'mcp-bridge: There is no server "zzz". There are: everything, fixture, odd.\n',
     );
-    for (const verb of ['describe', 'call'])
-      expect(await run(verb, 'odd', 'qqq', ...(verb === 'call' ? ['--args', '{}'] : []))).toEqual({
+    for (const command of ['describe', 'call'])
+      expect(await run(command, 'odd', 'qqq', ...(command === 'call' ? ['--args', '{}'] : []))).toEqual({
         code: 1,
         stdout: '',
         stderr: 'mcp-bridge: Server odd has no tool "qqq". See: mcp-bridge tools odd\n',
