@@ -7,7 +7,7 @@ const mayUse = {
   util: [],
   wire: ['util'],
   protocol: ['util', 'wire'],
-  model: ['util'],
+  model: ['util', 'protocol', 'wire'],
   core: ['util', 'protocol', 'wire', 'model'],
   local: ['util', 'wire'],
   registry: ['util', 'local'],

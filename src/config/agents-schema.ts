@@ -1,29 +1,20 @@
 // `agents`: what clients may say to each other.
 
-import { DEFAULT_MESSAGING, type MessagingSettings, type PairRule } from '../model/messaging-settings.ts';
+import type { MessagingSettings, PairRule } from '../model/messaging-settings.ts';
+import { AGENTS, MAILBOX } from '../model/settings.ts';
 import type { Reader } from './reader.ts';
-
-const KEYS = ['enabled', 'maxPerSecond', 'maxMessageBytes', 'maxInFlight', 'maxHops', 'mailbox', 'policy'];
+import { readSection, readSettings } from './section.ts';
 
 export function agentsOf(reader: Reader, value: unknown): MessagingSettings {
   const section = reader.section(value, 'agents');
-  reader.keys(section, 'agents', KEYS);
-  const fields: Record<string, unknown> = { ...section, policy: reader.meant(section, 'agents', KEYS).policy };
-  const mailbox = reader.section(fields.mailbox, 'agents.mailbox');
-  reader.keys(mailbox, 'agents.mailbox', ['maxMessages', 'maxBytes']);
-  const { mailbox: otherwise, ...defaults } = DEFAULT_MESSAGING;
-  const count = (key: 'maxPerSecond' | 'maxMessageBytes' | 'maxInFlight' | 'maxHops'): number =>
-    reader.count(fields[key], `agents.${key}`, { otherwise: defaults[key], least: 1 });
-  const countOfBox = (key: keyof MessagingSettings['mailbox']): number =>
-    reader.count(mailbox[key], `agents.mailbox.${key}`, { otherwise: otherwise[key], least: 1 });
+  const keys = [...Object.keys(AGENTS), 'mailbox', 'policy'];
+  reader.keys(section, 'agents', keys);
+  const { enabled, ...bounds } = readSettings(reader, section, 'agents', AGENTS);
   return {
-    isEnabled: reader.flag(fields.enabled, 'agents.enabled', defaults.isEnabled),
-    maxPerSecond: count('maxPerSecond'),
-    maxMessageBytes: count('maxMessageBytes'),
-    maxInFlight: count('maxInFlight'),
-    maxHops: count('maxHops'),
-    mailbox: { maxMessages: countOfBox('maxMessages'), maxBytes: countOfBox('maxBytes') },
-    policy: policyOf(reader, fields.policy),
+    isEnabled: enabled,
+    ...bounds,
+    mailbox: readSection(reader, section.mailbox, 'agents.mailbox', MAILBOX),
+    policy: policyOf(reader, reader.meant(section, 'agents', keys).policy),
   };
 }
 

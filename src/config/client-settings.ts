@@ -43,7 +43,7 @@ function reconnectOf(reader: Reader, value: unknown): ReconnectSettings {
   const fields = reader.section(value, place);
   reader.keys(fields, place, ['enabled', 'maxAttempts', 'initialDelayMs', 'maxDelayMs']);
   const count = (key: keyof typeof RECONNECT_BOUNDS): number =>
-    reader.count(fields[key], `${place}.${key}`, { otherwise: DEFAULT_RECONNECT[key], ...RECONNECT_BOUNDS[key] });
+    reader.count(fields[key], `${place}.${key}`, { default: DEFAULT_RECONNECT[key], ...RECONNECT_BOUNDS[key] });
   return {
     isEnabled: reader.flag(fields.enabled, `${place}.enabled`, DEFAULT_RECONNECT.isEnabled),
     maxAttempts: count('maxAttempts'),

@@ -4,6 +4,7 @@ import { DEFAULT_LIMITS, type Limits } from '../model/limits.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../model/liveness-settings.ts';
 import { DEFAULT_MESSAGING, type MessagingSettings } from '../model/messaging-settings.ts';
 import type { DialInServer, ServerDefinition } from '../model/server-definition.ts';
+import { CACHE, type DaemonSettings, DEFAULT_DAEMON, DISCOVERY } from '../model/settings.ts';
 import type { ToolChangePolicy, ToolRule } from '../model/tool-rules.ts';
 import { DEFAULT_RECONNECT } from '../util/backoff.ts';
 import { type AuditSettings, NO_AUDIT } from './audit-settings.ts';
@@ -34,13 +35,6 @@ export interface Config extends ClientSettings {
   readonly dialIn: readonly DialInServer[];
 }
 
-export interface DaemonSettings {
-  /** How long a daemon that a client has started stays without anybody who uses it; 0 for ever. */
-  readonly idleExitMs: number;
-}
-
-export const DEFAULT_DAEMON: DaemonSettings = { idleExitMs: 600_000 };
-
 /** Which servers of other programs' files are offered. */
 export interface DiscoverySettings {
   readonly isEnabled: boolean;
@@ -59,7 +53,6 @@ export interface DiscoverySettings {
   readonly policy: PolicyLists;
 }
 
-export const HOUR_S = 3600;
 const NO_REGISTRIES = { files: [], mayBeRemote: false };
 
 export const EMPTY_CONFIG: Config = {
@@ -75,16 +68,16 @@ export const EMPTY_CONFIG: Config = {
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
   daemon: DEFAULT_DAEMON,
-  cache: { isKept: true, ttlMs: 3_600_000 },
+  cache: { isKept: CACHE.enabled.default, ttlMs: CACHE.ttl.default * 1000 },
   discovery: {
-    isEnabled: true,
-    precedence: 'scope',
+    isEnabled: DISCOVERY.enabled.default,
+    precedence: DISCOVERY.precedence.default,
     toolRules: [],
     registries: NO_REGISTRIES,
     sources: [],
     agentPlugins: [],
     synonyms: [],
-    timeoutMs: 0,
+    timeoutMs: DISCOVERY.timeoutMs.default,
     policy: {},
   },
   onToolChange: undefined,

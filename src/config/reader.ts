@@ -78,6 +78,13 @@ export class Reader {
     return undefined;
   }
 
+  /** A text that may be empty. */
+  anyText(value: unknown, place: string): string {
+    if (value === undefined || typeof value === 'string') return value ?? '';
+    this.mistake(place, 'must be a string');
+    return '';
+  }
+
   flag(value: unknown, place: string, otherwise: boolean): boolean {
     if (value === undefined || typeof value === 'boolean') return value ?? otherwise;
     this.fault(place, 'must be true or false');
@@ -102,16 +109,27 @@ export class Reader {
     return map as Record<string, string>;
   }
 
-  optionalCount(value: unknown, place: string): number | undefined {
-    return value === undefined ? undefined : this.count(value, place, { otherwise: 0, least: 1 });
-  }
-
-  count(value: unknown, place: string, range: { otherwise: number; least: number; most?: number }): number {
-    const { otherwise, least, most = Number.MAX_SAFE_INTEGER } = range;
-    if (value === undefined) return otherwise;
+  count<Otherwise extends number | undefined>(
+    value: unknown,
+    place: string,
+    range: { readonly default: Otherwise; readonly least: number; readonly most?: number },
+  ): number | Otherwise {
+    const { least, most = Number.MAX_SAFE_INTEGER } = range;
+    if (value === undefined) return range.default;
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
     this.fault(place, `must be a whole number from ${least}${range.most === undefined ? ' up' : ` to ${range.most}`}`);
-    return otherwise;
+    return range.default;
+  }
+
+  choice<Choice extends string, Otherwise extends Choice | undefined>(
+    value: unknown,
+    place: string,
+    { choices, default: otherwise }: { readonly choices: readonly Choice[]; readonly default: Otherwise },
+  ): Choice | Otherwise {
+    if (value === undefined) return otherwise;
+    const chosen = choices.find((one) => one === value);
+    if (chosen === undefined) this.fault(place, `is one of ${choices.join(', ')}`);
+    return chosen ?? otherwise;
   }
 }
 

@@ -1,27 +1,22 @@
 // What the definition of one server may say in a config file. Any fault leaves that server out.
 
 import type { OAuthSettings, RemoteServer, ServerDefinition, StdioServer } from '../model/server-definition.ts';
+import { SERVER, type SettingsOf } from '../model/settings.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
 import type { Reader } from './reader.ts';
+import { readSection, readSettings } from './section.ts';
 
-/** Settings that a server may have wherever it is defined. */
-const SETTINGS = [
-  'description',
-  'timeoutMs',
-  'startTimeoutMs',
-  'idleMs',
-  'sharing',
-  'maxConcurrentCalls',
-  'trustHints',
-] as const;
-const SERVER_KEYS = ['type', 'command', 'args', 'env', 'cwd', 'url', 'headers', 'headersHelper', 'oauth', ...SETTINGS];
+const SERVER_KEYS = [
+  ...['type', 'command', 'args', 'env', 'cwd', 'url', 'headers', 'headersHelper', 'oauth'],
+  ...Object.keys(SERVER),
+];
 
 /** Of a name that is refused. */
 const LONGEST_SHOWN = 64;
 
-/** What may be said of a server that is defined elsewhere. */
-export type ServerSettings = Readonly<Partial<Pick<ServerDefinition, (typeof SETTINGS)[number]>>>;
+/** Settings of a server that is defined elsewhere. */
+export type ServerSettings = Readonly<Partial<SettingsOf<typeof SERVER>>>;
 
 /** Reads `serverSettings`: what it does not say is as it is without it. */
 export function serverSettingsOf(reader: Reader, value: unknown): Readonly<Record<string, ServerSettings>> {
@@ -33,9 +28,8 @@ export function serverSettingsOf(reader: Reader, value: unknown): Readonly<Recor
 
 function settingsOf(reader: Reader, place: string, entry: unknown): ServerSettings {
   const fields = reader.section(entry, place);
-  reader.keys(fields, place, SETTINGS);
-  const said = commonOf(reader, place, fields);
-  return Object.fromEntries(SETTINGS.flatMap((key) => (fields[key] === undefined ? [] : [[key, said[key]]])));
+  const values = readSection(reader, fields, place, SERVER);
+  return Object.fromEntries(Object.entries(values).filter(([key]) => fields[key] !== undefined));
 }
 
 export function serverOf(
@@ -55,7 +49,7 @@ export function serverOf(
   reader.keys(fields, place, SERVER_KEYS);
   if (name === '') reader.fault('mcpServers', 'has a server whose name is empty');
   if (/\p{Cc}/u.test(name)) reader.fault(place, 'needs a name without control characters');
-  const common = { name, ...commonOf(reader, place, fields), tools: NO_FILTER };
+  const common = { name, ...readSettings(reader, fields, place, SERVER), tools: NO_FILTER };
   const definition =
     fields.url === undefined
       ? { ...common, ...stdioOf(reader, place, fields, resolvePath) }
@@ -63,30 +57,7 @@ export function serverOf(
   return reader.errors > before ? undefined : definition;
 }
 
-/** What may be said of a server wherever it is defined. */
-function commonOf(reader: Reader, place: string, fields: Record<string, unknown>) {
-  const { description = '', maxConcurrentCalls: most } = fields;
-  if (typeof description !== 'string') reader.mistake(`${place}.description`, 'must be a string');
-  const range = { otherwise: 0, least: 0 };
-  return {
-    description: typeof description === 'string' ? description : '',
-    timeoutMs: reader.optionalCount(fields.timeoutMs, `${place}.timeoutMs`),
-    startTimeoutMs: reader.optionalCount(fields.startTimeoutMs, `${place}.startTimeoutMs`),
-    idleMs: reader.optionalCount(fields.idleMs, `${place}.idleMs`),
-    sharing: sharingOf(reader, place, fields.sharing),
-    maxConcurrentCalls: most === undefined ? undefined : reader.count(most, `${place}.maxConcurrentCalls`, range),
-    trustHints: reader.flag(fields.trustHints, `${place}.trustHints`, false),
-  };
-}
-
-function sharingOf(reader: Reader, place: string, value: unknown): ServerDefinition['sharing'] {
-  if (value === undefined) return undefined;
-  if (value === 'auto' || value === 'shared' || value === 'dedicated') return value;
-  reader.fault(`${place}.sharing`, 'is one of auto, shared, dedicated');
-  return undefined;
-}
-
-type Own<Definition extends ServerDefinition> = Omit<Definition, 'name' | 'tools' | (typeof SETTINGS)[number]>;
+type Own<Definition extends ServerDefinition> = Omit<Definition, 'name' | 'tools' | keyof typeof SERVER>;
 
 function stdioOf(
   reader: Reader,
@@ -148,12 +119,16 @@ function oauthOf(reader: Reader, place: string, value: unknown): OAuthSettings {
   const clientId = reader.text(fields.clientId, `${place}.clientId`);
   if (fields.clientSecret !== undefined && clientId === undefined)
     reader.fault(`${place}.clientSecret`, 'needs a clientId');
-  const port = reader.count(fields.callbackPort, `${place}.callbackPort`, { otherwise: 0, least: 1, most: 65_535 });
+  const port = reader.count(fields.callbackPort, `${place}.callbackPort`, {
+    default: undefined,
+    least: 1,
+    most: 65_535,
+  });
   return {
     clientId,
     clientSecret: reader.text(fields.clientSecret, `${place}.clientSecret`),
     scope: reader.text(fields.scope, `${place}.scope`),
-    callbackPort: port === 0 ? undefined : port,
+    callbackPort: port,
   };
 }
 

@@ -1,16 +1,6 @@
-// How the daemon finds out that a client has gone without a word.
+// How the daemon finds out that a client has gone without a word. What each setting does is said in the table of settings.
 
-export interface LivenessSettings {
-  /** How long a client may be silent before it is pinged; 0 pings nobody. */
-  readonly pingPeriodMs: number;
-  /** Pings in a row without an answer, after which a client counts as gone. */
-  readonly maxMissedPings: number;
-  /** Whether that also goes for clients that have never answered one, such as a person with `nc`. */
-  readonly cutOffSilentClients: boolean;
-}
+import { defaultsOf, LIVENESS, type SettingsOf } from './settings.ts';
 
-export const DEFAULT_LIVENESS: LivenessSettings = {
-  pingPeriodMs: 30_000,
-  maxMissedPings: 3,
-  cutOffSilentClients: false,
-};
+export type LivenessSettings = SettingsOf<typeof LIVENESS>;
+export const DEFAULT_LIVENESS: LivenessSettings = defaultsOf(LIVENESS);

@@ -1,5 +1,6 @@
 // What is published in config/ says the same as the code.
 
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -7,12 +8,12 @@ import fc from 'fast-check';
 import { parse } from 'jsonc-parser';
 import { describe, expect, test, vi } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
-import { DEFAULT_DAEMON } from '../../../src/config/config.ts';
 import { Reader } from '../../../src/config/reader.ts';
 import { validate } from '../../../src/config/schema.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import { DEFAULT_LIVENESS } from '../../../src/model/liveness-settings.ts';
 import { DEFAULT_MESSAGING } from '../../../src/model/messaging-settings.ts';
+import { DEFAULT_DAEMON, SETTINGS } from '../../../src/model/settings.ts';
 
 interface Property {
   readonly default?: unknown;
@@ -246,6 +247,41 @@ function files(): fc.Arbitrary<unknown> {
     object(sections),
   );
 }
+
+describe('each row of the table of settings', () => {
+  const rows = Object.entries(SETTINGS).flatMap(([place, table]) =>
+    Object.entries(table).map(([key, row]) => [`${place}.${key}`, row] as const),
+  );
+  const fileWith = (place: string, value: unknown): object =>
+    place.split('.').reduceRight<unknown>((inner, key, at, keys) => {
+      const name = key === '*' ? 'name' : key;
+      const isServer = keys[0] === 'mcpServers' && at === 1;
+      return { [name]: isServer ? { command: 'c', ...(inner as object) } : inner };
+    }, value) as object;
+
+  test.each(rows)('%s takes its default and what is in its bounds, and no other type', (place, row) => {
+    const good =
+      row.kind === 'count'
+        ? [row.least, row.most ?? Number.MAX_SAFE_INTEGER, row.default ?? row.least]
+        : row.kind === 'flag'
+          ? [true, false]
+          : row.kind === 'choice'
+            ? row.choices
+            : ['text'];
+    const bad = row.kind === 'count' ? [row.least - 1, (row.most ?? Number.MAX_SAFE_INTEGER) + 1, '1'] : [7, {}];
+    for (const value of good) expect(faultsOf(fileWith(place, value))).toEqual([]);
+    for (const value of bad) expect(faultsOf(fileWith(place, value))).toHaveLength(1);
+  });
+});
+
+test('the schema and the page of settings are what the table of settings says', () => {
+  const root = fileURLToPath(new URL('../../..', import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/settings.mjs', '--check'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([0, '']);
+});
 
 test('the example has no faults', () => {
   expect(faultsOf(parse(read('mcp-bridge.config.example.jsonc')) as object)).toEqual([]);

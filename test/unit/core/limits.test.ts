@@ -4,13 +4,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
-import { DEFAULT_DAEMON } from '../../../src/config/config.ts';
 import type { Counters } from '../../../src/core/counters.ts';
 import { GRACE_MS } from '../../../src/core/pressure.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/model/limits.ts';
 import { DEFAULT_LIVENESS } from '../../../src/model/liveness-settings.ts';
 import { DEFAULT_MESSAGING } from '../../../src/model/messaging-settings.ts';
+import { DEFAULT_DAEMON } from '../../../src/model/settings.ts';
 import { CoreInMemory, type CoreOptions, type Message, type TestClient } from '../../support/core-in-memory.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
