@@ -1,19 +1,19 @@
-// What a question asks for: its words without those that say nothing, each with what may stand for it. It knows words
-// only, and nothing of the tools that there are.
+// Reads a question: its words without empty ones, each with its synonyms, and the kind of action that is wanted. It knows
+// words only, never which tools exist.
 
 import { EMPTY_WORDS, FAINT_WORDS, SYNONYMS } from './synonyms.ts';
 import { actionOf, isAsking, wishOf } from './tool-actions.ts';
 import { isPlural, spelledWordsOf, stemOf, wordsOf } from './tool-words.ts';
 
-/** Something that is asked for. */
+/** One word or phrase of a question. */
 export interface AskedWord {
-  /** As it was said: one word, or those of a phrase. */
+  /** The stems of the word, or of the words of a phrase. */
   readonly own: readonly string[];
-  /** What may stand for it. */
+  /** Synonyms of it. */
   readonly others: readonly string[];
-  /** Whether it says only a little. */
+  /** Says little about the tool, as numbers and `new` do. */
   readonly isFaint: boolean;
-  /** Whether more than one is meant. */
+  /** Stands in the plural. */
   readonly isPlural: boolean;
 }
 
@@ -22,8 +22,8 @@ export interface Question {
   readonly action: number;
 }
 
-/** Words, or a few of them, that may stand for each other. */
-export type SynonymGroups = readonly (readonly string[])[];
+/** Groups of words and phrases; all of one group are synonyms of each other. */
+export type WordGroups = readonly (readonly string[])[];
 
 const LONGEST_QUESTION = 1000;
 const MOST_WORDS = 24;
@@ -34,11 +34,11 @@ const EMPTY: ReadonlySet<string> = new Set(EMPTY_WORDS.flatMap(wordsOf));
 const FAINT: ReadonlySet<string> = new Set(FAINT_WORDS.flatMap(wordsOf));
 
 export class QuestionReader {
-  /** By a word, or by the words of a phrase with spaces between them. */
+  /** Synonyms by a word, or by the words of a phrase with spaces between them. */
   readonly #others = new Map<string, Set<string>>();
 
-  /** `more`: besides those that are built in. */
-  constructor(more: SynonymGroups = []) {
+  /** `more` are synonyms beside the built-in ones. */
+  constructor(more: WordGroups = []) {
     for (const [word, others] of Object.entries(SYNONYMS)) for (const other of others) this.#relate(word, other);
     for (const group of more)
       for (const [i, word] of group.entries()) for (const other of group.slice(i + 1)) this.#relate(word, other);
@@ -67,12 +67,12 @@ export class QuestionReader {
     return { own, others: [...(this.#others.get(key) ?? [])], isFaint: FAINT.has(key) || NUMBER.test(key), isPlural };
   }
 
-  /** Of a question that says nothing else. */
+  /** The words of a question that has only empty ones. */
   #bareWords(words: readonly string[]): AskedWord[] {
     return [...new Set(words)].slice(0, MOST_WORDS).map((word) => this.#asked([word], false));
   }
 
-  /** The longest phrase that begins here, and how many words it goes over: `take a picture` has three. */
+  /** Finds the longest phrase that begins here, and how many words it takes: `take a picture` takes three. */
   #phraseAt(words: readonly string[], from: number): { readonly phrase: readonly string[]; readonly length: number } {
     let best = { phrase: words.slice(from, from + 1), length: 1 };
     const phrase = best.phrase.slice();
@@ -91,7 +91,7 @@ export class QuestionReader {
     this.#mayStandFor(other, one);
   }
 
-  /** A phrase is understood in a question; only words are looked for in tools. */
+  /** Phrases are understood in questions. In tools only single words are looked up. */
   #mayStandFor(asked: readonly string[], [other, ...more]: readonly string[]): void {
     if (other === undefined || more.length > 0 || asked.length === 0) return;
     const key = asked.join(' ');
@@ -100,7 +100,7 @@ export class QuestionReader {
   }
 }
 
-/** What is plural is a noun: `changes`. What a phrase means stands for it: `get rid of`. */
+/** Words that may be the verb. A plural is a noun (`changes`); for a phrase its synonyms count (`get rid of`). */
 function verbsOf({ own, others, isPlural }: AskedWord): readonly string[] {
   if (isPlural) return [];
   return own.length > 1 ? others : own;

@@ -1,5 +1,5 @@
-// Words that are written in more than one way, and are the same word wherever they stand. Data; what only means the same
-// is in synonyms.ts.
+// Spellings, as data: short forms and other ways to write one and the same word. Words that only mean the same are in
+// synonyms.ts.
 
 const WRITTEN_OUT: Readonly<Record<string, string>> = {
   api: 'api',
@@ -62,12 +62,12 @@ const WRITTEN_OUT: Readonly<Record<string, string>> = {
   webpages: 'web page',
 };
 
-/** Lower case, before stemming. */
+/** Full words by their short forms: lower case, before stemming. */
 export const SPELLINGS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(WRITTEN_OUT).map(([short, long]) => [short, long.split(' ')]),
 );
 
-/** One word, also if a space or a hump is in it. */
+/** Names that are one word, also when they are written with a space or an inner capital. */
 export const JOINED: ReadonlySet<string> = new Set([
   'bitbucket',
   'chatgpt',

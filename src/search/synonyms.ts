@@ -1,8 +1,8 @@
-// What agents and people say for what tools say. Data: each word and those that may stand for it, in both directions. An
-// entry of several words counts when it stands so in a question. Words that are the same word are in spellings.ts.
+// Synonyms, as data: words of tools, each with words that people and agents use for it; both directions count. An entry of
+// several words must stand like this in the question. Two spellings of one word are in spellings.ts.
 
 export const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
-  // What is done.
+  // Verbs.
   add: ['append', 'attach', 'create', 'insert', 'put', 'include'],
   answer: ['reply', 'respond'],
   approve: ['accept', 'review', 'confirm'],
@@ -57,7 +57,7 @@ export const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   upload: ['attach', 'send'],
   wait: ['pause', 'sleep', 'until'],
 
-  // What it is done to.
+  // Nouns.
   batch: ['at once', 'bulk', 'many', 'multiple', 'several'],
   multiple: ['at once', 'bulk', 'many', 'several'],
   alert: ['dialog', 'popup', 'prompt'],
@@ -120,7 +120,7 @@ export const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   web: ['internet', 'online'],
 };
 
-/** Say nothing about which tool is meant; they count if a question has nothing else. */
+/** Words that say nothing about the tool. They count only if a question has no others. */
 export const EMPTY_WORDS: readonly string[] = (
   'a am an and any are as at be been by can could did do does for from had has have hello her hi him his how i if in into is ' +
   'it its just kindly let like may me might must my need of on onto or our out over per please shall she should so some ' +
@@ -128,7 +128,7 @@ export const EMPTY_WORDS: readonly string[] = (
   'we were what when where which who whom whose why will with would you your s t m re ve ll d'
 ).split(' ');
 
-/** Say a little. */
+/** Words that say little about the tool. */
 export const FAINT_WORDS: readonly string[] =
   'all another certain current existing given main near new one other own particular single specific tool whole'.split(
     ' ',

@@ -1,5 +1,5 @@
-// What kind of thing a question wants done and a tool does: `delete_issue` is no answer to who wants to list them, however
-// well the rest fits.
+// The kind of action that a question wants and a tool does: read, create, delete, change or end. `delete_issue` is no
+// answer to a question about listing issues, however well the other words fit.
 
 import { wordsOf } from './tool-words.ts';
 
@@ -17,7 +17,7 @@ const DELETING = 'clean clear delete destroy discard drop erase forget purge rem
 const ENDING = 'abort cancel disconnect end kill revoke stop terminate unsubscribe';
 const CHANGING = 'change edit modify patch rename replace set update';
 const ASKING = new Set('are did does has have how is was were what when where which who whom whose why'.split(' '));
-/** Of `how do I`, `how to`. */
+/** Second words of questions about how to do something: `how do I`, `how to`. */
 const WAYS = new Set('can could do does may should to would'.split(' '));
 
 const ACTIONS: ReadonlyMap<string, number> = new Map(
@@ -30,7 +30,7 @@ const ACTIONS: ReadonlyMap<string, number> = new Map(
   ].flatMap(([action, words]) => wordsOf(words).map((word) => [word, action] as const)),
 );
 
-/** Of words in order: what the first says that says anything. */
+/** Returns the action of the first word that has one. */
 export function actionOf(words: readonly string[]): number {
   for (const word of words) {
     const action = ACTIONS.get(word);
@@ -39,20 +39,20 @@ export function actionOf(words: readonly string[]): number {
   return NO_ACTION;
 }
 
-/** Whether who wants the one would not want the other. Nobody wants to delete who does not say so. */
+/** Checks if a tool does something else than what is asked. Deleting must be asked for. */
 export function isOtherAction(does: number, asked: number): boolean {
   if (asked === NO_ACTION) return does === TO_DELETE;
   if (asked === TO_END && does === TO_DELETE) return false;
   return does !== NO_ACTION && does !== asked;
 }
 
-/** Whether a question that begins like this wants to know something. Who asks how to do it wants to do it. */
+/** Checks if a question asks for information. `How do I …` asks for the action instead. */
 export function isAsking(question: string): boolean {
   const [, first = '', second = ''] = /^\P{L}*(\p{L}+)\P{L}+(\p{L}+)/u.exec(question.toLowerCase()) ?? [];
   return ASKING.has(first) && !(first === 'how' && WAYS.has(second));
 }
 
-/** What a question is about that wants to know something: `a tool to create`, `where can I delete`; else it is to know. */
+/** Returns the action inside a question for information (`a tool to create`, `where can I delete`), else reading. */
 export function wishOf(question: string): number {
   for (const [, verb = ''] of question.toLowerCase().matchAll(/(?<!\p{L})(?:to|i|me|we|you)\s+(\p{L}+)/gu)) {
     const action = actionOf(wordsOf(verb));

@@ -1,5 +1,5 @@
-// The tools of one server as the search keeps them: their names, and for each word in which of them it stands and how
-// prominently. Built once, in slices; never changed. It keeps no description.
+// The index of the search. Each server has a table of its own: for each word the tools that have it, and where in the tool.
+// The vocabulary joins the words of all servers. Tables are built in slices and never changed; no description is kept.
 
 import { actionOf } from './tool-actions.ts';
 import { isPlural, spelledWordsOf, stemOf, wordsOf } from './tool-words.ts';
@@ -12,24 +12,24 @@ export interface SearchableTool {
   readonly tags: readonly string[];
 }
 
-/** Where in a tool a word stands: bits of a posting. */
+/** Places of a word in a tool, as bits of a posting. */
 export const IN_NAME = 1;
 export const IN_TITLE = 2;
 export const IN_TAGS = 4;
 export const IN_PARAMETERS = 8;
-/** Of the description: what it begins with mostly says what the tool is for. */
+/** Parts of the description. Its beginning mostly says what the tool is for. */
 export const IN_OPENING = 16;
 export const IN_LEAD = 32;
 export const IN_REST = 64;
-/** Of a name: more than one is meant. */
+/** The word stands in the name as a plural. */
 export const PLURAL = 128;
 
-/** A posting is the number of a tool, and this many bits of where. */
+/** A posting is the number of a tool, shifted by this many bits of places. */
 export const PLACE_BITS = 8;
-/** As many characters of text take as long. */
+/** Costs for the pace, in characters of text that take as long. */
 const WORK_OF_NAME = 16;
 const WORK_OF_WORD = 8;
-/** Of a string that shares the memory of a longer one, which it would keep. */
+/** From this length on a substring shares the memory of the text that it was cut from, and would keep all of it. */
 const LEAST_SHARED = 13;
 
 const OPENING_WORDS = 8;
@@ -39,13 +39,13 @@ const MOST_CHARACTERS = 4000;
 const MOST_NAME_CHARACTERS = 256;
 const MOST_PARAMETERS = 64;
 const MOST_TAGS = 32;
-/** A word in more of a server's names than this is the server's, and says nothing about a tool. */
+/** A word in a larger share of a server's tool names says nothing about one tool. */
 const SHARED_NAME_WORD = 0.6;
 const LEAST_TOOLS_TO_SHARE = 4;
 
-/** What is known of the server itself. */
+/** A server, as the search needs it. */
 export interface SearchableServer {
-  /** What it goes by, where several have its name. */
+  /** Tells it apart from others of the same name. */
   readonly key?: string;
   readonly name: string;
   readonly description: string;
@@ -54,20 +54,20 @@ export interface SearchableServer {
 export interface ServerTools {
   readonly key: string;
   readonly name: string;
-  /** Of the server's name. */
+  /** Words of the server's name. */
   readonly words: ReadonlySet<string>;
-  /** Of its description. */
+  /** Words of its description. */
   readonly aboutWords: ReadonlySet<string>;
   readonly tools: readonly string[];
-  /** How many words each tool's name has that are not the server's. */
+  /** The number of words in each tool's name, without those that all names of the server share. */
   readonly nameLengths: Uint8Array;
-  /** What kind of thing each tool does, by its name. */
+  /** The kind of action of each tool, by its name. */
   readonly actions: Uint8Array;
-  /** The numbers of those that say that they should not be used any more. */
+  /** The numbers of tools that call themselves deprecated. */
   readonly deprecated: ReadonlySet<number>;
-  /** Where in `postings` each word begins. */
+  /** The place in `postings` where each word begins. */
   readonly starts: ReadonlyMap<string, number>;
-  /** Of each word how many there are, and then each: the number of the tool, and where in it the word stands. */
+  /** For each word the number of its postings, then the postings. */
   readonly postings: Uint32Array;
 }
 
@@ -87,7 +87,7 @@ class Draft {
   readonly #deprecated = new Set<number>();
   readonly #lists = new Map<string, number[]>();
 
-  /** Returns what it took, in characters. */
+  /** Returns the work that it took, in characters. */
   add(tool: SearchableTool): number {
     const number = this.names.push(tool.name) - 1;
     const put = (text: string, most: number, place: number): void => {
@@ -145,7 +145,7 @@ class Draft {
     };
   }
 
-  /** `slack` of `slack_post_message`, `browser` of `browser_click`. */
+  /** Words that most names begin with: `slack` of `slack_post_message`, `browser` of `browser_click`. */
   #sharedNameWords(serverWords: ReadonlySet<string>): ReadonlySet<string> {
     const counts = new Map<string, number>();
     for (const word of this.#nameWords.flat()) counts.set(word, (counts.get(word) ?? 0) + 1);
@@ -180,20 +180,18 @@ class Draft {
   }
 }
 
-/** A copy where the engine would otherwise keep the whole description that a word was cut from. */
+/** Copies a word if the engine would otherwise keep the whole description that it was cut from. */
 function owned(word: string): string {
   return word.length < LEAST_SHARED ? word : Buffer.from(word).toString();
 }
 
-// Long work in short pieces: after so much of it, others have their turn. It counts work and not time, so that it does
-// the same on every machine.
-
+/** Splits long work into short turns. It counts work instead of time, so it does the same on every machine. */
 export class TurnPace {
   readonly #most: number;
   readonly #yieldTurn: () => Promise<void>;
   #done = 0;
 
-  /** Others have their turn after each `most` of whatever is counted. */
+  /** Other work runs after each `most` units of work. */
   constructor(most: number, yieldTurn: () => Promise<void>) {
     this.#most = most;
     this.#yieldTurn = yieldTurn;
@@ -207,9 +205,6 @@ export class TurnPace {
   }
 }
 
-// Whether a tool says of itself that it should not be used any more. What it says of packages, fields or its server is
-// something else.
-
 const SIGNS = [
   /^\W*deprecated\b/i,
   /[[({*]\s*deprecated\b/i,
@@ -217,28 +212,27 @@ const SIGNS = [
   /\b(?:tool|function|method|endpoint|command|this)\s+(?:is|was|has been)\s+(?:now\s+)?deprecated\b/i,
 ];
 
+/** Checks if a tool calls itself deprecated. Its packages, fields or server may be deprecated without that. */
 function isDeprecated(description: string): boolean {
   return /deprecated/i.test(description) && SIGNS.some((sign) => sign.test(description));
 }
 
-// Every word that tools have, and where: a list of postings for each server that uses it. To take a server away takes its
-// lists away, and words that nobody uses any more; nothing else is touched.
-
 export interface KnownWord {
   readonly text: string;
-  /** The servers that use it, and where in their postings it begins. */
+  /** The servers that have it, each with the place in its postings where the word begins. */
   readonly places: Map<ServerTools, number>;
 }
 
-/** Words of fewer letters begin too much, or are too like each other. */
+/** Shorter words begin too many others, or are too similar to each other. */
 const LEAST_BEGINNING = 3;
 const LEAST_MISTYPED = 3;
 const MOST_COMPLETIONS = 8;
 const MOST_CORRECTIONS = 4;
 
+/** All words of all servers. Removing a server removes its places, and words that no other server has. */
 export class Vocabulary {
   readonly #words = new Map<string, KnownWord>();
-  /** By the first two letters and by the last two: a word with one wrong letter has either of them right. */
+  /** Words by their first two letters and by their last two. A word with one typing error has one of the two right. */
   readonly #heads = new Map<string, Set<KnownWord>>();
   readonly #tails = new Map<string, Set<KnownWord>>();
 
@@ -261,7 +255,7 @@ export class Vocabulary {
     }
   }
 
-  /** Words that go on after this one; those that go on least come first. */
+  /** Words that begin with this one, the shortest first. */
   completionsOf(text: string): KnownWord[] {
     if (text.length < LEAST_BEGINNING) return [];
     const longer = [...(this.#heads.get(headOf(text)) ?? [])].filter(
@@ -270,11 +264,11 @@ export class Vocabulary {
     return longer.sort(byLengthAndText).slice(0, MOST_COMPLETIONS);
   }
 
-  /** Words that are one letter away: another one, one more, one less, or two that changed places. */
+  /** Words that differ by one typing error: a wrong, missing or additional letter, or two that changed places. */
   correctionsOf(text: string): KnownWord[] {
     if (text.length < LEAST_MISTYPED) return [];
     const alike = [this.#heads.get(headOf(text)), this.#tails.get(tailOf(text))].flatMap((words) => [...(words ?? [])]);
-    // Of three letters only one may be missing: most of what differs in one is another word.
+    // With three letters only a missing one is corrected: most words that differ in one letter are other words.
     const least = text.length === LEAST_MISTYPED ? text.length + 1 : text.length - 1;
     const near = [...new Set(alike)].filter((word) => word.text.length >= least && isOneTypoAway(text, word.text));
     return near.sort(byLengthAndText).slice(0, MOST_CORRECTIONS);

@@ -1,5 +1,5 @@
-// How well each tool fits what is asked: for each asked word its best place in the tool, weighed by how rare the word is;
-// together, the share of the question that the tool covers and the share of its name that the question covers.
+// Ranks tools by how well they fit a question. Each asked word counts by its best place in the tool and by how rare it is.
+// The sum is the share of the question that the tool covers; the share of its name that the question covers adds to it.
 //
 //   fit = covered × (1 − NAME_SHARE + NAME_SHARE × named), less for a tool that does another kind of thing or is deprecated
 
@@ -20,13 +20,13 @@ import {
   type Vocabulary,
 } from './tool-index.ts';
 
-/** How good a word is that is not the very one. */
+/** The quality of a word that is not exactly the asked one. */
 const SYNONYM = 0.75;
 const COMPLETION = 0.7;
 const COMPLETION_OF_KNOWN = 0.45;
 const CORRECTION = 0.75;
 const PART_OF_PHRASE = 0.6;
-/** From here on a word counts as standing in the name. */
+/** The least quality at which a word counts as part of the name. */
 const LEAST_NAMING = 0.5;
 
 const PLACE_WEIGHTS: readonly (readonly [place: number, weight: number])[] = [
@@ -38,29 +38,29 @@ const PLACE_WEIGHTS: readonly (readonly [place: number, weight: number])[] = [
   [IN_PARAMETERS, 0.3],
   [IN_REST, 0.2],
 ];
-/** What a second word for the same adds, of what the first leaves open. */
+/** The part of the remaining fit that a second word for the same asked word adds. */
 const SECOND_WORD = 0.5;
 const SERVER_NAMED = 0.9;
 const SERVER_HALF_NAMED = 0.5;
 const SERVER_DESCRIBED = 0.25;
-/** The least that the name of a server weighs in a question, however common the word is. */
+/** The least weight of a server's name in a question, however common the word is. */
 const LEAST_SERVER_WEIGHT = 0.7;
 const LEAST_WEIGHT = 0.12;
 const FAINT = 0.25;
-/** A word that no tool knows. */
+/** The weight of a word that no tool has. */
 const UNKNOWN_WEIGHT = 0.15;
 const NAME_SHARE = 0.25;
-/** For a tool that does another kind of thing. */
+/** Factor for a tool that does another kind of action. */
 const OTHER_ACTION = 0.7;
-/** For a tool that says itself that another one should be used. */
+/** Factor for a tool that calls itself deprecated. */
 const DEPRECATED = 0.6;
-/** For a name that has one where many are asked for, or many where one is. */
+/** Factor for a singular in the name where the question has a plural, or the other way round. */
 const OTHER_NUMBER = 0.95;
 
 const PLACES = 1 << PLACE_BITS;
 const STRONG_PLACES = IN_NAME | IN_TITLE | IN_TAGS | IN_OPENING | IN_LEAD;
 
-/** By all the places where a word stands: each adds to what the others leave open. */
+/** The weight of each combination of places: each place adds a part of what the others leave open. */
 const WEIGHT_OF = Float64Array.from(
   { length: PLACES },
   (_, places) => 1 - PLACE_WEIGHTS.reduce((open, [place, weight]) => (places & place ? open * (1 - weight) : open), 1),
@@ -75,16 +75,16 @@ export class ToolRanking {
   readonly #vocabulary: Vocabulary;
   readonly #bases = new Map<ServerTools, number>();
   readonly #size: number;
-  /** What all asked words weigh. */
+  /** The weight of all asked words. */
   #whole = 0;
   #action = NO_ACTION;
   readonly #covered: Float64Array;
   readonly #named: Float64Array;
-  /** Of the word that is being looked for. */
+  /** The best fit of each tool for the current word. */
   readonly #best: Float64Array;
   readonly #naming: Float64Array;
 
-  /** For servers that do not change. */
+  /** A ranking serves one set of servers; a new set needs a new ranking. */
   constructor(vocabulary: Vocabulary, servers: Iterable<ServerTools>) {
     this.#vocabulary = vocabulary;
     let size = 0;
@@ -99,7 +99,7 @@ export class ToolRanking {
     this.#naming = new Float64Array(size);
   }
 
-  /** Goes through all tools, or those of one server. */
+  /** Ranks all tools, or those of one server. */
   rank({ asked, action }: Question, only: string | undefined): void {
     this.#covered.fill(0);
     this.#named.fill(0);
@@ -109,7 +109,7 @@ export class ToolRanking {
     for (const word of asked) this.#whole += this.#look(word, among);
   }
 
-  /** From 0 to 1, by what was ranked last. */
+  /** The fit of a tool to the question that was ranked last, from 0 to 1. */
   fitOf(server: ServerTools, tool: number): number {
     const i = (this.#bases.get(server) ?? 0) + tool;
     const covered = this.#covered[i] ?? 0;
@@ -120,7 +120,7 @@ export class ToolRanking {
     return (covered / this.#whole) * (1 - NAME_SHARE + NAME_SHARE * named) * standing;
   }
 
-  /** Adds what one asked word brings to each tool; returns what it weighs. */
+  /** Adds the fit of one asked word to each tool. Returns the weight of the word. */
   #look(asked: AskedWord, among: readonly (readonly [ServerTools, number])[]): number {
     this.#best.fill(0);
     this.#naming.fill(0);
@@ -143,7 +143,7 @@ export class ToolRanking {
     }
   }
 
-  /** The very words first. */
+  /** Known words that match an asked one. Exact matches come first. */
   #candidatesFor({ own, others }: AskedWord): Candidate[] {
     const candidates = new Map<KnownWord, number>();
     const add = (word: KnownWord | undefined, quality: number): void => {
@@ -165,7 +165,7 @@ export class ToolRanking {
     if (known === undefined) for (const word of this.#vocabulary.correctionsOf(text)) add(word, CORRECTION);
   }
 
-  /** Returns in how many tools the word has a prominent place. */
+  /** Returns the number of tools in which the word has a prominent place. */
   #mark({ word, quality }: Candidate, eligible: ReadonlySet<ServerTools>, isPlural: boolean): number {
     let count = 0;
     for (const [server, start] of word.places) {
@@ -187,7 +187,7 @@ export class ToolRanking {
     return count;
   }
 
-  /** All tools of a server that the word names; returns whether it names one. */
+  /** Adds the fit of a server's name to all its tools. Returns true if the word names a server. */
   #markServers({ own }: AskedWord, among: readonly (readonly [ServerTools, number])[]): boolean {
     let isNamed = false;
     for (const [server, base] of among) {
@@ -211,7 +211,7 @@ function serverFit({ words, aboutWords }: ServerTools, own: readonly string[]): 
   return own.some((word) => aboutWords.has(word)) ? SERVER_DESCRIBED : 0;
 }
 
-/** From 1 for a word of one tool down to almost nothing for a word of all. */
+/** From 1 for a word of one tool down to almost 0 for a word of all tools. */
 function rarityOf(count: number, size: number): number {
   if (count === 0) return UNKNOWN_WEIGHT;
   const rarity = Math.log(1 + (size - count + 0.5) / (count + 0.5)) / Math.log(1 + (size + 0.5) / 0.5);

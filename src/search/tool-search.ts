@@ -1,7 +1,7 @@
-// The search over the tools of all servers: who is in it, and the best of what fits a question. It holds words and names,
-// never what a tool is described with. Loaded with the first search.
+// The search over the tools of all servers: adds and removes servers, and answers a question with the tools that fit best.
+// It keeps words and names, never a description. The daemon loads it with the first search.
 
-import { QuestionReader, type SynonymGroups } from './question.ts';
+import { QuestionReader, type WordGroups } from './question.ts';
 import {
   indexTools,
   type SearchableServer,
@@ -13,30 +13,30 @@ import {
 import { ToolRanking } from './tool-ranking.ts';
 
 export interface ToolSearchOptions {
-  /** Words that may stand for each other, besides those that are built in. */
-  readonly synonyms?: SynonymGroups | undefined;
-  /** Lets others have their turn while an index is built. */
+  /** Synonyms beside the built-in ones. */
+  readonly synonyms?: WordGroups | undefined;
+  /** Lets other work run while an index is built. */
   readonly yieldTurn?: (() => Promise<void>) | undefined;
 }
 
 export interface SearchOptions {
-  /** Only its tools. */
+  /** Searches only the tools of this server. */
   readonly server?: string | undefined;
   readonly limit?: number | undefined;
-  /** Whether a tool may be found. */
+  /** Decides about each tool if it may be found. */
   readonly accepts?: ((server: string, tool: string) => boolean) | undefined;
 }
 
 const USUAL_LIMIT = 10;
 const MOST_RESULTS = 100;
-/** The most that words can reach: only a name is certain. */
+/** The best relevance for words. Only an exact name reaches 1. */
 const MOST_BY_WORDS = 0.99;
 
-/** Differences that nobody sees are none. */
+/** Relevance is rounded to this many steps, so that differences nobody sees do not decide the order. */
 const STEPS = 10_000;
 const LONGEST_NAME = 1000;
 
-/** Characters of text between two turns: about a millisecond, and what collecting garbage adds. */
+/** Characters of text between two turns: about a millisecond of work, garbage collection included. */
 const TURN_CHARACTERS = 8192;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -46,7 +46,7 @@ export class ToolSearch {
   readonly #pace: TurnPace;
   readonly #vocabulary = new Vocabulary();
   readonly #servers = new Map<string, ServerTools>();
-  /** Which `set` of a server is the latest. */
+  /** The latest `set` of each server. */
   readonly #latest = new Map<string, symbol>();
   #ranking: ToolRanking | undefined;
 
@@ -55,12 +55,12 @@ export class ToolSearch {
     this.#pace = new TurnPace(TURN_CHARACTERS, yieldTurn ?? nextTurn);
   }
 
-  /** From here on these may stand for each other, instead of those that were given before. The index stays as it is. */
-  understand(synonyms: SynonymGroups): void {
+  /** Replaces the configured synonyms. The index stays as it is. */
+  understand(synonyms: WordGroups): void {
     this.#reader = new QuestionReader(synonyms);
   }
 
-  /** Puts these tools in the place of those that the server had. Until it is done, those are found. */
+  /** Replaces the tools of a server. Searches find the old ones until this is done. */
   async set(server: SearchableServer, tools: Iterable<SearchableTool>): Promise<void> {
     const { key = server.name } = server;
     const turn = Symbol(key);
@@ -81,7 +81,7 @@ export class ToolSearch {
     this.#vocabulary.remove(before);
   }
 
-  /** The best first; of two that fit as well, by the names of server and tool. */
+  /** Returns the best tools first; equally good ones are in the order of server and tool name. */
   search(query: string, { server, limit, accepts = () => true }: SearchOptions = {}): ToolMatch[] {
     const asked =
       limit === undefined ? undefined : Math.min(MOST_RESULTS, Math.max(1, Math.floor(limit) || USUAL_LIMIT));
@@ -103,41 +103,40 @@ export class ToolSearch {
   }
 }
 
-/** What of a query may be the name of a tool of this server: `create_issue`, `github:create_issue`, `github__create_issue`. */
+/** Parts of a query that may be the name of a tool of this server: `create_issue`, `github:create_issue`, `github__create_issue`. */
 function namesIn(wanted: string, server: string): string[] {
   const names = [wanted];
   if (wanted.startsWith(server)) names.push(wanted.slice(server.length).replace(/^(?::|__|\/|\.|\s)\s*/, ''));
   return names;
 }
 
-// The best few of many that are offered, in an order that depends on nothing but what they are.
-
 export interface ToolMatch {
   readonly server: string;
   readonly tool: string;
-  /** From 0 to 1, which is a tool that was asked for by its name. */
+  /** From 0 to 1. A tool whose name was the question has 1. */
   readonly relevance: number;
 }
 
-/** What is less than this part of the best one is no answer; behind the first few, if nobody said how many, neither is this. */
+/** A tool below this part of the best relevance is left out. Behind the first few the bound is higher, unless a limit was asked for. */
 const LEAST_OF_BEST = 0.7;
 const LEAST_OF_MORE = 0.9;
 const FEW = 5;
 
-export class BestTools {
+/** The best few of all tools that are offered, in an order that does not depend on the order of the offers. */
+class BestTools {
   readonly #limit: number;
   readonly #few: number;
   readonly #accepts: (server: string, tool: string) => boolean;
   readonly #found: ToolMatch[] = [];
 
-  /** `asked`: how many somebody wants, who has said so. */
+  /** `asked` is the limit in the request, if it has one. */
   constructor(usual: number, asked: number | undefined, accepts: (server: string, tool: string) => boolean) {
     this.#limit = asked ?? usual;
     this.#few = asked ?? FEW;
     this.#accepts = accepts;
   }
 
-  /** Asks whether it is accepted only if it would be among the best. */
+  /** Calls `accepts` only for a tool that would be among the best. */
   offer(server: string, tool: string, relevance: number): void {
     const last = this.#found.length === this.#limit ? this.#found.at(-1) : undefined;
     if (relevance <= 0 || relevance < (last?.relevance ?? 0)) return;
@@ -161,7 +160,7 @@ function inOrder(a: ToolMatch, b: ToolMatch): number {
   return b.relevance - a.relevance || compare(a.server, b.server) || compare(a.tool, b.tool);
 }
 
-/** Not by a language's rules, which are not the same everywhere. */
+/** Compares code units: the rules of a language differ between machines. */
 function compare(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -1,5 +1,5 @@
-// The words of a text as the search compares them: of names (`createPullRequest`, `list-issues`, `HTTPResponse`), of
-// prose, of questions, in any script. The same text always has the same words, whoever wrote it.
+// Splits a text into words as the search compares them: names (`createPullRequest`, `list-issues`, `HTTPResponse`), prose and
+// questions, in any script. Questions and tools must go through the same code, or their words would not meet.
 
 import { JOINED, SPELLINGS } from './spellings.ts';
 
@@ -9,19 +9,19 @@ const PLAIN = /^[\t\n\r -~]*$/;
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\u30fc]/u;
 const SPACELESS_PARTS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\u30fc]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\u30fc]+/gu;
-/** Between `get` and `User`; between `HTTP` and `Response`, but not in `URLs`. */
+/** Places between `get` and `User`, and between `HTTP` and `Response`, but none in `URLs`. */
 const HUMPS = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}(?!s(?!\p{Ll}))\p{Ll})/u;
 const TERMINAL_CODE = /\p{Cc}\[[\d;?]*[A-Za-z]/gu;
 const LONGEST_WORD = 64;
-/** A brand has few humps; a name that says what it does has many. */
+/** A brand has few inner capitals; a descriptive name has many. */
 const MOST_HUMPS_OF_A_BRAND = 3;
 
-/** In order, with repetitions. */
+/** The stems of a text's words, in order, with repetitions. */
 export function wordsOf(text: string): string[] {
   return spelledWordsOf(text).map(stemOf);
 }
 
-/** The same, not yet reduced to stems. */
+/** The words of a text in one spelling, before stemming. */
 export function spelledWordsOf(text: string): string[] {
   const words: string[] = [];
   for (const run of cleaned(text).match(RUN) ?? []) addRun(words, run);
@@ -47,7 +47,7 @@ function addRun(words: string[], run: string): void {
   if (parts.length <= MOST_HUMPS_OF_A_BRAND && /^\p{Lu}/u.test(run)) words.push(whole);
 }
 
-/** Scripts that put no space between words: each two characters that follow each other. */
+/** Adds each pair of neighbouring characters, for scripts that put no space between words. */
 function addSpaceless(words: string[], run: string): void {
   for (const part of run.match(SPACELESS_PARTS) ?? []) {
     if (!SPACELESS.test(part)) addRun(words, part);
@@ -60,7 +60,7 @@ function pairsOf(characters: readonly string[]): string[] {
   return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
 }
 
-/** `pull requests` of those who write `PRs`, `github` of those who write `git hub`. */
+/** Replaces short forms: `PRs` become `pull request`, and `git hub` becomes `github`. */
 function spelledOneWay(words: readonly string[]): string[] {
   const spelled: string[] = [];
   for (let i = 0; i < words.length; i++) {
@@ -74,12 +74,11 @@ function spelledOneWay(words: readonly string[]): string[] {
   return spelled;
 }
 
-// What the forms of an English word have in common: `creates`, `created`, `creating` and `creation` are one word to the
-// search. It is no word of the language, and nothing that is shown. Forms that come out apart are left to synonyms.
+// --- stems ---
 
 const LEAST_STEM = 3;
 const VOWEL = /[aeiouy]/;
-/** What the rules would make another word of. */
+/** Words that the rules below would confuse with others. */
 const AS_THEY_ARE: ReadonlySet<string> = new Set([
   'setting',
   'meeting',
@@ -101,9 +100,10 @@ const AS_THEY_ARE: ReadonlySet<string> = new Set([
   'bed',
   'process',
 ]);
-/** A double letter at the end that belongs to the word. */
+/** Double letters at the end that belong to the word. */
 const DOUBLED_BY_ITSELF = /(?:ll|ss|zz|ff)$/;
 
+/** The common part of a word's forms: `creates`, `created`, `creating` and `creation` have one. It is not shown to anybody. */
 export function stemOf(word: string): string {
   if (word.length <= LEAST_STEM) return word;
   const singular = withoutPlural(word);
@@ -111,7 +111,7 @@ export function stemOf(word: string): string {
   return withoutEnd(withoutForm(singular));
 }
 
-/** Of a noun in lower case; a verb may look like one. */
+/** Checks if a word in lower case looks like a plural; some verbs do. */
 export function isPlural(word: string): boolean {
   return word === 'people' || (word.length > LEAST_STEM && withoutPlural(word) !== word);
 }
@@ -123,7 +123,7 @@ function withoutPlural(word: string): string {
   return word.slice(0, -1);
 }
 
-/** `created`, `creating` and `creation` as `creat`. */
+/** Reduces `created`, `creating` and `creation` to `creat`. */
 function withoutForm(word: string): string {
   const rest = /^(.+)(?:ed|ing)$/.exec(word)?.[1];
   if (rest !== undefined && rest.length >= LEAST_STEM - 1 && VOWEL.test(rest) && !rest.endsWith('e'))
@@ -136,7 +136,7 @@ function undoubled(word: string): string {
   return isDoubled && !DOUBLED_BY_ITSELF.test(word) ? word.slice(0, -1) : word;
 }
 
-/** `create` as `creat`, `query` as `queri`, so that they meet their forms. */
+/** Reduces `create` to `creat` and `query` to `queri`, so that they meet their forms. */
 function withoutEnd(word: string): string {
   if (word.length <= LEAST_STEM) return word;
   if (word.endsWith('e')) return word.slice(0, -1);
