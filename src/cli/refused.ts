@@ -58,7 +58,7 @@ export async function absent(name: string, { error, values, host }: Absence): Pr
   const { hint = '' } = error;
   if (hint.startsWith('Did you mean ')) return error;
   const isListed = hint.startsWith('There are: ');
-  const known = isListed ? hint.replace(/ list_mcp_servers has .*$/, '') : 'See: mcp-bridge discover --all';
+  const known = isListed ? hint.replace(/ list_mcp_servers .*$/, '') : 'See: mcp-bridge discover --all';
   return new BridgeError(code, message, { hint: known, cause });
 }
 

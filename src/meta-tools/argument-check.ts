@@ -1,20 +1,20 @@
-// Whether arguments fit a tool's schema, before its server is bothered. Each schema is compiled once. One that cannot be
-// compiled lets everything pass: the server decides.
+// Checks arguments against a tool's schema before its server gets the call. Each schema is compiled once. If a schema cannot
+// be compiled, or a check would take long, everything passes: the server decides.
 
 import { byteAt, COLON, QUOTE, skipSpace, skipString } from '../wire/json-grammar.ts';
 import type { Span } from '../wire/json-members.ts';
 import type { KnownTool } from './known-tools.ts';
 
-/** Says what is wrong, or undefined. */
+/** Returns what is wrong, or undefined. */
 type Validate = (args: unknown) => string | undefined;
 
 export interface Compiled {
   readonly validate: Validate;
-  /** Whether what stands in long texts may matter. */
+  /** The schema may refuse a long text where a short one would pass. */
   readonly readsTexts: boolean;
 }
 
-/** Arguments beyond this are looked at without their long texts, if that will do. */
+/** Longer arguments are first checked without their long texts. */
 const LONG = 16 * 1024;
 
 const ANYTHING: Compiled = { validate: () => undefined, readsTexts: false };
@@ -25,12 +25,12 @@ export class ArgumentCheck {
   readonly #compiled = new WeakMap<KnownTool, Compiled>();
   readonly #failed: (error: unknown) => void;
 
-  /** `failed` hears of errors of ours: arguments pass all the same. */
+  /** `failed` gets errors of the compiler itself; arguments pass all the same. */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }
 
-  /** Resolves when it can be used; undefined from then on. */
+  /** Loads the compiler. Undefined once it is there. */
   get ready(): Promise<void> | undefined {
     if (this.#compile !== undefined) return undefined;
     this.#loading ??= import('./schema-compiler.ts').then(({ schemaCompiler }) => {
@@ -39,13 +39,13 @@ export class ArgumentCheck {
     return this.#loading;
   }
 
-  /** What is wrong with the arguments at this place: a sentence with the path of each fault. */
+  /** Checks the arguments at this place. Returns a sentence with the path of each fault, or undefined. */
   faultIn(tool: KnownTool, b: Buffer, args: Span): string | undefined {
     const { validate, readsTexts } = this.#compiledOf(tool);
     if (validate === ANYTHING.validate) return undefined;
     if (args.to - args.from > LONG) {
       const outline = outlineOf(b, args);
-      // Of what is long without its long texts the server decides.
+      // Still long without its long texts: the server decides.
       if (outline === undefined || (!readsTexts && validate(outline) === undefined)) return undefined;
     }
     return validate(JSON.parse(b.toString('utf8', args.from, args.to)));
@@ -62,17 +62,19 @@ export class ArgumentCheck {
   }
 }
 
-// Arguments without what stands in their long texts, decoded: most schemas say no more of a text than that it is one, and
-// to decode a megabyte for that would cost more than to pass it on.
+// --- outlines of long arguments ---
 
-/** Shorter ones are decoded as they are. */
+/** Shorter texts stay as they are. */
 const LONG_TEXT = 1024;
 const PLACEHOLDER = JSON.stringify('x'.repeat(64));
 
-/** What stands between the long texts; more takes longer to decode than anybody should wait for. */
+/** The longest outline. A longer one takes longer to decode than other clients should wait. */
 const LONGEST_OUTLINE = 64 * 1024;
 
-/** Of the value at this place, which was found to be JSON before; undefined if it is long without its long texts too. */
+/**
+ * Decodes a value with placeholders for its long texts: most schemas ask of a text only that it is one, and decoding a
+ * megabyte costs more than passing it on. The place must hold valid JSON. Undefined if the outline is too long.
+ */
 export function outlineOf(b: Buffer, { from, to }: Span): unknown {
   const parts: string[] = [];
   let kept = from;

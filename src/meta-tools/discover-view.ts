@@ -1,5 +1,5 @@
-// The view `discover`: five tools, with which an agent finds and runs those of all servers. Prompts and resources are
-// those of the view `all`.
+// The view `discover`: five tools, with which an agent finds and runs the tools of all servers. Everything else, prompts
+// and resources for instance, it leaves to the view `all`.
 
 import type { ClientRequest } from '../core/call.ts';
 import type { JoinedView } from '../core/joined-view.ts';
@@ -22,7 +22,7 @@ import { ToolRunner } from './tool-runner.ts';
 export interface DiscoverContext {
   readonly finder: ToolFinder;
   readonly check: ArgumentCheck;
-  /** How long a tool may run besides what its server allows; 0 for as long as that. */
+  /** A time limit for tools beside the one of their server; 0 for none. */
   readonly timeoutMs: () => number;
 }
 
@@ -80,12 +80,12 @@ export class DiscoverView implements View {
       return;
     }
     const error = new BridgeError('TOOL_NOT_FOUND', `There is no tool ${quoted(name)} here`, {
-      hint: `Find it with search_tools, and run it with execute_tool. There are: ${Object.keys(META_TOOLS).join(', ')}.`,
+      hint: `Find it with search_tools and run it with execute_tool. The tools here are: ${Object.keys(META_TOOLS).join(', ')}.`,
     });
     this.#session.answerError(idText, calledErrorOf(withHint(error)));
   }
 
-  // --- the rest is as in `all` ---
+  // --- everything else is left to the view `all` ---
 
   listsToldChanged(): void {
     this.#all.listsToldChanged();
@@ -121,14 +121,14 @@ export class DiscoverView implements View {
   }
 }
 
-// What the view `discover` tells an agent before it has asked for anything.
+// --- the instructions, which an agent reads before it has asked for anything ---
 
 const MOST_NAMED = 20;
 const LONGEST_NAME = 48;
 
 const HOW =
-  'Tools of many servers are behind these five. Find one with search_tools, read its schema with get_tool_details, ' +
-  'and run it with execute_tool.';
+  'The five tools here reach the tools of all servers below. For each task: find a tool with search_tools, read its schema ' +
+  'with get_tool_details, then run it with execute_tool.';
 
 function discoverInstructions(servers: readonly string[]): string {
   const named = servers.slice(0, MOST_NAMED).map((name) => printable(shortened(name)));

@@ -1,5 +1,5 @@
-// What a call of `execute_tool` asks for, and where in its bytes: nothing is decoded but two names. A client that runs one
-// tool again and again says the same up to the tool's arguments, and of that nothing is read twice:
+// Reads calls of `execute_tool` in their bytes, and repairs common mistakes of models. Nothing is decoded but two names. A
+// client that runs one tool again and again sends the same bytes up to the tool's arguments; they are not read twice:
 //
 //   "params":{"name":"execute_tool","arguments":{"server":"s","tool":"t","arguments":{ … }}}
 //            |----------------------- the same as last time -----------------------|       || and nothing else
@@ -24,17 +24,18 @@ import { findMembers, type Span } from '../wire/json-members.ts';
 export interface Execution {
   readonly server: string;
   readonly tool: string;
-  /** Both as they are spelled: the same for the same spelling. */
+  /** Server and tool in the client's own bytes: equal bytes, equal key. */
   readonly key: string;
   /** The tool's arguments. */
   readonly inner: Span;
   readonly cut: Cut;
 }
 
-/** One that cannot be run as it is: what is wrong with it, beyond that it has no arguments, and whom it names. */
+/** A call that cannot be run as it is. */
 export interface FaultyExecution {
+  /** One sentence for each fault; none if only the arguments are missing. */
   readonly faults: readonly string[];
-  /** '' for what it does not say. */
+  /** '' where the call names none. */
   readonly server: string;
   readonly tool: string;
 }
@@ -43,12 +44,12 @@ export interface FaultyExecution {
 const LONGEST_BEGINNING = 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** Reads those of one client. */
+/** Reads the calls of one client. */
 export class ExecutionReader {
-  /** From `params` to the tool's arguments. */
+  /** The bytes of the last call from `params` to the tool's arguments. */
   #beginning = NOTHING;
   #last: Execution | undefined;
-  /** Where the value of `params.arguments` begins, from the beginning of `params`. */
+  /** The distance from `params` to the value of `params.arguments`. */
   #outerAt = 0;
 
   read(frame: Frame, read: Envelope): Execution | FaultyExecution {
@@ -66,7 +67,7 @@ export class ExecutionReader {
     if (byteAt(b, from) !== OPEN_OBJECT) return undefined;
     const to = skipValue(b, from, 1, DEEPEST);
     const close = to < 0 ? end : skipSpace(b, to);
-    // What comes behind the arguments may say something else.
+    // Another member behind the arguments may change the meaning.
     if (byteAt(b, close) !== CLOSE_OBJECT || byteAt(b, skipSpace(b, close + 1)) !== CLOSE_OBJECT) return undefined;
     const cut = {
       from: params + this.#outerAt - start,
@@ -83,7 +84,7 @@ export class ExecutionReader {
     if (inner.from - params > LONGEST_BEGINNING) return;
     this.#beginning = Buffer.from(b.subarray(params, inner.from));
     this.#outerAt = cut.from + start - params;
-    // What stood behind the arguments may have said who is meant.
+    // Server or tool may have stood behind the arguments: such a call is read in full each time.
     this.#last = this.#again(frame, params, execution) === undefined ? undefined : execution;
   }
 }
@@ -122,25 +123,29 @@ function faultOfText(name: string, b: Buffer, span: Span | undefined): string[] 
   return byteAt(b, span.from) === QUOTE ? [] : [`${name} must be a string`];
 }
 
-/** A tool may take none. */
+/** No arguments are no fault: a tool may take none. */
 function faultOfObject(b: Buffer, span: Span | undefined): string[] {
   if (span === undefined || byteAt(b, span.from) === OPEN_OBJECT) return [];
-  return [`arguments must be an object${byteAt(b, span.from) === QUOTE ? ', and the text is no JSON of one' : ''}`];
+  return [
+    `arguments must be an object${byteAt(b, span.from) === QUOTE ? '; the text is not the JSON of an object' : ''}`,
+  ];
 }
 
-/** '' for what is no text. */
+/** Decodes a text; '' for anything else. */
 function textAt(b: Buffer, span: Span | undefined): string {
   return span === undefined ? '' : textOf(JSON.parse(b.toString('utf8', span.from, span.to)));
 }
 
-// Calls of `execute_tool` that say what is meant in another way than its schema has it: without the tool's arguments, or
-// with them as JSON in a text, as models put them. Such a call is put as it should be, and goes the way of all others.
+// --- repairs ---
 
 const [NEWLINE, RETURN, SPACE, LETTER_N] = [0x0a, 0x0d, 0x20, 0x6e];
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Undefined if nothing can be made of it, or there is nothing to be mended. */
-export function mendedExecution(frame: Frame, read: Envelope): Frame | undefined {
+/**
+ * Repairs a call without the tool's arguments, or with them as JSON inside a text; models send both. Undefined if there is
+ * nothing to repair, or the meaning is not clear.
+ */
+export function repairedExecution(frame: Frame, read: Envelope): Frame | undefined {
   const { b } = frame;
   const outer = read.has(Field.arguments) ? findMembers(b, read.from(Field.arguments), ['arguments']) : undefined;
   if (outer === undefined) return undefined;
@@ -158,7 +163,7 @@ function objectMeant(b: Buffer, { from, to }: Span): string | undefined {
   return byteAt(b, from) === QUOTE ? objectIn(JSON.parse(b.toString('utf8', from, to)) as string) : undefined;
 }
 
-/** The JSON of exactly one object, on one line: what is not in its texts may be broken over several. */
+/** Returns the JSON of exactly one object, on one line. Line breaks between its tokens become spaces. */
 function objectIn(text: string): string | undefined {
   if (LONE_SURROGATE.test(text)) return undefined; // no bytes stand for it
   const b = Buffer.from(`${text}\n`);
@@ -170,7 +175,7 @@ function objectIn(text: string): string | undefined {
   return to < 0 || skipSpace(b, to) !== end ? undefined : b.toString('utf8', from, to);
 }
 
-/** False if a text in it has no end on its line. */
+/** Replaces line breaks between tokens. False if a string is not closed on its line. */
 function joinLines(b: Buffer, end: number): boolean {
   for (let p = 0; p < end; ) {
     const c = byteAt(b, p);

@@ -1,4 +1,5 @@
-// The tools of one server, taken out of the bytes of its answers, by their own names. Decoded when somebody asks.
+// The tools of one server by name, cut out of the bytes of its lists. A definition is decoded when it is needed, and not
+// kept: of most tools nobody asks twice.
 
 import { itemsIn, keyOf } from '../core/lists.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
@@ -8,15 +9,15 @@ import { findMembers, type Span } from '../wire/json-members.ts';
 export interface ToolWords {
   readonly title: string;
   readonly description: string;
-  /** Their names. */
+  /** Names of parameters. */
   readonly parameters: readonly string[];
 }
 
 export class KnownTool {
   readonly name: string;
-  /** Its name as JSON, of which each character is one byte. */
+  /** The name as it stands in the list: JSON, one character a byte. */
   readonly nameText: string;
-  /** The page that it stands in, and where. */
+  /** The page with the definition, and its place there. */
   readonly #page: Buffer;
   readonly #from: number;
   readonly #to: number;
@@ -30,32 +31,32 @@ export class KnownTool {
     this.#to = to;
   }
 
-  /** All that its server says of it. Not kept: of most tools nobody asks twice. */
+  /** Decodes the whole definition. */
   decode(): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(this.#page.toString('utf8', this.#from, this.#to));
     return isRecord(value) ? value : {};
   }
 
-  /** Whether its server refuses every call of it that is not made as a task. */
+  /** True if the server takes calls of it only as tasks. */
   get needsTask(): boolean {
     this.#needsTask ??= membersOf(this.#member('execution')).taskSupport === 'required';
     return this.#needsTask;
   }
 
-  /** The resource that shows it, and who may call it, as its server says (MCP Apps). */
+  /** The resource that shows it, and its allowed callers (MCP Apps). */
   get ui(): object | undefined {
     const { ui } = membersOf(this.#member('_meta'));
     return isRecord(ui) ? ui : undefined;
   }
 
-  /** One line of what it does. */
+  /** One line about its purpose. */
   get summary(): string {
     const text = textOf(this.#member('description')) || textOf(this.#member('title'));
     const [line = ''] = text.trim().split(/\r?\n/);
     return line.length <= LONGEST_SUMMARY ? line : `${line.slice(0, LONGEST_SUMMARY - 1)}…`;
   }
 
-  /** What it is found by besides its name. */
+  /** Texts that the search finds it by, beside its name. */
   get words(): ToolWords {
     const spans = findMembers(this.#page, this.#from, ['title', 'description', 'inputSchema'])?.spans;
     const schema = spans?.get('inputSchema');
@@ -67,7 +68,7 @@ export class KnownTool {
     };
   }
 
-  /** Decoded alone: its schemas may be a megabyte, and are stepped over. */
+  /** Decodes one member. Schemas may have a megabyte and are stepped over. */
   #member(name: string): unknown {
     return this.#valueAt(findMembers(this.#page, this.#from, [name])?.spans.get(name));
   }
@@ -77,7 +78,7 @@ export class KnownTool {
   }
 }
 
-/** An agent looks at many of them at once. */
+/** Agents read many summaries at once. */
 const LONGEST_SUMMARY = 80;
 
 const known = new WeakMap<readonly ListPage[], ReadonlyMap<string, KnownTool>>();

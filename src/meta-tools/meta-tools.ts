@@ -1,4 +1,5 @@
-// The five tools of the view `discover`, as agents see them: in as few words as it takes.
+// The five tools of the view `discover` as a model sees them. It sees nothing else, and pays for each word: the names say
+// what a tool does, the descriptions say in which order the tools are used. Tests bound their tokens.
 
 export type MetaTool = 'list_mcp_servers' | 'search_tools' | 'list_tools' | 'get_tool_details' | 'execute_tool';
 
@@ -10,7 +11,7 @@ interface Parameter {
 
 export interface ToolTerms {
   readonly description: string;
-  /** It changes nothing. Of the others nothing is said: the protocol then takes them for what may do anything. */
+  /** Changes nothing. Tools without this may do anything, as the protocol has it. */
   readonly onlyReads?: boolean;
   readonly parameters: Readonly<Record<string, Parameter>>;
 }
@@ -20,26 +21,26 @@ const TOOL: Parameter = { type: 'string', isNeeded: true };
 
 export const META_TOOLS: Readonly<Record<MetaTool, ToolTerms>> = {
   search_tools: {
-    description: 'Find tools by what they do. Start here.',
+    description: 'Find tools for a task. Start here.',
     parameters: {
-      query: { type: 'string', isNeeded: true, description: 'What to do, in words' },
+      query: { type: 'string', isNeeded: true, description: 'The task' },
       server: { type: 'string' },
       limit: { type: 'number' },
     },
     onlyReads: true,
   },
   get_tool_details: {
-    description: 'Schema of a tool. Read it before execute_tool.',
+    description: "A tool's schema. Read it before execute_tool.",
     parameters: { server: SERVER, tool: TOOL },
     onlyReads: true,
   },
   execute_tool: {
-    description: 'Run a tool',
+    description: 'Run a tool you found',
     parameters: { server: SERVER, tool: TOOL, arguments: { type: 'object' } },
   },
-  list_mcp_servers: { description: 'All servers', parameters: {}, onlyReads: true },
+  list_mcp_servers: { description: 'List all servers', parameters: {}, onlyReads: true },
   list_tools: {
-    description: 'All tools of a server',
+    description: "List a server's tools",
     parameters: { server: SERVER, includeDisabled: { type: 'boolean' } },
     onlyReads: true,
   },
@@ -48,7 +49,7 @@ export const META_TOOLS: Readonly<Record<MetaTool, ToolTerms>> = {
 /** The result of `tools/list`. */
 export const META_TOOL_LIST: string = JSON.stringify({ tools: definitionsOf(META_TOOLS) });
 
-/** As `tools/list` shows them. */
+/** The definitions of tools as `tools/list` shows them. */
 export function definitionsOf(tools: Readonly<Record<string, ToolTerms>>): object[] {
   return Object.entries(tools).map(([name, { description, parameters, onlyReads }]) => ({
     name,
@@ -69,13 +70,14 @@ function schemaOf(parameters: ToolTerms['parameters']): object {
   };
 }
 
-/** What is wrong with the arguments of such a call: one sentence for each fault. */
+/** Checks the arguments of a meta-tool. Returns one sentence for each fault. */
 export function argumentFaults(tool: MetaTool, args: Readonly<Record<string, unknown>>): string[] {
   const { limit } = args;
   const isNoCount = tool === 'search_tools' && typeof limit === 'number' && !(Number.isInteger(limit) && limit >= 1);
-  return [...faultsIn(args, META_TOOLS[tool]), ...(isNoCount ? ['limit is a whole number from 1 up'] : [])];
+  return [...faultsIn(args, META_TOOLS[tool]), ...(isNoCount ? ['limit must be a whole number, 1 or more'] : [])];
 }
 
+/** Checks arguments for missing, unknown and mistyped ones. Returns one sentence for each fault. */
 export function faultsIn(args: Readonly<Record<string, unknown>>, { parameters }: ToolTerms): string[] {
   const missing = Object.entries(parameters)
     .filter(([name, { isNeeded }]) => isNeeded === true && args[name] === undefined)

@@ -1,5 +1,5 @@
-// The servers that calls of the meta-tools name, and what their lists say: a list from before has the last word only where
-// the server cannot be asked.
+// Finds the server that a call of a meta-tool names, and looks again if its list may be stale: a kept list never has the
+// last word while the server can be asked.
 
 import type { Call } from '../core/call.ts';
 import type { JoinedBinding } from '../core/joined-lists.ts';
@@ -14,7 +14,7 @@ export class NamedServers {
     this.#all = all;
   }
 
-  /** The server that a request is about; undefined if there is none, which is answered. What fails later names it too. */
+  /** Finds the server of a call. If there is none, answers the call and returns undefined. Later errors name the server too. */
   for(call: Call, wanted: Wanted): JoinedBinding | undefined {
     const { pending, lists } = this.#all;
     call.errorOf = (error) => toolError(error, wanted);
@@ -25,7 +25,7 @@ export class NamedServers {
     return undefined;
   }
 
-  /** What a list from before refuses is looked at once more, when the server has been started and asked. */
+  /** Repeats a look that a kept list has refused, once the server has been started and asked. */
   async askedOnce<Found>(joined: JoinedBinding, find: () => Found): Promise<Found> {
     const { lists } = this.#all;
     try {

@@ -1,5 +1,5 @@
-// Schemas of tools made into functions. They come from servers, which may put anything into them: what is too large, or
-// refers elsewhere, lets everything pass, and so does what could run for ever: a pattern, or references in circles.
+// Compiles schemas of tools into functions. Servers may put anything into a schema, so no schema may cost much: patterns are
+// not run, references are counted, and a schema that is too large or refers elsewhere lets everything pass.
 
 import {
   _,
@@ -15,26 +15,26 @@ import {
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Compiled } from './argument-check.ts';
 
-/** Three times the largest of 358 tools of public servers; it is compiled in one go. */
+/** Three times the largest schema of 358 tools of public servers. A schema is compiled in one turn. */
 const LARGEST_SCHEMA = 32 * 1024;
-/** What is compiled leaves traces in its compiler: after so many there is a new one, at the price of a few schemas. */
+/** A compiler keeps something of each schema: after this many a new one takes its place. */
 const MOST_COMPILED = 500;
 const MOST_FAULTS = 5;
 /**
- * So many times a part of a schema may be held against a part of a value; 50 to 100 ms. A tool's schema has some fifty parts
- * and a call's arguments ten, so what is beyond it was made to be, or is too large to be checked here: the server decides.
+ * The most comparisons of a part of a schema with a part of a value: 50 to 100 ms. A tool's schema has some fifty parts and
+ * a call's arguments ten. Whatever takes more is hostile or too large to be checked here: the server decides.
  */
 const MOST_WORK = 200_000;
-/** A schema is a value too, of the schema for schemas. */
+/** The most steps to check a schema against the schema of schemas. */
 const MOST_STEPS_TO_COMPILE = 50_000;
 
-/** Words by which a text that is long may decide whether something fits, where a short one would fit. */
+/** Keywords that may refuse a long text where a short one would pass. */
 const READS_TEXTS = /"(?:maxLength|not|if|oneOf|contains|dependentSchemas)"\s*:/;
 const OLDER = /draft-0[4-7]/;
-/** Of members for which a function would have to wait, or would be looked for while it runs. */
+/** Keywords that need patterns, promises, or a lookup at run time. */
 const NOT_FOLLOWED = /"(?:patternProperties|\$async|\$dynamicRef|\$recursiveRef)"\s*:/;
 
-/** Errors of the compiler about a schema: all but one have no class of their own. */
+/** Messages of the compiler about a bad schema; it has no class for these errors. */
 const SCHEMA_FAULTS =
   /^(?:"nullable" cannot |type: null contradicts |type must be JSONType|\S+ value must be |invalid anchor |reference ".*" resolves to more than one |NOT SUPPORTED: keyword "id"|enum must have |URI .*malformed|Host.s domain name can not be converted )/s;
 
@@ -44,17 +44,17 @@ const OPTIONS: Options = {
   allErrors: true,
   strict: false,
   validateFormats: false,
-  validateSchema: false, // done before, where a schema that is none can be told from an error
+  validateSchema: false, // done before, where a bad schema can be told from an error
   logger: false,
   addUsedSchema: false,
-  inlineRefs: false, // or what is referred to a thousand times would be compiled as often
+  inlineRefs: false, // else a part with a thousand references would be compiled a thousand times
   code: { regExp: anyText },
 };
 
 const OLDER_COMPILER = (): Ajv => countedCompiler(new Ajv(OPTIONS));
 const NEWER_COMPILER = (): Ajv => countedCompiler(new Ajv2020(OPTIONS));
 
-/** `failed` hears of errors that are none of a schema. */
+/** `failed` gets errors that are not the schema's fault. */
 export function schemaCompiler(failed: (error: unknown) => void): (schema: object) => Compiled | undefined {
   let [older, newer] = [OLDER_COMPILER(), NEWER_COMPILER()];
   let count = 0;
@@ -69,7 +69,7 @@ export function schemaCompiler(failed: (error: unknown) => void): (schema: objec
   };
 }
 
-/** `most`: of the parts of the arguments, and of the references that are followed. */
+/** `most` bounds the parts of the arguments, and the references that are followed. */
 function faultsIn(args: unknown, validate: ValidateFunction, most: number): string | undefined {
   if (partsOf(args, most) > most) return undefined;
   try {
@@ -82,7 +82,7 @@ function faultsIn(args: unknown, validate: ValidateFunction, most: number): stri
   return (validate.errors ?? []).slice(0, MOST_FAULTS).map(wordsFor).join('; ');
 }
 
-/** A copy without its own name, under which the next schema might want to be known too. */
+/** Compiles a copy without `$id`: another schema may have the same one. */
 function compiled(ajv: Ajv, text: string, failed: (error: unknown) => void): ValidateFunction | undefined {
   const { $id: _, $schema: __, ...schema } = JSON.parse(text) as Record<string, unknown>;
   try {
@@ -90,7 +90,7 @@ function compiled(ajv: Ajv, text: string, failed: (error: unknown) => void): Val
     return ajv.validateSchema(schema) === true ? ajv.compile(schema) : undefined;
   } catch (error) {
     if (!isOfSchema(error)) failed(error);
-    return undefined; // Not a schema that we understand: the server decides.
+    return undefined; // The server decides.
   }
 }
 
@@ -100,7 +100,7 @@ function isOfSchema(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error && SCHEMA_FAULTS.test(error.message);
 }
 
-/** Of values nothing is said: they may be secrets. */
+/** Describes a fault by its place. Values are left out, because they may be secrets. */
 function wordsFor({ instancePath, keyword, params, message = 'is wrong' }: ErrorObject): string {
   const place = `arguments${instancePath.replaceAll('/', '.')}`;
   const { additionalProperty, missingProperty, allowedValues } = params as Record<string, unknown>;
@@ -110,9 +110,7 @@ function wordsFor({ instancePath, keyword, params, message = 'is wrong' }: Error
   return `${place} ${message}`;
 }
 
-// How many parts a value has that was JSON: itself, and each value within it, be it a text of a megabyte.
-
-/** Counted up to `most`; beyond that it is one more. */
+/** Counts a JSON value and all values within it, up to `most`; returns `most + 1` if there are more. */
 export function partsOf(value: unknown, most: number): number {
   const left: unknown[] = [value];
   let parts = 0;
@@ -127,9 +125,10 @@ export function partsOf(value: unknown, most: number): number {
   return parts;
 }
 
-// A compiler of schemas whose references are counted while a value is looked at, and in which no word compares all parts of a
-// value with all others. Without references a schema does for each part of a value no more than is written in it; with them a
-// few lines, written to do harm, go round for ever or come to more steps than a machine ever does.
+// --- counted references ---
+//
+// Without references a schema costs no more for each part of a value than its own length. With them a few hostile lines may
+// run for ever, so each reference that is followed counts as a step.
 
 export class TooManySteps extends Error {}
 
@@ -139,12 +138,12 @@ function step(): void {
   if (--left < 0) throw new TooManySteps();
 }
 
-/** From here on another value is looked at, in so many steps at most. */
+/** Begins the check of another value, in `most` steps. */
 export function beginSteps(most: number): void {
   left = most;
 }
 
-/** Two objects whose members stand in another order count as different: then the server decides. */
+/** Compares items by their text, in linear time. Objects that differ in the order of members count as different. */
 const UNIQUE_ITEMS: FuncKeywordDefinition = {
   keyword: 'uniqueItems',
   type: 'array',
@@ -154,7 +153,8 @@ const UNIQUE_ITEMS: FuncKeywordDefinition = {
   error: { message: 'must NOT have duplicate items' },
 };
 
-export function countedCompiler<Compiler extends Ajv>(compiler: Compiler): Compiler {
+export /** Changes a compiler so that it counts references and does not compare each item with all others. */
+function countedCompiler<Compiler extends Ajv>(compiler: Compiler): Compiler {
   const plain = compiler.getKeyword('$ref') as CodeKeywordDefinition;
   compiler.removeKeyword('uniqueItems').addKeyword(UNIQUE_ITEMS);
   compiler.removeKeyword('$ref');

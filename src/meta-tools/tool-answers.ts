@@ -1,5 +1,5 @@
-// What the tools that find others say of servers and tools. What goes without saying is left out: an agent pays for each
-// word.
+// The answers of the meta-tools that look. Members with their usual value are left out, because an agent pays for each word.
+// It asks no server; what is known already is all there is.
 
 import { type JoinedBinding, refreshHint } from '../core/joined-lists.ts';
 import type { Binding, Server } from '../core/server.ts';
@@ -10,15 +10,15 @@ import { type KnownTool, toolsIn } from './known-tools.ts';
 import type { FoundTool } from './tool-finder.ts';
 import { noSuchTool } from './tool-refusal.ts';
 
-/** What is known of all servers, without asking one. */
+/** The answer of `list_mcp_servers`. */
 export function serversListed(bindings: readonly JoinedBinding[]): object {
   const isAllKnown = bindings.every(({ binding }) => binding.lastPagesOf('tools') !== undefined);
   return { servers: bindings.map(serverSummary), ...(isAllKnown ? {} : { note: NOT_KNOWN }) };
 }
 
-const NOT_KNOWN = 'Where toolCount is null, tools are not known yet: search_tools or list_tools starts the server';
+const NOT_KNOWN = 'Where toolCount is null, the tools are not known yet. list_tools starts the server and lists them.';
 
-/** The servers that a search could not look into, though they have not failed. */
+/** The servers that have not failed, but whose tools a search does not know yet. */
 export function notKnownYet(bindings: readonly JoinedBinding[]): object {
   const unknown = bindings.filter(
     ({ binding }) => binding.lastPagesOf('tools') === undefined && !binding.server.isDown,
@@ -58,7 +58,7 @@ export function toolsListed({ binding }: JoinedBinding, includeDisabled: boolean
   return { server: binding.name, ...failureOf(server), tools };
 }
 
-/** The results of a search. Servers with the same tool say what they are, where that tells them apart. */
+/** The results of a search. Where several servers have the same tool, their descriptions tell them apart. */
 export function foundTools(results: readonly FoundTool[], bindings: readonly JoinedBinding[]): object[] {
   const words = wordsApart(results, new Map(bindings.map(({ binding }) => [binding.name, binding])));
   return results.map((found) => {
@@ -67,7 +67,7 @@ export function foundTools(results: readonly FoundTool[], bindings: readonly Joi
   });
 }
 
-/** The descriptions of servers whose tools look the same; none where those look the same too. */
+/** Descriptions of servers whose tools look the same; none where the descriptions are the same too. */
 function wordsApart(
   results: readonly FoundTool[],
   bindings: ReadonlyMap<string, Binding>,
@@ -123,7 +123,7 @@ export function toolDetails(tool: KnownTool, { binding }: JoinedBinding): object
   };
 }
 
-/** Throws unless the server has it, and it may be called. */
+/** Finds a tool by its name. Throws unless the server has it and it may be called. */
 export function permittedTool(name: string, joined: JoinedBinding): KnownTool {
   const { binding } = joined;
   const { name: server, gate } = binding;
@@ -136,34 +136,34 @@ export function permittedTool(name: string, joined: JoinedBinding): KnownTool {
   return tool;
 }
 
-/** One after the other: of thousands, only some are looked at for a hint. */
+/** Yields names one by one: a hint looks at a few of thousands. */
 function* permittedAmong(names: Iterable<string>, gate: ToolGate): Iterable<string> {
   for (const name of names) if (gate.refusalOf(name) === undefined) yield name;
 }
 
-/** It can be called only as a task. */
+/** Marks a tool that can be called only as a task. */
 function taskOf({ needsTask }: KnownTool): object {
   return needsTask ? { taskSupport: 'required' } : {};
 }
 
-/** It is not what somebody has agreed to. */
+/** Marks a tool that has changed since it was first seen or accepted. */
 function changeOf(tool: string, { gate }: Server): object {
   return gate.isChanged(tool) ? { changed: true } : {};
 }
 
-/** It cannot be started at present, and this is what it has said before. */
+/** Marks a server that cannot be started at present; its answer is from before. */
 function failureOf({ isDown }: Server): object {
   return isDown ? { status: 'failed' } : {};
 }
 
-// What a server is for, in one line: as somebody has written it, else as it says itself.
+// --- the purpose of a server, in one line ---
 
 const LONGEST = 120;
-/** The marks of headings, lists and emphasis. */
+/** Marks of headings, lists and emphasis. */
 const MARKS = /^[#>*_\-\s]+|[*_`]+/g;
 const SENTENCE_END = /(?<=[.!?\u3002])(?:\s|$)/u;
 
-/** '' if nobody has said anything. */
+/** The description in the config, else what the server says of itself; '' if there is neither. */
 function descriptionOf({ server, profile, session }: Binding): string {
   if (server.description !== '') return server.description;
   const initializeResult = (profile ?? server.known.lastProfileFor(server.keyFor(session)))?.initializeResult;

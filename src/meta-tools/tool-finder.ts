@@ -1,11 +1,10 @@
-// The search over the tools of the servers that a client sees. It is loaded, and its index filled, when somebody first
-// searches, and let go when nobody has for some minutes. Different clients may see different tools of one server, so each
-// list is in the index by itself.
+// Searches the tools that one client sees. The index is loaded and filled by the first search, and let go some minutes after
+// the last. Clients may see different tools of one server, so each list is in the index by itself.
 
 import type { Binding } from '../core/server.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
-import type { SynonymGroups } from '../search/question.ts';
+import type { WordGroups } from '../search/question.ts';
 import type { SearchableTool } from '../search/tool-index.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
 import type { Clock } from '../util/clock.ts';
@@ -16,6 +15,7 @@ export interface SearchedServer {
   readonly pages: readonly ListPage[];
 }
 
+/** One result of a search. */
 export interface FoundTool {
   readonly binding: SearchedServer['binding'];
   readonly tool: KnownTool;
@@ -30,18 +30,18 @@ export interface FindOptions {
 
 interface IndexedList {
   readonly key: string;
-  /** Whose tags are in the index. */
+  /** The gate whose tags are in the index. */
   gate: ToolGate | undefined;
   done: Promise<void>;
 }
 
 export interface ToolFinderOptions {
-  /** As the config has them now. */
-  readonly synonyms?: () => SynonymGroups;
+  /** The synonyms that the config has now. */
+  readonly synonyms?: () => WordGroups;
   readonly clock: Clock;
 }
 
-/** To make the index anew takes some hundredths of a second for a few hundred tools. */
+/** Building the index again takes some hundredths of a second for a few hundred tools. */
 const KEPT_MS = 10 * 60_000;
 
 export class ToolFinder {
@@ -49,11 +49,11 @@ export class ToolFinder {
   #lists = new WeakMap<readonly ListPage[], IndexedList>();
   readonly #clock: Clock;
   #usedMs = 0;
-  /** Lists that nobody has any more leave the index. */
+  /** Removes lists from the index that no binding has any more. */
   readonly #gone = new FinalizationRegistry<string>((key) => void this.#search?.then((search) => search.remove(key)));
   #nextKey = 1;
-  readonly #synonyms: () => SynonymGroups;
-  #understood: SynonymGroups = [];
+  readonly #synonyms: () => WordGroups;
+  #understood: WordGroups = [];
 
   constructor({ synonyms = () => [], clock }: ToolFinderOptions) {
     this.#synonyms = synonyms;
@@ -114,7 +114,7 @@ export class ToolFinder {
   }
 }
 
-/** Each is read when it is its turn: all at once would keep everybody waiting. */
+/** Reads one tool after the other: all at once would hold up all clients. */
 function* searchable(tools: Iterable<KnownTool>, gate: ToolGate): Generator<SearchableTool> {
   for (const tool of tools) yield { name: tool.name, ...tool.words, tags: gate.tagsOf(tool.name) };
 }

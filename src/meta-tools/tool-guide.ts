@@ -1,5 +1,5 @@
-// The meta-tools that find others and describe them: what they are asked, and their answers. They start no server but those
-// whose tools are asked for and not known.
+// Carries out the four meta-tools that look: at servers, lists, schemas and search results. It starts a server only if its
+// tools are asked for and not known yet.
 
 import type { Call, ClientRequest } from '../core/call.ts';
 import type { JoinedBinding } from '../core/joined-lists.ts';
@@ -41,12 +41,12 @@ export class ToolGuide {
     if (args === undefined || faults.length > 0)
       return session.answerError(read.raw(request.frame.b, Field.id), rpcErrorOf(badArguments(name, faults)));
     const call = all.pending.open(request, read);
-    // Who asks for a schema will run the tool.
+    // A client that asks for a schema runs the tool next: load what checks its arguments.
     if (name === 'get_tool_details') void check.ready;
     if (call !== undefined) this.#look(name, args, call, request);
   }
 
-  /** For who keeps a record of it. */
+  /** Notes the server and the tool in the record of the call. */
   #note(args: Arguments = {}): void {
     const { asking } = this.#context.session;
     const about = { server: textOf(args.server), tool: textOf(args.tool) };
@@ -67,7 +67,7 @@ export class ToolGuide {
     pending.later(call, request, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
   }
 
-  /** Of a server that cannot be started, what it has listed before does; nobody waits for one that has failed already. */
+  /** Waits for the tools of a server. If it cannot be started, its last list does; a server that is down is not waited for. */
   async #listed(joined: JoinedBinding): Promise<void> {
     const { binding } = joined;
     const isEnough = binding.server.isDown && isKnown(joined);
@@ -105,7 +105,7 @@ function argumentsIn({ frame }: ClientRequest, read: Envelope): Arguments | unde
   return isRecord(args) ? args : undefined;
 }
 
-/** A result of a tool: one text, which is JSON. */
+/** Wraps a value as the result of a tool: one text, which is JSON. */
 function textResult(value: unknown): string {
   return JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] });
 }

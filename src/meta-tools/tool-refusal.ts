@@ -1,4 +1,4 @@
-// Why a call through a meta-tool has not reached its server, as the agent is told.
+// Errors of calls that did not reach a server, in words for the agent: what is wrong, and which tool to use next.
 
 import type { NamedTool } from '../core/audit-trail.ts';
 import { rpcErrorOf, withHint } from '../protocol/rpc-error.ts';
@@ -7,7 +7,7 @@ import { LONGEST_NAME } from '../util/longest-name.ts';
 import { nearest } from '../util/nearest.ts';
 import type { MetaTool } from './meta-tools.ts';
 
-/** '' for what is not said. */
+/** The server and the tool that a call names; '' where it names none. */
 export type Wanted = NamedTool;
 
 /** The `error` of the response. */
@@ -31,24 +31,24 @@ export function noSuchTool({ server, tool }: Wanted, names: Iterable<string>, mo
   });
 }
 
-/** Those of a meta-tool itself. */
+/** Faults in the arguments of a meta-tool itself. */
 export function badArguments(tool: MetaTool, faults: readonly string[]): BridgeError {
   return new BridgeError('TOOL_ARGUMENTS_INVALID', `${tool}: ${faults.join('; ')}`);
 }
 
-/** Whether a call is made as a task is the business of the program around a model: see docs/protocol.md. */
+/** Tasks are the business of the program around a model: see docs/protocol.md. */
 export function needsTask({ server, tool }: Wanted): BridgeError {
   return new BridgeError('TOOL_NEEDS_TASK', `${server}:${tool} can be called only as a task`, {
     server,
-    hint: 'A client that can do that puts `task` into the params of its call of execute_tool. Otherwise use another tool.',
+    hint: 'Use another tool, unless this client can put `task` into the params of its call of execute_tool.',
   });
 }
 
-/** By the very names that one was looked for among: what is asked a moment later may be answered otherwise. */
+/** Lists the names that were searched; a moment later there may be others. */
 function thoseThereAre(names: readonly string[]): string {
-  if (names.length === 0) return 'There is none.';
+  if (names.length === 0) return 'No servers are available here.';
   const some = `There are: ${names.slice(0, MOST_NAMES).join(', ')}`;
-  return names.length > MOST_NAMES ? `${some}, … list_mcp_servers has all that there are.` : `${some}.`;
+  return names.length > MOST_NAMES ? `${some}, … list_mcp_servers lists all.` : `${some}.`;
 }
 
 const MOST_NAMES = 10;
@@ -58,7 +58,7 @@ function likeness(name: string, names: Iterable<string>): string | undefined {
   return similar.length === 0 ? undefined : `Did you mean ${similar.join(', ')}?`;
 }
 
-/** No name of ours is longer. */
+/** Cuts a name of the client's: no real name is longer. */
 const shortened = (name: string): string => name.slice(0, LONGEST_NAME);
 
 export const quoted = (name: string): string => JSON.stringify(name.slice(0, 128));

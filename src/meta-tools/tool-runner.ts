@@ -1,5 +1,5 @@
-// `execute_tool`: a call goes to its server in its own bytes, and what stands around its arguments is cut off on the way.
-// What is refused is refused before the server is asked.
+// Carries out `execute_tool`. The call goes to its server in the client's own bytes; the wrapper around the tool's arguments
+// is cut off on the way. Whatever is refused is refused before the server is asked.
 
 import type { ClientRequest } from '../core/call.ts';
 import { type JoinedBinding, refreshHint } from '../core/joined-lists.ts';
@@ -13,7 +13,7 @@ import { invariant } from '../util/invariant.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ArgumentCheck } from './argument-check.ts';
-import { type Execution, ExecutionReader, type FaultyExecution, mendedExecution } from './execution.ts';
+import { type Execution, ExecutionReader, type FaultyExecution, repairedExecution } from './execution.ts';
 import type { KnownTool } from './known-tools.ts';
 import type { NamedServers } from './named-servers.ts';
 import { permittedTool } from './tool-answers.ts';
@@ -24,11 +24,11 @@ export interface ToolRunnerContext {
   readonly all: JoinedView;
   readonly servers: NamedServers;
   readonly check: ArgumentCheck;
-  /** How long a tool may run besides what its server allows; 0 for as long as that. */
+  /** A time limit for tools beside the one of their server; 0 for none. */
   readonly timeoutMs: () => number;
 }
 
-/** A tool to run, for as long as its server's list is this one, and what may be used of it. */
+/** A tool that may be run, as long as its server's list and gate are these. */
 interface Target {
   readonly joined: JoinedBinding;
   readonly pages: readonly ListPage[];
@@ -36,8 +36,8 @@ interface Target {
   readonly tool: KnownTool;
 }
 
-/** What of a call decides whether it is made. */
-interface Wish {
+/** The parts of a call that decide if it is sent. */
+interface Attempt {
   readonly execution: Execution;
   readonly b: Buffer;
   readonly isTask: boolean;
@@ -48,14 +48,14 @@ const MOST_TARGETS = 1000;
 export class ToolRunner {
   readonly #context: ToolRunnerContext;
   readonly #executions = new ExecutionReader();
-  /** By the server and the tool as the client spells them. */
+  /** Targets by server and tool, in the client's own bytes. */
   readonly #targets = new Map<string, Target>();
 
   constructor(context: ToolRunnerContext) {
     this.#context = context;
   }
 
-  /** There are other servers now. */
+  /** The servers have changed. */
   forget(): void {
     this.#targets.clear();
   }
@@ -63,19 +63,19 @@ export class ToolRunner {
   call(request: ClientRequest, read: Envelope): void {
     const { frame } = request;
     const execution = this.#executions.read(frame, read);
-    if ('faults' in execution) return this.#mend(execution, request, read);
+    if ('faults' in execution) return this.#repair(execution, request, read);
     this.#context.session.asking?.aim(execution, frame.b);
     const target = this.#targets.get(execution.key);
     const { ready } = this.#context.check;
     if (target !== undefined && isCurrent(target) && ready === undefined)
       return this.#run(target, execution, request, read);
-    this.#runAnew(execution, request, read);
+    this.#lookUpAndRun(execution, request, read);
   }
 
-  /** Puts it as it should be, if it is clear what is meant. */
-  #mend(faulty: FaultyExecution, request: ClientRequest, read: Envelope): void {
+  /** Repairs a call if its meaning is clear, else refuses it. */
+  #repair(faulty: FaultyExecution, request: ClientRequest, read: Envelope): void {
     const { session, all } = this.#context;
-    const frame = mendedExecution(request.frame, read);
+    const frame = repairedExecution(request.frame, read);
     const again = frame && all.pending.read(frame);
     if (frame !== undefined && again !== undefined && again.fault === undefined)
       return this.call({ ...request, frame }, again);
@@ -84,13 +84,13 @@ export class ToolRunner {
     session.answerError(read.raw(request.frame.b, Field.id), toolError(badArguments('execute_tool', faults), faulty));
   }
 
-  /** In the fewest steps: nothing is decoded but what is checked. */
+  /** The fast path: decodes nothing but arguments that are checked. */
   #run(target: Target, execution: Execution, request: ClientRequest, read: Envelope): void {
     const { session, all } = this.#context;
     const { b } = request.frame;
     const refusal = this.#refusalOf(target, { execution, b, isTask: read.has(Field.task) });
     if (refusal !== undefined && all.lists.mayBeStale(target.joined, 'tools'))
-      return this.#runAnew(execution, request, read);
+      return this.#lookUpAndRun(execution, request, read);
     if (refusal !== undefined) return session.answerError(read.raw(b, Field.id), errorFor(target)(refusal));
     const instance = target.joined.binding.use();
     const call = openCall(session, request, read, instance);
@@ -102,7 +102,7 @@ export class ToolRunner {
     instance.submit(call, request, read);
   }
 
-  #runAnew(execution: Execution, request: ClientRequest, read: Envelope): void {
+  #lookUpAndRun(execution: Execution, request: ClientRequest, read: Envelope): void {
     const { all, servers, check } = this.#context;
     const { pending, lists } = all;
     const call = pending.open(request, read);
@@ -113,45 +113,45 @@ export class ToolRunner {
     const known = Promise.all([lists.learn(joined, 'tools'), check.ready]);
     const isTask = read.has(Field.task);
     let isWhereItWas = false;
-    const wishIn = (frame: Frame): Wish =>
-      isWhereItWas ? { execution, b: frame.b, isTask } : this.#wishIn(frame, isTask);
-    // While it waits; if nobody waits for it any more, it is not asked for.
-    const find = (): Target | undefined => call.unsent && this.#targetOf(wishIn(call.unsent), joined);
+    const attemptIn = (frame: Frame): Attempt =>
+      isWhereItWas ? { execution, b: frame.b, isTask } : this.#attemptIn(frame, isTask);
+    // Nothing is looked up for a call that was cancelled while it waited.
+    const find = (): Target | undefined => call.unsent && this.#targetOf(attemptIn(call.unsent), joined);
     pending.later(
       call,
       request,
       known.then(() => servers.askedOnce(joined, find)),
       (kept) => {
-        const wish = wishIn(kept.frame);
-        const target = this.#targetOf(wish, joined);
+        const attempt = attemptIn(kept.frame);
+        const target = this.#targetOf(attempt, joined);
         if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
-        this.#targets.set(wish.execution.key, target);
-        call.cut = wish.execution.cut;
+        this.#targets.set(attempt.execution.key, target);
+        call.cut = attempt.execution.cut;
         pending.give(call, kept, joined.binding.use(), target.tool.nameText);
       },
     );
-    isWhereItWas = call.unsent?.b === request.frame.b; // as a long one is, which takes long to be read again
+    isWhereItWas = call.unsent?.b === request.frame.b; // so for a long frame, which would take long to read again
   }
 
-  /** What a frame says that was read when it came, and kept in another place. */
-  #wishIn(frame: Frame, isTask: boolean): Wish {
+  /** Reads a frame again that was copied to wait. */
+  #attemptIn(frame: Frame, isTask: boolean): Attempt {
     const execution = this.#executions.read(frame, this.#context.all.pending.read(frame));
     invariant(!('faults' in execution), 'what was sound when it came is sound');
     return { execution, b: frame.b, isTask };
   }
 
-  /** Throws why it may not be run. Whether it may be called comes before its arguments. */
-  #targetOf(wish: Wish, joined: JoinedBinding): Target {
-    const tool = permittedTool(wish.execution.tool, joined);
+  /** Finds the tool, and throws if it may not be run. The gate is asked before the arguments are checked. */
+  #targetOf(attempt: Attempt, joined: JoinedBinding): Target {
+    const tool = permittedTool(attempt.execution.tool, joined);
     const { binding } = joined;
     const target = { joined, pages: binding.pagesOf('tools') ?? [], gate: binding.gate, tool };
-    const refusal = this.#refusalOf(target, wish);
+    const refusal = this.#refusalOf(target, attempt);
     if (refusal !== undefined) throw refusal;
     return target;
   }
 
-  /** Why a tool that may be called is not called like this. */
-  #refusalOf(target: Target, { execution, b, isTask }: Wish): BridgeError | undefined {
+  /** Checks a call of a tool that the gate permits. Returns the refusal, if there is one. */
+  #refusalOf(target: Target, { execution, b, isTask }: Attempt): BridgeError | undefined {
     const { tool, joined } = target;
     if (tool.needsTask && !isTask) return needsTask({ server: joined.binding.name, tool: tool.name });
     const fault = this.#context.check.faultIn(tool, b, execution.inner);
@@ -167,7 +167,7 @@ function wrongArguments({ joined, tool }: Target, fault: string): BridgeError {
   const { name: server } = joined.binding;
   return new BridgeError('TOOL_ARGUMENTS_INVALID', `The arguments do not fit ${server}:${tool.name}: ${fault}`, {
     server,
-    hint: `get_tool_details has its schema.${refreshHint(joined)}`,
+    hint: `get_tool_details shows the schema.${refreshHint(joined)}`,
   });
 }
 

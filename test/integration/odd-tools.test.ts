@@ -103,7 +103,7 @@ test.each<[string, unknown, string]>([
   [
     'execute_tool',
     { server: 'strange', tool: 'bare', arguments: 'x', b: 1 },
-    'arguments must be an object, and the text is no JSON of one; "b" is not known',
+    'arguments must be an object; the text is not the JSON of an object; "b" is not known',
   ],
   ['execute_tool', { server: 'strange', tool: 'bare', arguments: [] }, 'arguments must be an object'],
   ['list_tools', ['strange'], 'params.arguments must be an object'],

@@ -87,7 +87,7 @@ describe('a client that looks for tools', () => {
         { name: 'github', description: '', toolCount: null, enabledCount: null, status: 'idle' },
         { name: 'files', description: '', toolCount: null, enabledCount: null, status: 'idle' },
       ],
-      note: 'Where toolCount is null, tools are not known yet: search_tools or list_tools starts the server',
+      note: 'Where toolCount is null, the tools are not known yet. list_tools starts the server and lists them.',
     });
     await asked(all, 'list_tools', { server: 'files' });
     expect(read(await asked(all, 'list_mcp_servers', {}))).toMatchObject({
@@ -395,7 +395,7 @@ describe('a tool whose arguments are put in another way', () => {
     const all = await setting();
     expect((await execute(all, 'read_file', { arguments: text })).error).toMatchObject({
       code: -32602,
-      message: 'execute_tool: arguments must be an object, and the text is no JSON of one',
+      message: 'execute_tool: arguments must be an object; the text is not the JSON of an object',
       data: { error: { server: 'files', tool: 'read_file' } },
     });
     expect(callsOf(all.files)).toEqual([]);

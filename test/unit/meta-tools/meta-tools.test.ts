@@ -11,7 +11,7 @@ test('the five tools cost an agent at most 450 tokens', () => {
 
 test('a search for no tools at all is a mistake', () => {
   for (const limit of [0, -1, 1.5])
-    expect(argumentFaults('search_tools', { query: 'x', limit })).toEqual(['limit is a whole number from 1 up']);
+    expect(argumentFaults('search_tools', { query: 'x', limit })).toEqual(['limit must be a whole number, 1 or more']);
   expect(argumentFaults('search_tools', { query: 'x', limit: 1 })).toEqual([]);
 });
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mendedExecution } from '../../../src/meta-tools/execution.ts';
+import { repairedExecution } from '../../../src/meta-tools/execution.ts';
 import { Envelope } from '../../../src/wire/envelope.ts';
 
 interface Call {
@@ -16,7 +16,7 @@ function mended(args: string): Call | undefined {
   const frame = { b, start: 7, end: b.length - 1 };
   const read = new Envelope();
   expect(read.scan(b, 7, b.length - 1, 128)).toBe(true);
-  const after = mendedExecution(frame, read);
+  const after = repairedExecution(frame, read);
   if (after === undefined) return undefined;
   const line = after.b.toString('utf8', after.start, after.end);
   expect([after.b[after.end], line.includes('\n')]).toEqual([0x0a, false]);
