@@ -1,4 +1,5 @@
-// Whether one client may say something to another now. What speaks against it is thrown, before anything has gone anywhere.
+// Decides if one client may send something to another now: size, policy, rates, hops and room. It throws the reason against
+// it before anything is sent, and counts what is let through against the rates.
 
 import type { Limits } from '../model/limits.ts';
 import type { MessagingSettings } from '../model/messaging-settings.ts';
@@ -15,11 +16,11 @@ export interface AdmissionPorts {
   readonly settings: MessagingSettings;
   readonly limits: Limits;
   readonly clock: Clock;
-  /** Whether the config has been changed since, so that the next daemon has mailboxes. */
+  /** True if the config file switches mailboxes on by now, so that the next daemon has them. */
   readonly willBeEnabled: () => boolean;
 }
 
-/** The part of what is kept for a client that is away which others may fill. */
+/** Others may fill this part (1/4) of the bytes kept for a client that is away. */
 const PART_WHILE_AWAY = 4;
 
 export class Admission {
@@ -29,16 +30,16 @@ export class Admission {
     this.#ports = ports;
   }
 
-  /** Of a `bridge/send`, whatever is wrong with it otherwise. */
+  /** Refuses a message that is too large. */
   checkSize(bytes: number): void {
     const { maxMessageBytes } = this.#ports.settings;
     if (bytes <= maxMessageBytes) return;
-    throw new BridgeError('MESSAGE_TOO_LARGE', `The message has ${bytes} bytes, and may have ${maxMessageBytes}`, {
-      hint: 'agents.maxMessageBytes of the config file allows more. A path to a file is shorter than the file.',
+    throw new BridgeError('MESSAGE_TOO_LARGE', `The message has ${bytes} bytes; the limit is ${maxMessageBytes}`, {
+      hint: 'Send the path of a file instead of its content, or set agents.maxMessageBytes in the config file.',
     });
   }
 
-  /** The one that the message is for. */
+  /** Returns the receiver of a message that may be sent. */
   admit(sender: Participant, { to, method, hops, frame }: ClientMessage): Participant {
     const receiver = this.#receiverFor(sender, to);
     if (isReserved(method) || !receiver.accepts(method)) throw notAccepted(receiver, method);
@@ -47,7 +48,7 @@ export class Admission {
     return receiver;
   }
 
-  /** The mailbox that the letter is for, and how many letters were before it. */
+  /** Returns the mailbox and the hops of a letter that may be sent. */
   admitLetter(
     sender: Participant,
     { to, text, inReplyTo }: LetterDraft,
@@ -65,34 +66,37 @@ export class Admission {
 
   #mailboxHint(): string {
     const { settings, willBeEnabled } = this.#ports;
-    if (settings.isEnabled) return 'Clients in the views all and discover have one.';
+    if (settings.isEnabled) return 'Only clients in the views all and discover have one.';
     if (willBeEnabled()) return 'agents.enabled is set, but the daemon runs without it until it is restarted.';
     return 'Mailboxes need agents.enabled in the config file.';
   }
 
-  /** Of what wants an answer. */
+  /** Refuses a request if too many are open on either side. */
   checkInFlight(sender: Participant, receiver: Participant): void {
     const { maxInFlight } = this.#ports.settings;
     if (sender.asking >= maxInFlight)
-      throw new BridgeError('CLIENT_BUSY', `You wait for ${maxInFlight} answers of other clients already`, {
-        hint: 'agents.maxInFlight of the config file allows more.',
+      throw new BridgeError('CLIENT_BUSY', `You already wait for ${maxInFlight} answers from other clients`, {
+        hint: 'Wait for answers, or set agents.maxInFlight in the config file.',
       });
     if (receiver.asked >= maxInFlight)
-      throw new BridgeError('CLIENT_BUSY', `The client ${receiver.id} has ${maxInFlight} requests to answer already`, {
+      throw new BridgeError('CLIENT_BUSY', `The client ${receiver.id} already has ${maxInFlight} requests to answer`, {
         hint: 'Try again later.',
       });
   }
 
-  /** Also counts it against what the sender may send. */
+  /** Finds the receiver, and counts the message against the rates. */
   #receiverFor(sender: Participant, to: string): Participant {
     const { participants, settings, clock } = this.#ports;
     const nowMs = clock.now();
     if (!sender.maySend(nowMs)) throw tooMany(`You send more than ${settings.maxPerSecond} messages a second`);
-    if (to === sender.id) throw new BridgeError('MESSAGE_TO_SELF', 'The message is for its own sender');
+    if (to === sender.id) throw new BridgeError('MESSAGE_TO_SELF', 'A client cannot send a message to itself');
     const receiver = participants.withId(to);
     if (receiver === undefined) throw notFound(to, participants.idsFor(sender));
     if (!participants.mayTalk(sender.id, to))
-      throw new BridgeError('MESSAGE_REFUSED', `agents.policy does not let ${sender.id} speak to ${to}`);
+      throw new BridgeError(
+        'MESSAGE_REFUSED',
+        `agents.policy in the config file does not let ${sender.id} write to ${to}`,
+      );
     if (!sender.mayExchange(receiver, nowMs))
       throw tooMany(`More than ${settings.maxPerSecond} messages a second go between ${sender.id} and ${to}`);
     return receiver;
@@ -100,17 +104,17 @@ export class Admission {
 
   #checkHops(hops: number): void {
     if (hops < this.#ports.settings.maxHops) return;
-    throw new BridgeError('MESSAGE_LOOP', `The message was handed on ${hops} times already`, {
-      hint: 'It goes in a loop, or agents.maxHops of the config file must allow more.',
+    throw new BridgeError('MESSAGE_LOOP', `The message was passed on ${hops} times already`, {
+      hint: 'Clients answer each other in a loop. If that is meant, set agents.maxHops in the config file.',
     });
   }
 
-  /** Who does not take what was said to it gets no more; least who is away, whose session ends when too much waits. */
+  /** Refuses more for a client with a long backlog, and sooner for one that is away: its session ends when too much waits. */
   #checkQueue({ id, session }: Participant, bytes: number): void {
     const { maxQueuedBytesPerClient, maxResumeBytesPerClient } = this.#ports.limits;
     const most = session.isAway ? maxResumeBytesPerClient / PART_WHILE_AWAY : maxQueuedBytesPerClient;
     if (session.link.outbox.queuedBytes + bytes <= most) return;
-    throw new BridgeError('CLIENT_BUSY', `The client ${id} does not take what is meant for it`, {
+    throw new BridgeError('CLIENT_BUSY', `The client ${id} does not read its messages`, {
       hint: 'Try again later.',
     });
   }
@@ -118,23 +122,27 @@ export class Admission {
 
 function tooMany(problem: string): BridgeError {
   return new BridgeError('TOO_MANY_MESSAGES', problem, {
-    hint: 'Do you answer each other without end? agents.maxPerSecond of the config file allows more.',
+    hint: 'Clients may answer each other without end. If that is meant, set agents.maxPerSecond in the config file.',
   });
 }
 
 function notFound(to: string, ids: readonly string[]): BridgeError {
   const near = nearest(to, ids);
-  const hint = near.length === 0 ? 'bridge/clients shows who is connected.' : `Did you mean ${near.join(', ')}?`;
+  const hint = near.length === 0 ? 'bridge/clients lists the connected clients.' : `Did you mean ${near.join(', ')}?`;
   return new BridgeError('CLIENT_NOT_FOUND', `There is no client ${JSON.stringify(to.slice(0, 128))}`, { hint });
 }
 
 function notAccepted({ id }: Participant, method: string): BridgeError {
   const shown = JSON.stringify(method.slice(0, 64));
   if (isReserved(method))
-    return new BridgeError('MESSAGE_NOT_ACCEPTED', `${shown} is a method of MCP or of the bridge, and no client's`, {
-      hint: 'Name it otherwise, for instance after your program: myapp/…',
-    });
+    return new BridgeError(
+      'MESSAGE_NOT_ACCEPTED',
+      `${shown} is a method of MCP or of the bridge, so no client can receive it`,
+      {
+        hint: 'Use another name, for instance after your program: myapp/…',
+      },
+    );
   return new BridgeError('MESSAGE_NOT_ACCEPTED', `The client ${id} does not accept ${shown}`, {
-    hint: 'A client says what it accepts in _meta["mcp-bridge/accepts"] of its initialize; bridge/clients shows it.',
+    hint: 'A client lists the methods that it accepts in _meta["mcp-bridge/accepts"] of its initialize; bridge/clients shows them.',
   });
 }

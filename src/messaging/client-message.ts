@@ -1,6 +1,5 @@
-// A message of one client for another, in the bytes of the `bridge/send` that brought it: what it says of itself, and how
-// it is written for its receiver. Its params are passed on as they came, but for three members of their `_meta`, which
-// the bridge answers for: from, hops, and the progress token.
+// Reads a `bridge/send` in its bytes, and writes the message for its receiver. The params are passed on as they came, except
+// for three members of their `_meta` that only the bridge may write: from, hops, and the progress token.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -17,9 +16,9 @@ const LONGEST_METHOD = 256;
 export interface ClientMessage {
   readonly to: string;
   readonly method: string;
-  /** It wants no answer of its receiver, though its sender wants to know that it is on its way. */
+  /** No answer of the receiver is wanted; the sender hears only that the message was delivered. */
   readonly isNotice: boolean;
-  /** How often it was handed on before. */
+  /** The number of times it was passed on before. */
   readonly hops: number;
   readonly frame: Frame;
   readonly methodSpan: Span;
@@ -27,7 +26,7 @@ export interface ClientMessage {
   readonly meta: Span | undefined;
 }
 
-/** Reads the params of a `bridge/send` at b[params.from]. Throws what is wrong with them. */
+/** Reads the params of a `bridge/send`. Throws what is wrong with them. */
 export function readMessage(frame: Frame, params: Span | undefined): ClientMessage {
   const { b } = frame;
   const outer = membersAt(b, params, ['to', 'method', 'params', 'notify', '_meta'], 'params');
@@ -48,7 +47,7 @@ export function readMessage(frame: Frame, params: Span | undefined): ClientMessa
 
 const splice = new Splice();
 
-/** Writes it for its receiver: as a request under `id`, or as a notification without one. All of these are ASCII. */
+/** Writes a message for its receiver: as a request with an `id`, else as a notification. The stamp is ASCII. */
 export function writeMessage(
   outbox: Outbox,
   message: ClientMessage,
@@ -69,7 +68,7 @@ export function writeMessage(
   outbox.endFrame();
 }
 
-/** What is there is replaced, and what is not is put in. */
+/** Replaces the bridge's members of `_meta`, and adds those that are missing. */
 function stampMeta(
   { frame: { b }, meta }: ClientMessage,
   params: Span,
@@ -87,7 +86,7 @@ function stampMeta(
     splice.replace(close, close, `${isEmpty ? '' : ','}"_meta":${JSON.stringify(ours)}`);
     return;
   }
-  // A token of the sender's own would mean nothing to us when progress comes back.
+  // The sender's own token is replaced: the bridge could not tell what progress for it belongs to.
   const values: Readonly<Record<string, unknown>> = { ...ours, [TOKEN]: ours[TOKEN] ?? id ?? null };
   const missing = Object.keys(ours).filter((name) => !theirs.spans.has(name));
   for (const [name, { from, to }] of theirs.spans) splice.replace(from, to, JSON.stringify(values[name]));
@@ -104,17 +103,17 @@ function hopsIn(b: Buffer, meta: Span | undefined): number {
   return hops;
 }
 
-/** A reader may take the first of two members, the last, or one in other letters: none of that may hide who speaks. */
+/** Refuses repeated members, and names in other letters: a decoder may take either, and could be shown a false sender. */
 function membersAt(b: Buffer, span: Span | undefined, names: readonly string[], place: string): Members {
   const members = span === undefined ? undefined : findMembers(b, span.from, names);
   if (members === undefined) throw wrong(`${place} must be an object`);
   const folded = names.map(fold);
   if (members.isRepeated || members.others.some((name) => folded.includes(fold(name))))
-    throw wrong(`A member of ${place} that decides who speaks to whom is there twice, or spelled in another way`);
+    throw wrong(`A member of ${place} that names the sender or the receiver is there twice, or in other letters`);
   return members;
 }
 
-/** As decoders that ignore case see a key. */
+/** Folds a key as decoders do that ignore case. */
 function fold(name: string): string {
   return name.toUpperCase().toLowerCase();
 }

@@ -1,5 +1,5 @@
-// Clients that speak to each other: what one says to another, and the letters that wait to be read. What is said is passed
-// on in its bytes, and the bridge alone says who has said it.
+// Messages between clients: requests and notices, which are passed on in their own bytes, and letters, which wait in a
+// mailbox. Only the bridge says who the sender is; a client can never write it.
 
 import type { ClientRequest } from '../core/call.ts';
 import type { Counters } from '../core/counters.ts';
@@ -30,9 +30,9 @@ export interface ClientMessagingOptions {
   readonly counters: Counters;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** For people. */
+  /** The time of day, for letters. */
   readonly date: () => Date;
-  /** Whether the config has been changed since, so that the next daemon has mailboxes. */
+  /** True if the config file switches mailboxes on by now, so that the next daemon has them. */
   readonly willBeEnabled: () => boolean;
 }
 
@@ -73,7 +73,7 @@ export class ClientMessaging implements Messaging {
     this.participants.endWaits();
   }
 
-  /** Sees to the one answer of a `bridge/clients`, `bridge/send` or `bridge/post`. */
+  /** Answers `bridge/clients`, `bridge/send` and `bridge/post`. */
   request(session: Session, request: ClientRequest, read: Envelope): void {
     const { b } = request.frame;
     const idText = read.raw(b, Field.id);
@@ -83,7 +83,7 @@ export class ClientMessaging implements Messaging {
       const mayBeDone = session.takeRepeated(request.id);
       if (method === 'bridge/clients')
         return session.answer(idText, JSON.stringify(this.participants.page(sender, paramsOf(request.frame, read))));
-      if (mayBeDone) throw outcomeUnknown(); // others may have been told it already
+      if (mayBeDone) throw outcomeUnknown(); // the message may have been delivered already
       if (method === 'bridge/send') return this.#send(sender, request, read);
       const letter = letterIn(paramsOf(request.frame, read));
       session.answer(idText, JSON.stringify(this.post(sender, letter)));
@@ -93,7 +93,7 @@ export class ClientMessaging implements Messaging {
     }
   }
 
-  /** A `bridge/send` that wants no answer: what is wrong with it nobody is told. */
+  /** Delivers a `bridge/send` without an id. Nobody hears of its faults. */
   notice(session: Session, frame: Frame, read: Envelope): void {
     try {
       if (read.decode(frame.b, Field.method) !== 'bridge/send') return;
@@ -113,7 +113,7 @@ export class ClientMessaging implements Messaging {
   #senderOf(session: Session): Participant {
     const sender = this.participants.find(session);
     if (sender !== undefined) return sender;
-    throw new BridgeError('REQUEST_REFUSED', 'Only clients speak to each other');
+    throw new BridgeError('REQUEST_REFUSED', 'Only clients can send messages to each other');
   }
 
   #read(frame: Frame, read: Envelope): ClientMessage {
@@ -137,7 +137,7 @@ export class ClientMessaging implements Messaging {
     this.#write(sender, receiver, message, { id: delivery.id, wantsProgress: call.tokenText !== '' });
   }
 
-  /** As a request, or as a notification without `as`. */
+  /** Writes a message to its receiver: as a request, or without `as` as a notification. */
   #write(
     sender: Participant,
     receiver: Participant,
@@ -151,20 +151,20 @@ export class ClientMessaging implements Messaging {
     this.#options.counters.messages++;
   }
 
-  /** Puts a letter into a mailbox. Throws why it could not be. */
+  /** Puts a letter into a mailbox. Throws if that is refused. */
   post(sender: Participant, letter: LetterDraft): { readonly id: string; readonly to: string } {
     const { to, text, inReplyTo } = letter;
     const { mailbox, hops } = this.#admission.admitLetter(sender, letter);
     const id = `m-${++this.#written}`;
     if (!mailbox.put({ id, from: sender.id, time: this.#options.date().toISOString(), text, inReplyTo, hops }))
-      throw new BridgeError('MAILBOX_FULL', `The mailbox of ${to} is full: it has not read what came before`, {
+      throw new BridgeError('MAILBOX_FULL', `The mailbox of ${to} is full: the client has not read earlier messages`, {
         hint: 'Try again later.',
       });
     this.#options.counters.letters++;
     return { id, to };
   }
 
-  /** Letters that nobody has read, of clients that are there and of those that have ended. */
+  /** Unread letters of clients that are there, and of those that have gone. */
   unread(): KeptMailbox[] {
     const sinceMs = this.#nowMs;
     const unread = new UnclaimedLetters();
@@ -173,7 +173,7 @@ export class ClientMessaging implements Messaging {
     return unread.all(sinceMs);
   }
 
-  /** Logs how many letters end with the daemon. */
+  /** Logs the number of letters that end with the daemon. */
   logUnread(): void {
     const unread = this.unread();
     if (unread.length > 0) this.#options.logger.warn('unread letters end with this daemon', countsOf(unread));

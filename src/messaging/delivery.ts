@@ -1,5 +1,5 @@
-// One request of a client to another, from its delivery to its one answer. Whoever goes first, the sender, the receiver or
-// the time, finds it and sees to the other side.
+// One request of a client to another, from its delivery to its one answer. Sender, receiver and time limit can each end it;
+// whichever is first settles the other side.
 
 import type { Call, CallOwner } from '../core/call.ts';
 import { extend, overdueMs } from '../core/call-endings.ts';
@@ -23,7 +23,7 @@ const splice = new Splice();
 let delivered = 0;
 
 export class Delivery implements ClientQuestion, CallOwner {
-  /** Towards the receiver; it is the progress token too. */
+  /** The id towards the receiver, and its progress token. */
   readonly id = `mcp-bridge/message-${++delivered}`;
   readonly #from: Participant;
   readonly #to: Participant;
@@ -36,7 +36,7 @@ export class Delivery implements ClientQuestion, CallOwner {
     this.#ports = ports;
   }
 
-  /** It is about to be written. */
+  /** Opens the request, just before it is written to the receiver. */
   begin(call: Call): void {
     this.#call = call;
     this.#from.asking++;
@@ -44,7 +44,7 @@ export class Delivery implements ClientQuestion, CallOwner {
     this.#to.session.questions.set(this.id, this);
   }
 
-  // --- what the receiver does ---
+  // --- from the receiver ---
 
   answer({ b, start, end }: Frame, read: Envelope): void {
     const call = this.#forget();
@@ -53,7 +53,10 @@ export class Delivery implements ClientQuestion, CallOwner {
     if (!call.session.untaken.hasRoomFor(end - start))
       return this.#fail(
         call,
-        new BridgeError('CLIENT_BUSY', 'There is no room for the answer: too many are not taken'),
+        new BridgeError(
+          'CLIENT_BUSY',
+          'The answer was dropped: this client has too many answers that it does not read',
+        ),
       );
     splice.clear().replace(read.from(Field.id), read.to(Field.id), call.idText).send(outbox, b, start, end);
     this.#ports.counters.responses++;
@@ -70,17 +73,17 @@ export class Delivery implements ClientQuestion, CallOwner {
     splice.send(outbox, b, start, end);
   }
 
-  /** The receiver has gone. */
+  /** The receiver has gone; with a call, the sender has. */
   abandon(call?: Call): void {
-    if (call !== undefined) return this.#takeBack('Its sender has gone');
+    if (call !== undefined) return this.#takeBack('The sender has disconnected');
     const open = this.#forget();
     if (open === undefined) return;
     const { clientId } = this.#to.session;
-    const message = `The client ${clientId} has gone before it answered; what it did is unknown`;
-    this.#fail(open, new BridgeError('CLIENT_GONE', message, { hint: 'bridge/clients shows who is connected.' }));
+    const message = `The client ${clientId} disconnected before it answered; it may have acted on the request`;
+    this.#fail(open, new BridgeError('CLIENT_GONE', message, { hint: 'bridge/clients lists the connected clients.' }));
   }
 
-  // --- what the sender does ---
+  // --- from the sender ---
 
   wasSent(): boolean {
     return true;
@@ -103,10 +106,10 @@ export class Delivery implements ClientQuestion, CallOwner {
     const tookMs = overdueMs(call, nowMs, limits.callTimeoutMs, limits);
     if (tookMs === undefined) return;
     counters.timeouts++;
-    this.#tellReceiver('Its time is up');
+    this.#tellReceiver('The request has timed out');
     this.#forget();
-    const message = `The client ${this.#to.session.clientId} has not answered within ${tookMs} ms`;
-    this.#fail(call, new BridgeError('CALL_TIMED_OUT', message, { hint: 'It was told to cancel.' }));
+    const message = `The client ${this.#to.session.clientId} did not answer within ${tookMs} ms`;
+    this.#fail(call, new BridgeError('CALL_TIMED_OUT', message, { hint: 'It was asked to cancel the request.' }));
   }
 
   #takeBack(reason: string): void {
@@ -120,7 +123,7 @@ export class Delivery implements ClientQuestion, CallOwner {
 
   // --- the end ---
 
-  /** Nobody gets an answer. */
+  /** Ends the request without an answer. */
   #close(): void {
     const call = this.#forget();
     call?.session.close(call);
@@ -131,7 +134,7 @@ export class Delivery implements ClientQuestion, CallOwner {
     call.session.close(call);
   }
 
-  /** The call, if it is still open. */
+  /** Forgets the request. Returns its call if it was still open. */
   #forget(): Call | undefined {
     const call = this.#call;
     if (call === undefined) return undefined;

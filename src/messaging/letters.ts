@@ -1,30 +1,31 @@
-// Letters to a client that reads them when it likes: a language model, which nobody can interrupt. It holds so many and
-// no more; who writes to a full one is told so, and nothing that was taken in is thrown away.
+// Letters between language models, which read them when they like: drafts, mailboxes, and letters whose client has gone. A
+// full mailbox refuses new letters, and never drops one that it has taken. Letters are in memory only and end with the daemon.
 
 import type { MessagingSettings } from '../model/messaging-settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 
+/** A letter in a mailbox. */
 export interface Letter {
   readonly id: string;
   readonly from: string;
-  /** When it came. */
+  /** The time of its arrival, in ISO format. */
   readonly time: string;
   readonly text: string;
   readonly inReplyTo: string | undefined;
-  /** How many letters before it were answers to each other. */
+  /** The number of letters before it that were answers to each other. */
   readonly hops: number;
 }
 
-/** Letters that were read and may be answered. */
+/** A mailbox remembers this many read letters, so that answers to them are counted. */
 const MOST_READ = 256;
-/** What a letter takes besides its text. */
+/** The size of a letter beside its text. */
 const OVERHEAD_BYTES = 256;
 
 export class Mailbox {
   readonly #limits: MessagingSettings['mailbox'];
   readonly #letters: Letter[] = [];
   #bytes = 0;
-  /** By their ids, how many were before them. */
+  /** Hops of letters that were read, by id. */
   readonly #read = new Map<string, number>();
   readonly #waiting = new Set<() => void>();
 
@@ -46,7 +47,7 @@ export class Mailbox {
     return true;
   }
 
-  /** Takes over what was taken in for its client before, also beyond what it holds: that was promised already. */
+  /** Takes over letters that were accepted for its client before. They may exceed its limits, because they were promised. */
   restore(letters: readonly Letter[]): void {
     for (const letter of letters) this.#add(letter);
     if (letters.length > 0) this.#endFirstWait();
@@ -57,7 +58,7 @@ export class Mailbox {
     first?.();
   }
 
-  /** Everything that was not read; it stays. */
+  /** Unread letters. They stay in the mailbox. */
   letters(): readonly Letter[] {
     return this.#letters;
   }
@@ -67,7 +68,7 @@ export class Mailbox {
     this.#bytes += weightOf(letter);
   }
 
-  /** The oldest first; they are gone from it. */
+  /** Takes the oldest letters out. */
   take(most: number): Letter[] {
     const taken = this.#letters.splice(0, most);
     for (const letter of taken) {
@@ -81,18 +82,18 @@ export class Mailbox {
     return taken;
   }
 
-  /** How many letters there were before an answer to this one. */
+  /** The hops of an answer to this letter. */
   hopsAfter(id: string | undefined): number {
     const hops = id === undefined ? undefined : this.#read.get(id);
     return hops === undefined ? 0 : hops + 1;
   }
 
-  /** Nobody shall wait any longer, with or without a letter. */
+  /** Ends all waits, with or without a letter. */
   endWaits(): void {
     for (const end of [...this.#waiting]) end();
   }
 
-  /** Calls back once there is something; until the returned function is called. */
+  /** Calls back once a letter is there. The returned function ends the wait. */
   whenFilled(then: () => void): () => void {
     const once = (): void => {
       this.#waiting.delete(once);
@@ -103,26 +104,25 @@ export class Mailbox {
   }
 }
 
-/** How many bytes it counts for. */
+/** The bytes that a letter counts for. */
 function weightOf({ text }: Letter): number {
   return Buffer.byteLength(text) + OVERHEAD_BYTES;
 }
-
-// What a client has asked with cannot be understood.
 
 export function invalidParams(problem: string): BridgeError {
   return new BridgeError('MESSAGE_INVALID', problem, { hint: 'See docs/agents.md.' });
 }
 
-// A letter as its sender writes it, in the params of `bridge/post` or the arguments of a tool.
+// --- drafts ---
 
+/** A letter as its sender writes it: the params of `bridge/post`, or the arguments of `send_message`. */
 export interface LetterDraft {
   readonly to: string;
   readonly text: string;
   readonly inReplyTo: string | undefined;
 }
 
-/** Throws what is wrong with it. */
+/** Reads a draft. Throws what is wrong with it. */
 export function letterIn({ to, text, inReplyTo }: Readonly<Record<string, unknown>>): LetterDraft {
   if (typeof to !== 'string' || to === '') throw invalidParams('params.to must be the id of a client');
   if (typeof text !== 'string' || text === '') throw invalidParams('params.text must be a text');
@@ -131,25 +131,25 @@ export function letterIn({ to, text, inReplyTo }: Readonly<Record<string, unknow
   return { to, text, inReplyTo };
 }
 
-// Letters of sessions that have ended. They wait for the next client with the same id, which gets them once. They are in
-// memory only and end with the daemon.
+// --- letters whose client has gone ---
 
 /** The letters of one client, oldest first. */
 export interface KeptMailbox {
   readonly clientId: string;
-  /** Since when nobody is there to read them. */
+  /** The time when the last session of the client ended. */
   readonly sinceMs: number;
   readonly letters: readonly Letter[];
 }
 
-/** A client that has not come back by then does not come. */
+/** After this time a client is not expected back. */
 export const UNCLAIMED_MS = 24 * 3_600_000;
-/** What waits for all clients together. */
+/** The limit for all clients together. */
 const MOST_UNCLAIMED_BYTES = 16 * 1024 * 1024;
 
+/** Letters of sessions that have ended. The next client with the same id gets them, once. */
 export class UnclaimedLetters {
   readonly #mostBytes: number;
-  /** Those whose sessions have ended are in the order in which they did. */
+  /** Mailboxes in the order in which their sessions ended. */
   readonly #mailboxes = new Map<string, KeptMailbox & { readonly bytes: number }>();
   #bytes = 0;
 
@@ -157,7 +157,7 @@ export class UnclaimedLetters {
     this.#mostBytes = mostBytes;
   }
 
-  /** Behind those that wait for the same client already. */
+  /** Adds letters behind those that wait for the same client already. */
   add({ clientId, sinceMs, letters }: KeptMailbox): void {
     const earlier = this.#remove(clientId);
     const all = earlier === undefined || isLate(earlier, sinceMs) ? letters : inTheirOrder(earlier.letters, letters);
@@ -167,8 +167,8 @@ export class UnclaimedLetters {
   }
 
   /**
-   * Forgets what came too long ago, and the largest mailboxes if there is too much: a flood for one client does not cost
-   * others what is for them. Returns those that somebody may have wanted still.
+   * Drops mailboxes that are too old, then the largest ones until all fit: a flood for one client does not cost others their
+   * letters. Returns the dropped ones that were not too old.
    */
   makeRoom(nowMs: number): KeptMailbox[] {
     for (const mailbox of this.#mailboxes.values()) {
@@ -184,7 +184,7 @@ export class UnclaimedLetters {
     return lost;
   }
 
-  /** They are its own from here on. */
+  /** Hands the letters to their client, once. */
   claim(clientId: string, nowMs: number): readonly Letter[] {
     const mailbox = this.#remove(clientId);
     return mailbox === undefined || isLate(mailbox, nowMs) ? [] : mailbox.letters;
@@ -198,7 +198,7 @@ export class UnclaimedLetters {
     return mailbox;
   }
 
-  /** Those that may still be wanted. */
+  /** Mailboxes that are not too old. */
   all(nowMs: number): KeptMailbox[] {
     return [...this.#mailboxes.values()]
       .filter((mailbox) => !isLate(mailbox, nowMs))
@@ -210,12 +210,12 @@ function isLate({ sinceMs }: KeptMailbox, nowMs: number): boolean {
   return nowMs - sinceMs >= UNCLAIMED_MS;
 }
 
-/** As they came, whichever session of the client they came to. */
+/** Merges letters of two sessions of one client by the time of their arrival. */
 export function inTheirOrder(some: readonly Letter[], others: readonly Letter[]): Letter[] {
   return [...some, ...others].sort((a, b) => (a.time < b.time ? -1 : Number(a.time > b.time)));
 }
 
-/** For the log. */
+/** Numbers for the log. */
 export function countsOf(mailboxes: readonly KeptMailbox[]): { readonly letters: number; readonly clients: number } {
   return { letters: mailboxes.reduce((sum, { letters }) => sum + letters.length, 0), clients: mailboxes.length };
 }

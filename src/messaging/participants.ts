@@ -1,4 +1,5 @@
-// Who is there among the clients, and what each of them may see of the others.
+// The clients that may write to each other: their ids, mailboxes and limits, and which of the others each may see. It sends
+// nothing itself.
 
 import type { Session } from '../core/session.ts';
 import type { MessagingSettings, PairRule } from '../model/messaging-settings.ts';
@@ -8,12 +9,12 @@ import { inTheirOrder, invalidParams, type Letter, Mailbox } from './letters.ts'
 
 const PAGE = 100;
 const MOST_OF_A_PAGE = 1000;
-/** So many ids are compared with one that does not exist. */
+/** The most ids that are compared with an unknown one, for a hint. */
 const MOST_COMPARED = 1000;
 
-/** Letters that wait for clients that are not there. */
+/** Keeps the letters of clients that have gone. */
 interface UnclaimedPort {
-  /** Those for a client of this id; they are its own from here on. */
+  /** Hands the letters for this id to their client, once. */
   readonly claim: (clientId: string) => readonly Letter[];
   readonly keep: (clientId: string, letters: readonly Letter[]) => void;
 }
@@ -22,9 +23,9 @@ export class Participants {
   readonly #settings: MessagingSettings;
   readonly #clock: Clock;
   readonly #unclaimed: UnclaimedPort;
-  /** Whether one client, by its id, may speak to another. */
+  /** Decides by two client ids if the first may write to the second. */
   readonly mayTalk: MayTalk;
-  /** By their ids, in the order in which they came. */
+  /** Participants by id, in the order in which they came. */
   readonly #byId = new Map<string, Participant>();
   #joined = 0;
 
@@ -35,7 +36,7 @@ export class Participants {
     this.mayTalk = pairPolicy(settings.policy);
   }
 
-  /** A client that has its id, if not the one that it wanted. */
+  /** Adds a client that has its id; `wantedId` is the one that it asked for. */
   join(session: Session, accepted: AcceptedMethods, wantedId: string | undefined): void {
     const settings = this.#settings;
     const hasMailbox = settings.isEnabled && accepted !== false && session.view?.isTransparent === false;
@@ -46,7 +47,7 @@ export class Participants {
     participant.mailbox?.restore(this.#unclaimed.claim(session.clientId));
   }
 
-  /** Its client has no connection, and may come back. */
+  /** Notes that a client has lost its connection, and may come back. */
   away(session: Session): void {
     const participant = this.find(session);
     if (participant !== undefined) participant.awaySince = this.#joined;
@@ -59,10 +60,10 @@ export class Participants {
     this.#passOn(participant);
   }
 
-  /** What it has not read is for its client, when that comes anew or has done so already. */
+  /** Keeps unread letters for the next session of the same client, or hands them to one that is there already. */
   #passOn(gone: Participant): void {
     const letters = gone.mailbox?.letters() ?? [];
-    // Nobody knows an id that was made up but its own client, which can only come again if it has been away.
+    // Only its own client knows an id that the bridge made up, and only after being away does it come back with it.
     if (letters.length === 0 || (gone.wantedId === undefined && !gone.session.isAway)) return;
     const id = this.#nextIdOf(gone);
     const mailbox = this.#successorOf(gone)?.mailbox;
@@ -76,7 +77,7 @@ export class Participants {
     return undefined;
   }
 
-  /** By which its client goes when it comes anew: the one that it wants, unless that is another client's that is there. */
+  /** The id of the client's next session: the one it wants, unless another client that is there has it. */
   #nextIdOf({ id, wantedId }: Participant): string {
     const holder = wantedId === undefined ? undefined : this.#byId.get(wantedId);
     return wantedId === undefined || holder?.session.isAway === false ? id : wantedId;
@@ -87,7 +88,7 @@ export class Participants {
     return found?.session === session ? found : undefined;
   }
 
-  /** One that can be told anything. */
+  /** Finds a client that can receive messages. */
   withId(id: string): Participant | undefined {
     const found = this.#byId.get(id);
     return found?.isThere === true ? found : undefined;
@@ -101,11 +102,11 @@ export class Participants {
     return other.isThere && (other === asker || this.mayTalk(asker.id, other.id));
   }
 
-  /** A page of all that the asker may see, itself among them. */
+  /** One page of the clients that the asker may see, itself included. */
   page(asker: Participant, { cursor, limit }: Readonly<Record<string, unknown>>): object {
-    const after = cursor === undefined ? 0 : numberIn(cursor, 'params.cursor is one that bridge/clients has given');
-    const most = limit === undefined ? PAGE : numberIn(limit, `params.limit is from 1 to ${MOST_OF_A_PAGE}`);
-    if (most < 1 || most > MOST_OF_A_PAGE) throw invalidParams(`params.limit is from 1 to ${MOST_OF_A_PAGE}`);
+    const after = cursor === undefined ? 0 : numberIn(cursor, 'params.cursor must be one that bridge/clients returned');
+    const most = limit === undefined ? PAGE : numberIn(limit, `params.limit must be from 1 to ${MOST_OF_A_PAGE}`);
+    if (most < 1 || most > MOST_OF_A_PAGE) throw invalidParams(`params.limit must be from 1 to ${MOST_OF_A_PAGE}`);
     const clients: ParticipantReport[] = [];
     let last = after;
     for (const other of this.#byId.values()) {
@@ -117,7 +118,7 @@ export class Participants {
     return { clients };
   }
 
-  /** Those with a mailbox that this one may write to, and how many more there are. */
+  /** Clients with a mailbox that the asker may write to, at most `most` of them; `more` counts the rest. */
   correspondents(asker: Participant, most: number): { readonly agents: ParticipantReport[]; readonly more: number } {
     const agents: ParticipantReport[] = [];
     let more = 0;
@@ -129,7 +130,7 @@ export class Participants {
     return { agents, more };
   }
 
-  /** Whom the asker may have meant. */
+  /** Ids that the asker may have meant. */
   idsFor(asker: Participant): string[] {
     const ids: string[] = [];
     for (const other of this.#byId.values()) {
@@ -139,14 +140,14 @@ export class Participants {
     return ids;
   }
 
-  /** What nobody has read. */
+  /** Unread letters of all clients. */
   unread(): { readonly clientId: string; readonly letters: readonly Letter[] }[] {
     return [...this.#byId.values()].flatMap(({ id, mailbox }) =>
       mailbox === undefined || mailbox.size === 0 ? [] : { clientId: id, letters: [...mailbox.letters()] },
     );
   }
 
-  /** The daemon is about to go: who waits for a letter is told that there is none. */
+  /** The daemon is about to end: calls that wait for a letter are answered without one. */
   endWaits(): void {
     for (const { mailbox } of this.#byId.values()) mailbox?.endWaits();
   }
@@ -158,8 +159,7 @@ function numberIn(value: unknown, problem: string): number {
   return number;
 }
 
-// How often somebody may do something: so many a second, and twice as many at once.
-
+/** A rate limit: so many a second, and twice as many at once. */
 export class TokenBucket {
   readonly #perMs: number;
   readonly #most: number;
@@ -173,7 +173,7 @@ export class TokenBucket {
     this.#lookedMs = nowMs;
   }
 
-  /** Whether it may be done now, which then counts. */
+  /** Counts one use. False if the limit is reached. */
   take(nowMs: number): boolean {
     this.#left = Math.min(this.#most, this.#left + (nowMs - this.#lookedMs) * this.#perMs);
     this.#lookedMs = nowMs;
@@ -183,9 +183,12 @@ export class TokenBucket {
   }
 }
 
-// Which clients may say something to which. Client ids are what clients call themselves: this keeps programs of one user
-// apart that mean well, and stops none that lies about its name.
+// --- policy ---
 
+/**
+ * Decides by client ids who may write to whom. Clients choose their ids: this keeps well-meaning programs of one user apart,
+ * and stops none that lies about its name.
+ */
 export type MayTalk = (from: string, to: string) => boolean;
 
 function pairPolicy(rules: readonly PairRule[]): MayTalk {
@@ -194,7 +197,7 @@ function pairPolicy(rules: readonly PairRule[]): MayTalk {
 }
 
 function globOf(pattern: string): RegExp {
-  // Several in a row mean no more than one, and would take long to find out.
+  // Several stars in a row mean the same as one, and take long to match.
   const source = pattern.replace(/\*+/g, '*').replace(/[.+^${}()|[\]\\*?]/g, meaningOf);
   return new RegExp(`^${source}$`, 's');
 }
@@ -204,24 +207,24 @@ function meaningOf(character: string): string {
   return character === '?' ? '.' : `\\${character}`;
 }
 
-// One client as others may speak to it.
+// --- one client ---
 
 export class Participant {
   readonly session: Session;
-  /** In the order in which they came. */
+  /** Its place in the order in which clients came. */
   readonly number: number;
-  /** What it wants to be called; undefined if it does not mind. */
+  /** The id that it asked for, if it asked for one. */
   readonly wantedId: string | undefined;
-  /** How many had come when its client went away last. */
+  /** The number of the newest client when this one last went away. */
   awaySince = Number.POSITIVE_INFINITY;
   readonly #accepted: AcceptedMethods;
-  /** Of a client that has the tools to read it. */
+  /** Undefined for a client without the tools to read it. */
   readonly mailbox: Mailbox | undefined;
-  /** Requests that it waits for the answers of, and that wait for its own. */
+  /** Requests that wait for an answer: those it sent, and those sent to it. */
   asking = 0;
   asked = 0;
   readonly #sends: TokenBucket;
-  /** What goes to and fro between it and those who came later. */
+  /** Limits for the exchange with each client that came later. */
   readonly #exchanges = new WeakMap<Participant, TokenBucket>();
   readonly #perSecond: number;
 
@@ -249,12 +252,12 @@ export class Participant {
     return this.session.clientId;
   }
 
-  /** Whether it can be told anything: what is said now comes behind the answer to its `initialize`. */
+  /** True once messages would arrive behind the answer to its `initialize`, until it ends. */
   get isThere(): boolean {
     return this.session.isOpen && !this.session.hasEnded;
   }
 
-  /** Whether it is another one's client that was started anew: it wanted the same id while that one was away. */
+  /** True if this is the other one's client, restarted: it asked for the same id while the other was away. */
   succeeds(other: Participant): boolean {
     const isNamesake = this.wantedId !== undefined && this.wantedId === (other.wantedId ?? other.id);
     return isNamesake && other.session.isAway && this.number > other.awaySince;
@@ -268,7 +271,7 @@ export class Participant {
     return this.#sends.take(nowMs);
   }
 
-  /** Two that answer each other without end share what one alone may send. */
+  /** Limits two clients together, so that they do not answer each other without end. */
   mayExchange(other: Participant, nowMs: number): boolean {
     if (other.number < this.number) return other.mayExchange(this, nowMs);
     const bucket = this.#exchanges.get(other) ?? new TokenBucket(this.#perSecond, nowMs);
@@ -276,7 +279,7 @@ export class Participant {
     return bucket.take(nowMs);
   }
 
-  /** As others see it: nothing that is a secret. */
+  /** Describes it to others, without secrets. */
   describe(): ParticipantReport {
     const { name, version } = this.session;
     return { id: this.id, name, version, accepts: this.#accepted, mailbox: this.mailbox !== undefined };

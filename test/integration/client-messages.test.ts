@@ -60,7 +60,7 @@ test('two clients of the SDK ask each other, and beside that use the same server
 
   // What nobody handles is answered by the receiver's SDK, and what is not accepted by the bridge.
   const asked = two.request(messageTo('two', 'review/x'), Verdict);
-  await expect(asked).rejects.toThrow('The message is for its own sender');
+  await expect(asked).rejects.toThrow('A client cannot send a message to itself');
   const other = one.request(messageTo('two', 'review/other'), Verdict);
   await expect(other).rejects.toMatchObject({ code: -32601 });
   await one.close();
@@ -81,7 +81,7 @@ test('two clients of the SDK that hand a message to each other for ever are stop
       return client.request(messageTo(other, 'review/start', { branch: 'x' }, { causedBy: params }), Verdict);
     });
   const asked = one.request(messageTo('two', 'review/start', { branch: 'x' }), Verdict);
-  await expect(asked).rejects.toThrow('handed on 8 times already');
+  await expect(asked).rejects.toThrow('passed on 8 times already');
   expect(handed).toBe(8);
   await one.close();
   await two.close();
@@ -207,7 +207,7 @@ describe('mcp-bridge send', () => {
       [['workr', 'work/do'], 1, 'There is no client "workr". Did you mean worker?'],
       [['nobody', 'x/y'], 1, 'There is no client "nobody". To see who is connected: mcp-bridge clients\n'],
       [['nobody', '--message', 'x'], 1, 'To see who is connected: mcp-bridge clients\n'],
-      [['mcp-bridge-cli', 'x/y'], 1, 'its own sender. That is the name of this command. To see who is connected:'],
+      [['mcp-bridge-cli', 'x/y'], 1, 'a message to itself. That is the name of this command. To see who is connected:'],
       [['worker', 'tools/call'], 1, 'is a method of MCP or of the bridge'],
       [['worker', 'play'], 1, 'does not accept "play". To see what each client accepts: mcp-bridge clients\n'],
       [['worker', '--message', 'x'], 1, 'has no mailbox. Mailboxes need agents.enabled in the config file. Then: mcp-'],

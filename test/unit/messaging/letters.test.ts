@@ -176,8 +176,8 @@ test.each([
   ['send_message', {}, 'to is missing'],
   ['send_message', { to: 'b', text: 'x', extra: 1 }, '"extra" is not known'],
   ['send_message', { to: 'b', text: '' }, 'params.text must be a text'],
-  ['read_messages', { limit: 0 }, 'limit is from 1 to 100'],
-  ['read_messages', { wait: 51 }, 'wait is from 0 to 50'],
+  ['read_messages', { limit: 0 }, 'limit must be from 1 to 100'],
+  ['read_messages', { wait: 51 }, 'wait must be from 0 to 50'],
   ['read_messages', { wait: 'long' }, 'wait must be a number'],
 ])('%s %j is refused: %s', async (tool, args, problem) => {
   const { a } = await agents('discover');
