@@ -15,7 +15,7 @@ import { Counters } from '../core/counters.ts';
 import { Faults } from '../core/faults.ts';
 import type { Session } from '../core/session.ts';
 import { ExchangeGate } from '../downstream/exchange-gate.ts';
-import { OrphanGuard } from '../downstream/orphan-guard.ts';
+import { OrphanGuard } from '../downstream/process-groups.ts';
 import { StartGate } from '../downstream/start-gate.ts';
 import { ClientDescriptors } from '../local/descriptors.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';

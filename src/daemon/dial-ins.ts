@@ -4,7 +4,7 @@
 import type { DialledInReport } from '../control/report.ts';
 import type { Counters } from '../core/counters.ts';
 import type { ServerConnection } from '../downstream/connection.ts';
-import { DialledServer, notConnected } from '../downstream/dialled-server.ts';
+import { DialledServer, notConnected } from '../downstream/inbound-server.ts';
 import type { DialInDecision, DialInDecisions } from '../local/dial-in-decisions.ts';
 import type { DialInServer, ServerDefinition } from '../model/server-definition.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';

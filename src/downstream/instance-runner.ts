@@ -9,13 +9,13 @@ import { containedClock, type Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { ServerProcess } from './child-process.ts';
 import type { ServerConnection } from './connection.ts';
+import { connectRemote, type RemoteContext } from './http-connection.ts';
 import { brokenServer, crash, ownFault, refusedStart, shuttingDown, startFailure } from './instance-failure.ts';
 import { type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
-import { connectRemote, type RemoteContext } from './remote-server.ts';
 import { ServerHandshake } from './server-handshake.ts';
 import type { ServerOutput } from './server-output.ts';
+import { ServerProcess } from './server-process.ts';
 import type { StartGate } from './start-gate.ts';
 
 export interface RunnerContext extends Omit<RemoteContext, 'failed'> {

@@ -5,9 +5,6 @@ import type { StdioServer } from '../model/server-definition.ts';
 import { ByteRing } from '../util/byte-ring.ts';
 import { type NamedSecret, secretsInArguments } from '../util/given-secrets.ts';
 import { KNOWN_TOKEN } from '../util/secret-signs.ts';
-import { redactEach } from './child-env.ts';
-import { lastLine, lastWords } from './last-words.ts';
-import { secretAtEnd, secretAtStart } from './torn-secrets.ts';
 
 const STDERR_BYTES = 16 * 1024;
 const LAST_WORDS_LINES = 12;
@@ -114,4 +111,96 @@ function withLines(secrets: readonly NamedSecret[]): NamedSecret[] {
 function behindLine(bytes: Buffer): number {
   const ends = [NEWLINE, RETURN].map((end) => bytes.indexOf(end)).filter((at) => at >= 0);
   return ends.length === 0 ? bytes.length : Math.min(...ends) + 1;
+}
+
+// Secrets of which a text has only a part, as it begins or ends in the middle of them: what is kept of a stream does.
+
+/** A shorter part tells nobody anything, and stands in many texts by accident. */
+const SHORTEST_PART = 4;
+
+interface TornSecret {
+  readonly name: string;
+  /** Where it ends, at the start of a text; where it begins, at the end of one. */
+  readonly at: number;
+}
+
+/** The end of a secret that the text, which begins with a line, begins with. */
+function secretAtStart(text: string, secrets: readonly NamedSecret[]): TornSecret | undefined {
+  const part = longestPart(
+    secrets,
+    text.length,
+    (value, length) => text.startsWith(value.slice(-length)) && /^$|[\r\n]$/.test(value.slice(0, -length)),
+  );
+  return part && { name: part.name, at: part.length };
+}
+
+/** The beginnings of secrets that the text ends with, one behind the other. */
+function secretAtEnd(
+  text: string,
+  secrets: readonly NamedSecret[],
+  least = SHORTEST_PART,
+): TornSecret | undefined {
+  const part = longestPart(secrets, text.length, (value, length) => text.endsWith(value.slice(0, length)), least);
+  if (part === undefined) return undefined;
+  const at = text.length - part.length;
+  return secretAtEnd(text.slice(0, at), secrets, least) ?? { name: part.name, at };
+}
+
+/** All of one is a part too: another one may seem to begin in the middle of it. */
+function longestPart(
+  secrets: readonly NamedSecret[],
+  most: number,
+  isThere: (value: string, length: number) => boolean,
+  least = SHORTEST_PART,
+): { readonly name: string; readonly length: number } | undefined {
+  let found: { readonly name: string; readonly length: number } | undefined;
+  for (const [name, value] of secrets)
+    for (let length = Math.min(value.length, most); length >= least && length > (found?.length ?? 0); length--)
+      if (isThere(value, length)) found = { name, length };
+  return found;
+}
+
+// What a program has said on stderr before its end, cut down to what tells a person why. Programs say much besides: the
+// stack, the source around it, their version, where their log is.
+
+/** Lines of the runtime's own, which are the same whatever went wrong. */
+const NOISE =
+  /^\s*$|^Node\.js v\d|^\s+at (?:.*\((?:node|internal):|(?:node|internal):|async node:)|^node:internal\/|^\s*\^+\s*$|^[\s\]})]+$/;
+
+/** Whole lines, without those that say nothing; the last so many. */
+export function lastWords(stderr: string, most: number): string {
+  return telling(stderr).slice(-most).join('\n');
+}
+
+/** The one line that says why, or at least the last one; '' if there is none. */
+export function lastLine(stderr: string): string {
+  const lines = telling(stderr);
+  return (lines.findLast(isError) ?? lines.find(isErrorOfNpm) ?? lines.at(-1) ?? '').trim();
+}
+
+function telling(stderr: string): string[] {
+  return stderr.split(/\r?\n/).filter((line) => !NOISE.test(line));
+}
+
+const NPM = /^npm (?:error|ERR!|warn|notice)/i;
+const SOURCE = /^\s*(?:throw|raise|return|const|at|File)\b/;
+const ERROR = /\b[A-Z]\w*(?:Error|Exception)\b|\bError\b|\berror:|\bERROR\b|\bfatal\b|\bpanic(?:ked)?\b/i;
+
+function isError(line: string): boolean {
+  return !NPM.test(line) && !SOURCE.test(line) && ERROR.test(line);
+}
+
+/** npm tells it as a table, of which the first line with words is the sentence. */
+function isErrorOfNpm(line: string): boolean {
+  return /^npm (?:error|ERR!) (?!(?:code|errno|syscall|path|dest|command|cwd) )/i.test(line);
+}
+
+/** Shorter values, such as `1` or `on`, are no secrets, and would make a text unreadable. */
+const SHORTEST_SECRET = 4;
+
+/** Takes the values that are secrets out of a text; each leaves its name behind. */
+export function redactEach(text: string, named: readonly (readonly [name: string, value: string])[]): string {
+  const secrets = named.filter(([, value]) => value.length >= SHORTEST_SECRET);
+  secrets.sort(([, a], [, b]) => b.length - a.length); // one value may be a part of another
+  return secrets.reduce((safe, [name, value]) => safe.replaceAll(value, () => `[${name}]`), text);
 }

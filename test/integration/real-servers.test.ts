@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { childEnvironment } from '../../src/downstream/child-env.ts';
+import { childEnvironment } from '../../src/downstream/server-process.ts';
 import { type Message, RawClient } from '../support/raw-client.ts';
 import { ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { type WebSocket, WebSocket as WebSocketClient, WebSocketServer } from 'ws';
-import { WebSocketLink } from '../../src/downstream/web-socket-link.ts';
+import { WebSocketLink } from '../../src/downstream/web-socket-connection.ts';
 import { deferred } from '../../src/util/deferred.ts';
 import { FlushTurn } from '../../src/wire/outbox.ts';
 import { ReadPacer } from '../../src/wire/read-pacer.ts';

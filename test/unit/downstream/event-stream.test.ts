@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EventStream } from '../../../src/downstream/event-stream.ts';
+import { EventStream } from '../../../src/downstream/response-body.ts';
 import { TooLong } from '../../../src/wire/growing-bytes.ts';
 
 interface Read {

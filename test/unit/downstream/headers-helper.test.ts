@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { helperHeaders } from '../../../src/downstream/headers-helper.ts';
-import { OrphanGuard } from '../../../src/downstream/orphan-guard.ts';
+import { OrphanGuard } from '../../../src/downstream/process-groups.ts';
+import { helperHeaders } from '../../../src/downstream/remote-headers.ts';
 import type { RemoteServer } from '../../../src/model/server-definition.ts';
 import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';

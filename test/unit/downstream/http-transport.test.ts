@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { HttpTransport } from '../../../src/downstream/http-transport.ts';
 import { RemoteFetch } from '../../../src/downstream/remote-fetch.ts';
-import type { Exchange, RemoteMessage } from '../../../src/downstream/remote-transport.ts';
+import type { Exchange, RemoteMessage } from '../../../src/downstream/remote-link.ts';
 import { ReadPacer } from '../../../src/wire/read-pacer.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

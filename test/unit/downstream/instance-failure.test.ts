@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { brokenServer, crash, refusedStart, startFailure } from '../../../src/downstream/instance-failure.ts';
-import { lastLine, lastWords } from '../../../src/downstream/last-words.ts';
+import { lastLine, lastWords } from '../../../src/downstream/server-output.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import type { DialInServer, RemoteServer, StdioServer } from '../../../src/model/server-definition.ts';
 import { NO_FILTER } from '../../../src/model/tool-rules.ts';

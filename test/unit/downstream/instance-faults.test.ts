@@ -9,7 +9,7 @@ import { KnownServer } from '../../../src/core/server-knowledge.ts';
 import { OPEN_GATE } from '../../../src/core/tool-gate.ts';
 import { ExchangeGate } from '../../../src/downstream/exchange-gate.ts';
 import { InstanceRunner } from '../../../src/downstream/instance-runner.ts';
-import { OrphanGuard } from '../../../src/downstream/orphan-guard.ts';
+import { OrphanGuard } from '../../../src/downstream/process-groups.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import type { StdioServer } from '../../../src/model/server-definition.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lastLine, lastWords } from '../../../src/downstream/last-words.ts';
+import { lastLine, lastWords } from '../../../src/downstream/server-output.ts';
 
 /** As the programs have written them. */
 const NODE_MODULE = `node:internal/modules/cjs/loader:1210

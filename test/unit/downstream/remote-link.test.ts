@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { ExchangeGate } from '../../../src/downstream/exchange-gate.ts';
 import { RemoteFailure, sessionDoubted } from '../../../src/downstream/remote-failure.ts';
-import { RemoteLink } from '../../../src/downstream/remote-link.ts';
-import type { Exchange, RemoteTransport } from '../../../src/downstream/remote-transport.ts';
+import { type Exchange, RemoteLink, type RemoteTransport } from '../../../src/downstream/remote-link.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { deferred } from '../../../src/util/deferred.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';

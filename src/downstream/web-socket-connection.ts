@@ -1,12 +1,127 @@
-// A link over a WebSocket: one message a text frame. The bytes are those of the wire both ways; nothing is decoded.
+// A connection to a server over a WebSocket, by the `ws` package, which is loaded with the first of them.
 
 import { isUtf8 } from 'node:buffer';
 import type { WebSocket } from 'ws';
+import type { BridgeError } from '../util/bridge-error.ts';
 import { endsOf } from '../wire/frame-ends.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
 import type { PacedQueue, ReadPacer } from '../wire/read-pacer.ts';
+import type { ServerConnection } from './connection.ts';
+import type { RemoteEnd } from './remote-connection.ts';
+import { networkFailure, RemoteFailure, statusFailure } from './remote-failure.ts';
+import type { LaunchContext } from './server-process.ts';
+
+const SUBPROTOCOL = 'mcp';
+/** How long a server may take to say goodbye. */
+const GOODBYE_MS = 1000;
+
+type WebSocketContext = Pick<LaunchContext, 'turn' | 'pacer' | 'clock' | 'maxFrameBytes'>;
+
+export class WebSocketConnection implements ServerConnection {
+  readonly link: WebSocketLink;
+  readonly pid = undefined;
+  readonly #end: RemoteEnd;
+  readonly #context: WebSocketContext;
+  #socket: WebSocket | undefined;
+  /** Settles when the socket is closed. */
+  #gone = Promise.resolve();
+  #isOpen = false;
+  #lastError = '';
+
+  constructor(end: RemoteEnd, context: WebSocketContext) {
+    this.#end = end;
+    this.#context = context;
+    this.link = new WebSocketLink(context);
+    this.#open().catch((error: unknown) => end.fail(error));
+    void this.ended.then(() => this.#leave());
+  }
+
+  get ended(): Promise<string> {
+    return this.#end.ended;
+  }
+
+  get failure(): BridgeError | undefined {
+    return this.#end.failure;
+  }
+
+  lastWords(): string {
+    return this.#lastError;
+  }
+
+  lastLine(): string {
+    return this.#lastError;
+  }
+
+  safe(text: string): string {
+    return this.#end.safe(text);
+  }
+
+  async stop(): Promise<void> {
+    this.#end.over('was stopped');
+    await this.#gone;
+  }
+
+  async #open(): Promise<void> {
+    const headers = await this.#end.headers();
+    const { WebSocket } = await import('ws');
+    this.#end.signal.throwIfAborted();
+    const socket = new WebSocket(this.#end.definition.url, SUBPROTOCOL, {
+      headers,
+      maxPayload: this.#context.maxFrameBytes,
+      perMessageDeflate: false,
+      skipUTF8Validation: true, // the link does, and lets the others go on
+    });
+    this.#socket = socket;
+    this.#gone = new Promise((resolve) => socket.once('close', () => resolve()));
+    this.#listenTo(socket);
+  }
+
+  #listenTo(socket: WebSocket): void {
+    socket.on('error', (error) => this.#onError(error));
+    socket.on('unexpected-response', (_, { statusCode }) => this.#end.fail(upgradeFailure(statusCode ?? 0)));
+    socket.on('open', () => {
+      this.#isOpen = true;
+      this.link.attach(socket);
+    });
+    socket.on('close', () => this.#end.over('closed the connection'));
+  }
+
+  /** 'close' follows. */
+  #onError(error: Error): void {
+    if (!this.#isOpen) return this.#end.fail(openingFailure(error));
+    const isTooLong = 'code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
+    if (isTooLong) this.link.overflowed();
+    this.#lastError = isTooLong ? 'sent a message beyond limits.maxMessageBytes' : networkFailure(error).message;
+    this.#end.over(this.#lastError);
+  }
+
+  #leave(): void {
+    if (!this.#isOpen) {
+      this.#socket?.terminate();
+      return this.link.destroy();
+    }
+    const timer = this.#context.clock.after(GOODBYE_MS, () => this.link.destroy());
+    void this.#gone.then(() => timer.cancel());
+    this.link.end();
+  }
+}
+
+function upgradeFailure(status: number): RemoteFailure {
+  if (status >= 200 && status < 300) return new RemoteFailure(`is no WebSocket (HTTP ${status})`, { status });
+  return statusFailure(status, false);
+}
+
+/** The socket's own words, where it was the answer to the upgrade that was wrong. */
+function openingFailure(error: Error): RemoteFailure {
+  if (error.message.includes('subprotocol')) return new RemoteFailure(`does not speak the subprotocol ${SUBPROTOCOL}`);
+  if (error.message.includes('Upgrade header') || error.message.includes('Sec-WebSocket'))
+    return new RemoteFailure('is no WebSocket');
+  return networkFailure(error);
+}
+
+// A link over a WebSocket: one message a text frame. The bytes are those of the wire both ways; nothing is decoded.
 
 const NEWLINE = 0x0a;
 const SPACE = 0x20;

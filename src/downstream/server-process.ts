@@ -4,6 +4,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import type { Counters } from '../core/counters.ts';
+import { DEPTH_VARIABLE, nextDepth } from '../local/bridge-depth.ts';
 import { checkDescriptors } from '../local/descriptors.ts';
 import type { Limits } from '../model/limits.ts';
 import type { StdioServer } from '../model/server-definition.ts';
@@ -13,10 +14,8 @@ import type { Link } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import { StreamLink } from '../wire/stream-link.ts';
-import { childEnvironment, type Environment } from './child-env.ts';
 import type { ServerConnection } from './connection.ts';
-import type { OrphanGuard } from './orphan-guard.ts';
-import { signalGroup } from './process-group.ts';
+import { type OrphanGuard, signalGroup } from './process-groups.ts';
 import { ServerOutput } from './server-output.ts';
 
 export interface LaunchContext {
@@ -155,4 +154,47 @@ export class ServerProcess implements ServerConnection {
       this.#context.guard.drop(pid);
     });
   }
+}
+
+// What a server's process is told of our environment: what programs need to run at all, and what its definition
+// declares. Everything else (tokens, keys) stays here.
+
+/** How to reach the network, and whom to trust there. */
+const OF_THE_NETWORK = [
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
+  'NODE_EXTRA_CA_CERTS',
+  'REQUESTS_CA_BUNDLE',
+  'SSL_CERT_DIR',
+  'SSL_CERT_FILE',
+];
+
+const INHERITED = [
+  ...OF_THE_NETWORK,
+  'HOME',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'LOGNAME',
+  'PATH',
+  'SHELL',
+  'TERM',
+  'TMPDIR',
+  'TZ',
+  'USER',
+  'XDG_CACHE_HOME',
+  'XDG_CONFIG_HOME',
+  'XDG_DATA_HOME',
+  'XDG_RUNTIME_DIR',
+  'XDG_STATE_HOME',
+];
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function childEnvironment(own: Environment, declared: Readonly<Record<string, string>>): Record<string, string> {
+  const inherited = INHERITED.flatMap((name) => {
+    const value = own[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const depth = nextDepth(own[DEPTH_VARIABLE]) ?? own[DEPTH_VARIABLE];
+  return { ...Object.fromEntries(inherited), ...declared, [DEPTH_VARIABLE]: String(depth) };
 }

@@ -2,6 +2,7 @@
 // process groups there are; when the pipe closes, its writer is gone, and the shell ends what is left.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { systemCode } from '../util/bridge-error.ts';
 
 const SCRIPT = `
 trap '' INT TERM HUP
@@ -49,5 +50,18 @@ export class OrphanGuard {
     shell.stdin?.on('error', gone); // there is none where there are no descriptors left
     shell.unref();
     return shell;
+  }
+}
+
+// Signals to a process of ours and all that it has started.
+
+/** Whether there was anyone left to get the signal. `leader` leads the group; undefined if it never ran. */
+export function signalGroup(leader: number | undefined, signal: NodeJS.Signals): boolean {
+  if (leader === undefined) return false;
+  try {
+    return process.kill(-leader, signal);
+  } catch (error) {
+    if (systemCode(error) === 'ESRCH' || systemCode(error) === 'EPERM') return false;
+    throw error;
   }
 }

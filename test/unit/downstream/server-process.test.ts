@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { childEnvironment, redactEach } from '../../../src/downstream/child-env.ts';
+import { redactEach } from '../../../src/downstream/server-output.ts';
+import { childEnvironment } from '../../../src/downstream/server-process.ts';
 
 describe("a server's environment", () => {
   test('has what programs need and what its definition declares, and no secret of ours', () => {

@@ -6,11 +6,10 @@ import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import { deferred } from '../util/deferred.ts';
 import { secretsInText } from '../util/given-secrets.ts';
-import { redactEach } from './child-env.ts';
-import type { LaunchContext } from './child-process.ts';
-import { helperHeaders } from './headers-helper.ts';
 import { failureOf, originOf, type RemoteFailure } from './remote-failure.ts';
-import { configuredHeaders, type HeaderMap, mergedHeaders, urlWithUser } from './remote-headers.ts';
+import { configuredHeaders, type HeaderMap, helperHeaders, mergedHeaders, urlWithUser } from './remote-headers.ts';
+import { redactEach } from './server-output.ts';
+import type { LaunchContext } from './server-process.ts';
 
 /** From here on a word of a header counts as a secret of its own, such as the token behind `Bearer`. */
 const SECRET_WORD = 8;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAnswered } from '../../../src/downstream/refused-request.ts';
+import { isAnswered } from '../../../src/downstream/remote-fetch.ts';
 
 const JSON_TYPE = 'application/json';
 

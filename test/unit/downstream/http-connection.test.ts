@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { RemoteSession } from '../../../src/downstream/http-connection.ts';
 import { RemoteFailure, sessionDoubted, sessionEnded, statusFailure } from '../../../src/downstream/remote-failure.ts';
-import { RemoteSession } from '../../../src/downstream/remote-session.ts';
 import { deferred } from '../../../src/util/deferred.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

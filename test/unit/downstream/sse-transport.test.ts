@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { EitherTransport } from '../../../src/downstream/either-transport.ts';
 import { RemoteFailure } from '../../../src/downstream/remote-failure.ts';
-import type { Exchange, RemoteTransport } from '../../../src/downstream/remote-transport.ts';
+import type { Exchange, RemoteTransport } from '../../../src/downstream/remote-link.ts';
+import { EitherTransport } from '../../../src/downstream/sse-transport.ts';
 
 const MESSAGE = { body: new Uint8Array(), method: 'initialize', requestId: '1' };
 const ignored = () => undefined;
