@@ -317,7 +317,7 @@ export class Daemon implements ControlledDaemon {
           remote: new StartGate(limits.maxRemoteStarts, { clock, counters }),
         },
         exchanges: new ExchangeGate(limits.maxRemoteCalls),
-        dialledIn: (name) => this.#dialIns.open(name),
+        inbound: (name) => this.#dialIns.open(name),
       },
     });
   }

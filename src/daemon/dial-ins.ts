@@ -4,7 +4,7 @@
 import type { DialledInReport } from '../control/report.ts';
 import type { Counters } from '../core/counters.ts';
 import type { ServerConnection } from '../downstream/connection.ts';
-import { DialledServer, notConnected } from '../downstream/inbound-server.ts';
+import { InboundServer, notConnected } from '../downstream/inbound-server.ts';
 import type { DialInDecision, DialInDecisions } from '../local/dial-in-decisions.ts';
 import type { DialInServer, ServerDefinition } from '../model/server-definition.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
@@ -42,7 +42,7 @@ interface Program {
 }
 
 interface Caller extends Program {
-  readonly server: DialledServer;
+  readonly server: InboundServer;
   readonly since: Date;
   /** As its program knows it. */
   told: DialInState;
@@ -103,7 +103,7 @@ export class DialIns {
   }
 
   take(name: string, link: Link, program: Program): void {
-    const server = new DialledServer(link, this.#options);
+    const server = new InboundServer(link, this.#options);
     const state = this.#stateOf(name);
     this.#callers.set(name, { ...program, server, since: new Date(), told: state });
     this.#options.logger.info('server dialled in', { server: name, ...program, state });
@@ -112,7 +112,7 @@ export class DialIns {
     this.refresh();
   }
 
-  #onGone(name: string, server: DialledServer): void {
+  #onGone(name: string, server: InboundServer): void {
     this.#options.logger.info('server hung up', { server: name });
     if (this.#callers.get(name)?.server === server) this.#callers.delete(name);
     this.refresh();

@@ -26,7 +26,7 @@ const UNHEARD = rpcError(
 
 const read = new Envelope();
 
-export class DialledServer implements ServerConnection {
+export class InboundServer implements ServerConnection {
   readonly pid = undefined;
   readonly link: Link;
   readonly #link: Link;

@@ -29,7 +29,7 @@ export interface RunnerContext extends Omit<RemoteContext, 'failed'> {
   /** Where processes, and connections, wait for their turn to be started. */
   readonly gates: { readonly local: StartGate; readonly remote: StartGate };
   /** Those that have connected by themselves. Throws if none has under this name. */
-  readonly dialledIn: (name: string) => ServerConnection;
+  readonly inbound: (name: string) => ServerConnection;
 }
 
 export class InstanceRunner {
@@ -229,7 +229,7 @@ export class InstanceRunner {
     const { definition } = this;
     try {
       if (definition.transport === 'stdio') return new ServerProcess(definition, this.#context);
-      if (definition.transport === 'dial-in') return this.#context.dialledIn(definition.name);
+      if (definition.transport === 'dial-in') return this.#context.inbound(definition.name);
       return connectRemote(definition, this.#context);
     } catch (error) {
       this.#failStart(undefined, refusedStart(definition, error));

@@ -135,11 +135,7 @@ function secretAtStart(text: string, secrets: readonly NamedSecret[]): TornSecre
 }
 
 /** The beginnings of secrets that the text ends with, one behind the other. */
-function secretAtEnd(
-  text: string,
-  secrets: readonly NamedSecret[],
-  least = SHORTEST_PART,
-): TornSecret | undefined {
+function secretAtEnd(text: string, secrets: readonly NamedSecret[], least = SHORTEST_PART): TornSecret | undefined {
   const part = longestPart(secrets, text.length, (value, length) => text.endsWith(value.slice(0, length)), least);
   if (part === undefined) return undefined;
   const at = text.length - part.length;

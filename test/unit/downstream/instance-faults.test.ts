@@ -61,7 +61,7 @@ class World {
             pacer: new ReadPacer(),
             maxFrameBytes: 1 << 20,
             gates: { local: gate, remote: gate },
-            dialledIn: fail,
+            inbound: fail,
           },
           exchanges: new ExchangeGate(8),
         });
