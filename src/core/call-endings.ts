@@ -7,39 +7,23 @@ import { cancelNotice } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import { type Call, type CallOwner, serverRequestIdAt } from './call.ts';
-import type { CallTable } from './call-table.ts';
-import type { Counters } from './counters.ts';
-import type { Senders } from './pressure.ts';
-import type { Questions } from './questions.ts';
-
-export interface UnansweredCallsPorts {
-  readonly server: string;
-  /** The server's own, if its definition has one. */
-  readonly timeoutMs: number | undefined;
-  readonly calls: CallTable;
-  readonly questions: Questions;
-  readonly senders: Senders;
-  readonly outbox: () => Outbox | undefined;
-  readonly limits: Limits;
-  readonly counters: Counters;
-}
+import type { Instance } from './instance.ts';
 
 const splice = new Splice();
 /** Of frames that come back. */
 const readAgain = new Envelope();
 
-export class UnansweredCalls implements CallOwner {
-  readonly #ports: UnansweredCallsPorts;
+export class CallEndings implements CallOwner {
+  readonly #instance: Instance;
 
-  constructor(ports: UnansweredCallsPorts) {
-    this.#ports = ports;
+  constructor(instance: Instance) {
+    this.#instance = instance;
   }
 
   cancel(call: Call, notice: Frame, read: Envelope): void {
-    const { calls } = this.#ports;
+    const { calls } = this.#instance;
     if (call.serverRequestId !== 0) this.#passCancel(call, notice, read);
     calls.remove(call);
     this.#ended(call);
@@ -47,13 +31,12 @@ export class UnansweredCalls implements CallOwner {
 
   /** In few bytes where a server does not keep up: its client is not held up for having given a call up. */
   #passCancel({ serverRequestId }: Call, { b, start, end }: Frame, read: Envelope): void {
-    const { calls, senders, outbox } = this.#ports;
-    const server = outbox();
-    if (server === undefined) return;
+    const { calls, senders, outbox } = this.#instance;
+    if (outbox === undefined) return;
     if (senders.isFull)
       return calls.tell(cancelNotice(String(serverRequestId), 'The client does not want it any more'));
     splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(serverRequestId));
-    splice.send(server, b, start, end);
+    splice.send(outbox, b, start, end);
   }
 
   wasSent({ serverRequestId, isSecondTry, mayBeDone }: Call): boolean {
@@ -61,11 +44,11 @@ export class UnansweredCalls implements CallOwner {
   }
 
   withdraw(call: Call): void {
-    this.#ports.calls.withdraw(call);
+    this.#instance.calls.withdraw(call);
   }
 
   abandon(call: Call): void {
-    this.#ports.calls.giveUp(call, 'The client has gone');
+    this.#instance.calls.giveUp(call, 'The client has gone');
     this.#ended(call);
   }
 
@@ -74,7 +57,7 @@ export class UnansweredCalls implements CallOwner {
    * gone, which it does once; nobody waits for what is none of a client's.
    */
   returned(frame: Frame): boolean {
-    const { calls, limits } = this.#ports;
+    const { calls, limits } = this.#instance;
     readAgain.scan(frame.b, frame.start, frame.end, limits.maxDepth);
     const call = calls.peekSent(serverRequestIdAt(frame.b, Field.id, readAgain));
     if (call === undefined) return true;
@@ -87,7 +70,7 @@ export class UnansweredCalls implements CallOwner {
 
   /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
   tickCall(call: Call, nowMs: number): void {
-    const { server, calls, questions, limits, counters } = this.#ports;
+    const { server, calls, questions, limits, counters } = this.#instance;
     // While a person is asked, the call waits for that person, within the upper bound.
     if (questions.isAsking(call.session)) extend(call);
     const timeoutMs = this.#timeoutOf(call);
@@ -102,7 +85,7 @@ export class UnansweredCalls implements CallOwner {
 
   /** 0 where the client decides, and where a task does. */
   #timeoutOf({ waitsForTask, timeoutMs }: Call): number {
-    const { timeoutMs: ownMs, limits } = this.#ports;
+    const { timeoutMs: ownMs, limits } = this.#instance;
     return waitsForTask ? 0 : shorterMs(timeoutMs, ownMs ?? limits.callTimeoutMs);
   }
 
@@ -114,8 +97,8 @@ export class UnansweredCalls implements CallOwner {
   }
 
   #ended(call: Call): void {
-    if (call.serverRequestId === 0) this.#ports.questions.callEnded();
-    else this.#ports.questions.callGivenUp(call.session);
+    if (call.serverRequestId === 0) this.#instance.settle();
+    else this.#instance.questions.callGivenUp(call.session);
   }
 }
 

@@ -159,13 +159,20 @@ export class CallTable {
     this.#outbox?.endFrame();
   }
 
-  /** Takes a request in. It is sent, or it waits, or it is answered with an error. */
-  submit(call: Call, frame: Frame, read: Envelope): void {
-    if (this.#outbox !== undefined && this.#waiting.size === 0 && this.#maySend(this.#outbox, call))
-      return this.#send(this.#outbox, call, frame, read);
+  /** True if a call may be sent now: nothing waits before it, and the client, the server and the lane have room for it. */
+  maySend(call: Call): boolean {
+    return this.#outbox !== undefined && this.#waiting.size === 0 && this.#hasRoom(this.#outbox) && this.#mayGo(call);
+  }
+
+  send(call: Call, frame: Frame, read: Envelope): void {
+    if (this.#outbox !== undefined) this.#send(this.#outbox, call, frame, read);
+  }
+
+  /** Queues a call until its turn comes. It is answered with an error if too much waits already. */
+  queue(call: Call, frame: Frame): void {
     this.#countWait(call.session);
     this.#wait(call, frame);
-    this.pump(); // those before it may be held up by what does not concern it
+    this.pump(); // calls before it may be held up by what does not concern it
     if (call.unsent !== undefined && this.lane.isContended(call.session, call.laneName)) this.#contended(call.session);
   }
 
@@ -328,10 +335,6 @@ export class CallTable {
 
   #nextWaiting(): Call | undefined {
     return this.#waiting.next(() => true);
-  }
-
-  #maySend(outbox: Outbox, call: Call): boolean {
-    return this.#hasRoom(outbox) && this.#mayGo(call);
   }
 
   #mayGo(call: Call): boolean {

@@ -18,25 +18,14 @@ import { Envelope, Field } from '../wire/envelope.ts';
 import { answeredId, endsOf, type FrameEnds } from '../wire/frame-ends.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Span } from '../wire/json-members.ts';
-import type { Outbox } from '../wire/outbox.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import { type Call, serverRequestIdAt } from './call.ts';
 import { extend } from './call-endings.ts';
 import type { CallTable } from './call-table.ts';
 import type { Instance, InstanceContext } from './instance.ts';
-import type { CrowdedClients } from './pressure.ts';
-import { answerServer, type Questions } from './questions.ts';
+import { answerServer } from './questions.ts';
 import type { Session } from './session.ts';
-import type { SharedSettings } from './shared-settings.ts';
-import type { Tasks } from './tasks.ts';
-
-/** The parts of an instance that messages are about. */
-export interface ServerMessagesPorts extends ServerNoticesPorts {
-  readonly outbox: () => Outbox | undefined;
-  /** Whether the server may send several messages in one array. */
-  readonly mayBatch: () => boolean;
-}
 
 const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
 
@@ -52,21 +41,19 @@ const envelope = new Envelope();
 const splice = new Splice();
 
 export class ServerMessages implements FrameSink {
-  readonly #server: string;
+  readonly #instance: Instance;
   readonly #context: InstanceContext;
   readonly #calls: CallTable;
-  readonly #ports: ServerMessagesPorts;
   readonly #notices: ServerNotices;
   #loggedMs = Number.NEGATIVE_INFINITY;
   /** Messages that were dropped since the log was told. */
   #unlogged = 0;
 
-  constructor(server: string, context: InstanceContext, ports: ServerMessagesPorts) {
-    this.#server = server;
-    this.#context = context;
-    this.#calls = ports.calls;
-    this.#ports = ports;
-    this.#notices = new ServerNotices(context, ports);
+  constructor(instance: Instance) {
+    this.#instance = instance;
+    this.#context = instance.context;
+    this.#calls = instance.calls;
+    this.#notices = new ServerNotices(instance);
   }
 
   frame(b: Buffer, start: number, end: number): void {
@@ -77,7 +64,10 @@ export class ServerMessages implements FrameSink {
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
       if (envelope.fault === 'batch') return this.#onBatch(b, start);
       counters.serverNoise++;
-      this.#context.logger.debug('a line that is no JSON-RPC', { server: this.#server, fault: envelope.fault });
+      this.#context.logger.debug('a line that is no JSON-RPC', {
+        server: this.#instance.server,
+        fault: envelope.fault,
+      });
       return this.#failRefused(b, start, end, envelope.fault ?? 'not-json');
     }
     switch (envelope.kind) {
@@ -93,7 +83,7 @@ export class ServerMessages implements FrameSink {
   /** Of one that is refused nothing is passed on; but who waits for an answer in it need not wait for its time to be up. */
   #onBatch(b: Buffer, start: number): void {
     const { messages, others, isTooLong } = cutBatch(b, start);
-    const refusal = isTooLong ? TOO_LONG_A_BATCH : this.#ports.mayBatch() ? undefined : NO_BATCHES;
+    const refusal = isTooLong ? TOO_LONG_A_BATCH : this.#instance.mayBatch ? undefined : NO_BATCHES;
     if (refusal !== undefined || others.length > 0 || messages.length === 0) this.#context.counters.serverNoise++;
     for (const place of messages) {
       const message = messageIn(b, place);
@@ -118,9 +108,9 @@ export class ServerMessages implements FrameSink {
   #failAnswer(id: number, why: string): void {
     const call = this.#calls.takeSent(id, false);
     if (call === undefined) return void this.#calls.own.take(id, undefined);
-    const message = `Server ${this.#server} gave an answer that cannot be passed on: ${why}`;
-    this.#calls.fail(call, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.#server }));
-    this.#ports.questions.callEnded();
+    const message = `Server ${this.#instance.server} gave an answer that cannot be passed on: ${why}`;
+    this.#calls.fail(call, new BridgeError('SERVER_ANSWER_REFUSED', message, { server: this.#instance.server }));
+    this.#instance.settle();
   }
 
   overflowed(): void {
@@ -138,7 +128,7 @@ export class ServerMessages implements FrameSink {
     const { clock, logger } = this.#context;
     this.#unlogged++;
     if (clock.now() - this.#loggedMs < LOGGED_EVERY_MS) return;
-    logger.warn('a message was dropped', { server: this.#server, reason, count: this.#unlogged });
+    logger.warn('a message was dropped', { server: this.#instance.server, reason, count: this.#unlogged });
     this.#loggedMs = clock.now();
     this.#unlogged = 0;
   }
@@ -156,7 +146,7 @@ export class ServerMessages implements FrameSink {
     if (!hasResult) this.#noteElicitations(call, b);
     if (hasResult || call.onRefusal === undefined) this.#answer(call, b, start, end);
     else this.#calls.askElsewhere(call, call.onRefusal);
-    this.#ports.questions.callEnded();
+    this.#instance.settle();
   }
 
   #answer(call: Call, b: Buffer, start: number, end: number): void {
@@ -172,17 +162,17 @@ export class ServerMessages implements FrameSink {
     this.#context.counters.responses++;
     session.close(call);
     if (call.makesTask) this.#notices.taskBegun();
-    this.#ports.crowded.check(session);
+    this.#instance.crowded.check(session);
   }
 
   /** An error may ask for visits to pages, of whose end the client is told. */
   #noteElicitations({ session }: Call, b: Buffer): void {
-    this.#ports.questions.elicitations.noteThoseIn(envelope.decode(b, Field.error), session);
+    this.#instance.questions.elicitations.noteThoseIn(envelope.decode(b, Field.error), session);
   }
 
   #onRequest(frame: Frame): void {
     const { b } = frame;
-    const outbox = this.#ports.outbox();
+    const outbox = this.#instance.outbox;
     if (outbox === undefined) return;
     if (outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient) {
       this.#context.counters.notificationsDropped++; // it asks and asks, and reads no answer
@@ -190,8 +180,8 @@ export class ServerMessages implements FrameSink {
     }
     const { role } = methodOf(b, envelope);
     if (role === 'sampling' || role === 'elicitation' || role === 'roots')
-      return this.#ports.questions.ask(role, frame, envelope);
-    if (role === 'task' || role === 'task-result') return this.#ports.questions.askForClientTask(frame, envelope);
+      return this.#instance.questions.ask(role, frame, envelope);
+    if (role === 'task' || role === 'task-result') return this.#instance.questions.askForClientTask(frame, envelope);
     const refusal = role === 'initialize' ? REGISTERED_ALREADY : NOT_OFFERED;
     answerServer(outbox, envelope.raw(b, Field.id), role === 'ping' ? '"result":{}' : `"error":${refusal}`);
   }
@@ -207,31 +197,18 @@ function certainId(b: Buffer): number | undefined {
 // What a notification of a server means, and which clients hear of it: progress and the end of a visit the one that it is
 // about, an update those who have subscribed, what is said of a task its owner alone, everything else all of them.
 
-export interface ServerNoticesPorts {
-  readonly calls: CallTable;
-  readonly sessions: ReadonlySet<Session>;
-  readonly sharedSettings: SharedSettings;
-  readonly questions: Questions;
-  readonly tasks: Tasks;
-  readonly crowded: CrowdedClients;
-  /** The instance that it is all about. */
-  readonly instance: Instance;
-  /** The server says that these are others now. */
-  readonly listsChanged: (kinds: readonly ListKind[]) => void;
-}
-
 /** After them a task makes no more progress. */
 const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 const NOBODY = { session: undefined, tokenText: '' };
 
 export class ServerNotices {
+  readonly #instance: Instance;
   readonly #context: InstanceContext;
-  readonly #ports: ServerNoticesPorts;
 
-  constructor(context: InstanceContext, ports: ServerNoticesPorts) {
-    this.#context = context;
-    this.#ports = ports;
+  constructor(instance: Instance) {
+    this.#instance = instance;
+    this.#context = instance.context;
   }
 
   take(b: Buffer, start: number, end: number, read: Envelope): void {
@@ -247,7 +224,7 @@ export class ServerNotices {
       case 'progress':
         return this.#onProgress(b, start, end, read);
       case 'cancelled':
-        if (!this.#ports.questions.cancel({ b, start, end }, read)) this.#context.counters.strayCancels++;
+        if (!this.#instance.questions.cancel({ b, start, end }, read)) this.#context.counters.strayCancels++;
         return;
       case 'updated':
         return this.#onUpdated({ b, start, end }, read);
@@ -266,26 +243,26 @@ export class ServerNotices {
         this.#context.counters.serverNoise++; // these are between the bridge and its clients
         return;
       default:
-        return this.#broadcast(this.#ports.sessions, { b, start, end }, false);
+        return this.#broadcast(this.#instance.sessions, { b, start, end }, false);
     }
   }
 
   /** What a notice says of a task is its owner's business alone. */
   #taskOwner(b: Buffer, role: MethodRole, read: Envelope): Session | undefined {
     if (!read.has(Field.meta) || role === 'progress' || role === 'cancelled') return undefined;
-    return this.#ports.tasks.ownerOf(relatedTask(read.decode(b, Field.meta)) ?? '');
+    return this.#instance.tasks.ownerOf(relatedTask(read.decode(b, Field.meta)) ?? '');
   }
 
   #onProgress(b: Buffer, start: number, end: number, read: Envelope): void {
     const token = serverRequestIdAt(b, Field.progressToken, read);
-    const call = this.#ports.calls.peekSent(token);
+    const call = this.#instance.calls.peekSent(token);
     if (call !== undefined && this.#context.limits.progressExtendsTimeout) extend(call);
-    const { session, tokenText } = call ?? this.#ports.tasks.byToken(token) ?? NOBODY;
+    const { session, tokenText } = call ?? this.#instance.tasks.byToken(token) ?? NOBODY;
     if (session === undefined || tokenText === '') {
       this.#context.counters.strayProgress++;
       return;
     }
-    if (this.#ports.crowded.drops(session)) return;
+    if (this.#instance.crowded.drops(session)) return;
     splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), tokenText);
     splice.send(session.link.outbox, b, start, end);
   }
@@ -294,39 +271,39 @@ export class ServerNotices {
     const sessions = this.#transparentSessions();
     for (const { view } of sessions) view?.listsToldChanged(kinds);
     this.#broadcast(sessions, frame, true);
-    this.#ports.listsChanged(kinds);
+    this.#instance.lists.read(kinds);
   }
 
   /** Clients of joined views hear of it when the list was read again. */
   #transparentSessions(): Session[] {
-    return [...this.#ports.sessions].filter(({ view }) => view?.isTransparent === true);
+    return [...this.#instance.sessions].filter(({ view }) => view?.isTransparent === true);
   }
 
   /** Only who was shown the page is told that the visit has ended. */
   #onElicited(frame: Frame, read: Envelope): void {
     const id = textOf(membersOf(read.decode(frame.b, Field.params)).elicitationId);
-    this.#tellOne(this.#ports.questions.elicitations.shownTo(id), frame);
+    this.#tellOne(this.#instance.questions.elicitations.shownTo(id), frame);
   }
 
   #onTaskStatus(frame: Frame, read: Envelope): void {
     const taskId = textOf(read.decode(frame.b, Field.taskId));
     const { status } = membersOf(read.decode(frame.b, Field.params));
-    const owner = this.#ports.tasks.ownerOf(taskId);
-    if (owner === undefined && this.#mayBeBegun(taskId)) return this.#ports.tasks.keepEarly(taskId, frame);
+    const owner = this.#instance.tasks.ownerOf(taskId);
+    if (owner === undefined && this.#mayBeBegun(taskId)) return this.#instance.tasks.keepEarly(taskId, frame);
     this.#tellOne(owner, frame);
-    if (FINAL_STATUSES.has(status)) this.#ports.tasks.settled(taskId);
+    if (FINAL_STATUSES.has(status)) this.#instance.tasks.settled(taskId);
   }
 
   /** Whether the answer to a call that is under way may say that it has become this task. */
   #mayBeBegun(taskId: string): boolean {
     if (!isRequestId(taskId)) return false;
-    for (const { makesTask } of this.#ports.calls.sent()) if (makesTask) return true;
+    for (const { makesTask } of this.#instance.calls.sent()) if (makesTask) return true;
     return false;
   }
 
   /** A call has become a task: its client is told what the server has said of that before. */
   taskBegun(): void {
-    for (const { session, notice } of this.#ports.tasks.takeDue()) this.#broadcast([session], notice, false);
+    for (const { session, notice } of this.#instance.tasks.takeDue()) this.#broadcast([session], notice, false);
   }
 
   #tellOne(session: Session | undefined, frame: Frame): void {
@@ -338,21 +315,21 @@ export class ServerNotices {
     if (!read.has(Field.uri)) return;
     const uri = textOf(read.decode(frame.b, Field.uri));
     const at = read.span(Field.uri);
-    const subscribers = this.#ports.sharedSettings.subscriptions.subscribersOf(uri);
+    const subscribers = this.#instance.sharedSettings.subscriptions.subscribersOf(uri);
     if (subscribers.size === 0) this.#context.counters.notificationsDropped++;
     for (const session of subscribers) this.#tellUpdated(session, uri, frame, at);
   }
 
   /** In a joined view it may go by another URI. */
   #tellUpdated(session: Session, uri: string, frame: Frame, at: Span): void {
-    const outward = session.view?.outwardUri(this.#ports.instance, uri) ?? '';
+    const outward = session.view?.outwardUri(this.#instance, uri) ?? '';
     const named = outward === '' ? frame : changedFrame(frame, at, JSON.stringify(outward));
     this.#broadcast([session], named, false);
   }
 
   #onLog(frame: Frame, read: Envelope): void {
-    const { sessions } = this.#ports;
-    const { levels } = this.#ports.sharedSettings;
+    const { sessions } = this.#instance;
+    const { levels } = this.#instance.sharedSettings;
     if (!levels.areSet || !read.has(Field.params)) return this.#broadcast(sessions, frame, true);
     const params = read.decode(frame.b, Field.params);
     const level = textOf(membersOf(params).level);
@@ -362,10 +339,10 @@ export class ServerNotices {
 
   #broadcast(sessions: Iterable<Session>, { b, start, end }: Frame, mayDrop: boolean): void {
     for (const session of sessions) {
-      if (session.state !== 'ready' || (mayDrop && this.#ports.crowded.drops(session))) continue;
+      if (session.state !== 'ready' || (mayDrop && this.#instance.crowded.drops(session))) continue;
       splice.clear().send(session.link.outbox, b, start, end);
       session.noticed(end - start);
-      this.#ports.crowded.check(session);
+      this.#instance.crowded.check(session);
     }
   }
 }

@@ -3,7 +3,7 @@
 
 import type { Limits } from '../model/limits.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
-import { type CallRole, type ListKind, type MethodRole, methodOf, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
+import { type ListKind, type MethodRole, methodOf, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
 import { type ClientCapabilities, settlesOnBatches } from '../protocol/initialize.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -15,7 +15,7 @@ import type { Outbox } from '../wire/outbox.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Call, CallOwner, ClientRequest } from './call.ts';
-import { extend, UnansweredCalls } from './call-endings.ts';
+import { CallEndings, extend } from './call-endings.ts';
 import type { CallMeters } from './call-meter.ts';
 import { CallTable, type Elsewhere, type OwnAnswer, type OwnRequests } from './call-table.ts';
 import type { Counters } from './counters.ts';
@@ -31,6 +31,9 @@ import { SharedSettings } from './shared-settings.ts';
 import { maxConcurrentCallsOf, type SharingTerms } from './sharing.ts';
 import { Tasks } from './tasks.ts';
 import type { ToolGate } from './tool-gate.ts';
+
+/** Shared by all instances, for frames that have waited. */
+const readAgain = new Envelope();
 
 /** The runner of an instance, and the server it is an instance of. */
 export interface InstancePorts {
@@ -61,86 +64,91 @@ export interface InstanceOptions {
 export class Instance implements CallOwner {
   readonly server: string;
   readonly key: InstanceKey;
-  readonly #known: KnownServer;
-  readonly #declared: () => void;
+  readonly known: KnownServer;
   #running: RunningInstance | undefined;
   #profile: ServerProfile | undefined;
   #mayBatch = false;
   /** The client that the instance was told; '' for the bridge. */
   #introduced = '';
-  readonly #calls: CallTable;
+  readonly context: InstanceContext;
+  readonly limits: Limits;
+  readonly counters: Counters;
+  readonly clock: Clock;
+  /** True if all clients have to share the instance, whatever their roots are. */
+  readonly isForAll: boolean;
+  /** The server's own time limit for a call, if its definition has one. */
+  readonly timeoutMs: number | undefined;
+  readonly calls: CallTable;
   readonly questions: Questions;
   readonly tasks: Tasks;
   readonly lists: InstanceLists;
-  readonly users: InstanceUsers;
+  readonly sharedSettings: SharedSettings;
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   readonly sessions = new Set<Session>();
-  readonly #desk: CallDesk;
+  readonly senders: Senders;
+  readonly crowded: CrowdedClients;
+  readonly #ports: InstancePorts;
+  readonly #gate: (session: Session) => ToolGate;
+  readonly #trustsHints: boolean;
   readonly #opening: Opening;
-  readonly #senders: Senders;
-  readonly #crowded: CrowdedClients;
-  readonly #unanswered: UnansweredCalls;
-  readonly #broken: (error: unknown) => void;
+  readonly #endings: CallEndings;
 
   constructor({ definition, known, gate, key, ports, context }: InstanceOptions) {
-    const server = definition.name;
+    const { name: server, timeoutMs, trustHints, sharing } = definition;
+    const { limits, counters, clock, meters } = context;
     this.server = server;
     this.key = key;
-    this.#known = known;
-    this.#broken = ports.broken;
-    this.#calls = new CallTable({
+    this.known = known;
+    this.context = context;
+    this.limits = limits;
+    this.counters = counters;
+    this.clock = clock;
+    this.isForAll = sharing === 'shared';
+    this.timeoutMs = timeoutMs;
+    this.#ports = ports;
+    this.#gate = gate;
+    this.#trustsHints = trustHints;
+    this.calls = new CallTable({
       ...context,
       server,
       known,
       maxConcurrentCalls: maxConcurrentCallsOf(definition),
-      meter: context.meters.of(server),
+      meter: meters.of(server),
       contended: ports.contended,
       unsent: (session) => session.waitsAlsoAt(this),
-      released: () => this.questions.callEnded(),
+      released: () => this.settle(),
     });
-    const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.#calls.own.ask(method, params, onAnswer);
-    this.#declared = ports.declared;
+    const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.calls.own.ask(method, params, onAnswer);
     this.#opening = new Opening(ports.start);
-    this.#senders = new Senders({ ...context, server, outbox: () => this.#running?.link.outbox });
-    this.#crowded = new CrowdedClients(context, () => this.#running?.link);
+    this.senders = new Senders({ ...context, server, outbox: () => this.outbox });
+    this.crowded = new CrowdedClients(context, () => this.#running?.link);
     this.tasks = new Tasks(this, context, ask);
     this.lists = new InstanceLists({ ...context, server, known, key, ask, learnt: ports.listLearnt });
-    const parts = {
-      ...context,
-      ...{ server, known, key, instance: this, sessions: this.sessions },
-      ...{ calls: this.#calls, tasks: this.tasks, senders: this.#senders },
-      outbox: () => this.#running?.link.outbox,
-      crowded: this.#crowded,
-      isForAll: definition.sharing === 'shared',
-      divide: ports.divide,
-    };
-    this.#desk = new CallDesk({
-      ...parts,
-      gate,
-      trustsHints: definition.trustHints,
-      isSafe: (name) => this.#isSafe(name),
-      startIfWaiting: () => this.#startIfWaiting(),
-    });
-    this.questions = new Questions(parts);
-    const more = { ...parts, desk: this.#desk, questions: this.questions };
-    this.users = new InstanceUsers({ ...more, changed: ports.usersChanged });
-    this.#unanswered = new UnansweredCalls({ ...more, timeoutMs: definition.timeoutMs });
-    this.fromServer = new ServerMessages(server, context, {
-      ...more,
-      mayBatch: () => this.#mayBatch,
-      sharedSettings: this.sharedSettings,
-      listsChanged: (kinds) => this.lists.read(kinds),
-    });
+    this.sharedSettings = new SharedSettings(this);
+    this.questions = new Questions(this);
+    this.#endings = new CallEndings(this);
+    this.fromServer = new ServerMessages(this);
   }
 
-  get sharedSettings(): SharedSettings {
-    return this.#desk.sharedSettings;
+  /** Where bytes for the running instance go; undefined while there is none. */
+  get outbox(): Outbox | undefined {
+    return this.#running?.link.outbox;
+  }
+
+  /** True if the server may send several messages in one array. */
+  get mayBatch(): boolean {
+    return this.#mayBatch;
+  }
+
+  /** Gives all clients but one another instance, or this one again, as soon as their roots are known. */
+  divide(staying: Session | undefined): void {
+    this.#ports.divide(staying);
   }
 
   /** Requests that are not answered yet. */
   get openCalls(): number {
-    return this.#calls.size;
+    return this.calls.size;
   }
 
   /** Whether it could not be started the last time. */
@@ -160,12 +168,12 @@ export class Instance implements CallOwner {
 
   /** Calls of tools that were sent, ever. */
   get toolCallsSent(): number {
-    return this.#calls.toolCallsSent;
+    return this.calls.toolCallsSent;
   }
 
   /** The same of all requests of clients. */
   get requestsSent(): number {
-    return this.#calls.sentInAll;
+    return this.calls.sentInAll;
   }
 
   get isOpen(): boolean {
@@ -189,7 +197,7 @@ export class Instance implements CallOwner {
 
   /** Whether another client's conversation is going on. */
   get isEngaged(): boolean {
-    return this.#calls.lane.isTaken;
+    return this.calls.lane.isTaken;
   }
 
   /** What is known of those that were offered the same, while it runs. */
@@ -204,7 +212,7 @@ export class Instance implements CallOwner {
 
   /** The clients that wait for it to run. Others use it too, and want nothing of it at the moment. */
   waiting(): ReadonlySet<Session> {
-    return new Set([...this.#opening.sessions, ...this.#calls.waitingSessions()]);
+    return new Set([...this.#opening.sessions, ...this.calls.waitingSessions()]);
   }
 
   /** Resolves when an instance is being started, or runs. */
@@ -215,31 +223,144 @@ export class Instance implements CallOwner {
   // --- the owner of calls ---
 
   cancel(call: Call, notice: Frame, read: Envelope): void {
-    this.#unanswered.cancel(call, notice, read);
+    this.#endings.cancel(call, notice, read);
   }
 
   wasSent(call: Call): boolean {
-    return this.#unanswered.wasSent(call);
+    return this.#endings.wasSent(call);
   }
 
   withdraw(call: Call): void {
-    this.#contain(() => this.#unanswered.withdraw(call));
+    this.#contain(() => this.#endings.withdraw(call));
   }
 
   abandon(call: Call): void {
-    this.#contain(() => this.#unanswered.abandon(call));
+    this.#contain(() => this.#endings.abandon(call));
   }
 
   tickCall(call: Call, nowMs: number): void {
-    this.#unanswered.tickCall(call, nowMs);
+    this.#endings.tickCall(call, nowMs);
+  }
+
+  /**
+   * Decides whether a call is sent, and when: it is refused, or sent now, or it waits for its turn, and has the instance
+   * started if there is none. Whatever happens, it gets one answer.
+   */
+  submit(call: Call, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
+    call.owner = this;
+    extend(call); // how long it may take from here on is the server's to say
+    if (role === 'call') {
+      const refusal = this.#refusalOf(call, frame, read);
+      if (refusal !== undefined) return this.calls.fail(call, refusal);
+    }
+    const isSafe = role === 'call' && this.#trustsHints && this.#isSafe(nameOf(call, frame, read));
+    if (isSafe) call.again = ownFrame(frame);
+    // A call that may do harm twice is not made again.
+    else if (call.mayBeDone && (role === 'call' || role === 'other'))
+      return this.calls.fail(call, outcomeUnknown(this.server));
+    call.isBound = role === 'task' || role === 'task-result';
+    call.waitsForTask = role === 'task-result';
+    this.#prepare(call, role, frame, read);
+    if (this.calls.maySend(call)) return this.calls.send(call, frame, read);
+    this.calls.queue(call, frame);
+    this.#startIfWaiting();
+  }
+
+  /** The error for a tool that the client may not call, whatever view the call comes from. */
+  #refusalOf(call: Call, frame: Frame, read: Envelope): BridgeError | undefined {
+    call.record?.reached(this.server, call.nameText);
+    const gate = this.#gate(call.session);
+    if (!gate.isOpen) {
+      const isNamed = call.nameText !== '' || read.has(Field.name);
+      const tool = isNamed ? toolIn(nameOf(call, frame, read)) : undefined;
+      const refusal = tool === undefined ? noName(this.server) : gate.refusalOf(tool);
+      if (refusal !== undefined) return refusal;
+    }
+    return this.context.audit?.refusal;
+  }
+
+  /** Notes what the server's answer, the lane and the shared settings need to know of a call. */
+  #prepare(call: Call, role: MethodRole, frame: Frame, read: Envelope): void {
+    const { tasks } = this;
+    call.isToolCall = role === 'call';
+    // Also before the server runs; then the lane is not open yet.
+    if (this.mayAskBack) call.laneName = laneNameOf(call, role, frame, read);
+    if (role === 'list-tasks') call.onAnswer = (answer, said) => tasks.filterList(call.session, answer, said);
+    call.makesTask = hasName(role) && read.has(Field.task);
+    if (call.makesTask) call.onAnswer = (answer, said) => tasks.learn(call, answer, said);
+    this.sharedSettings.prepare(call, role);
+  }
+
+  /** Takes over a call that has waited at another instance. */
+  #takeOver(call: Call, frame: Frame): void {
+    call.owner = this;
+    readAgain.scan(frame.b, frame.start, frame.end, this.limits.maxDepth);
+    this.#prepare(call, methodOf(frame.b, readAgain).role, frame, readAgain);
+    this.calls.resubmit(call, frame);
+    this.#startIfWaiting();
+  }
+
+  /** A call has ended or was given up: a question may be certain by now, and calls that wait may be sent. */
+  settle(): void {
+    this.questions.settle();
+    this.calls.pump();
+  }
+
+  // --- the clients that use it ---
+
+  attach(session: Session): void {
+    this.sessions.add(session);
+    if (this.#showsOthersRoots(session)) this.calls.tell(ROOTS_CHANGED_NOTICE);
+    this.questions.clientCame();
+    this.#usersChanged();
+  }
+
+  /** True where all clients share the instance and the new one has other roots: the server is to ask again. */
+  #showsOthersRoots(session: Session): boolean {
+    const { outbox, sessions, key } = this;
+    if (outbox === undefined || sessions.size <= 1) return false;
+    return key.rootsKey !== undefined && key.rootsKey !== session.roots.key;
+  }
+
+  /** The session goes, here at least: its subscriptions and log level are taken back. */
+  detach(session: Session): void {
+    this.#forget(session);
+    this.tasks.abandon(session);
+    this.questions.clientGone(session);
+    this.settle();
+    this.#usersChanged();
+  }
+
+  /** The session uses another instance from now on. Its settings and waiting calls go along; what was sent ends here. */
+  handOver(session: Session, to: Instance): void {
+    to.attach(session);
+    this.sharedSettings.handOver(session, to.sharedSettings);
+    this.#forget(session);
+    for (const { call, frame } of this.calls.takeWaitingOf(session)) to.#takeOver(call, frame);
+    this.calls.pump();
+    this.#usersChanged();
+  }
+
+  /** Nothing more comes from the session. What was sent still ends here; what waits is refused. */
+  release(session: Session, refusal: BridgeError): void {
+    for (const { call } of this.calls.takeWaitingOf(session)) this.calls.fail(call, refusal);
+    this.#forget(session);
+    this.calls.pump();
+    this.#usersChanged();
+  }
+
+  #forget(session: Session): void {
+    this.sessions.delete(session);
+    this.senders.forget(session);
+    this.crowded.forget(session);
+    this.sharedSettings.forget(session);
+  }
+
+  #usersChanged(): void {
+    this.#ports.usersChanged(this.sessions.size);
   }
 
   // --- towards the server ---
-
-  /** Takes a request in and sees to its one answer. */
-  submit(call: Call, request: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
-    this.#desk.take(call, request, read);
-  }
 
   /** Whether the server was, or is to be, offered anything to ask for. */
   get mayAskBack(): boolean {
@@ -247,48 +368,48 @@ export class Instance implements CallOwner {
   }
 
   #isSafe(name: string): boolean {
-    const profile = this.#profile ?? this.#known.profileFor(this.key);
+    const profile = this.#profile ?? this.known.profileFor(this.key);
     return profile?.isSafe(name) === true;
   }
 
   #startIfWaiting(): void {
-    if (this.#running === undefined && this.#calls.hasWaiting) this.#opening.start();
+    if (this.#running === undefined && this.calls.hasWaiting) this.#opening.start();
   }
 
   /** Whether a request that the instance has not taken is made again by the next one. */
   returned(request: Frame): boolean {
-    return this.#unanswered.returned(request);
+    return this.#endings.returned(request);
   }
 
   /** Looked at once a second. */
   tick(nowMs: number): void {
     this.#contain(() => {
-      this.#calls.tick(nowMs);
-      this.#senders.tick(nowMs);
+      this.calls.tick(nowMs);
+      this.senders.tick(nowMs);
       this.questions.tick(nowMs);
     });
   }
 
   /** Asks for the bridge itself. */
   ask(method: string, params: object, onAnswer: OwnAnswer): void {
-    this.#calls.own.ask(method, params, onAnswer);
+    this.calls.own.ask(method, params, onAnswer);
   }
 
   /** A notification of a client that is not the router's business. */
   notify(session: Session, b: Buffer, start: number, end: number): void {
-    this.#senders.tell(session, b, start, end);
+    this.senders.tell(session, b, start, end);
   }
 
   /** A client may have more under way than a moment ago. */
   pump(): void {
-    this.#contain(() => this.#calls.pump());
+    this.#contain(() => this.calls.pump());
   }
 
   /** The server, or one of the clients, has taken what was queued for it. */
   drained(): void {
     this.#contain(() => {
-      this.#calls.pump();
-      this.#senders.drained();
+      this.calls.pump();
+      this.senders.drained();
     });
   }
 
@@ -297,7 +418,7 @@ export class Instance implements CallOwner {
     try {
       task();
     } catch (error) {
-      this.#broken(error);
+      this.#ports.broken(error);
     }
   }
 
@@ -321,14 +442,14 @@ export class Instance implements CallOwner {
 
   opened(running: RunningInstance): void {
     this.#running = running;
-    this.#profile = this.#known.opened(this.key, running.initializeResult, this.#introduced);
+    this.#profile = this.known.opened(this.key, running.initializeResult, this.#introduced);
     this.#mayBatch = settlesOnBatches(running.initializeResult);
     this.#opening.opened(running);
-    this.#calls.lane.isOpen = this.mayAskBack;
-    this.#calls.namesSessions = this.#known.declaredSharing === 'session-aware';
-    this.#declared();
+    this.calls.lane.isOpen = this.mayAskBack;
+    this.calls.namesSessions = this.known.declaredSharing === 'session-aware';
+    this.#ports.declared();
     this.questions.opening();
-    this.#calls.opened(running.link.outbox, this.sharedSettings.opened());
+    this.calls.opened(running.link.outbox, this.sharedSettings.opened());
     this.questions.opened();
     this.lists.opened(this.#profile);
   }
@@ -336,7 +457,7 @@ export class Instance implements CallOwner {
   /** It could not be started: all who wait are told. */
   failed(error: BridgeError): void {
     this.#opening.failed(error);
-    this.#calls.failWaiting(error);
+    this.calls.failWaiting(error);
   }
 
   /** It is gone. What was not sent yet waits for the next one. */
@@ -346,118 +467,13 @@ export class Instance implements CallOwner {
     const profile = this.#profile;
     this.#profile = undefined;
     // A step that fails is no reason to keep calls without their answers.
-    this.#contain(() => profile !== undefined && this.#known.closed(profile));
+    this.#contain(() => profile !== undefined && this.known.closed(profile));
     this.#contain(() => this.lists.closed());
-    this.#contain(() => this.#senders.goOn());
+    this.#contain(() => this.senders.goOn());
     this.#contain(() => this.questions.closed());
     this.#contain(() => this.tasks.closed());
-    this.#calls.failSent(error);
+    this.calls.failSent(error);
     this.#contain(() => this.#startIfWaiting());
-  }
-}
-
-// Where a request is taken in at an instance: what it is called there, what follows from its answer, and whether it may be
-// made again, before it goes to the calls.
-
-export interface CallDeskPorts {
-  readonly instance: Instance;
-  readonly calls: CallTable;
-  readonly tasks: Tasks;
-  readonly gate: (session: Session) => ToolGate;
-  readonly audit?: AuditTrail | undefined;
-  readonly limits: Limits;
-  readonly counters: Counters;
-  /** Whether the server is believed that a tool does no harm twice. */
-  readonly trustsHints: boolean;
-  /** Whether the server says so of this tool. */
-  readonly isSafe: (name: string) => boolean;
-  /** Starts the instance if anything waits for it. */
-  readonly startIfWaiting: () => void;
-}
-
-/** Of frames that have waited. */
-const readAgain = new Envelope();
-
-export class CallDesk {
-  readonly #ports: CallDeskPorts;
-  readonly sharedSettings: SharedSettings;
-
-  constructor(ports: CallDeskPorts) {
-    this.#ports = ports;
-    const { instance, calls, limits, counters } = ports;
-    this.sharedSettings = new SharedSettings({
-      server: instance.server,
-      calls,
-      limits,
-      counters,
-    });
-  }
-
-  /** Takes a request in and sees to its one answer. */
-  take(call: Call, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
-    call.owner = this.#ports.instance;
-    extend(call); // what it may take from here on is the server's to say
-    switch (role) {
-      case 'call':
-        if (this.#refuses(call, frame, read)) return;
-        if (this.#ports.trustsHints && this.#ports.isSafe(nameOf(call, frame, read))) call.again = ownFrame(frame);
-        else if (call.mayBeDone) return this.#leaveUnknown(call);
-        return this.#submit(call, role, frame, read);
-      case 'other':
-        return call.mayBeDone ? this.#leaveUnknown(call) : this.#submit(call, role, frame, read);
-      default:
-        return this.#submit(call, role, frame, read);
-    }
-  }
-
-  /** The one function that decides whether a call may be made, whatever view it comes from. */
-  #refuses(call: Call, frame: Frame, read: Envelope): boolean {
-    const { calls, instance, audit } = this.#ports;
-    call.record?.reached(instance.server, call.nameText);
-    const gate = this.#ports.gate(call.session);
-    const refusal = (gate.isOpen ? undefined : this.#refusalAt(gate, call, frame, read)) ?? audit?.refusal;
-    if (refusal !== undefined) calls.fail(call, refusal);
-    return refusal !== undefined;
-  }
-
-  #refusalAt(gate: ToolGate, call: Call, frame: Frame, read: Envelope): BridgeError | undefined {
-    const isNamed = call.nameText !== '' || read.has(Field.name);
-    const tool = isNamed ? toolIn(nameOf(call, frame, read)) : undefined;
-    return tool === undefined ? noName(this.#ports.instance.server) : gate.refusalOf(tool);
-  }
-
-  /** What may do harm twice is not done again. */
-  #leaveUnknown(call: Call): void {
-    this.#ports.calls.fail(call, outcomeUnknown(this.#ports.instance.server));
-  }
-
-  /** One that has waited elsewhere: what it is called, and what follows from its answer, is our business now. */
-  takeOver(call: Call, frame: Frame): void {
-    call.owner = this.#ports.instance;
-    readAgain.scan(frame.b, frame.start, frame.end, this.#ports.limits.maxDepth);
-    const { role } = methodOf(frame.b, readAgain);
-    this.#prepare(call, role, frame, readAgain);
-    this.#ports.calls.resubmit(call, frame);
-    this.#ports.startIfWaiting();
-  }
-
-  #submit(call: Call, role: CallRole, frame: Frame, read: Envelope): void {
-    call.isBound = role === 'task' || role === 'task-result';
-    call.waitsForTask = role === 'task-result';
-    this.#prepare(call, role, frame, read);
-    this.#ports.calls.submit(call, frame, read);
-    this.#ports.startIfWaiting();
-  }
-
-  #prepare(call: Call, role: MethodRole, frame: Frame, read: Envelope): void {
-    call.isToolCall = role === 'call';
-    // Also before the server runs; then the lane is not open yet.
-    if (this.#ports.instance.mayAskBack) call.laneName = laneNameOf(call, role, frame, read);
-    const { tasks } = this.#ports;
-    if (role === 'list-tasks') call.onAnswer = (answer, said) => tasks.filterList(call.session, answer, said);
-    call.makesTask = hasName(role) && read.has(Field.task);
-    if (call.makesTask) call.onAnswer = (answer, said) => tasks.learn(call, answer, said);
-    this.sharedSettings.prepare(call, role);
   }
 }
 
@@ -590,85 +606,6 @@ export class Opening {
     const waiters = this.#waiters;
     this.#waiters = [];
     return waiters;
-  }
-}
-
-// The clients that use one instance: they come, they go, and they go over to another one. What they set on the server and
-// what they have waiting goes with them; what was sent ends where it was sent.
-
-export interface InstanceUsersPorts {
-  readonly sessions: Set<Session>;
-  readonly key: InstanceKey;
-  readonly calls: CallTable;
-  readonly desk: CallDesk;
-  readonly tasks: Tasks;
-  readonly questions: Questions;
-  readonly senders: Senders;
-  readonly crowded: CrowdedClients;
-  readonly outbox: () => Outbox | undefined;
-  readonly changed: (users: number) => void;
-}
-
-export class InstanceUsers {
-  readonly #ports: InstanceUsersPorts;
-
-  constructor(ports: InstanceUsersPorts) {
-    this.#ports = ports;
-  }
-
-  attach(session: Session): void {
-    const { sessions, calls } = this.#ports;
-    sessions.add(session);
-    if (this.#showsOthersRoots(session)) calls.tell(ROOTS_CHANGED_NOTICE);
-    this.#ports.questions.clientCame();
-    this.#changed();
-  }
-
-  /** Where everybody has to share it, it is to ask again, and gets what all agree on. */
-  #showsOthersRoots(session: Session): boolean {
-    const { outbox, sessions, key } = this.#ports;
-    if (outbox() === undefined || sessions.size <= 1) return false;
-    return key.rootsKey !== undefined && key.rootsKey !== session.roots.key;
-  }
-
-  /** The session goes, here at least: its subscriptions and log level are taken back. */
-  detach(session: Session): void {
-    this.#forget(session);
-    this.#ports.tasks.abandon(session);
-    this.#ports.questions.clientGone(session);
-    this.#ports.questions.callEnded();
-    this.#changed();
-  }
-
-  /** The session uses another instance from now on; what it has under way here still ends here. */
-  handOver(session: Session, to: InstanceUsers): void {
-    const { calls, desk } = this.#ports;
-    to.attach(session);
-    desk.sharedSettings.handOver(session, to.#ports.desk.sharedSettings);
-    this.#forget(session);
-    for (const { call, frame } of calls.takeWaitingOf(session)) to.#ports.desk.takeOver(call, frame);
-    calls.pump();
-    this.#changed();
-  }
-
-  /** Nothing more comes from the session. What was sent still ends here; what waits is refused. */
-  release(session: Session, refusal: BridgeError): void {
-    const { calls } = this.#ports;
-    for (const { call } of calls.takeWaitingOf(session)) calls.fail(call, refusal);
-    this.#forget(session);
-    calls.pump();
-    this.#changed();
-  }
-
-  #forget(session: Session): void {
-    this.#ports.sessions.delete(session);
-    this.#ports.senders.forget(session);
-    this.#ports.crowded.forget(session);
-    this.#ports.desk.sharedSettings.forget(session);
-  }
-
-  #changed(): void {
-    this.#ports.changed(this.#ports.sessions.size);
   }
 }
 

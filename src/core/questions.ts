@@ -2,10 +2,8 @@
 // for. It is certain when one client alone has calls under way, or when it names a task; otherwise it is held, nothing
 // more is sent, and what is under way is left to finish until one client remains. The bridge never guesses.
 
-import type { Limits } from '../model/limits.ts';
 import { cancelNotice, type QuestionKind, relatedTask, URL_ELICITATION_REQUIRED } from '../protocol/era-2025.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from '../protocol/rpc-error.ts';
-import type { Clock } from '../util/clock.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -13,35 +11,14 @@ import type { Outbox } from '../wire/outbox.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import type { CallTable } from './call-table.ts';
-import type { Counters } from './counters.ts';
-import type { InstanceKey } from './instance.ts';
-import type { Senders } from './pressure.ts';
+import type { Instance } from './instance.ts';
 import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED, RootsFence } from './roots.ts';
-import type { KnownServer } from './server-knowledge.ts';
 import type { ClientQuestion, Session } from './session.ts';
-import type { Tasks } from './tasks.ts';
-
-export interface QuestionsPorts {
-  readonly calls: CallTable;
-  readonly sessions: ReadonlySet<Session>;
-  readonly tasks: Tasks;
-  readonly known: KnownServer;
-  readonly key: InstanceKey;
-  readonly outbox: () => Outbox | undefined;
-  readonly limits: Limits;
-  readonly counters: Counters;
-  readonly senders: Senders;
-  readonly clock: Clock;
-  /** Whether all clients have to share the instance, whatever their roots are. */
-  readonly isForAll: boolean;
-  /** Gives all clients but one another instance, or this one again, as soon as their roots are known. */
-  readonly divide: (staying: Session | undefined) => void;
-}
 
 const IN_DOUBT = 'It may be about a call that was given up';
 
 export class Questions {
-  readonly #ports: QuestionsPorts;
+  readonly #instance: Instance;
   readonly #attribution: Attribution;
   readonly #fence: RootsFence;
   readonly #roots: InstanceRoots;
@@ -49,30 +26,31 @@ export class Questions {
   readonly #pending: PendingQuestions;
   #held: ServerQuestion[] = [];
 
-  constructor(ports: QuestionsPorts) {
-    this.#ports = ports;
-    this.#attribution = new Attribution(ports.calls);
+  constructor(instance: Instance) {
+    const { calls, clock, key, isForAll } = instance;
+    this.#instance = instance;
+    this.#attribution = new Attribution(calls);
     this.#fence = new RootsFence({
-      calls: ports.calls,
-      clock: ports.clock,
-      isNeeded: () => !ports.isForAll && ports.key.capabilities.roots !== undefined,
+      calls,
+      clock,
+      isNeeded: () => !isForAll && key.capabilities.roots !== undefined,
       isAsked: () => this.#roots.isAsked,
     });
-    this.#roots = new InstanceRoots({ ...ports, fence: this.#fence }, this.#attribution);
-    this.#pending = new PendingQuestions({ ...ports, roots: this.#roots, elicitations: this.elicitations });
+    this.#roots = new InstanceRoots(instance, this.#fence, this.#attribution);
+    this.#pending = new PendingQuestions(instance, this.#roots, this.elicitations);
   }
 
   /** A question has come; `read` says where its parts stand. */
   ask(role: QuestionKind, frame: Frame, read: Envelope): void {
     const question = readQuestion(role, frame, read);
     if (role === 'roots') return this.#askForRoots(question);
-    this.#ports.known.noteAsksBack();
+    this.#instance.known.noteAsksBack();
     const taskId = relatedTask(question.params._meta);
     if (taskId !== undefined) return this.#askAboutTask(taskId, question);
-    if (this.#held.length >= this.#ports.limits.maxQuestions) return this.#pending.refuseOneMore(question);
+    if (this.#held.length >= this.#instance.limits.maxQuestions) return this.#pending.refuseOneMore(question);
     this.#held.push(question);
     if (this.#attribution.isInDoubt) this.#refuseWhatIsInDoubt();
-    this.callEnded();
+    this.#instance.settle();
   }
 
   #askForRoots(question: ServerQuestion): void {
@@ -94,7 +72,7 @@ export class Questions {
   }
 
   #askAboutTask(taskId: string, question: ServerQuestion): void {
-    const owner = this.#ports.tasks.ownerOf(taskId);
+    const owner = this.#instance.tasks.ownerOf(taskId);
     if (owner === undefined) this.#refuse(question, 'No client has this task');
     else this.#pass(owner, question);
   }
@@ -105,7 +83,7 @@ export class Questions {
   }
 
   #refuse({ idText }: ServerQuestion, message: string): void {
-    refuseServer(this.#ports.outbox(), idText, message);
+    refuseServer(this.#instance.outbox, idText, message);
   }
 
   /** Whether the client has been asked about what this server does for it. */
@@ -122,28 +100,27 @@ export class Questions {
 
   #refuseHeld(message: string): void {
     for (const question of this.#held.splice(0)) this.#refuse(question, message);
-    this.#ports.calls.isHeld = false;
+    this.#instance.calls.isHeld = false;
   }
 
-  /** What follows from the end of a call: a question may have become certain, and others may be sent. */
-  callEnded(): void {
+  /** A call has ended: a question may have become certain. */
+  settle(): void {
     this.#roots.settle();
     if (this.#held.length > 0) this.#passOnWhatIsCertain();
-    this.#ports.calls.pump();
   }
 
   /** A call ends without an answer. If it was its client's last one, what is held may have been about it: nobody can tell. */
   callGivenUp(session: Session): void {
     if (!this.#attribution.isWaiting(session)) this.#refuseHeld('The call was given up');
     for (const { givenUpBy } of this.#held) givenUpBy.add(session);
-    this.callEnded();
+    this.#instance.settle();
   }
 
   #passOnWhatIsCertain(): void {
     const askers = this.#attribution.askers();
     const [only] = askers;
     if (askers.size > 1) this.#refuseWhatAllRefuse(askers);
-    this.#ports.calls.isHeld = askers.size > 1 && this.#held.length > 0;
+    this.#instance.calls.isHeld = askers.size > 1 && this.#held.length > 0;
     if (askers.size > 1) return;
     for (const question of this.#held.splice(0)) {
       if (only === undefined) this.#refuse(question, 'A question outside any call is nobody’s');
@@ -152,13 +129,13 @@ export class Questions {
     }
   }
 
-  /** Nobody need know whose a question is that none of those whose it may be would be asked. */
+  /** If every candidate client would refuse, the question is refused at once: attribution does not matter. */
   #refuseWhatAllRefuse(askers: ReadonlySet<Session>): void {
     this.#held = this.#held.filter((question) => {
       const refusals = new Set([...askers].map((session) => refusalBy(session, question)));
       const [refusal] = refusals;
       if (refusals.size > 1 || refusal === undefined) return true;
-      answerServer(this.#ports.outbox(), question.idText, `"error":${refusal}`);
+      answerServer(this.#instance.outbox, question.idText, `"error":${refusal}`);
       this.#attribution.noteAskedBack(askers);
       return false;
     });
@@ -175,13 +152,13 @@ export class Questions {
     const others = this.#held.filter((question) => question.idText !== idText);
     if (others.length === this.#held.length) return false;
     this.#held = others;
-    if (others.length === 0) this.#ports.calls.isHeld = false;
-    this.callEnded();
+    if (others.length === 0) this.#instance.calls.isHeld = false;
+    this.#instance.settle();
     return true;
   }
 
   tick(nowMs: number): void {
-    const { questionHeldMs } = this.#ports.limits;
+    const { questionHeldMs } = this.#instance.limits;
     // What is late may have been passed on by the end of another one.
     for (const question of [...this.#held])
       if (this.#held.includes(question) && isLate(question, nowMs, questionHeldMs)) this.#giveUp(question);
@@ -190,13 +167,13 @@ export class Questions {
   }
 
   #giveUp(question: ServerQuestion): void {
-    this.#ports.counters.questionsUncertain++;
+    this.#instance.counters.questionsUncertain++;
     this.#held = this.#held.filter((other) => other !== question);
     for (const session of this.#attribution.askers()) this.#attribution.markAskedBack(session);
     this.#refuse(question, 'Several clients have calls under way, so it is not certain whom this is for');
     if (this.#held.length > 0) return;
-    this.#ports.calls.isHeld = false;
-    this.#ports.calls.pump();
+    this.#instance.calls.isHeld = false;
+    this.#instance.calls.pump();
   }
 
   /** A client has come: it may be the one whose roots a question waits for. */
@@ -219,7 +196,7 @@ export class Questions {
     this.#roots.closed();
     this.#held = [];
     this.elicitations.clear();
-    this.#ports.calls.isHeld = false;
+    this.#instance.calls.isHeld = false;
     this.#pending.closed();
   }
 }
@@ -373,27 +350,22 @@ interface PendingQuestion extends ClientQuestion {
   deadlineMs: number;
 }
 
-export interface PendingQuestionsPorts {
-  readonly roots: InstanceRoots;
-  readonly elicitations: Elicitations;
-  readonly outbox: () => Outbox | undefined;
-  readonly limits: Limits;
-  readonly counters: Counters;
-  readonly senders: Senders;
-}
-
 const NOBODY = 'nobody';
 const splice = new Splice();
 let asked = 0;
 
 export class PendingQuestions {
-  readonly #ports: PendingQuestionsPorts;
+  readonly #instance: Instance;
+  readonly #roots: InstanceRoots;
+  readonly #elicitations: Elicitations;
   readonly #pending = new Set<PendingQuestion>();
   /** Tasks that clients work on for this server. */
   readonly #tasks = new Map<string, Session | typeof NOBODY>();
 
-  constructor(ports: PendingQuestionsPorts) {
-    this.#ports = ports;
+  constructor(instance: Instance, roots: InstanceRoots, elicitations: Elicitations) {
+    this.#instance = instance;
+    this.#roots = roots;
+    this.#elicitations = elicitations;
   }
 
   /** Asks the client, or gives the server the error that the client would give. */
@@ -405,10 +377,10 @@ export class PendingQuestions {
     const refusal = refusalBy(session, question);
     if (refusal !== undefined) {
       this.#noteNoRoots(question);
-      return answerServer(this.#ports.outbox(), question.idText, `"error":${refusal}`);
+      return answerServer(this.#instance.outbox, question.idText, `"error":${refusal}`);
     }
     const { elicitationId } = question.params;
-    if (typeof elicitationId === 'string') this.#ports.elicitations.note(elicitationId, session);
+    if (typeof elicitationId === 'string') this.#elicitations.note(elicitationId, session);
     const { id } = this.#open(session, question);
     splice.clear().replace(question.idFrom, question.idTo, JSON.stringify(id));
     // Two servers may use the same token towards one client.
@@ -436,14 +408,14 @@ export class PendingQuestions {
 
   /** Whether this server asks more than anybody could answer, or the client has not taken what it was told before. */
   #isFlooded(session: Session): boolean {
-    const { maxQuestions } = this.#ports.limits;
+    const { maxQuestions } = this.#instance.limits;
     return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions || session.untaken.isFull;
   }
 
   refuseOneMore({ idText }: ServerQuestion): void {
-    const { counters, outbox } = this.#ports;
+    const { counters, outbox } = this.#instance;
     counters.questionsRefused++;
-    answerServer(outbox(), idText, `"error":${TOO_MANY}`);
+    answerServer(outbox, idText, `"error":${TOO_MANY}`);
   }
 
   /** Whether the client has been asked about what this server does for it. */
@@ -460,9 +432,9 @@ export class PendingQuestions {
     this.#forget(pending);
     if (pending.makesTask && read.has(Field.result))
       this.#noteTask(pending.session, read.decode(answer.b, Field.result));
-    if (pending.role === 'roots') this.#ports.roots.answeredBy(pending.session, answer, read);
-    const { senders, outbox } = this.#ports;
-    const server = outbox();
+    if (pending.role === 'roots') this.#roots.answeredBy(pending.session, answer, read);
+    const { senders, outbox } = this.#instance;
+    const server = outbox;
     if (server === undefined) return;
     // It must hear something once it takes something again.
     if (senders.isStalled) return refuseServer(server, pending.serverIdText, 'The answer came while nothing was taken');
@@ -478,7 +450,7 @@ export class PendingQuestions {
     // Two clients may give theirs the same id: then nobody can say whose is meant.
     this.#tasks.set(taskId, before === undefined || before === session ? session : NOBODY);
     const [oldest] = this.#tasks.keys();
-    if (this.#tasks.size > this.#ports.limits.maxTasksPerServer && oldest !== undefined) this.#tasks.delete(oldest);
+    if (this.#tasks.size > this.#instance.limits.maxTasksPerServer && oldest !== undefined) this.#tasks.delete(oldest);
   }
 
   /** The client that has answered with this task. */
@@ -493,8 +465,8 @@ export class PendingQuestions {
   }
 
   #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
-    const { senders, outbox } = this.#ports;
-    const server = outbox();
+    const { senders, outbox } = this.#instance;
+    const server = outbox;
     if (server === undefined || serverTokenText === '' || senders.isStalled) return;
     splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), serverTokenText);
     splice.send(server, b, start, end);
@@ -505,11 +477,11 @@ export class PendingQuestions {
   #abandoned(pending: PendingQuestion): void {
     this.#forget(pending);
     this.#noteNoRoots(pending);
-    refuseServer(this.#ports.outbox(), pending.serverIdText, 'The client that was asked has gone');
+    refuseServer(this.#instance.outbox, pending.serverIdText, 'The client that was asked has gone');
   }
 
   #noteNoRoots({ role }: { readonly role: QuestionRole }): void {
-    if (role === 'roots') this.#ports.roots.refused();
+    if (role === 'roots') this.#roots.refused();
   }
 
   // --- what the server does ---
@@ -533,12 +505,12 @@ export class PendingQuestions {
   // --- time ---
 
   tick(nowMs: number): void {
-    const { limits, counters, outbox } = this.#ports;
+    const { limits, counters, outbox } = this.#instance;
     for (const pending of [...this.#pending]) {
       if (!isLate(pending, nowMs, limits.questionTimeoutMs)) continue;
       counters.questionTimeouts++;
       this.#takeBack(pending, 'It was not answered in time');
-      refuseServer(outbox(), pending.serverIdText, 'The client has not answered in time');
+      refuseServer(outbox, pending.serverIdText, 'The client has not answered in time');
     }
   }
 
@@ -596,19 +568,6 @@ class Elicitations {
 // same roots only. When it asks and has several clients, these are divided first: its question waits until it is certain
 // for whom it is.
 
-export interface InstanceRootsPorts {
-  readonly sessions: ReadonlySet<Session>;
-  readonly known: KnownServer;
-  readonly key: InstanceKey;
-  readonly outbox: () => Outbox | undefined;
-  readonly limits: Limits;
-  /** Whether all clients have to share the instance, whatever their roots are. */
-  readonly isForAll: boolean;
-  /** Gives all clients but one another instance, or this one again, as soon as their roots are known. */
-  readonly divide: (staying: Session | undefined) => void;
-  readonly fence: Pick<RootsFence, 'asked' | 'answered'>;
-}
-
 /** A question that waits for the roots to be certain. */
 interface WaitingQuestion {
   readonly idText: string;
@@ -616,15 +575,17 @@ interface WaitingQuestion {
 }
 
 export class InstanceRoots {
-  readonly #ports: InstanceRootsPorts;
+  readonly #instance: Instance;
+  readonly #fence: RootsFence;
   readonly #attribution: Attribution;
   #waiting: WaitingQuestion[] = [];
   /** Questions that a client has been asked. */
   #passedOn = 0;
   readonly #awaited = new Set<Session>();
 
-  constructor(ports: InstanceRootsPorts, attribution: Attribution) {
-    this.#ports = ports;
+  constructor(instance: Instance, fence: RootsFence, attribution: Attribution) {
+    this.#instance = instance;
+    this.#fence = fence;
     this.#attribution = attribution;
   }
 
@@ -635,11 +596,11 @@ export class InstanceRoots {
 
   /** The one client that can answer for the whole connection. Without one, the bridge answers as soon as it can. */
   ask(idText: string): Session | undefined {
-    const { known, limits, outbox, fence } = this.#ports;
+    const { known, limits, outbox } = this.#instance;
     known.noteAsksForRoots();
-    fence.asked(this.#attribution.askers().size > 0);
+    this.#fence.asked(this.#attribution.askers().size > 0);
     if (this.#waiting.length >= limits.maxQuestions) {
-      refuseServer(outbox(), idText, 'Too many questions are unanswered');
+      refuseServer(outbox, idText, 'Too many questions are unanswered');
       return undefined;
     }
     const isUnused = this.#clients.size === 0; // it may be somebody's later, whose roots are not known yet
@@ -656,12 +617,12 @@ export class InstanceRoots {
 
   /** Those that use it, or have calls under way there. */
   get #clients(): ReadonlySet<Session> {
-    return new Set([...this.#ports.sessions, ...this.#askers()]);
+    return new Set([...this.#instance.sessions, ...this.#askers()]);
   }
 
   /** The one client of the instance. If there are several, they are divided. */
   #onlyClient(): Session | undefined {
-    const { sessions, key, isForAll, divide } = this.#ports;
+    const { sessions, key, isForAll } = this.#instance;
     const askers = this.#askers();
     const clients = this.#clients;
     const [only] = clients;
@@ -672,7 +633,7 @@ export class InstanceRoots {
     const staying = askers.size === 1 && asker !== undefined && sessions.has(asker) ? asker : undefined;
     // While calls are under way the roots are their clients': nobody may come in between.
     key.rootsKey = askers.size > 0 ? ROOTS_UNDECIDED : undefined;
-    divide(staying);
+    this.#instance.divide(staying);
     return staying;
   }
 
@@ -686,7 +647,7 @@ export class InstanceRoots {
     const keys = new Set(clients.map(({ roots }) => roots.key));
     if (first === undefined || keys.has(undefined)) return;
     if (keys.size === 1) this.#answer(first.roots.key, first.roots.result);
-    else if (this.#ports.isForAll) this.#answer(ROOTS_DISAGREED, NO_ROOTS);
+    else if (this.#instance.isForAll) this.#answer(ROOTS_DISAGREED, NO_ROOTS);
   }
 
   #awaitRootsOf(session: Session): void {
@@ -700,7 +661,7 @@ export class InstanceRoots {
 
   /** Those whose calls are under way; without any, those that use the instance. */
   #candidates(): ReadonlySet<Session> {
-    const { sessions, isForAll } = this.#ports;
+    const { sessions, isForAll } = this.#instance;
     const askers = this.#askers();
     return isForAll || askers.size === 0 ? sessions : askers;
   }
@@ -711,39 +672,39 @@ export class InstanceRoots {
   }
 
   #answer(rootsKey: string | undefined, result: string): void {
-    const { key, outbox, fence } = this.#ports;
+    const { key, outbox } = this.#instance;
     key.rootsKey = rootsKey;
-    for (const { idText } of this.#waiting.splice(0)) answerServer(outbox(), idText, `"result":${result}`);
-    fence.answered();
+    for (const { idText } of this.#waiting.splice(0)) answerServer(outbox, idText, `"result":${result}`);
+    this.#fence.answered();
   }
 
   /** The client's own answer is about to go to the server. */
   answeredBy({ roots }: Session, answer: Frame, read: Envelope): void {
     roots.learnFrom(answer, read);
-    this.#ports.key.rootsKey = roots.key;
+    this.#instance.key.rootsKey = roots.key;
     this.#passedOnEnded();
   }
 
   /** The server is told an error instead. If it had roots before, it may keep them. */
   refused(): void {
-    const { key } = this.#ports;
+    const { key } = this.#instance;
     key.rootsKey = key.rootsKey === undefined ? NO_ROOTS_KEY : ROOTS_IN_DOUBT;
     this.#passedOnEnded();
   }
 
   #passedOnEnded(): void {
     this.#passedOn = Math.max(0, this.#passedOn - 1);
-    this.#ports.fence.answered();
+    this.#fence.answered();
   }
 
   tick(nowMs: number): void {
-    const { outbox, key, fence, limits, sessions } = this.#ports;
+    const { outbox, key, limits, sessions } = this.#instance;
     if (this.#waiting.filter((question) => isLate(question, nowMs, limits.questionHeldMs)).length === 0) return;
     const isUnused = sessions.size === 0 && this.#askers().size === 0;
     key.rootsKey = isUnused ? NO_ROOTS_KEY : ROOTS_DISAGREED;
     const why = isUnused ? 'No client uses it any more' : 'Clients with different roots have calls under way';
-    for (const { idText } of this.#waiting.splice(0)) refuseServer(outbox(), idText, why);
-    fence.answered();
+    for (const { idText } of this.#waiting.splice(0)) refuseServer(outbox, idText, why);
+    this.#fence.answered();
   }
 
   /** The server is gone, and its questions with it. */

@@ -390,7 +390,7 @@ export class Binding {
     if (this.instance !== undefined) return this.instance;
     const instance = this.server.instanceFor(this.session, undefined, mustStart);
     this.instance = instance;
-    instance.users.attach(this.session);
+    instance.attach(this.session);
     this.#tellLevel();
     this.leaveLobby();
     return instance;
@@ -422,7 +422,7 @@ export class Binding {
 
   /** The client has only looked at the server, and does not use it. */
   unbind(): void {
-    this.instance?.users.detach(this.session);
+    this.instance?.detach(this.session);
     this.instance = undefined;
   }
 
@@ -449,7 +449,7 @@ export class Binding {
   moveTo(instance: Instance): void {
     const before = this.instance;
     this.instance = instance;
-    before?.users.handOver(this.session, instance.users);
+    before?.handOver(this.session, instance);
   }
 
   /** The server is defined otherwise now: what was not sent yet goes to the new one. */
@@ -467,7 +467,7 @@ export class Binding {
     const { name } = this.server;
     this.#refusal = new BridgeError('SERVER_NOT_FOUND', `Server ${name} is not offered any more`, { server: name });
     this.server.bindings.delete(this.session);
-    this.instance?.users.release(this.session, this.#refusal);
+    this.instance?.release(this.session, this.#refusal);
     this.instance = undefined;
   }
 

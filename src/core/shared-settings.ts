@@ -1,34 +1,26 @@
 // The settings that clients of one instance share: subscriptions and the log level. Decides which requests go to the server
 // and which the bridge answers itself. Subscriptions and LogLevels keep what each client wants.
 
-import type { Limits } from '../model/limits.ts';
 import type { MethodRole } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Call } from './call.ts';
-import type { CallTable, OwnRequest } from './call-table.ts';
-import type { Counters } from './counters.ts';
+import type { OwnRequest } from './call-table.ts';
+import type { Instance } from './instance.ts';
 import type { Session } from './session.ts';
 import { paramsOf } from './view.ts';
 
-export interface SharedSettingsPorts {
-  readonly server: string;
-  readonly calls: CallTable;
-  readonly limits: Limits;
-  readonly counters: Counters;
-}
-
 export class SharedSettings {
-  readonly #ports: SharedSettingsPorts;
+  readonly #instance: Instance;
   readonly subscriptions: Subscriptions;
   readonly levels: LogLevels;
 
-  constructor(ports: SharedSettingsPorts) {
-    this.#ports = ports;
-    const ask = ({ method, params }: OwnRequest): void => ports.calls.own.ask(method, params);
-    this.subscriptions = new Subscriptions({ ask, mostBytes: ports.limits.maxSubscribedBytesPerClient });
+  constructor(instance: Instance) {
+    this.#instance = instance;
+    const ask = ({ method, params }: OwnRequest): void => instance.calls.own.ask(method, params);
+    this.subscriptions = new Subscriptions({ ask, mostBytes: instance.limits.maxSubscribedBytesPerClient });
     this.levels = new LogLevels({ ask });
   }
 
@@ -47,7 +39,7 @@ export class SharedSettings {
   }
 
   #refuse(call: Call): void {
-    const { server, calls, counters, limits } = this.#ports;
+    const { server, calls, counters, limits } = this.#instance;
     counters.subscriptionsRefused++;
     const message = `A client may have subscriptions of ${limits.maxSubscribedBytesPerClient} bytes on server ${server}`;
     const hint = 'Take some back; limits.maxSubscribedBytesPerClient allows more.';
