@@ -1,5 +1,5 @@
-// What is known of the servers, kept from one run of the daemon to the next: one file for each definition, named by its
-// hash, so that another command or URL begins with nothing.
+// Keeps the knowledge of servers from one run of the daemon to the next: one file for each definition, named by its hash, so
+// that another command or URL starts with nothing. It is a cache: losing it costs time, never correctness.
 
 import { join } from 'node:path';
 import { type KnowledgeContext, KnownServer } from '../core/server-knowledge.ts';
@@ -14,16 +14,16 @@ import { SettledWrites } from './settled-writes.ts';
 import { FilesInUse, noteUse, type SweptDirectory } from './sweeper.ts';
 
 export interface CatalogOptions {
-  /** Where the files are; undefined to keep nothing. */
+  /** The directory of the files; undefined to keep nothing. */
   readonly dir: string | undefined;
-  /** How long what a server said holds while it does not run. */
+  /** The time that knowledge stays valid while its server does not run. */
   readonly ttlMs: number;
   readonly date: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** It can all be learnt anew. */
+/** Short, because all of it can be learnt again. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
 export class Catalog {
@@ -33,14 +33,14 @@ export class Catalog {
 
   constructor(options: CatalogOptions) {
     this.#options = options;
-    const failed = (path: string, reason: string): void => this.#warn(path, reason); // it is learnt anew next time
+    const failed = (path: string, reason: string): void => this.#warn(path, reason); // it is learnt again next time
     this.#writes = new SettledWrites({ clock: options.clock, failed });
   }
 
-  /** What is known of a server that is defined like this. */
+  /** Returns the knowledge of a server with this definition. */
   knownOf(definition: ServerDefinition, listeners: Pick<KnowledgeContext, 'toolsListed'> = {}): KnownServer {
     const { dir, date } = this.#options;
-    // What comes by itself runs, or is not there at all, and may be another program the next time.
+    // A server that connects by itself may be another program the next time.
     const ttlMs = definition.transport === 'dial-in' ? 0 : this.#options.ttlMs;
     const path = dir === undefined ? undefined : join(dir, `${hashOfDefinition(definition)}.json`);
     const changed = (): void => this.#save(path, definition.name, known);
@@ -66,13 +66,13 @@ export class Catalog {
     if (path !== undefined) this.#writes.add(path, () => encodeKnown(name, known));
   }
 
-  /** Where its files are; nothing if it keeps none. */
+  /** The directory to sweep, if there is one. */
   get swept(): SweptDirectory[] {
     const { dir } = this.#options;
     return dir === undefined ? [] : [{ dir, keptMs: KEPT_MS, inUse: () => this.#files.paths }];
   }
 
-  /** Writes what is due. */
+  /** Writes pending changes now. */
   flush(): void {
     this.#writes.flush();
   }

@@ -1,9 +1,9 @@
-// What a definition of a server is known by in files. Its values may be secrets; a hash of them all shows none.
+// Hashes by which files know the definition of a server. Definitions hold secrets; a hash over all of one shows none.
 
 import { createHash } from 'node:crypto';
 import type { ServerDefinition } from '../model/server-definition.ts';
 
-/** Of all that decides what a server is: another command, URL or variable begins with nothing. */
+/** Hashes everything that decides what a server is: with another command, URL or variable nothing is known of it. */
 export function hashOfDefinition(definition: ServerDefinition): string {
   if (definition.transport === 'dial-in') return hashOf([definition.transport, definition.name]);
   if (definition.transport !== 'stdio') {
@@ -15,8 +15,8 @@ export function hashOfDefinition(definition: ServerDefinition): string {
 }
 
 /**
- * Of what runs or answers, and the name that it goes by. Variables and headers are left out: a token that is renewed must
- * not have everything accepted that the server has changed meanwhile.
+ * Hashes the name and the program or URL. Variables and headers are left out: a renewed token must not accept everything
+ * that the server has changed meanwhile.
  */
 export function hashOfIdentity(definition: ServerDefinition): string {
   const { name } = definition;

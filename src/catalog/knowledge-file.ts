@@ -1,15 +1,15 @@
-// What is known of a server, as it stands in a file: written whole, read with suspicion. A file that cannot be used is
-// as good as none.
+// The file format of a server's knowledge. Files are written whole and read with suspicion; a file that cannot be used counts
+// as none.
 
 import { type KnownServer, type ListPage, ServerProfile } from '../core/server-knowledge.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 
-/** Another one means that the rest is to be read in another way. */
+/** The version of the format. Files with another one are not read. */
 const FORMAT = 2;
 
 interface SavedProfile {
   readonly capabilities: object;
-  /** None where clients share the server. */
+  /** Missing where clients share the server. */
   readonly clientInfo?: string;
   readonly learnedMs: number;
   readonly initializeResult: unknown;
@@ -32,7 +32,7 @@ export function encodeKnown(name: string, known: KnownServer): string {
   return `${JSON.stringify(head).slice(0, -1)},"profiles":[${parts}]}\n`;
 }
 
-/** What a server has said goes in as it was, so that it comes out as it was. */
+/** Writes a server's answers as text, so that they come out byte by byte as they were. */
 function encodeProfile({ capabilities, clientInfo, learnedMs, initializeResult, lists }: ServerProfile): string {
   const kinds = [...lists].map(([kind, pages]) => `${JSON.stringify(kind)}:[${pages.map(encodePage).join(',')}]`);
   const head = JSON.stringify({ capabilities, clientInfo, learnedMs }).slice(0, -1);
@@ -45,7 +45,7 @@ function encodePage({ cursor, result }: ListPage): string {
 
 const textOf = (bytes: Buffer): string => bytes.toString('utf8', 0, bytes.length - 1);
 
-/** Adds what the file says; whether it could be used. */
+/** Restores knowledge from a file. False if the file cannot be used. */
 export function decodeKnown(content: string, known: KnownServer): boolean {
   const saved = parse(content);
   if (saved?.format !== FORMAT) return false;
@@ -59,7 +59,7 @@ function parse(content: string): SavedServer | undefined {
     return JSON.parse(content) as SavedServer;
   } catch (error) {
     expectSyntaxError(error);
-    return undefined; // Torn, or not ours: it is learnt anew.
+    return undefined; // Torn, or not ours: it is learnt again.
   }
 }
 
@@ -76,7 +76,7 @@ function decodeProfile({ capabilities, clientInfo, learnedMs, initializeResult, 
   return profile;
 }
 
-/** The text of an object; anything else is not what was written. */
+/** Reads the text of an object. Throws for anything else. */
 function bytesOf(text: unknown): Buffer {
   const value: unknown = JSON.parse(String(text));
   // A newline between its tokens would end the frame that it goes out in.

@@ -1,5 +1,5 @@
-// What was seen of the tools of all servers, one file for each, in the directory for what must not be lost: it is no cache,
-// and does not depend on whether there is one.
+// Keeps the seen tools of all servers, one file each, in the state directory: they are decisions, not a cache. A file that
+// cannot be understood does not count as none, or the next change of a server would be taken for its first list.
 
 import { join } from 'node:path';
 import { readPrivate } from '../local/private-file.ts';
@@ -22,7 +22,7 @@ import { SettledWrites } from './settled-writes.ts';
 import { FilesInUse, noteUse, type SweptDirectory } from './sweeper.ts';
 
 export interface SeenToolsStoreOptions {
-  /** Undefined to keep nothing. */
+  /** The directory of the files; undefined to keep nothing. */
   readonly dir: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -31,12 +31,12 @@ export interface SeenToolsStoreOptions {
   readonly date: () => number;
 }
 
-/** Long: when it is gone, whatever the server has become meanwhile is what it was when it was first seen. */
+/** Long, because without the file any change of the server meanwhile counts as first seen. */
 const KEPT_MS = 365 * 24 * 3_600_000;
 
 export class SeenToolsStore {
   readonly #options: SeenToolsStoreOptions;
-  /** Several servers may be defined by the same; one that nobody has any more is read again. */
+  /** Seen tools by the hash of their server, which several servers may share. Unused ones are read again when needed. */
   readonly #known = new Map<string, WeakRef<SeenTools>>();
   readonly #files = new FilesInUse();
   readonly #writes: SettledWrites;
@@ -45,7 +45,7 @@ export class SeenToolsStore {
     this.#options = options;
     const { clock, logger } = options;
     const failed = (file: string, reason: string): void =>
-      logger.warn('what was seen of tools cannot be kept', { file, reason });
+      logger.warn('the file of seen tools cannot be written', { file, reason });
     this.#writes = new SettledWrites({ clock, failed });
   }
 
@@ -78,24 +78,27 @@ export class SeenToolsStore {
   }
 
   #lost(file: string, server: string, reason: string): SeenBefore {
-    this.#options.logger.warn('nobody knows any more what tools were: all count as changed', { server, file, reason });
+    this.#options.logger.warn('the file of seen tools cannot be read: all tools count as changed', {
+      server,
+      file,
+      reason,
+    });
     return LOST;
   }
 
-  /** Where its files are; nothing if it keeps none. */
+  /** The directory to sweep, if there is one. */
   get swept(): SweptDirectory[] {
     const { dir } = this.#options;
     return dir === undefined ? [] : [{ dir, keptMs: KEPT_MS, inUse: () => this.#files.paths }];
   }
 
-  /** Writes what is due; whether that went well. */
+  /** Writes pending changes now. False if that failed. */
   flush(): boolean {
     return this.#writes.flush();
   }
 }
 
-// What was seen of a server's tools, as it stands in a file. One that cannot be understood is not as good as none: then
-// whatever the server says next would be taken for what it has always said.
+// --- the file format ---
 
 const FORMAT = 1;
 
@@ -104,7 +107,7 @@ export function encodeSeen(server: string, { tools, digest, isLost }: SeenBefore
   return `${JSON.stringify({ format: FORMAT, server, digest, isLost, tools: listed })}\n`;
 }
 
-/** Undefined if it is not what was written. */
+/** Reads a file. Undefined if it is not in the expected form. */
 export function decodeSeen(content: string): SeenBefore | undefined {
   const saved = parsed(content);
   if (!isRecord(saved) || saved.format !== FORMAT || typeof saved.isLost !== 'boolean') return undefined;
@@ -125,7 +128,7 @@ function parsed(content: string): unknown {
     return JSON.parse(content);
   } catch (error) {
     expectSyntaxError(error);
-    return undefined; // Whoever asked knows what that means.
+    return undefined;
   }
 }
 

@@ -1,21 +1,21 @@
-// What the tools of one server looked like when they were first seen, or when somebody has last agreed to them; and which
-// of them are others since. A tool that goes keeps its place here, or it could come back as another one.
+// The tools of one server as they were first seen or last accepted, and which have changed since. A tool that disappears is
+// remembered, or it could come back with another definition unnoticed.
 
 import type { ListPage, ToolListing } from '../core/server-knowledge.ts';
 import { definitionsIn, digestOf, hashOfText } from './tool-definitions.ts';
 
 export interface SeenDefinition {
   readonly hash: string;
-  /** Undefined if it was too long to keep. */
+  /** Undefined for a text that was too long to keep. */
   readonly text: string | undefined;
 }
 
 export interface SeenTool {
-  /** What counts; undefined if nobody knows any more what that was. */
+  /** The definition that was first seen or accepted; undefined if it was lost. */
   readonly accepted: SeenDefinition | undefined;
-  /** What it is now, if that is something else. */
+  /** The definition now, if it differs. */
   readonly current: SeenDefinition | undefined;
-  /** It has come after the first list, and nobody has agreed to it. */
+  /** It appeared after the first list, and nobody has accepted it. */
   readonly isNew: boolean;
 }
 
@@ -26,21 +26,21 @@ export interface SeenBefore {
 }
 
 export interface SeenToolsPorts {
-  /** There is something to keep. */
+  /** Something has changed that is to be kept. */
   readonly save: (seen: SeenTools) => void;
-  /** Other tools than before are changed ones; `names` are those that were not. */
+  /** The set of changed tools is another one; `names` are those that have joined it. */
   readonly changed: (seen: SeenTools, names: readonly string[]) => void;
 }
 
-/** Of one server, and all their names together. What it adds beyond them is not watched. */
+/** The most tools of one server, and characters of all their names. Tools beyond these limits are not watched. */
 const MOST_TOOLS = 10_000;
 const MOST_NAMES = 1024 * 1024;
-/** What is kept word by word, of one tool and of all of a server's; in UTF-16 units. */
+/** The longest text that is kept of one tool, and of all tools of a server, in UTF-16 units. */
 const LONGEST_TEXT = 64 * 1024;
 const MOST_TEXT = 1024 * 1024;
 
 const NOTHING: SeenBefore = { tools: new Map(), digest: undefined, isLost: false };
-/** What was known cannot be read any more: whatever there is now counts as changed. */
+/** The state after its file was lost: every tool counts as changed. */
 export const LOST: SeenBefore = { ...NOTHING, isLost: true };
 
 export class SeenTools {
@@ -64,7 +64,7 @@ export class SeenTools {
     this.#changed = this.#changedNow();
   }
 
-  /** The names of the tools that are others than they were; another set whenever these are others. */
+  /** Names of changed tools. The set is replaced whenever it changes. */
   get changed(): ReadonlySet<string> {
     return this.#changed;
   }
@@ -77,7 +77,7 @@ export class SeenTools {
     return { tools: this.#tools, digest: this.#digest, isLost: this.#isLost };
   }
 
-  /** The server, or one of its instances, lists its tools like this. */
+  /** Takes in a list of tools, from the server or one of its instances. */
   learn(pages: readonly ListPage[], { isWhole, isOnly }: ToolListing): void {
     const digest = digestOf(pages);
     if (digest === this.#digest) return;
@@ -100,7 +100,7 @@ export class SeenTools {
       this.#set(name, { ...known, current: this.#kept(hash, text) });
     } else {
       if (known.current === undefined) return 'known';
-      if (!isOnly) return 'undecided'; // another instance may still have the other one
+      if (!isOnly) return 'undecided'; // another instance may still have the changed one
       this.#set(name, { ...known, current: undefined });
     }
     return 'learnt';
@@ -112,8 +112,7 @@ export class SeenTools {
   }
 
   /**
-   * Somebody agrees to tools as they were shown, by their hashes. Returns those that are others meanwhile, and are left
-   * as they are.
+   * Accepts tools by the hashes that were shown. Returns tools that have changed again meanwhile; they are left as they are.
    */
   accept(shown: ReadonlyMap<string, string>): string[] {
     const others: string[] = [];

@@ -1,4 +1,4 @@
-// Files that are written a moment after there is something to write: much is learnt at once, and written once.
+// Writes files a moment after they have changed: many changes come at once, and are written once.
 
 import { dirname } from 'node:path';
 import { ensurePrivateTree, writePrivate } from '../local/private-file.ts';
@@ -21,13 +21,13 @@ export class SettledWrites {
     this.#options = options;
   }
 
-  /** `content` is asked for when it is written. */
+  /** Schedules a write. `content` is called when the file is written. */
   add(path: string, content: () => string): void {
     this.#due.set(path, content);
     this.#timer ??= this.#options.clock.after(SETTLE_MS, () => this.flush());
   }
 
-  /** Writes what is due; whether that went well. */
+  /** Writes all pending files now. False if one failed. */
   flush(): boolean {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -41,7 +41,7 @@ export class SettledWrites {
       } catch (error) {
         this.#options.failed(path, messageOf(error));
         isWritten = false;
-        if (!this.#due.has(path)) this.#due.set(path, content); // the next time something is written
+        if (!this.#due.has(path)) this.#due.set(path, content); // tried again with the next write
       }
     }
     return isWritten;

@@ -1,6 +1,6 @@
-// Takes away the files of servers that nobody has used for long, once a day and when nothing else is under way. A file
-// counts as used when a daemon reads it, and each day that a daemon has it in use, so daemons that share a directory
-// leave each other's alone.
+// Removes files of servers that nobody has used for long, once a day and only while the daemon is quiet. The time of the last
+// use is the file's time of change: a daemon sets it when it reads a file, and each day while the file is in use, so daemons
+// that share a directory spare each other's files.
 
 import { statSync, utimesSync } from 'node:fs';
 import { lstat, opendir, utimes } from 'node:fs/promises';
@@ -13,15 +13,15 @@ import type { Logger } from '../util/logger.ts';
 
 export interface SweptDirectory {
   readonly dir: string;
-  /** How long a file stays that nobody uses. */
+  /** The time that an unused file is kept. */
   readonly keptMs: number;
-  /** The paths of those that are in use. */
+  /** Paths of files in use. */
   readonly inUse: () => ReadonlySet<string>;
 }
 
 export interface SweeperOptions {
   readonly directories: readonly SweptDirectory[];
-  /** Whether nobody waits for anything. */
+  /** True while nobody waits for anything. */
   readonly isQuiet: () => boolean;
   readonly clock: Clock;
   /** The time of day, in milliseconds. */
@@ -29,7 +29,7 @@ export interface SweeperOptions {
   readonly logger: Logger;
 }
 
-/** When clients have had their first lists; and how long a busy daemon is left alone. */
+/** The delay after the start, until clients have their first lists, and between looks at a busy daemon. */
 const PATIENCE_MS = 60_000;
 const PERIOD_MS = 24 * 3_600_000;
 
@@ -57,32 +57,31 @@ export class Sweeper {
     for (const directory of directories) {
       const { removed, failures } = await sweepDirectory(directory, date());
       const { dir } = directory;
-      if (removed > 0) logger.info('files of servers were removed that nobody has used for long', { dir, removed });
-      if (failures.length > 0) logger.warn('files cannot be swept', { dir, reason: failures[0] });
+      if (removed > 0) logger.info('unused files of servers were removed', { dir, removed });
+      if (failures.length > 0) logger.warn('unused files of servers cannot be removed', { dir, reason: failures[0] });
     }
   }
 }
 
-// When a file was last used, kept as the time at which it was changed: see sweeper.ts.
+// --- use ---
 
-/** A later time within the same day tells nobody anything. */
+/** A mark is renewed once a day at most. */
 const STEP_MS = 24 * 3_600_000;
 
-/** A file that cannot be marked is one that cannot be removed either. */
+/** Marks a file as used. Failing does no harm: a file that cannot be marked cannot be removed either. */
 export function noteUse(path: string, nowMs: number): void {
   try {
     if (nowMs - statSync(path).mtimeMs > STEP_MS) utimesSync(path, nowMs / 1000, nowMs / 1000);
   } catch (error) {
     expectSystemError(error);
-    // It is read all the same.
   }
 }
 
-/** The files of what somebody still has. */
+/** Files in use: each belongs to an object that is still referenced. */
 export class FilesInUse {
   readonly #uses = new Set<{ readonly path: string; readonly by: WeakRef<object> }>();
 
-  /** As long as this is in use, so is its file. */
+  /** Counts a file as used while `by` is referenced. */
   add(path: string, by: object): void {
     this.#uses.add({ path, by: new WeakRef(by) });
   }
@@ -93,12 +92,11 @@ export class FilesInUse {
   }
 }
 
-// One sweep of a directory that holds a file for each server. It removes what the bridge itself has written there, of this
-// user's own, and nothing else.
+// --- one sweep ---
 
-/** A file of a server, or what a daemon has left that was killed while it wrote one. */
+/** Names of servers' files, and of temporary files that a killed daemon left. */
 const OURS = /^[0-9a-f]{32}\.json(?:\.[0-9a-f]{12})?$/;
-/** In one sweep; the others are there tomorrow too. */
+/** The most files of one sweep; the rest waits for the next. */
 const MOST_REMOVED = 1000;
 
 export interface Swept {
@@ -106,6 +104,7 @@ export interface Swept {
   readonly failures: readonly string[];
 }
 
+/** Removes old files that the bridge itself has written for this user, and nothing else. */
 export async function sweepDirectory({ dir, keptMs, inUse }: SweptDirectory, nowMs: number): Promise<Swept> {
   const failures: string[] = [];
   const trying = async (task: () => Promise<void>): Promise<void> => {

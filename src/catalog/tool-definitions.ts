@@ -1,11 +1,11 @@
-// What a server says of its tools, each as one text: all of it, because anything may reach the model, and with the members
-// of objects in one order, because theirs means nothing.
+// Definitions of tools as texts that can be compared. All of a definition counts, because any part may reach the model; the
+// order of members does not.
 
 import { createHash } from 'node:crypto';
 import type { ListPage } from '../core/server-knowledge.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 
-/** By the tool's name. A name that is there twice has both its definitions. */
+/** Returns the text of each tool by its name. A name that is listed twice has both definitions. */
 export function definitionsIn(pages: readonly ListPage[]): Map<string, string> {
   const texts = new Map<string, string>();
   for (const { result } of pages) {
@@ -20,7 +20,7 @@ export function definitionsIn(pages: readonly ListPage[]): Map<string, string> {
   return texts;
 }
 
-/** The same text for all that differ only in the order of members, or in how they are spelled. */
+/** Returns the same text for all values that differ only in the order of members, or in how they are escaped. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isRecord(value)) return JSON.stringify(value);
@@ -32,7 +32,7 @@ export function hashOfText(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-/** Of a list as it came: what is the same byte by byte need not be looked at again. */
+/** Hashes the bytes of a list: an equal list need not be parsed again. */
 export function digestOf(pages: readonly ListPage[]): string {
   const hash = createHash('sha256');
   for (const { result } of pages) hash.update(result);

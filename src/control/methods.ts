@@ -1,4 +1,5 @@
-// The methods of the role `control`: what the commands ask the daemon that are no clients.
+// The methods of the role `control`, by which the command and others ask the daemon about itself and give it orders. They
+// know the daemon by one interface only, and load when the first of them is called.
 
 import { JSONRPCServer } from 'json-rpc-2.0';
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
@@ -53,7 +54,7 @@ export function controlMethods(daemon: ControlledDaemon): (request: Buffer) => P
   withServers('bridge/logs', (servers, { server, after }) => logsOf(servers, server, after));
   methods.addMethod('bridge/stop', (params: unknown): StopReport => {
     const reason = membersOf(params).reason === 'restart' ? 'restart' : 'stop';
-    setImmediate(() => daemon.requestStop(reason)); // once the answer is on its way
+    setImmediate(() => daemon.requestStop(reason)); // after the answer is written
     return { pid: daemon.pid, openCalls: daemon.clients().reduce((sum, { inFlight }) => sum + inFlight, 0) };
   });
   return async (request) => {

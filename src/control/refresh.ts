@@ -1,6 +1,5 @@
-// `bridge/refresh`: fills the catalog anew. Servers that do not run are started, a few at a time as always, and end again
-// when nobody uses them; what is different from what was known is said of each. Nothing is said that the server has not
-// said just now.
+// `bridge/refresh`: has servers list everything again, and reports what is different. It starts servers that do not run, a
+// few at a time; they end when nobody uses them. It reports only what a server has answered just now.
 
 import { definitionsIn } from '../catalog/tool-definitions.ts';
 import type { Instance } from '../core/instance.ts';
@@ -17,11 +16,11 @@ import { type ServersHere, unknownServer } from './servers-here.ts';
 
 export interface RefreshOptions {
   readonly clock: Clock;
-  /** How long a server may take to list all that it has, once it runs. */
+  /** The time that a running server has to list everything. */
   readonly timeoutMs: number;
 }
 
-/** All of them, if none is named. */
+/** Refreshes the servers in `wanted`, or all if it names none. */
 export async function refresh(here: ServersHere, wanted: unknown, options: RefreshOptions): Promise<RefreshReport> {
   const named = Array.isArray(wanted) ? wanted.filter((name) => typeof name === 'string') : [];
   const names = named.length === 0 ? here.names : [...new Set(named)];
@@ -40,7 +39,7 @@ async function refreshOne(here: ServersHere, name: string, options: RefreshOptio
   }
 }
 
-/** An instance that has just listed what it has, and why that which it could not list could not be. */
+/** An instance that has just listed everything, and the reason for each list that failed. */
 interface Listed {
   readonly instance: Instance;
   readonly failures: ReadonlyMap<ListKind, string>;
@@ -48,10 +47,10 @@ interface Listed {
 
 async function listedAnew(server: Server, options: RefreshOptions): Promise<Listed> {
   const mayBeGone = server.ownInstance().isOpen;
-  // Of one that has been there for a while this may be how its end shows: then the next one is asked.
+  // An instance that has run for a while may turn out to be dead only now: then a new one is asked.
   const listed = (await listedBy(server, options)) ?? (mayBeGone ? await listedBy(server, options) : undefined);
   if (listed === undefined)
-    throw new BridgeError('SERVER_CRASHED', `Server ${server.name} has ended while it was asked`);
+    throw new BridgeError('SERVER_CRASHED', `Server ${server.name} ended while it listed its tools`);
   const why = failureOf(listed);
   if (why === undefined) return listed;
   const isSentence = why.startsWith(`Server ${server.name} `);
@@ -61,7 +60,7 @@ async function listedAnew(server: Server, options: RefreshOptions): Promise<List
   );
 }
 
-/** Undefined if it has gone over it. */
+/** Has an instance list everything. Undefined if it ends meanwhile. */
 async function listedBy(server: Server, { clock, timeoutMs }: RefreshOptions): Promise<Listed | undefined> {
   const instance = server.ownInstance();
   const wasOpen = instance.isOpen;
@@ -74,7 +73,7 @@ async function listedBy(server: Server, { clock, timeoutMs }: RefreshOptions): P
   return instance.isOpen ? { instance, failures } : undefined;
 }
 
-/** One that has just opened is being asked already. One that has nothing to list says at least that it is there. */
+/** Waits for the lists of an instance that just opened, else reads them again. One without lists is pinged instead. */
 async function failuresOf(instance: Instance, wasOpen: boolean): Promise<ReadonlyMap<ListKind, string>> {
   if (!wasOpen) return instance.lists.whenListed();
   if (LIST_KINDS.some((kind) => isListedBy(instance, kind))) return instance.lists.readAllAgain();
@@ -94,7 +93,7 @@ function pingFailure(instance: Instance): Promise<string | undefined> {
   });
 }
 
-/** Why nothing can be said of it. What it cannot list besides its tools is shown as not known. */
+/** The reason why the refresh of a server failed. A failed list other than tools is only shown as unknown. */
 function failureOf({ instance, failures }: Listed): string | undefined {
   const isAnyListed = LIST_KINDS.some((kind) => isListedBy(instance, kind) && !failures.has(kind));
   const [first] = failures.values();
@@ -102,8 +101,8 @@ function failureOf({ instance, failures }: Listed): string | undefined {
 }
 
 function listTimedOut(name: string, timeoutMs: number): BridgeError {
-  const hint = 'limits.callTimeoutMs sets another time.';
-  return new BridgeError('CALL_TIMED_OUT', `Server ${name} has not listed what it has within ${timeoutMs} ms`, {
+  const hint = 'limits.callTimeoutMs in the config file sets the time.';
+  return new BridgeError('CALL_TIMED_OUT', `Server ${name} did not finish its lists within ${timeoutMs} ms`, {
     hint,
   });
 }

@@ -1,87 +1,91 @@
-// What the control methods answer: the daemon writes it, the command and scripts read it. `--json` prints it as it is.
+// Answers of the control methods, as data. The daemon writes them, the command and scripts read them, and `--json` prints
+// them as they are: fields may be added, but never change their meaning.
 
 import type { DialInState } from '../protocol/inbound-server.ts';
 
+/** A running copy of a server, or a server of which none runs. */
 export interface InstanceReport {
   readonly server: string;
   readonly pid: number | null;
-  /** `idle`, `starting`, `ready`, `stopping`, `stopped`; `failed`, or `broken` if that was too often. */
+  /** `idle`, `starting`, `ready`, `stopping`, `stopped`, `failed`, or `broken` after too many failures. */
   readonly state: string;
   readonly sessions: number;
   readonly restarts: number;
-  /** Calls of tools that it was sent, and requests of clients in all: those, lists, reads and so on. */
+  /** `calls` counts calls of tools that it was sent; `requests` counts all requests, calls included. */
   readonly calls: number;
   readonly requests: number;
-  /** Requests that are not answered yet. */
+  /** Requests without an answer yet. */
   readonly inFlight: number;
-  /** Whether joined lists were made without it, because it has not answered. */
+  /** Joined lists are without it, because it has not answered. */
   readonly leftOut: boolean;
-  /** Why it could not be started, or has gone, when that happened last. */
+  /** The reason why it last failed to start, or ended. */
   readonly lastError: string | null;
   /** The code of that error, such as SERVER_START_FAILED. */
   readonly errorCode: string | null;
 }
 
-/** How long a server takes for its answers, since the daemon has started. */
+/** Answer times of a server since the daemon started. */
 export interface LatencyReport {
   readonly server: string;
-  /** How many answers took as long as each of `latencyBoundsMs` at most, and longer than the one before; the last, longer. */
+  /** Numbers of answers by their time: one for each bound of `latencyBoundsMs`, and one for longer times. */
   readonly buckets: readonly number[];
   readonly sumMs: number;
-  /** The longest that one of them took. */
+  /** The longest time of an answer. */
   readonly maxMs: number;
-  /** Answers among them that were errors. */
+  /** Errors among the answers. */
   readonly errors: number;
-  /** Requests besides that were given up, or that the server has died over. */
+  /** Requests without an answer: given up, or lost when the server ended. */
   readonly unanswered: number;
 }
 
-/** Of the daemon's own process. */
+/** Memory of the daemon's own process. */
 export interface MemoryReport {
   readonly residentBytes: number;
   readonly heapBytes: number;
 }
 
+/** The record of calls. */
 export interface AuditReport {
   readonly file: string;
-  /** Since the daemon has started: what was written, and what never will be. */
+  /** Lines written and lost since the daemon started. */
   readonly lines: number;
   readonly lost: number;
-  /** Why nothing can be written at present. */
+  /** The reason why nothing can be written at present. */
   readonly failure: string | null;
-  /** Whether calls are refused for that. */
+  /** Calls are refused while nothing can be written. */
   readonly refuses: boolean;
 }
 
 /** A server that has connected by itself. */
 export interface DialledInReport {
   readonly name: string;
-  /** What it says of itself. */
+  /** Its own name for its program. */
   readonly program: string;
   readonly version: string;
   readonly state: DialInState;
-  /** Whether the config has its name, so that nobody has to decide about it. */
+  /** The config has its name, so nobody has to decide about it. */
   readonly configured: boolean;
-  /** Why policy blocks it; null if it does not. */
+  /** The rule that blocks it, or null. */
   readonly blockedBy: string | null;
   readonly since: string;
 }
 
+/** The whole daemon. */
 export interface StatusReport {
   readonly pid: number;
   readonly version: string;
-  /** The version and what the program was made of. */
+  /** The version and a hash of the sources. */
   readonly build: string;
-  /** Whether a client has started it, so that it ends when nobody uses it. */
+  /** A client has started it, so it ends when nobody uses it. */
   readonly autostarted: boolean;
-  /** Whether its socket was handed to it, by whoever starts the next daemon for it. */
+  /** Its socket was handed over by a program, such as systemd, that also starts the next daemon. */
   readonly activated: boolean;
   readonly socketPath: string;
   readonly uptimeMs: number;
   readonly clients: number;
-  /** Those of them that are away, and may come back. */
+  /** Clients without a connection that may come back. */
   readonly parked: number;
-  /** What is kept for them. */
+  /** Bytes that are kept for them. */
   readonly parkedBytes: number;
   readonly memory: MemoryReport;
   readonly instances: readonly InstanceReport[];
@@ -89,25 +93,26 @@ export interface StatusReport {
   readonly latencyBoundsMs: readonly number[];
   readonly dialledIn: readonly DialledInReport[];
   readonly counters: Readonly<Record<string, number>>;
-  /** Errors that clients got from the bridge itself, by their code. */
+  /** Errors that the bridge itself answered, by their code. */
   readonly errors: Readonly<Record<string, number>>;
   readonly configFile: string | null;
-  /** Whether that file was named; else it was found, and would be again, from this directory on. */
+  /** The file was named by flag or environment. Otherwise it is looked for from `configDir` on. */
   readonly configNamed: boolean;
   readonly configDir: string;
-  /** MCP_SERVERS_CONFIG in its environment; null if that is not set. */
+  /** MCP_SERVERS_CONFIG in its environment, or null. */
   readonly serversConfig: string | null;
   readonly configFaults: readonly string[];
-  /** What is wrong with the files that servers are looked for in. */
+  /** Faults in the files that define servers. */
   readonly definitionFaults: readonly string[];
-  /** The inputs that are missing where the client works, by servers; null if that is not known. */
+  /** Missing inputs in the caller's directory, by server; null if they are not known. */
   readonly missingInputs?: Readonly<Record<string, readonly string[]>> | null;
-  /** How many definitions wait for approval in the directory of whoever asks; null if the daemon has not looked there. */
+  /** Definitions in the caller's directory that wait for approval; null if the daemon has not looked there. */
   readonly pendingApprovals: number | null;
   /** Null if calls are not recorded. */
   readonly audit: AuditReport | null;
 }
 
+/** A connected client, or one that may come back. */
 export interface ClientReport {
   readonly clientId: string;
   readonly name: string;
@@ -116,43 +121,44 @@ export interface ClientReport {
   readonly state: string;
   readonly connectedAt: string;
   readonly inFlight: number;
-  /** What it says of its own process, and of the directory that it works in; null if it has not said so. */
+  /** Its process and working directory, as it says itself; null if it does not. */
   readonly pid: number | null;
   readonly cwd: string | null;
-  /** The servers that it uses, by name. */
+  /** Names of the servers that it uses. */
   readonly servers: readonly string[];
-  /** The methods that it takes from other clients: all, none, or these. */
+  /** Methods that it accepts from other clients: all, none, or these. */
   readonly accepts: boolean | readonly string[];
-  /** Whether others may write to it. */
+  /** Others may write letters to it. */
   readonly mailbox: boolean;
 }
 
-/** Of a daemon that has looked for its servers anew: names of those that are others now. */
+/** Names of servers that differ after a reload. */
 export interface ReloadReport {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** What is wrong with files and entries, and what of the config counts from the next start only. */
+  /** Faults in files and entries, and settings that apply only after a restart. */
   readonly faults: readonly string[];
 }
 
+/** An error, for people. */
 interface Failure {
   readonly message: string;
   readonly hint: string;
 }
 
-/** What a server has; null where it has not said so. */
+/** Numbers of what a server has after a refresh; null where it does not say. */
 export interface ServerRefresh {
   readonly server: string;
   readonly tools: number | null;
   readonly prompts: number | null;
   readonly resources: number | null;
   readonly templates: number | null;
-  /** Against what was known before; names. */
+  /** Names of tools that differ from those known before. */
   readonly newTools: readonly string[];
   readonly goneTools: readonly string[];
   readonly changedTools: readonly string[];
-  /** Why nothing is known of it. */
+  /** The reason why the refresh failed, or null. */
   readonly error: Failure | null;
 }
 
@@ -160,47 +166,50 @@ export interface RefreshReport {
   readonly servers: readonly ServerRefresh[];
 }
 
+/** A tool's definition at one time. */
 export interface ShownDefinition {
   readonly hash: string;
-  /** Null if it was too long to keep. */
+  /** Null for one that was too long to keep. */
   readonly definition: unknown;
 }
 
+/** A tool that is new, or has changed since it was accepted. */
 export interface ChangedTool {
   readonly tool: string;
   readonly state: 'new' | 'changed';
-  /** What was first seen, or accepted; null for a new one, and where nobody knows any more. */
+  /** The definition that was first seen or accepted; null for a new tool, or if it is not known any more. */
   readonly before: ShownDefinition | null;
   readonly now: ShownDefinition;
 }
 
 export interface ChangedServer {
   readonly server: string;
-  /** What becomes of changed tools. */
+  /** The treatment of changed tools. */
   readonly policy: 'allow' | 'warn' | 'block';
   readonly tools: readonly ChangedTool[];
 }
 
 export interface ChangesReport {
   readonly servers: readonly ChangedServer[];
-  /** That there is no such server. */
+  /** The error for a server that does not exist, or null. */
   readonly unknown: Failure | null;
 }
 
+/** Tools that were accepted. */
 export interface AcceptReport {
   readonly accepted: readonly string[];
-  /** Those that are not what was shown any more. */
+  /** Tools that have changed again since they were shown, and are not accepted. */
   readonly others: readonly string[];
   readonly unknown: Failure | null;
-  /** Whether it could be written down. */
+  /** False if the decision could not be written to its file. */
   readonly isKept: boolean;
 }
 
-/** What one process of a server has written on stderr, as far as it is still kept, without secrets. */
+/** The kept part of a process's stderr, without secrets. */
 export interface ProcessLog {
   readonly pid: number | null;
   readonly running: boolean;
-  /** Where the text begins and ends in all that the process has written, in bytes. */
+  /** The first and last byte of the text, counted from the start of the process. */
   readonly from: number;
   readonly to: number;
   readonly text: string;
@@ -208,14 +217,14 @@ export interface ProcessLog {
 
 export interface LogsReport {
   readonly server: string;
-  /** How it is reached; null if there is no such server. Only those of `stdio` have processes of the bridge's. */
+  /** The transport of the server, or null if there is no such server. Only `stdio` servers are processes of the bridge. */
   readonly transport: 'stdio' | 'http' | 'sse' | 'ws' | 'auto' | 'dial-in' | null;
   /** The last process of each instance. */
   readonly processes: readonly ProcessLog[];
   readonly unknown: Failure | null;
 }
 
-/** Of a daemon that was told to stop. */
+/** The answer of a daemon that is about to stop. */
 export interface StopReport {
   readonly pid: number;
   readonly openCalls: number;

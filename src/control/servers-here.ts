@@ -1,4 +1,5 @@
-// The servers that there are for those who work in one directory, as the control methods see them.
+// The servers of one directory, as the control methods see them, and the answer of `bridge/logs`. It reads the pool of
+// servers and changes nothing but what somebody accepts.
 
 import type { SeenTools } from '../catalog/seen-tools.ts';
 import type { Server } from '../core/server.ts';
@@ -9,6 +10,7 @@ import { isRecord, textOf } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
 import type { LogsReport } from './report.ts';
 
+/** A server's tools as they were first seen, and the treatment of changed ones. */
 export interface SeenToolsOf {
   readonly seen: SeenTools;
   readonly policy: ToolChangePolicy;
@@ -29,7 +31,7 @@ export class ServersHere {
   readonly #pool: ServersEverywhere;
   readonly #cwd: string | undefined;
 
-  /** What there is in `cwd` has been found out. */
+  /** The servers of `cwd` must have been looked for before. */
   constructor(pool: ServersEverywhere, cwd: string | undefined) {
     this.names = pool.names(cwd);
     this.#pool = pool;
@@ -52,15 +54,13 @@ export class ServersHere {
     return this.#pool.seenOf(name, this.#cwd);
   }
 
-  /** Writes down what was seen of tools; whether it could be. */
+  /** Writes the state of seen tools to its files. False if that failed. */
   keepSeen(): boolean {
     return this.#pool.keepSeen();
   }
 }
 
-// `bridge/logs`: what the processes of a server have written on stderr lately.
-
-/** `after` has the byte behind which the text of a process is wanted, by its pid; then only whole lines are. */
+/** Answers `bridge/logs`. `after` has, by pid, the byte from which on text is wanted; then only whole lines are returned. */
 export function logsOf(here: ServersHere, server: unknown, after: unknown): LogsReport {
   const name = textOf(server);
   const outputs = here.outputsOf(name);
@@ -78,10 +78,11 @@ function byteOf(position: unknown): number {
   return typeof position === 'number' && Number.isSafeInteger(position) && position > 0 ? position : 0;
 }
 
+/** The error for a server that does not exist. */
 export function unknownServer(name: string, { names }: ServersHere): { message: string; hint: string } {
   const similar = nearest(name, names);
   return {
     message: `There is no server ${JSON.stringify(name.slice(0, 128))}`,
-    hint: similar.length === 0 ? 'mcp-bridge servers shows which there are.' : `Did you mean ${similar.join(', ')}?`,
+    hint: similar.length === 0 ? 'mcp-bridge servers lists all.' : `Did you mean ${similar.join(', ')}?`,
   };
 }

@@ -1,4 +1,4 @@
-// What the daemon says of itself and of its clients, for the commands that ask.
+// Reports on the daemon, its clients and its instances. It only reads: whatever is reported is owned elsewhere.
 
 import { type CallMeters, LATENCY_BOUNDS_MS } from '../core/call-meter.ts';
 import type { ConnectionManager } from '../core/connection-manager.ts';
@@ -87,6 +87,7 @@ export function statusReport(of: StatusSources, cwd: string | undefined): Status
   };
 }
 
+/** Reports on each client. */
 export function clientReports(connections: ConnectionManager, messaging: ClientMessaging): ClientReport[] {
   return connections.clients().map((session) => {
     const { accepts = false, mailbox = false } = messaging.participants.describe(session) ?? {};
@@ -107,16 +108,16 @@ export function clientReports(connections: ConnectionManager, messaging: ClientM
   });
 }
 
-/** Those that it has an instance of; one that it has only seen in a list is none of them. */
+/** Servers of which the client uses an instance; seeing one in a list is not using it. */
 function serversOf(session: Session): string[] {
   return [...new Set([...session.instances()].map(({ server }) => server))].toSorted();
 }
 
-// What runs of the servers, for who asks: a line for each instance, and one for each server of which none is there.
+// --- instances ---
 
 type RunnerOf = (instance: Instance) => InstanceRunner | undefined;
 
-/** `names` are those of all that are defined, in their order. */
+/** Reports on each instance, and on each server without one. `names` are all defined servers, in their order. */
 export function instanceReports(names: readonly string[], all: Iterable<Server>, runnerOf: RunnerOf): InstanceReport[] {
   const servers = new Map<string, Server[]>(names.map((name) => [name, []]));
   for (const server of all) servers.set(server.name, [...(servers.get(server.name) ?? []), server]);
@@ -149,7 +150,7 @@ function reportOf(server: Server, instance: Instance, runner: InstanceRunner | u
   ];
 }
 
-/** Who could not be started, or has died, has failed until it is tried again, whichever pause it is in. */
+/** An instance that ended or did not start counts as failed until the next try, whichever pause it is in. */
 function stateOf({ state, lastFailure }: InstanceRunner): string {
   return lastFailure !== undefined && (state === 'idle' || state === 'waiting') ? 'failed' : state;
 }

@@ -1,5 +1,5 @@
-// `bridge/changes` and `bridge/accept`: which tools are others than when they were first seen, and that somebody agrees to
-// what they are now.
+// `bridge/changes` and `bridge/accept`: lists tools that have changed since they were first seen, and accepts them as they
+// are now. Only a tool with the very definition that was shown is accepted.
 
 import type { SeenDefinition, SeenTool } from '../catalog/seen-tools.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
@@ -29,14 +29,14 @@ function shown({ hash, text }: SeenDefinition): ShownDefinition {
   return { hash, definition: text === undefined ? null : (parsed(text) ?? text) };
 }
 
-/** Of a name that the server has listed twice there are two definitions. */
+/** Decodes the kept text: a name that is listed twice has two definitions. */
 function parsed(text: string): unknown {
   const texts = text.split('\n');
   const definitions = texts.map((one) => JSON.parse(one) as unknown);
   return definitions.length === 1 ? definitions[0] : definitions;
 }
 
-/** `tools` has the hash of each as it was shown. */
+/** Accepts tools by the hashes that were shown. */
 export function accept(here: ServersHere, server: unknown, tools: unknown): AcceptReport {
   const name = textOf(server);
   const seen = here.names.includes(name) ? here.seenOf(name)?.seen : undefined;

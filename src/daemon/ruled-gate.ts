@@ -1,5 +1,5 @@
-// Which tools may be used: what the config's rules say, and what the client says in whose file the server was found. The
-// last rule that speaks of a tool counts; without one it may be used.
+// A gate by rules: those of the config, and the filter in the client file that defines the server. The last rule that matches
+// a tool decides; a tool without a rule is permitted.
 
 import type { ToolGate } from '../core/tool-gate.ts';
 import type { ToolFilter, ToolRule } from '../model/tool-rules.ts';
@@ -15,15 +15,15 @@ interface Judgement {
 }
 
 export interface GateRules {
-  /** The server's, and others that mean it. */
+  /** The server's name, and other names for it. */
   readonly names: readonly [string, ...string[]];
-  /** What the rules are in, for messages. */
+  /** The place of the rules, for messages. */
   readonly where: string;
   readonly rules: readonly ToolRule[];
   readonly filter: ToolFilter;
 }
 
-/** A server may ask for as many names as it likes. */
+/** The most decisions that are remembered: clients may ask about any number of names. */
 const MOST_JUDGED = 10_000;
 
 export class RuledGate implements ToolGate {
@@ -77,11 +77,11 @@ export class RuledGate implements ToolGate {
     return judgement;
   }
 
-  /** No rule can be asked about it, and one of them may forbid it. */
+  /** Refuses a name that is too long for rules, because a rule may forbid it. */
   #tooLong(tool: string): BridgeError {
     return new BridgeError('TOOL_DISABLED', `The tool ${JSON.stringify(tool.slice(0, 128))}… has too long a name`, {
       server: (this.#names[0] ?? '').slice(0, 128),
-      hint: `Rules are asked about names of at most ${LONGEST_NAME} characters.`,
+      hint: `Rules apply to names of at most ${LONGEST_NAME} characters.`,
     });
   }
 
@@ -95,7 +95,7 @@ export class RuledGate implements ToolGate {
   }
 }
 
-/** Patterns that cannot be kept fit everything where they forbid, and nothing where they permit (ADR 22). */
+/** Bad patterns match everything in rules that forbid, and nothing in rules that permit (ADR 22). */
 function matcher(patterns: readonly string[], isForbidding: boolean): Matches {
   return problemIn(patterns) === undefined ? anyOf(patterns) : () => isForbidding;
 }

@@ -1,5 +1,5 @@
-// Makes the gates of servers out of the rules that count now, and of what has become of their tools. What it takes for
-// rules is loaded when there is one.
+// Makes the gate of each server from the rules of the config, the filters of clients, and the tools that have changed. The
+// code for rules is loaded only when there is one.
 
 import type { ClientSettings } from '../core/client-settings.ts';
 import { OPEN_GATE, type ToolGate } from '../core/tool-gate.ts';
@@ -12,12 +12,12 @@ import type { GateRules } from './ruled-gate.ts';
 type Gated = Pick<ServerDefinition, 'name' | 'tools' | 'filters' | 'alsoNamed' | 'isOfProject'>;
 type RuledGate = typeof import('./ruled-gate.ts').RuledGate;
 
-/** What a config says of tools. */
+/** Settings of a config about tools. */
 export interface ToolSettings {
   readonly toolRules: readonly ToolRule[];
-  /** Undefined for what goes without saying. */
+  /** Undefined for the default. */
   readonly onToolChange: ToolChangePolicy | undefined;
-  /** Whether some hold for one client. */
+  /** Some rules apply to one client only. */
   readonly areOfClients?: boolean;
 }
 
@@ -25,7 +25,7 @@ export class ToolGates {
   #settings: ToolSettings = { toolRules: [], onToolChange: undefined };
   #RuledGate: RuledGate | undefined;
 
-  /** Before gates of these are made under these settings; whether they are others than before. */
+  /** Takes new settings, before gates for these servers are made. Returns true if the settings differ from the old ones. */
   async prepare(
     { toolRules, onToolChange, areOfClients = false }: ToolSettings,
     definitions: Iterable<Gated>,
@@ -38,7 +38,7 @@ export class ToolGates {
     return isOther;
   }
 
-  /** `changed` are the tools that are others than they were. */
+  /** Makes the gate of a server; `changed` are its changed tools. */
   gateOf(definition: Gated, changed: ReadonlySet<string>, settings?: ClientSettings): ToolGate {
     const rules = this.#rulesOf(definition, settings);
     const policy = this.policyFor(definition);
@@ -46,7 +46,7 @@ export class ToolGates {
     return new ChangeGate(rules, { server: definition.name, changed, isBlocking: policy === 'block' });
   }
 
-  /** What came with a project is watched more closely: its author is not this user. */
+  /** The treatment of changed tools. Servers of projects are blocked by default: their author is not this user. */
   policyFor({ isOfProject }: Pick<Gated, 'isOfProject'>): ToolChangePolicy {
     return this.#settings.onToolChange ?? (isOfProject === true ? 'block' : 'warn');
   }
@@ -79,7 +79,7 @@ export class ToolGates {
   }
 }
 
-/** Where several clients have it, what one of them says of its tools holds for that one alone. */
+/** The filter for a client: where several clients define the server, each filter applies to its own client only. */
 function filterFor({ tools, filters = [] }: Gated, program: string | undefined): ToolFilter {
   if (filters.length === 0) return tools;
   const own = filters.filter(({ client }) => client === program);
@@ -95,8 +95,7 @@ function isFilter({ allow, deny }: ToolFilter): boolean {
   return allow !== undefined || deny.length > 0;
 }
 
-// Two gates, one behind the other: what holds for everybody, and what holds for one client.
-
+/** Two gates in a row: one for everybody, one for a single client. */
 class BothGates implements ToolGate {
   readonly isOpen: boolean;
   readonly #first: ToolGate;
@@ -122,15 +121,14 @@ class BothGates implements ToolGate {
   }
 }
 
-// A gate that knows of tools which are others than they were. What the rules refuse is refused for that.
-
-export interface ToolChanges {
+interface ToolChanges {
   readonly server: string;
   readonly changed: ReadonlySet<string>;
-  /** Whether they may not be called. */
+  /** Changed tools may not be called. */
   readonly isBlocking: boolean;
 }
 
+/** Adds changed tools to a gate. The rules within refuse first. */
 export class ChangeGate implements ToolGate {
   readonly isOpen: boolean;
   readonly #rules: ToolGate;
@@ -158,9 +156,9 @@ export class ChangeGate implements ToolGate {
   #refusal(tool: string): BridgeError {
     const { server } = this.#changes;
     const what = `The tool ${JSON.stringify(tool.slice(0, 128))} of ${server}`;
-    return new BridgeError('TOOL_CHANGED', `${what} is another one than it was when it was first seen or accepted`, {
+    return new BridgeError('TOOL_CHANGED', `${what} has changed since it was first seen or accepted`, {
       server,
-      hint: `Do without it, or ask your user to look at what has changed: mcp-bridge tools ${server} --changed`,
+      hint: `Use another tool, or ask your user to review the change: mcp-bridge tools ${server} --changed`,
     });
   }
 }

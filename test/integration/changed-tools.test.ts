@@ -122,7 +122,7 @@ async function everywhere(home: Home, tool: string): Promise<Record<string, unkn
     await home.run('describe', 'files', tool),
   ];
   seen.tools = new RegExp(`^files +${tool} +(?:changed )?`, 'm').exec(listed.stdout)?.[0].trim().split(/ +/).at(-1);
-  seen.call = called.code === 0 ? 'runs' : /TOOL_CHANGED|is another one/.exec(called.stderr)?.[0];
+  seen.call = called.code === 0 ? 'runs' : /TOOL_CHANGED|has changed since/.exec(called.stderr)?.[0];
   seen.describe = described.code === 0 ? described.stdout.includes('It has changed') : described.code;
   return seen;
 }
@@ -151,7 +151,7 @@ const REFUSED = {
   ...USUAL,
   ...{ 'server:files lists it': false, 'all lists it': false, tools: undefined },
   ...{ 'server:files runs it': 'TOOL_CHANGED', 'all runs it': 'TOOL_CHANGED', get_tool_details: 'TOOL_CHANGED' },
-  ...{ execute_tool: 'TOOL_CHANGED', 'execute_tool again': 'TOOL_CHANGED', call: 'is another one', describe: 1 },
+  ...{ execute_tool: 'TOOL_CHANGED', 'execute_tool again': 'TOOL_CHANGED', call: 'has changed since', describe: 1 },
 };
 
 describe('a tool that has changed between two runs', () => {
@@ -195,7 +195,7 @@ describe('a tool that has changed between two runs', () => {
     home.says({ tools: [EVIL] });
     expect((await run('refresh')).stdout).toContain('~ theirs: read\n');
     expect((await run('call', 'theirs', 'read')).stderr).toBe(
-      'mcp-bridge: The tool "read" of theirs is another one than it was when it was first seen or accepted. ' +
+      'mcp-bridge: The tool "read" of theirs has changed since it was first seen or accepted. ' +
         'To see the difference: mcp-bridge tools theirs --changed; to accept it, the same with --accept.\n',
     );
     expect((await run('call', 'files', 'read')).stdout).toBe('read\n');
@@ -222,7 +222,7 @@ describe('a tool that changes while clients use it', () => {
     const refusal = await client.call('read');
     expect([codeIn(refusal), refusal.error?.data?.hint]).toEqual([
       'TOOL_CHANGED',
-      'Do without it, or ask your user to look at what has changed: mcp-bridge tools files --changed',
+      'Use another tool, or ask your user to review the change: mcp-bridge tools files --changed',
     ]);
     const { stdout, code } = await home.run('tools', 'files', 'read', '--accept', '--yes');
     expect([code, stdout]).toEqual([0, expect.stringContaining('Accepted, of files: read\n')]);
@@ -283,7 +283,7 @@ describe('what was seen of tools', () => {
     writeFileSync(file, readFileSync(file).subarray(0, 50));
     const daemon = await home.start(config);
     await home.run('refresh');
-    await daemon.untilLogged('nobody knows any more what tools were');
+    await daemon.untilLogged('the file of seen tools cannot be read');
     expect(codeIn(await (await home.client('server:files')).call('read'))).toBe('TOOL_CHANGED');
     expect((await home.run('tools', '--changed')).stdout).toContain('What it was is not known any more. It is:');
     expect((await home.run('tools', 'files', '--accept', '--yes')).code).toBe(0);

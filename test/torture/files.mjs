@@ -204,7 +204,8 @@ async function tornKnowledge(place, isShort) {
     let told = 0;
     daemon.child.stderr.on('data', (text) => {
       told +=
-        text.split(kind === 'catalog' ? 'a file of the catalog is of no use' : 'nobody knows any more').length - 1;
+        text.split(kind === 'catalog' ? 'a file of the catalog is of no use' : 'the file of seen tools cannot be read')
+          .length - 1;
     });
     await visitAll(daemon);
     await until(`each is told of: ${told} of ${broken}`, () => told >= broken);
