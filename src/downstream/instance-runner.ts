@@ -10,15 +10,16 @@ import { invariant } from '../util/invariant.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ServerConnection } from './connection.ts';
-import { connectRemote, type RemoteContext } from './http-connection.ts';
+import { HttpConnection, type HttpContext } from './http-connection.ts';
 import { brokenServer, crash, ownFault, refusedStart, shuttingDown, startFailure } from './instance-failure.ts';
 import { type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
 import { ServerHandshake } from './server-handshake.ts';
 import type { ServerOutput } from './server-output.ts';
 import { ServerProcess } from './server-process.ts';
 import type { StartGate } from './start-gate.ts';
+import { WebSocketConnection } from './web-socket-connection.ts';
 
-export interface RunnerContext extends Omit<RemoteContext, 'failed'> {
+export interface RunnerContext extends Omit<HttpContext, 'failed'> {
   readonly logger: Logger;
   /** From 0 up to 1, for pauses that shall not fall together. */
   readonly random: () => number;
@@ -35,7 +36,7 @@ export interface RunnerContext extends Omit<RemoteContext, 'failed'> {
 export class InstanceRunner {
   readonly definition: ServerDefinition;
   readonly instance: Instance;
-  readonly #context: RunnerContext & RemoteContext;
+  readonly #context: RunnerContext & HttpContext;
   readonly #faults: Faults;
   #life = NEWBORN;
   #child: ServerConnection | undefined;
@@ -230,7 +231,8 @@ export class InstanceRunner {
     try {
       if (definition.transport === 'stdio') return new ServerProcess(definition, this.#context);
       if (definition.transport === 'dial-in') return this.#context.inbound(definition.name);
-      return connectRemote(definition, this.#context);
+      if (definition.transport === 'ws') return new WebSocketConnection(definition, this.#context);
+      return new HttpConnection(definition, this.#context);
     } catch (error) {
       this.#failStart(undefined, refusedStart(definition, error));
       return undefined;

@@ -1,11 +1,13 @@
-// What all connections to servers at a URL share: the headers that they are made with, what is secret about them, and
-// how they end.
+// A connection to a server at a URL, over HTTP or a WebSocket: the headers that it is made with, the secrets in them, and how
+// it ends. Messages are the business of its link.
 
 import { TokenKeeper } from '../auth/token-keeper.ts';
 import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import { deferred } from '../util/deferred.ts';
 import { secretsInText } from '../util/given-secrets.ts';
+import type { Link } from '../wire/link.ts';
+import type { ServerConnection } from './connection.ts';
 import { failureOf, originOf, type RemoteFailure } from './remote-failure.ts';
 import { configuredHeaders, type HeaderMap, helperHeaders, mergedHeaders, urlWithUser } from './remote-headers.ts';
 import { redactEach } from './server-output.ts';
@@ -16,14 +18,18 @@ const SECRET_WORD = 8;
 
 const SIGN_IN_NEEDED = 'wants you to sign in';
 
-export class RemoteEnd {
+export abstract class RemoteConnection implements ServerConnection {
+  abstract readonly link: Link;
+  readonly pid = undefined;
   /** Its URL without a user or password, which go as a header. */
   readonly definition: RemoteServer;
   readonly ended: Promise<string>;
   /** Why it could not be opened. */
   failure: BridgeError | undefined;
   /** For a server that we can sign in to. */
-  keeper: TokenKeeper | undefined;
+  protected keeper: TokenKeeper | undefined;
+  /** The last failure, as people are told it. */
+  protected lastError = '';
   readonly #context: LaunchContext;
   readonly #ofUrl: HeaderMap;
   readonly #configured: Readonly<Record<string, string>>;
@@ -42,17 +48,27 @@ export class RemoteEnd {
     this.#configured = configuredHeaders(definition, context.environment, used);
     this.#hideHeaders(this.#configured);
     this.#hideHeaders(this.#ofUrl);
-    for (const [name, value] of secretsInText(definition.url)) this.hide(name, value);
-    for (const [name, value] of used) this.hide(name, value);
+    for (const [name, value] of secretsInText(definition.url)) this.#hide(name, value);
+    for (const [name, value] of used) this.#hide(name, value);
+  }
+
+  abstract stop(): Promise<void>;
+
+  lastWords(): string {
+    return this.lastError;
+  }
+
+  lastLine(): string {
+    return this.lastError;
   }
 
   /** Aborted when it is over. */
-  get signal(): AbortSignal {
+  protected get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
   /** Those of the definition, and those that its helper prints this time. */
-  async headers(): Promise<Readonly<Record<string, string>>> {
+  protected async headers(): Promise<Readonly<Record<string, string>>> {
     const helped = await helperHeaders(this.definition, this.#context, this.signal);
     this.#hideHeaders(helped);
     const headers = mergedHeaders(this.#ofUrl, this.#configured, helped);
@@ -62,18 +78,18 @@ export class RemoteEnd {
 
   #keepTokens(): void {
     const { environment } = this.#context;
-    this.keeper = new TokenKeeper(this.definition, { environment, hide: (name, value) => this.hide(name, value) });
+    this.keeper = new TokenKeeper(this.definition, { environment, hide: (name, value) => this.#hide(name, value) });
   }
 
   /** From here on this value is taken out of what anyone is told. */
-  hide(name: string, value: string): void {
+  #hide(name: string, value: string): void {
     this.#secrets.push([name, value]);
   }
 
   #hideHeaders(headers: Readonly<Record<string, string>>): void {
     for (const [name, value] of Object.entries(headers)) {
-      for (const word of value.split(/\s+/)) if (word.length >= SECRET_WORD) this.hide(name, word);
-      this.hide(name, value);
+      for (const word of value.split(/\s+/)) if (word.length >= SECRET_WORD) this.#hide(name, word);
+      this.#hide(name, value);
     }
   }
 
@@ -82,10 +98,10 @@ export class RemoteEnd {
   }
 
   /** What the one is told whose message has failed. */
-  errorOf(error: unknown, code: BridgeErrorCode = 'SERVER_UNREACHABLE'): BridgeError {
+  protected errorOf(error: unknown, code: BridgeErrorCode = 'SERVER_UNREACHABLE'): BridgeError {
     if (error instanceof BridgeError) return error;
     const failure = failureOf(error);
-    if (failure.isUncertain && code === 'SERVER_UNREACHABLE') return this.lostCall(failure.message);
+    if (failure.isUncertain && code === 'SERVER_UNREACHABLE') return this.#lostCall(failure.message);
     const { name } = this.definition;
     if (this.#isSignInNeeded(failure)) return signInNeeded(name);
     const options = { server: name, hint: this.#hintFor(failure), cause: error };
@@ -94,7 +110,7 @@ export class RemoteEnd {
   }
 
   /** What the one is told whose call was under way when the connection to it broke. */
-  lostCall(how: string): BridgeError {
+  #lostCall(how: string): BridgeError {
     const { name } = this.definition;
     return new BridgeError('SERVER_CRASHED', `Server ${name} ${how}; the outcome of the call is unknown`, {
       server: name,
@@ -110,13 +126,13 @@ export class RemoteEnd {
   }
 
   /** It could not be opened. */
-  fail(error: unknown): void {
+  protected fail(error: unknown): void {
     this.failure ??= this.errorOf(error, 'SERVER_START_FAILED');
     this.over(this.failure.message);
   }
 
   /** Nothing can be asked over it any more. */
-  lose(failure: RemoteFailure): void {
+  protected lose(failure: RemoteFailure): void {
     this.over(this.#isSignInNeeded(failure) ? SIGN_IN_NEEDED : failure.message);
   }
 
@@ -124,7 +140,7 @@ export class RemoteEnd {
     return status === 401 && this.keeper !== undefined;
   }
 
-  over(how: string): void {
+  protected over(how: string): void {
     this.#end.resolve(how);
     this.#abort.abort();
   }

@@ -2,14 +2,13 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { WebSocket } from 'ws';
-import type { BridgeError } from '../util/bridge-error.ts';
+import type { RemoteServer } from '../model/server-definition.ts';
 import { endsOf } from '../wire/frame-ends.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
 import type { PacedQueue, ReadPacer } from '../wire/read-pacer.ts';
-import type { ServerConnection } from './connection.ts';
-import type { RemoteEnd } from './remote-connection.ts';
+import { RemoteConnection } from './remote-connection.ts';
 import { networkFailure, RemoteFailure, statusFailure } from './remote-failure.ts';
 import type { LaunchContext } from './server-process.ts';
 
@@ -17,57 +16,32 @@ const SUBPROTOCOL = 'mcp';
 /** How long a server may take to say goodbye. */
 const GOODBYE_MS = 1000;
 
-type WebSocketContext = Pick<LaunchContext, 'turn' | 'pacer' | 'clock' | 'maxFrameBytes'>;
-
-export class WebSocketConnection implements ServerConnection {
+export class WebSocketConnection extends RemoteConnection {
   readonly link: WebSocketLink;
-  readonly pid = undefined;
-  readonly #end: RemoteEnd;
-  readonly #context: WebSocketContext;
+  readonly #context: LaunchContext;
   #socket: WebSocket | undefined;
   /** Settles when the socket is closed. */
   #gone = Promise.resolve();
   #isOpen = false;
-  #lastError = '';
 
-  constructor(end: RemoteEnd, context: WebSocketContext) {
-    this.#end = end;
+  constructor(definition: RemoteServer, context: LaunchContext) {
+    super(definition, context);
     this.#context = context;
     this.link = new WebSocketLink(context);
-    this.#open().catch((error: unknown) => end.fail(error));
+    this.#open().catch((error: unknown) => this.fail(error));
     void this.ended.then(() => this.#leave());
   }
 
-  get ended(): Promise<string> {
-    return this.#end.ended;
-  }
-
-  get failure(): BridgeError | undefined {
-    return this.#end.failure;
-  }
-
-  lastWords(): string {
-    return this.#lastError;
-  }
-
-  lastLine(): string {
-    return this.#lastError;
-  }
-
-  safe(text: string): string {
-    return this.#end.safe(text);
-  }
-
   async stop(): Promise<void> {
-    this.#end.over('was stopped');
+    this.over('was stopped');
     await this.#gone;
   }
 
   async #open(): Promise<void> {
-    const headers = await this.#end.headers();
+    const headers = await this.headers();
     const { WebSocket } = await import('ws');
-    this.#end.signal.throwIfAborted();
-    const socket = new WebSocket(this.#end.definition.url, SUBPROTOCOL, {
+    this.signal.throwIfAborted();
+    const socket = new WebSocket(this.definition.url, SUBPROTOCOL, {
       headers,
       maxPayload: this.#context.maxFrameBytes,
       perMessageDeflate: false,
@@ -80,21 +54,21 @@ export class WebSocketConnection implements ServerConnection {
 
   #listenTo(socket: WebSocket): void {
     socket.on('error', (error) => this.#onError(error));
-    socket.on('unexpected-response', (_, { statusCode }) => this.#end.fail(upgradeFailure(statusCode ?? 0)));
+    socket.on('unexpected-response', (_, { statusCode }) => this.fail(upgradeFailure(statusCode ?? 0)));
     socket.on('open', () => {
       this.#isOpen = true;
       this.link.attach(socket);
     });
-    socket.on('close', () => this.#end.over('closed the connection'));
+    socket.on('close', () => this.over('closed the connection'));
   }
 
   /** 'close' follows. */
   #onError(error: Error): void {
-    if (!this.#isOpen) return this.#end.fail(openingFailure(error));
+    if (!this.#isOpen) return this.fail(openingFailure(error));
     const isTooLong = 'code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
     if (isTooLong) this.link.overflowed();
-    this.#lastError = isTooLong ? 'sent a message beyond limits.maxMessageBytes' : networkFailure(error).message;
-    this.#end.over(this.#lastError);
+    this.lastError = isTooLong ? 'sent a message beyond limits.maxMessageBytes' : networkFailure(error).message;
+    this.over(this.lastError);
   }
 
   #leave(): void {
