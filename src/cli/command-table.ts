@@ -31,7 +31,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.SERVERS,
     hasJsonErrors: true,
     examples: ['servers', 'servers --running'],
-    run: async (values, host) => (await import('./servers.ts')).servers(values, host),
+    run: async (values, host) => (await import('./commands/servers.ts')).servers(values, host),
   }),
   tools: row({
     group: 'Every day',
@@ -43,7 +43,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.TOOLS,
     hasJsonErrors: true,
     examples: ['tools', 'tools files', 'tools --changed', 'tools files --accept'],
-    run: async (values, host) => (await import('./tools.ts')).tools(values, host),
+    run: async (values, host) => (await import('./commands/tools.ts')).tools(values, host),
   }),
   search: row({
     group: 'Every day',
@@ -54,7 +54,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     hasJsonErrors: true,
     examples: ['search create an issue', 'search --server files --limit 3 read text'],
     run: async ({ words = [], ...values }, host, line = []) =>
-      (await import('./search.ts')).search({ ...values, words: [...words, ...line] }, host),
+      (await import('./commands/search.ts')).search({ ...values, words: [...words, ...line] }, host),
   }),
   describe: row({
     group: 'Every day',
@@ -64,7 +64,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     needs: ['SERVER TOOL', 'a server and one of its tools'],
     hasJsonErrors: true,
     examples: ['describe files read_file'],
-    run: async (values, host) => (await import('./describe.ts')).describe(values, host),
+    run: async (values, host) => (await import('./commands/describe.ts')).describe(values, host),
   }),
   call: row({
     group: 'Every day',
@@ -80,7 +80,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       'call camera take_picture --out picture.png',
     ],
     run: async ({ arguments: pairs = [], ...values }, host, line = []) =>
-      (await import('./call.ts')).call({ ...values, arguments: [...pairs, ...line] }, host),
+      (await import('./commands/call.ts')).call({ ...values, arguments: [...pairs, ...line] }, host),
   }),
   resources: row({
     group: 'Every day',
@@ -93,7 +93,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     needs: ['list|read', 'what to do'],
     hasJsonErrors: true,
     examples: ['resources list', 'resources read file:///notes.txt', 'resources list --server docs'],
-    run: async (values, host) => (await import('./resources.ts')).resources(values, host),
+    run: async (values, host) => (await import('./commands/resources.ts')).resources(values, host),
   }),
   prompts: row({
     group: 'Every day',
@@ -107,7 +107,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     needs: ['list|get', 'what to do'],
     hasJsonErrors: true,
     examples: ['prompts list', 'prompts get docs__summary topic=sockets'],
-    run: async (values, host) => (await import('./prompts.ts')).prompts(values, host),
+    run: async (values, host) => (await import('./commands/prompts.ts')).prompts(values, host),
   }),
   refresh: row({
     group: 'Every day',
@@ -116,7 +116,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.REFRESH,
     hasJsonErrors: true,
     examples: ['refresh', 'refresh files'],
-    run: async (values, host) => (await import('./refresh.ts')).refresh(values, host),
+    run: async (values, host) => (await import('./commands/refresh.ts')).refresh(values, host),
   }),
   status: row({
     group: 'Every day',
@@ -126,8 +126,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: ['status', 'status --json', 'status --watch'],
     run: async (values, host) =>
       values.watch === true
-        ? (await import('./watch.ts')).watch(values, host)
-        : (await import('./daemon-commands.ts')).status(values, host),
+        ? (await import('./commands/top.ts')).watch(values, host)
+        : (await import('./commands/daemon-commands.ts')).status(values, host),
   }),
   top: row({
     group: 'Every day',
@@ -135,7 +135,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.TOP,
     examples: ['top', 'top --interval 5 >> bridge.txt'],
-    run: async (values, host) => (await import('./watch.ts')).watch(values, host),
+    run: async (values, host) => (await import('./commands/top.ts')).watch(values, host),
   }),
   clients: row({
     group: 'Every day',
@@ -143,7 +143,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.LISTING,
     examples: ['clients'],
-    run: async (values, host) => (await import('./daemon-commands.ts')).clients(values, host),
+    run: async (values, host) => (await import('./commands/daemon-commands.ts')).clients(values, host),
   }),
   discover: row({
     group: 'Servers and clients',
@@ -151,7 +151,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.DISCOVER,
     examples: ['discover', 'discover --explain github', 'discover --client cursor --all'],
-    run: async (values, host) => (await import('./discover.ts')).discover(values, host),
+    run: async (values, host) => (await import('./commands/discover.ts')).discover(values, host),
   }),
   approve: row({
     group: 'Servers and clients',
@@ -159,7 +159,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [PENDING],
     options: options.APPROVE,
     examples: ['approve', 'approve database', 'approve --all-from .mcp.json --yes'],
-    run: async (values, host) => (await import('./approve.ts')).approve(values, host),
+    run: async (values, host) => (await import('./commands/approve.ts')).approve(values, host),
   }),
   reject: row({
     group: 'Servers and clients',
@@ -167,7 +167,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [PENDING],
     options: options.REJECT,
     examples: ['reject database', 'reject --all-from .mcp.json'],
-    run: async (values, host) => (await import('./approve.ts')).reject(values, host),
+    run: async (values, host) => (await import('./commands/approve.ts')).reject(values, host),
   }),
   add: row({
     group: 'Servers and clients',
@@ -181,7 +181,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     needs: ['NAME -- COMMAND…', 'a server'],
     takesLine: true,
     examples: ['add memory -- npx -y @modelcontextprotocol/server-memory', 'add docs --url https://docs.example/mcp'],
-    run: async (values, host, line) => (await import('./add.ts')).add({ ...values, line }, host),
+    run: async (values, host, line) => (await import('./commands/add.ts')).add({ ...values, line }, host),
   }),
   remove: row({
     group: 'Servers and clients',
@@ -190,7 +190,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.REMOVE,
     needs: ['NAME…', 'a server'],
     examples: ['remove memory'],
-    run: async (values, host) => (await import('./remove.ts')).remove(values, host),
+    run: async (values, host) => (await import('./commands/remove.ts')).remove(values, host),
   }),
   import: row({
     group: 'Servers and clients',
@@ -198,7 +198,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [CLIENTS],
     options: options.IMPORT,
     examples: ['import cursor', 'import --all --dry-run'],
-    run: async (values, host) => (await import('./import.ts')).importFromClients(values, host),
+    run: async (values, host) => (await import('./commands/import.ts')).importFromClients(values, host),
   }),
   input: row({
     group: 'Servers and clients',
@@ -210,7 +210,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.INPUT,
     needs: ['set|list|remove', 'what to do'],
     examples: ['input set api-key', 'input list', 'input remove api-key'],
-    run: async (values, host) => (await import('./input.ts')).input(values, host),
+    run: async (values, host) => (await import('./commands/input.ts')).input(values, host),
   }),
   enable: row({
     group: 'Servers and clients',
@@ -218,7 +218,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [SERVERS],
     options: options.SWITCH,
     examples: ['enable camera'],
-    run: async (values, host) => (await import('./switch.ts')).switchServers(values, false, host),
+    run: async (values, host) => (await import('./commands/switch.ts')).switchServers(values, false, host),
   }),
   disable: row({
     group: 'Servers and clients',
@@ -226,7 +226,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [SERVERS],
     options: options.SWITCH,
     examples: ['disable camera'],
-    run: async (values, host) => (await import('./switch.ts')).switchServers(values, true, host),
+    run: async (values, host) => (await import('./commands/switch.ts')).switchServers(values, true, host),
   }),
   auth: row({
     group: 'Servers and clients',
@@ -235,7 +235,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.AUTH,
     needs: ['NAME', 'a server'],
     examples: ['auth docs', 'auth docs --logout'],
-    run: async (values, host) => (await import('./auth.ts')).auth(values, host),
+    run: async (values, host) => (await import('./commands/auth.ts')).auth(values, host),
   }),
   install: row({
     group: 'Servers and clients',
@@ -243,7 +243,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [{ ...CLIENTS, describe: 'The clients; without one, all are listed' }],
     options: options.INSTALL,
     examples: ['install', 'install cursor --replace --dry-run'],
-    run: async (values, host) => (await import('./install.ts')).installBridge(values, host),
+    run: async (values, host) => (await import('./commands/install.ts')).installBridge(values, host),
   }),
   uninstall: row({
     group: 'Servers and clients',
@@ -252,7 +252,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.UNINSTALL,
     needs: ['CLIENT', 'a client'],
     examples: ['uninstall cursor'],
-    run: async (values, host) => (await import('./uninstall.ts')).uninstallBridge(values, host),
+    run: async (values, host) => (await import('./commands/uninstall.ts')).uninstallBridge(values, host),
   }),
   demo: row({
     group: 'Servers and clients',
@@ -260,7 +260,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: {},
     examples: ['demo'],
-    run: async (_values, host) => (await import('./demo/demo.ts')).demo({}, host),
+    run: async (_values, host) => (await import('./commands/demo/demo.ts')).demo({}, host),
   }),
   start: row({
     group: 'The daemon',
@@ -268,7 +268,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.START,
     examples: ['start', 'start --log-level debug'],
-    run: async (values, host) => (await import('./daemon-commands.ts')).start(values, host),
+    run: async (values, host) => (await import('./commands/daemon-commands.ts')).start(values, host),
   }),
   stop: row({
     group: 'The daemon',
@@ -276,7 +276,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.LISTING,
     examples: ['stop', 'stop --json'],
-    run: async (values, host) => (await import('./daemon-commands.ts')).stop(values, host),
+    run: async (values, host) => (await import('./commands/daemon-commands.ts')).stop(values, host),
   }),
   restart: row({
     group: 'The daemon',
@@ -284,7 +284,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.RESTART,
     examples: ['restart', 'restart --if-older'],
-    run: async (values, host) => (await import('./restart.ts')).restart(values, host),
+    run: async (values, host) => (await import('./commands/restart.ts')).restart(values, host),
   }),
   upgrade: row({
     group: 'The daemon',
@@ -292,7 +292,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.UPGRADE,
     examples: ['upgrade'],
-    run: async (values, host) => (await import('./restart.ts')).upgrade(values, host),
+    run: async (values, host) => (await import('./commands/restart.ts')).upgrade(values, host),
   }),
   reload: row({
     group: 'The daemon',
@@ -300,7 +300,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.LISTING,
     examples: ['reload'],
-    run: async (values, host) => (await import('./daemon-commands.ts')).reload(values, host),
+    run: async (values, host) => (await import('./commands/daemon-commands.ts')).reload(values, host),
   }),
   service: row({
     group: 'The daemon',
@@ -309,7 +309,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.SERVICE,
     needs: ['install|uninstall|status', 'what to do'],
     examples: ['service install --dry-run', 'service status'],
-    run: async (values, host) => (await import('./service/service.ts')).service(values, host),
+    run: async (values, host) => (await import('./commands/service/service.ts')).service(values, host),
   }),
   serve: row({
     group: 'The daemon',
@@ -333,7 +333,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.DOCTOR,
     examples: ['doctor', 'doctor --start', 'doctor --json'],
-    run: async (values, host) => (await import('./doctor.ts')).doctor(values, host),
+    run: async (values, host) => (await import('./commands/doctor.ts')).doctor(values, host),
   }),
   logs: row({
     group: 'When something is wrong',
@@ -341,7 +341,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [SERVER],
     options: options.LOGS,
     examples: ['logs', 'logs --follow', 'logs -n 200 --json', 'logs --all', 'logs files'],
-    run: async (values, host) => (await import('./logs.ts')).logs(values, host),
+    run: async (values, host) => (await import('./commands/logs.ts')).logs(values, host),
   }),
   'config check': row({
     group: 'When something is wrong',
@@ -349,7 +349,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [{ name: 'file', describe: 'The file to check, wherever it is', completes: 'file' }],
     options: options.CONFIG,
     examples: ['config check', 'config check team.json --json'],
-    run: async (values, host) => (await import('./config.ts')).checkConfigs(values, host),
+    run: async (values, host) => (await import('./commands/config.ts')).checkConfigs(values, host),
   }),
   'config path': row({
     group: 'When something is wrong',
@@ -357,7 +357,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.CONFIG,
     examples: ['config path', '"$EDITOR" "$(mcp-bridge config path)"'],
-    run: async (values, host) => (await import('./config.ts')).showConfigPath(values, host),
+    run: async (values, host) => (await import('./commands/config.ts')).showConfigPath(values, host),
   }),
   'policy explain': row({
     group: 'When something is wrong',
@@ -366,7 +366,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.POLICY,
     needs: ['NAME', 'a server'],
     examples: ['policy explain github'],
-    run: async (values, host) => (await import('./policy.ts')).explainRule(values, host),
+    run: async (values, host) => (await import('./commands/policy.ts')).explainRule(values, host),
   }),
   metrics: row({
     group: 'When something is wrong',
@@ -374,7 +374,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.WHERE,
     examples: ['metrics'],
-    run: async (values, host) => (await import('./metrics.ts')).metrics(values, host),
+    run: async (values, host) => (await import('./commands/metrics.ts')).metrics(values, host),
   }),
   send: row({
     group: 'Programs that speak to each other',
@@ -389,7 +389,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     takesLine: true,
     examples: ['send reviewer review/start branch=main', "send reviewer --message 'The build is green'"],
     run: async ({ arguments: pairs = [], ...values }, host, line = []) =>
-      (await import('./send.ts')).send({ ...values, arguments: [...pairs, ...line] }, host),
+      (await import('./commands/send.ts')).send({ ...values, arguments: [...pairs, ...line] }, host),
   }),
   attach: row({
     group: 'Programs that speak to each other',
@@ -400,7 +400,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     needs: ['NAME -- COMMAND…', 'a server'],
     takesLine: true,
     examples: ['attach notes -- node notes-server.js'],
-    run: async (values, host, line = []) => (await import('./attach.ts')).attach(values, line, host),
+    run: async (values, host, line = []) => (await import('./commands/attach.ts')).attach(values, line, host),
   }),
   announce: row({
     group: 'Programs that speak to each other',
@@ -409,7 +409,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.ANNOUNCE,
     needs: ['NAME --url URL', 'a server'],
     examples: ['announce notes --url http://127.0.0.1:8080/mcp', 'announce notes --remove'],
-    run: async (values, host) => (await import('./announce.ts')).announce(values, host),
+    run: async (values, host) => (await import('./commands/announce.ts')).announce(values, host),
   }),
   completion: row({
     group: 'The shell',
@@ -430,7 +430,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       'completion zsh > ~/.zsh/completions/_mcp-bridge',
       'completion fish > ~/.config/fish/completions/mcp-bridge.fish',
     ],
-    run: async (values, host) => (await import('./completion/completion.ts')).completion(values, COMMANDS, host),
+    run: async (values, host) =>
+      (await import('./commands/completion/completion.ts')).completion(values, COMMANDS, host),
   }),
 };
 

@@ -6,18 +6,18 @@ import { givenTexts } from './arguments.ts';
 import type { Command } from './command.ts';
 import { commandIn, PAIRS } from './command-table.ts';
 import { DONE } from './exit-code.ts';
-import { helpText, usageOf } from './help.ts';
 import type { CliHost } from './host.ts';
-import { jsonText } from './json-output.ts';
 import { errorReport } from './refused.ts';
+import { helpText, usageOf } from './render/help.ts';
+import { jsonText } from './render/json-output.ts';
+import { widthOf } from './render/terminal.ts';
 import { startingThere } from './start-hint.ts';
-import { widthOf } from './terminal.ts';
 import { checkFlags, knownCommand, usageError, wrongUsage } from './usage.ts';
 
 /** @public for scripts/man-page.mjs, which reads the built file. */
 export { COMMANDS, PAIRS } from './command-table.ts';
 /** @public */
-export { helpText } from './help.ts';
+export { helpText } from './render/help.ts';
 
 /** The width of lines in a pipe, and on a terminal that does not say how wide it is. */
 const USUAL_WIDTH = 80;

@@ -5,9 +5,9 @@ import type { EditReport } from '../editing/edit-report.ts';
 import type { EditingHost } from '../editing/editing-host.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
-import { printableTabbed } from './table.ts';
-import { tilde, widthOf } from './terminal.ts';
-import { wrappedLines } from './wrapped-lines.ts';
+import { printableTabbed } from './render/table.ts';
+import { tilde, widthOf } from './render/terminal.ts';
+import { wrappedLines } from './render/wrapped-lines.ts';
 
 export function editingHostOf({ cwd, homedir, environment, node, program }: CliHost): EditingHost {
   return { platform: platform(), cwd, homedir, environment, node, program, now: () => new Date() };

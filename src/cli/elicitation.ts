@@ -4,10 +4,10 @@
 import { createInterface, type Interface } from 'node:readline';
 import { membersOf, textOf } from '../util/json-value.ts';
 import type { CliHost } from './host.ts';
-import { printable } from './table.ts';
-import { widthOf } from './terminal.ts';
+import { printable } from './render/table.ts';
+import { widthOf } from './render/terminal.ts';
+import { wrappedLines } from './render/wrapped-lines.ts';
 import { recordsIn } from './tool-session.ts';
-import { wrappedLines } from './wrapped-lines.ts';
 
 export interface ElicitAnswer {
   readonly action: 'accept' | 'decline' | 'cancel';

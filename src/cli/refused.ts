@@ -67,7 +67,7 @@ export async function connectedAs(
   name: string,
   { values, host, cause }: Pick<Absence, 'values' | 'host'> & { readonly cause: unknown },
 ): Promise<BridgeError | undefined> {
-  const { dialledIn } = await import('./dialled-in.ts');
+  const { dialledIn } = await import('./commands/dialled-in.ts');
   const { dialledIn: servers, configFile } = await dialledIn(values, host);
   const state = servers.find((server) => server.name === name)?.state;
   if (state === undefined) return undefined;

@@ -1,9 +1,9 @@
 // Runs a command line. `connect` and `serve` start many times or must start fast, so they go past the parser of the others, and
 // nothing that only these need is loaded here.
 
-import { connect } from './connect.ts';
+import { connect } from './commands/connect.ts';
+import { serve } from './commands/serve.ts';
 import type { CliHost } from './host.ts';
-import { serve } from './serve.ts';
 
 export const NO_COLOUR = '--no-color';
 

@@ -4,8 +4,8 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
-import { type Blob, blobLine, sizeOf } from './call-result.ts';
-import { printable } from './table.ts';
+import { type Blob, blobLine, sizeOf } from './render/call-result.ts';
+import { printable } from './render/table.ts';
 import { wrongUsage } from './tool-session.ts';
 
 const ENDINGS: ReadonlyMap<string, string> = new Map(

@@ -5,7 +5,7 @@ import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
-import { otherParameters, type Parameter, parametersOf, type Shape, typeName } from './tool-schema.ts';
+import { otherParameters, type Parameter, parametersOf, type Shape, typeName } from './render/tool-schema.ts';
 
 export interface CalledTool {
   readonly server: string;

@@ -9,7 +9,7 @@ import { locateToUse, type WhereValues } from './locate.ts';
 import { openOrStart } from './open-bridge.ts';
 import { tellOtherConfig } from './other-config.ts';
 import { forPeople } from './refused.ts';
-import { Spinner } from './spinner.ts';
+import { Spinner } from './render/spinner.ts';
 
 type SessionWish = Pick<SessionOptions, 'view' | 'onElicit'>;
 

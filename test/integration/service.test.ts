@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { serviceWith } from '../../src/cli/service/service.ts';
+import { serviceWith } from '../../src/cli/commands/service/service.ts';
 import { fakeHost } from '../support/cli-host.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { exitCodeOf, lineFor } from '../../../src/cli/exit-code.ts';
-import { confirm } from '../../../src/cli/terminal.ts';
+import { confirm } from '../../../src/cli/render/terminal.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { fakeHost } from '../../support/cli-host.ts';
 

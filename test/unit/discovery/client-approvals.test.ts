@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { approve } from '../../../src/cli/approve.ts';
+import { approve } from '../../../src/cli/commands/approve.ts';
 import type { LoadedConfig } from '../../../src/config/load.ts';
 import { NO_CONFIG } from '../../../src/config/load.ts';
 import { ClientApprovalFile } from '../../../src/discovery/client-approval-file.ts';

@@ -1,0 +1,81 @@
+// `mcp-bridge attach`: runs a stdio server and offers it to the bridge, until either ends. A daemon that is started again
+// gets it again. Its exit code is the server's, as if that had been run by itself.
+
+import { attachProcess } from '../../client/attached-process.ts';
+import { AttachedServer } from '../../client/attached-server.ts';
+import { DialIn, type DialInState, type LeavingReason } from '../../client/dial-in.ts';
+import { DONE, lineFor } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+import { locateToUse, type WhereValues } from '../locate.ts';
+import { startSettings } from '../open-bridge.ts';
+import { wrongUsage } from '../tool-session.ts';
+
+export interface AttachValues extends WhereValues {
+  readonly name: string;
+  readonly 'no-autostart'?: boolean | undefined;
+}
+
+const RENAMING = 'Choose another name: mcp-bridge attach NAME -- COMMAND….';
+const NEVER = new Promise<never>(() => undefined);
+
+export async function attach(
+  values: AttachValues,
+  command: readonly string[] | undefined,
+  host: CliHost,
+): Promise<number> {
+  const [program = ''] = command ?? [];
+  if (command === undefined || program === '')
+    throw wrongUsage('attach', 'Name what to run: mcp-bridge attach NAME -- COMMAND…');
+  const located = await locateToUse(values, host);
+  const dialIn = new DialIn({
+    hello: { name: values.name, program, version: '', renaming: RENAMING },
+    where: located.where,
+    start: startSettings(located, values, host),
+    reconnect: located.reconnect,
+    told: (state) => host.stderr.write(`mcp-bridge: ${wordsFor(state, values.name)}\n`),
+    lost: (farewell) => host.stderr.write(`mcp-bridge: ${lossOf(farewell)}; connecting again\n`),
+  });
+  await dialIn.reach();
+  const child = attachProcess(command, host);
+  let isTold = false;
+  host.onEnd(() => {
+    isTold = true;
+    dialIn.leave();
+    void child.stop();
+  });
+  try {
+    await child.started; // or there is nothing to be offered
+    const server = new AttachedServer(child.stdin, child.stdout);
+    await dialIn.register();
+    const { how, code } = await Promise.race([child.ended, child.hasEnded() ? NEVER : untilLost(dialIn, server)]);
+    if (code !== DONE && !isTold) host.stderr.write(lineFor(new Error(`${program} ${how}`)));
+    return code;
+  } finally {
+    dialIn.leave();
+    await child.stop();
+  }
+}
+
+/** Rejects when it cannot be offered any more, and does not resolve: that it was left is heard of elsewhere. */
+async function untilLost(dialIn: DialIn, server: AttachedServer): Promise<never> {
+  await dialIn.stay((link) => server.serve(link));
+  return NEVER;
+}
+
+function wordsFor(state: DialInState, name: string): string {
+  switch (state) {
+    case 'offered':
+      return `${name} is offered`;
+    case 'waiting':
+      return `${name} is connected, and waits for: mcp-bridge approve ${name}`;
+    case 'blocked':
+      return `${name} is connected, but policy keeps it from being offered. See: mcp-bridge config`;
+    case 'rejected':
+      return `${name} is connected, but was rejected. To offer it: mcp-bridge approve ${name}`;
+  }
+}
+
+function lossOf(farewell: LeavingReason | undefined): string {
+  if (farewell === 'restart') return 'the bridge is being restarted';
+  return farewell === undefined ? 'the bridge has closed the connection' : 'the bridge was stopped';
+}

@@ -1,0 +1,121 @@
+// `mcp-bridge connect`: a stdio MCP server for any client's config, which is the bridge.
+
+import type { Socket } from 'node:net';
+import { checkClientId } from '../../client/client-id.ts';
+import { notedBuild } from '../../client/daemon-build.ts';
+import { openFirst } from '../../client/first-connection.ts';
+import { type Located, locateBridge } from '../../client/locate.ts';
+import { openOrStart as openAgain } from '../../client/open-or-start.ts';
+import { answerUnavailable, relay } from '../../client/stdio-relay.ts';
+import { BridgeError, messageOf, systemCode } from '../../util/bridge-error.ts';
+import { systemClock } from '../../util/clock.ts';
+import { printable } from '../../util/printable.ts';
+import { sleep } from '../../util/sleep.ts';
+import { readArguments, type Values } from '../arguments.ts';
+import { DONE, FAILED, lineFor } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+import { locateOptions, useLocated } from '../locate.ts';
+import { startSettings } from '../open-bridge.ts';
+import { CONNECT } from '../start-options.ts';
+
+/** For a person who has typed it. */
+const FOR_PROGRAMS =
+  'mcp-bridge: connect waits for an MCP client on stdin: it is for the config of one (mcp-bridge install). Ctrl-C ends it.\n';
+
+export async function connect(args: readonly string[], host: CliHost): Promise<number> {
+  const values = readArguments('connect', args, CONNECT);
+  if (values.server !== undefined && values.view !== undefined)
+    throw new BridgeError('USAGE', '--server and --view exclude each other', {
+      hint: 'See: mcp-bridge connect --help',
+    });
+  const { stdin, stdout, stderr } = host;
+  if ((stdin as { readonly isTTY?: boolean }).isTTY === true) stderr.write(FOR_PROGRAMS);
+  let located: Located;
+  let socket: Socket;
+  try {
+    located = await useLocated(() => locateBridge(locateOptions(values, host)), host);
+    if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
+    // While the config cannot be read, a daemon that has it is better than one that may not start.
+    if (located.configError === undefined && startSettings(located, values, host) !== undefined)
+      await replaceIfOlder(located.path, host);
+    socket = await firstConnection(located, values, host);
+  } catch (thrown) {
+    const { startingThere } = await import('../start-hint.ts');
+    const error = failureOf(startingThere(thrown, values));
+    stderr.write(lineFor(error));
+    await answerUnavailable(stdin, stdout, error);
+    return FAILED;
+  }
+  const { where, reconnect } = located;
+  const start = startSettings(located, values, host);
+  const error = await relay({
+    stdin,
+    stdout,
+    socket,
+    meta: introduction(values, located, host),
+    onEnd: (leave) => host.onEnd(leave),
+    dial: (mayStart) => openAgain(where(), mayStart ? start : undefined),
+    path: where,
+    reconnect,
+    clock: systemClock,
+    sleep,
+    random: Math.random,
+  });
+  if (error !== undefined) throw error;
+  return DONE;
+}
+
+/** From this attempt on, a client that has gone meanwhile is noticed. */
+const LATE = 5;
+
+async function firstConnection(located: Located, values: Values<typeof CONNECT>, host: CliHost): Promise<Socket> {
+  const { where: path, reconnect } = located;
+  const { stdout, stderr } = host;
+  const gone = new AbortController();
+  const clientGone = (error: unknown): void => gone.abort(error);
+  stdout.once('error', clientGone);
+  try {
+    return await openFirst({
+      start: startSettings(located, values, host),
+      waits: (attempt) => {
+        if (attempt === 2) stderr.write(`mcp-bridge: no mcp-bridge runs at ${printable(path())}; waiting for one\n`);
+        // Only a write tells whether anybody is still there; a space is part of the answer behind it (docs/adr/0004).
+        if (attempt >= LATE) stdout.write(' ');
+      },
+      ...{ path, reconnect, clock: systemClock, sleep, random: Math.random, signal: gone.signal },
+    });
+  } finally {
+    stdout.off('error', clientGone);
+  }
+}
+
+/** What its client is told; a bug is none of that. */
+function failureOf(thrown: unknown): BridgeError {
+  if (thrown instanceof BridgeError) return thrown;
+  if (systemCode(thrown) === undefined) throw thrown;
+  return new BridgeError('DAEMON_UNREACHABLE', `The bridge cannot be reached: ${messageOf(thrown)}`, {
+    cause: thrown,
+    hint: 'See: mcp-bridge doctor',
+  });
+}
+
+async function replaceIfOlder(path: string, host: CliHost): Promise<void> {
+  const build = notedBuild(path);
+  if (build === undefined || build === host.build) return;
+  const { replaceOlder } = await import('../../client/older-daemon.ts');
+  const remark = await replaceOlder(path, host);
+  if (remark !== undefined) host.stderr.write(`mcp-bridge: ${remark}\n`);
+}
+
+function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, unknown> {
+  const { clientId } = located;
+  const view = values.server === undefined ? values.view : `server:${values.server}`;
+  const project = host.environment.CLAUDE_PROJECT_DIR;
+  return {
+    'mcp-bridge/cwd': project?.startsWith('/') === true ? project : host.cwd,
+    'mcp-bridge/pid': host.pid,
+    ...(clientId ? { 'mcp-bridge/clientId': clientId } : {}),
+    ...(view ? { 'mcp-bridge/view': view } : {}),
+    ...(values.client ? { 'mcp-bridge/client': values.client } : {}),
+  };
+}

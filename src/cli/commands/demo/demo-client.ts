@@ -1,0 +1,57 @@
+// One client of the demonstration: the SDK's, on a `mcp-bridge connect` of its own, as an editor or an agent has it.
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { isRecord, membersOf, textOf } from '../../../util/json-value.ts';
+
+export interface DemoClientOptions {
+  readonly node: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly version: string;
+}
+
+export class DemoClient {
+  readonly name: string;
+  readonly #transport: StdioClientTransport;
+  readonly #client: Client;
+
+  constructor(name: string, { node, program, args, environment, cwd, version }: DemoClientOptions) {
+    this.name = name;
+    this.#client = new Client({ name, version });
+    this.#transport = new StdioClientTransport({
+      command: node,
+      args: [program, 'connect', '--mcp-client-id', name, ...args],
+      env: { ...environment },
+      cwd,
+      stderr: 'ignore',
+    });
+  }
+
+  /** Of its `mcp-bridge connect`. */
+  get pid(): number | null {
+    return this.#transport.pid;
+  }
+
+  connect(): Promise<void> {
+    return this.#client.connect(this.#transport);
+  }
+
+  /** What a tool of its view says in text. */
+  async use(tool: string, args: Record<string, unknown>): Promise<string> {
+    const { content } = await this.#client.callTool({ name: tool, arguments: args });
+    const [first] = Array.isArray(content) ? content.filter(isRecord) : [];
+    return textOf(membersOf(first).text);
+  }
+
+  /** The same of a tool of the example server, which the view `discover` runs for it. */
+  call(tool: string, args: Record<string, unknown> = {}): Promise<string> {
+    return this.use('execute_tool', { server: 'example', tool, arguments: args });
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+}

@@ -1,0 +1,119 @@
+// Where the demonstration happens: a directory that has its home, its config and its socket, and a daemon of its own.
+// It goes with all that runs there. Should this process be killed, the clients end with it, and the daemon when it has
+// had none for a while.
+
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ControlClient, type StatusReport } from '../../../client/control-client.ts';
+import { startDaemon } from '../../../client/start-daemon.ts';
+import { BridgeError, systemCode } from '../../../util/bridge-error.ts';
+import type { CliHost } from '../../host.ts';
+import { endDaemon } from '../../running-daemon.ts';
+import { DemoClient } from './demo-client.ts';
+
+const IDLE_EXIT_MS = 10_000;
+const LOOK_MS = 20;
+/** All that programs need of this process; a bridge that we may run below is none of it. */
+const PASSED_ON = ['PATH', 'LANG', 'LC_ALL', 'NODE_OPTIONS', 'TMPDIR'];
+
+export class Stage {
+  readonly socketPath: string;
+  readonly #dir: string;
+  readonly #host: CliHost;
+  readonly #environment: Readonly<Record<string, string>>;
+  readonly #clients: DemoClient[] = [];
+  #started: Promise<unknown> | undefined;
+
+  constructor(host: CliHost) {
+    const dir = freshDir();
+    this.#dir = dir;
+    this.#host = host;
+    this.socketPath = join(dir, 'bridge.sock');
+    this.#environment = environmentIn(dir, host.environment);
+    const example = { command: host.node, args: [join(dirname(host.program), 'example-server.js')] };
+    const config = {
+      mcpServers: { example: { ...example, description: 'An example' } },
+      discovery: { enabled: false },
+      agents: { enabled: true },
+      daemon: { idleExitMs: IDLE_EXIT_MS },
+    };
+    writeFileSync(this.#configFile, JSON.stringify(config, undefined, 2));
+  }
+
+  get #configFile(): string {
+    return join(this.#dir, 'mcp-bridge.config.json');
+  }
+
+  async open(): Promise<void> {
+    this.#started = startDaemon({
+      path: this.socketPath,
+      program: this.#host.program,
+      serveArgs: ['--autostarted', '--config', this.#configFile],
+      environment: this.#environment,
+      homedir: this.#dir,
+    }).then(({ socket }) => socket.destroy());
+    await this.#started;
+  }
+
+  async enter(name: string): Promise<DemoClient> {
+    const { node, program, version } = this.#host;
+    const args = ['--no-autostart', '--mcp-bridge-socket', this.socketPath, '--config', this.#configFile];
+    const options = { node, program, version, args, environment: this.#environment, cwd: this.#dir };
+    const client = new DemoClient(name, options);
+    this.#clients.push(client);
+    await client.connect();
+    return client;
+  }
+
+  async status(): Promise<StatusReport> {
+    const control = await ControlClient.open(this.socketPath, this.#host.version);
+    try {
+      return await control.call<StatusReport>('bridge/status');
+    } finally {
+      control.close();
+    }
+  }
+
+  /** Until the daemon knows that this process has ended: what it is sent before that would be lost with it. */
+  async untilGone(pid: number): Promise<void> {
+    while ((await this.status()).instances.some((instance) => instance.pid === pid)) await pause(LOOK_MS);
+  }
+
+  /** Ends all, however far it has come. */
+  async close(): Promise<void> {
+    const hasStarted = await this.#started?.then(
+      () => true,
+      () => false,
+    );
+    await Promise.allSettled(this.#clients.map((client) => client.close()));
+    if (hasStarted === true)
+      await endDaemon(this.socketPath, { ...this.#host, environment: this.#environment }, 'stop');
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+}
+
+function freshDir(): string {
+  try {
+    return realpathSync(mkdtempSync(join(tmpdir(), 'mcp-bridge-demo-')));
+  } catch (error) {
+    throw new BridgeError('FILE_UNUSABLE', `No directory can be made in ${tmpdir()}: ${systemCode(error)}`, {
+      hint: 'Set TMPDIR to a directory that is there and that you may write to.',
+      cause: error,
+    });
+  }
+}
+
+/** Everything that is kept is kept here. */
+function environmentIn(dir: string, environment: CliHost['environment']): Record<string, string> {
+  const passed = PASSED_ON.flatMap((name) => {
+    const value = environment[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    ...Object.fromEntries(passed),
+    ...{ HOME: dir, XDG_CONFIG_HOME: join(dir, 'config'), XDG_STATE_HOME: join(dir, 'state') },
+    ...{ XDG_CACHE_HOME: join(dir, 'cache'), XDG_DATA_HOME: join(dir, 'data'), XDG_RUNTIME_DIR: dir },
+  };
+}

@@ -1,0 +1,131 @@
+// `mcp-bridge discover`: every definition of a server that was found, where, and what became of it and why.
+
+import { dirname, join } from 'node:path';
+import type { StatusReport } from '../../client/control-client.ts';
+import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
+import { alikeAmong, apart } from '../../discovery/duplicates.ts';
+import { BridgeError } from '../../util/bridge-error.ts';
+import { type Narrowed, ofClients } from '../client-filter.ts';
+import { DONE } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+import { otherOverride } from '../other-override.ts';
+import { connectedAs } from '../refused.ts';
+import { reportOf } from '../render/discovery-report.ts';
+import { byUse, countsOf, discoveryTable, isUsual } from '../render/discovery-table.ts';
+import { explanation, leftOut } from '../render/explanation.ts';
+import { printJson } from '../render/json-output.ts';
+import { printable } from '../render/table.ts';
+import { tilde, widthOf } from '../render/terminal.ts';
+import { wrappedLines } from '../render/wrapped-lines.ts';
+import { askIfRunning } from '../running-daemon.ts';
+import { isNamed, named } from '../selection.ts';
+import { type Survey, type SurveyValues, survey } from '../survey.ts';
+
+export interface DiscoverValues extends SurveyValues {
+  readonly json?: boolean | undefined;
+  readonly all?: boolean | undefined;
+  /** Given once, or several times. */
+  readonly client?: string | readonly string[] | undefined;
+  readonly explain?: string | undefined;
+}
+
+export async function discover(values: DiscoverValues, host: CliHost): Promise<number> {
+  const found = await survey(values, host);
+  const clients = [values.client ?? []].flat();
+  const selected: Survey | Narrowed = clients.length === 0 ? found : await ofClients(found, clients);
+  if (values.explain !== undefined) return await explain(values.explain, selected, values, host);
+  if (values.json === true) return printJson(reportOf(selected), host);
+  const isEmpty = selected.discovery.servers.length === 0;
+  host.stdout.write(isEmpty ? nothing(selected, clients, host) : listing(selected, values, host));
+  host.stdout.write(remarks(selected, values, host));
+  await tellOverride(found, host);
+  return DONE;
+}
+
+/** Only who has set the variable wants to know whether the daemon has it. */
+async function tellOverride({ own }: Survey, host: CliHost): Promise<void> {
+  if (!host.environment.MCP_SERVERS_CONFIG) return;
+  const running = await askIfRunning(own.socketPath, host, (client) => client.call<StatusReport>('bridge/status'));
+  const other = running === undefined ? undefined : otherOverride(running, host);
+  if (other !== undefined) host.stdout.write(`\n${wrappedLines(`! ${other}`, { width: widthOf(host) })}\n`);
+}
+
+async function explain(name: string, found: Survey, values: DiscoverValues, host: CliHost): Promise<number> {
+  const told = leftOut(name, found, host);
+  if (told !== undefined && values.json !== true && !found.discovery.servers.some((server) => isNamed(server, name))) {
+    host.stdout.write(told);
+    return DONE;
+  }
+  const servers = (await definedAs(name, found, values, host)).sort(byUse);
+  if (values.json === true) return printJson(reportOf(found, servers), host);
+  host.stdout.write(explanation(name, servers, found, host));
+  return DONE;
+}
+
+/** A name that no file has may be that of a server that has connected by itself. */
+async function definedAs(name: string, { discovery }: Survey, values: DiscoverValues, host: CliHost) {
+  try {
+    return named(discovery.servers, name);
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    throw (await connectedAs(name, { values, host, cause: error })) ?? error;
+  }
+}
+
+function listing(found: Survey, values: DiscoverValues, host: CliHost): string {
+  const { servers } = found.discovery;
+  const shown = values.all === true ? servers : servers.filter(isUsual);
+  return shown.length === 0 ? 'Nothing of what was found can be used.\n' : discoveryTable(shown, found, host);
+}
+
+function remarks(found: Survey, values: DiscoverValues, host: CliHost): string {
+  const { servers, diagnostics, conflicts, groups } = found.discovery;
+  const hidden = values.all === true ? [] : servers.filter((server) => !isUsual(server));
+  const told = diagnostics.filter(({ level }) => values.all === true || level !== 'info');
+  const waiting = servers.filter(({ state }) => state === 'pending-approval');
+  const blocks = [
+    conflicts.map(
+      ({ name, members }) => `${name} is the name of different servers: ${apart(alikeAmong(members, groups))}`,
+    ),
+    [...found.failures, ...told.map(({ message }) => message)].map((text) => `! ${text}`),
+    [
+      ...(hidden.length === 0 ? [] : [`Not shown: ${countsOf(hidden)}. See: mcp-bridge discover --all`]),
+      ...(found.config.config.discovery.isEnabled ? [] : [disabled(found)]),
+      ...(waiting.length === 0 ? [] : [nextStep(waiting)]),
+    ],
+  ].filter((block) => block.length > 0);
+  return blocks
+    .map(
+      (block) => `\n${block.map((line) => `${wrappedLines(tilde(line, host), { width: widthOf(host) })}\n`).join('')}`,
+    )
+    .join('');
+}
+
+function disabled({ config }: Survey): string {
+  return `The daemon uses none of these but its own: discovery.enabled is false in ${config.file}.`;
+}
+
+function nextStep(waiting: readonly DiscoveredServer[]): string {
+  const [first] = waiting;
+  if (waiting.length === 1) return `One waits for you. Look at it with: mcp-bridge approve ${first?.name}`;
+  return `${waiting.length} wait for you. Look at one with: mcp-bridge approve ${first?.name}`;
+}
+
+function nothing(found: Survey | Narrowed, clients: readonly string[], host: CliHost): string {
+  if ('files' in found) {
+    const files = found.files.map((file) => `\n  ${file}`).join('');
+    return `${tilde(`No server is defined for ${clients.join(', ')}. These files were looked for:${files}`, host)}\n`;
+  }
+  const home = printable(tilde(host.homedir, host));
+  const places = found.cwd === host.homedir ? home : `${home} and ${printable(tilde(found.cwd, host))}`;
+  return (
+    `No server is defined in the files of any client that is looked for in ${places}.\n` +
+    `Which files that are is told in ${printable(tilde(guideIn(host), host))}.\n` +
+    'To define one for all clients: mcp-bridge add NAME -- COMMAND…\n'
+  );
+}
+
+/** The package has it beside the program. */
+function guideIn({ program }: CliHost): string {
+  return join(dirname(program), '../docs/discovery.md');
+}

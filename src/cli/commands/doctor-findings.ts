@@ -1,0 +1,130 @@
+// What `doctor` looks at besides the socket, the daemon and its directories: processes that a daemon has left behind, clients
+// that go past the bridge, and whether each server starts.
+
+import type { ControlClient, RefreshReport, StatusReport } from '../../client/control-client.ts';
+import { fileOf, readClientConfig } from '../../editing/client-config.ts';
+import { CLIENT_TARGETS } from '../../editing/client-targets.ts';
+import { DEPTH_VARIABLE } from '../../local/bridge-depth.ts';
+import { ownUid } from '../../local/owned-path.ts';
+import {
+  commandLineOf,
+  ownerOf,
+  type RunningProcess,
+  runningProcesses,
+  variableOf,
+} from '../../local/process-table.ts';
+import { BridgeError, messageOf } from '../../util/bridge-error.ts';
+import { editingHostOf } from '../editing.ts';
+import type { CliHost } from '../host.ts';
+import { shownState } from '../render/status-view.ts';
+import { counted } from '../render/table.ts';
+
+export interface Finding {
+  readonly check: string;
+  readonly level: 'ok' | 'note' | 'wrong';
+  readonly message: string;
+  /** What to do about it; null if nothing need be done. */
+  readonly remedy: string | null;
+}
+
+export const ok = (check: string, message: string): Finding => ({ check, level: 'ok', message, remedy: null });
+export const note = (check: string, message: string, remedy: string): Finding => ({
+  ...{ check, message, remedy },
+  level: 'note',
+});
+export const wrong = (check: string, message: string, remedy: string | null): Finding => ({
+  ...{ check, message, remedy },
+  level: 'wrong',
+});
+
+const START_MS = 40_000;
+/** For all servers together; what is not looked at by then is told. */
+const STARTS_MS = 300_000;
+
+/** Processes that some daemon has started as servers, and that no daemon is there for any more. Linux only. */
+export function leftoverFindings({ pid: self }: CliHost): Finding[] {
+  const all = new Map(runningProcesses().map((one) => [one.pid, one]));
+  const groups = new Map<number, RunningProcess>();
+  for (const one of all.values()) {
+    if (one.pid === self || ownerOf(one.pid) !== ownUid() || variableOf(one.pid, DEPTH_VARIABLE) === undefined)
+      continue;
+    if (!isBelowDaemon(one, all)) groups.set(one.group, groups.get(one.group) ?? one);
+  }
+  if (groups.size === 0) return all.size === 0 ? [] : [ok('leftovers', 'No server has outlived its daemon')];
+  return [...groups].map(([group, { pid }]) =>
+    note(
+      'leftovers',
+      `Process ${pid} (${commandLineOf(pid).join(' ').slice(0, 80)}) was started for a bridge that is gone`,
+      `If nothing else needs it: kill -- -${group}`,
+    ),
+  );
+}
+
+function isBelowDaemon(one: RunningProcess, all: ReadonlyMap<number, RunningProcess>): boolean {
+  const seen = new Set<number>();
+  for (let at = all.get(one.parent); at !== undefined && !seen.has(at.pid); at = all.get(at.parent)) {
+    seen.add(at.pid);
+    if (commandLineOf(at.pid).includes('serve') && variableOf(at.pid, DEPTH_VARIABLE) === undefined) return true;
+  }
+  return false;
+}
+
+/** Clients that start servers by themselves which the bridge offers too. */
+export async function bypassFindings(offered: ReadonlySet<string>, host: CliHost): Promise<Finding[]> {
+  const editing = editingHostOf(host);
+  const findings = await Promise.all(
+    CLIENT_TARGETS.map(async (target) => {
+      try {
+        const { document, ours } = await readClientConfig(target, fileOf(target, editing), editing);
+        const own = [...document.entries.keys()].filter((name) => !ours.includes(name) && offered.has(name));
+        if (own.length === 0) return [];
+        const message = `${target.title} starts servers of its own that the bridge offers too: ${own.join(', ')}`;
+        return [note('clients', message, `To have them shared: mcp-bridge install ${target.client} --replace`)];
+      } catch (error) {
+        if (!(error instanceof BridgeError)) throw error;
+        if (error.code === 'USAGE') return []; // it does not exist on this platform
+        return [note('clients', `${target.title}: ${error.message}`, error.hint ?? 'Mend its config.')];
+      }
+    }),
+  );
+  const flat = findings.flat();
+  return flat.length === 0 ? [ok('clients', 'No client starts servers that the bridge offers')] : flat;
+}
+
+/** Of servers that the daemon has had to do with; whether the others start nobody knows before they are. */
+export function failedFindings(instances: StatusReport['instances']): Finding[] {
+  const failed = new Map(instances.filter((one) => shownState(one) === 'failed').map((one) => [one.server, one]));
+  return [...failed].map(([name, { lastError }]) =>
+    note(
+      `server ${name}`,
+      lastError ?? 'It has failed',
+      `See: mcp-bridge logs ${name}. Whether it starts: mcp-bridge doctor --start`,
+    ),
+  );
+}
+
+/** Each is had started and asked for what it has, one after the other. */
+export async function startFindings(names: readonly string[], client: ControlClient, cwd: string): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const endMs = performance.now() + STARTS_MS;
+  for (const name of names) {
+    const check = `server ${name}`;
+    if (performance.now() > endMs) {
+      findings.push(note(check, 'It was not looked at: the others have taken too long', `mcp-bridge refresh ${name}`));
+      continue;
+    }
+    try {
+      const report = await client.call<RefreshReport>('bridge/refresh', { servers: [name], cwd }, START_MS);
+      const error = report.servers[0]?.error ?? null;
+      const { tools } = report.servers[0] ?? { tools: null };
+      findings.push(
+        error === null
+          ? ok(check, `It starts, and has ${counted(tools ?? 0, 'tool')}`)
+          : wrong(check, error.message, error.hint || `See: mcp-bridge logs ${name}`),
+      );
+    } catch (error) {
+      findings.push(wrong(check, messageOf(error), `Look closer: mcp-bridge refresh ${name}`));
+    }
+  }
+  return findings;
+}

@@ -1,0 +1,78 @@
+// `mcp-bridge install`: the bridge into a client's config; without a client, which there are.
+
+import { targetNamed } from '../../editing/client-config.ts';
+import type { LostRule } from '../../editing/client-entry.ts';
+import { listClients } from '../../editing/client-list.ts';
+import { install } from '../../editing/install.ts';
+import { socketPath } from '../../local/socket-path.ts';
+import { BridgeError } from '../../util/bridge-error.ts';
+import { haveDaemonLook } from '../daemon-look.ts';
+import { editingHostOf, tell } from '../editing.ts';
+import { DONE } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+import { jsonText } from '../render/json-output.ts';
+import { printableLines, table } from '../render/table.ts';
+import { confirm, hasPerson, tilde, widthOf } from '../render/terminal.ts';
+
+export interface InstallValues {
+  readonly client?: readonly string[] | undefined;
+  readonly 'mcp-bridge-socket'?: string | undefined;
+  readonly config?: string | undefined;
+  readonly replace?: boolean | undefined;
+  readonly 'dry-run'?: boolean | undefined;
+  readonly 'no-client-cli'?: boolean | undefined;
+  readonly yes?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+export async function installBridge(values: InstallValues, host: CliHost): Promise<number> {
+  const { client = [], config, replace = false, 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
+  if (client.length === 0) return list(values, host);
+  const lose = (lost: readonly LostRule[]): Promise<void> => tellLost(lost, values, host);
+  const options = { config, socket: namedSocket(values, host), replace, dryRun, clientCommand: !direct, lose };
+  const targets = [...new Set(client.map(targetNamed))];
+  for (const target of targets) tell(await install(target, options, editingHostOf(host)), host);
+  if (replace && !dryRun) await haveDaemonLook({}, host);
+  return DONE;
+}
+
+/** What is lost is said before anything is changed; what can do harm needs a yes. */
+async function tellLost(lost: readonly LostRule[], { yes }: InstallValues, host: CliHost): Promise<void> {
+  for (const { line } of lost) host.stdout.write(`${printableLines(tilde(line, host))}\n`);
+  if (yes === true || !lost.some(({ isDangerous }) => isDangerous)) return;
+  if (!hasPerson(host))
+    throw new BridgeError('REQUEST_REFUSED', 'Nothing was changed: rules of the client would not hold any more', {
+      hint: 'Having looked at them, add --yes.',
+    });
+  if (await confirm('Move the servers behind the bridge all the same?', host)) return;
+  throw new BridgeError('REQUEST_REFUSED', 'Nothing was changed');
+}
+
+/** The client does not know what this shell does, but reads the same config files. */
+function namedSocket(
+  { 'mcp-bridge-socket': flag }: InstallValues,
+  { environment, cwd, homedir }: CliHost,
+): string | undefined {
+  const user = { environment, homedir };
+  const { path, source } = socketPath({ flag, environment: environment.MCP_BRIDGE_SOCKET, cwd, user });
+  return source === 'flag' || source === 'environment' ? path : undefined;
+}
+
+async function list({ json }: InstallValues, host: CliHost): Promise<number> {
+  const clients = await listClients(editingHostOf(host));
+  if (json === true) {
+    host.stdout.write(jsonText(clients));
+    return DONE;
+  }
+  const rows = clients.map(({ client, title, isHere, state, file }) => [
+    client,
+    title,
+    isHere ? 'yes' : 'no',
+    state === 'installed' ? 'yes' : state === 'unusable' ? '?' : 'no',
+    tilde(file, host),
+  ]);
+  host.stdout.write(table(['CLIENT', 'NAME', 'HERE', 'BRIDGE', 'FILE'], rows, { width: widthOf(host) }));
+  for (const { problem } of clients)
+    if (problem !== undefined) host.stderr.write(`mcp-bridge: ${tilde(problem, host)}\n`);
+  return DONE;
+}

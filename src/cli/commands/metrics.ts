@@ -1,0 +1,132 @@
+// `mcp-bridge metrics`: what the running daemon has counted, as Prometheus reads it. It starts nothing: that no daemon runs
+// is a figure too.
+
+import type { LatencyReport, StatusReport } from '../../client/control-client.ts';
+import { residentBytesOfGroups } from '../../local/process-table.ts';
+import { DONE } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+import { locate, type WhereValues } from '../locate.ts';
+import { answersIn } from '../render/latency.ts';
+import { exposition, type Metric, type Sample } from '../render/prometheus-text.ts';
+import { askIfRunning } from '../running-daemon.ts';
+
+type InstanceReport = StatusReport['instances'][number];
+
+export async function metrics(values: WhereValues, host: CliHost): Promise<number> {
+  const { path } = await locate(values, host);
+  const report = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+  const memory = residentBytesOfGroups(new Set(report?.instances.flatMap(({ pid }) => pid ?? [])));
+  host.stdout.write(metricsText(report, memory));
+  return DONE;
+}
+
+/** `memory` is that of servers, by the pids of their instances. */
+export function metricsText(report: StatusReport | undefined, memory: ReadonlyMap<number, number>): string {
+  const up = gauge('mcp_bridge_up', 'Whether a daemon answers.', report === undefined ? 0 : 1);
+  if (report === undefined) return exposition([up]);
+  return exposition([
+    up,
+    gauge('mcp_bridge_uptime_seconds', 'Since the daemon has started.', report.uptimeMs / 1000),
+    gauge('mcp_bridge_clients', 'Clients that have a session.', report.clients),
+    gauge('mcp_bridge_clients_parked', 'Those of them that are away.', report.parked),
+    gauge('mcp_bridge_resident_memory_bytes', 'Memory of the daemon.', report.memory.residentBytes),
+    gauge('mcp_bridge_heap_bytes', 'The part of it that objects take.', report.memory.heapBytes),
+    ...Object.entries(report.counters).map(counterOf),
+    ...errorMetrics(report.errors),
+    ...auditMetrics(report.audit),
+    ...serverMetrics(report.instances, memory),
+    ...latencyMetrics(report.latencies, report.latencyBoundsMs),
+  ]);
+}
+
+function gauge(name: string, help: string, value: number): Metric {
+  return { name, help, type: 'gauge', samples: [{ value }] };
+}
+
+/** Each by the name that it has in `status --json`. */
+function counterOf([key, value]: readonly [string, number]): Metric {
+  const words = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const help = `${key} of mcp-bridge status --json, since the daemon has started.`;
+  return { name: `mcp_bridge_${words}_total`, help, type: 'counter', samples: [{ value }] };
+}
+
+/** A daemon of an earlier build does not say. */
+function errorMetrics(errors: StatusReport['errors'] | undefined): Metric[] {
+  const samples = Object.entries(errors ?? {}).map(([code, value]) => ({ labels: { code }, value }));
+  const help = 'Errors that clients got from the bridge itself.';
+  return samples.length === 0 ? [] : [{ name: 'mcp_bridge_errors_total', help, type: 'counter', samples }];
+}
+
+function auditMetrics(audit: StatusReport['audit']): Metric[] {
+  if (audit === null) return [];
+  const counter = (name: string, help: string, value: number): Metric => ({
+    ...{ name, help },
+    type: 'counter',
+    samples: [{ value }],
+  });
+  return [
+    counter('mcp_bridge_audit_lines_total', 'Calls that were recorded.', audit.lines),
+    counter('mcp_bridge_audit_lost_total', 'Calls that could not be recorded.', audit.lost),
+    gauge('mcp_bridge_audit_failing', 'Whether calls cannot be recorded at present.', audit.failure === null ? 0 : 1),
+  ];
+}
+
+/** A server may have several instances, and several directories a server of that name: they are added up. */
+function serverMetrics(instances: readonly InstanceReport[], memory: ReadonlyMap<number, number>): Metric[] {
+  const servers = new Map<string, InstanceReport[]>();
+  for (const instance of instances) servers.set(instance.server, [...(servers.get(instance.server) ?? []), instance]);
+  const of = (name: string, help: string, value: (instance: InstanceReport) => number | undefined): Metric => ({
+    ...{ name, help },
+    type: 'gauge',
+    samples: [...servers].flatMap(([server, own]) => {
+      const values = own.flatMap((instance) => value(instance) ?? []);
+      return values.length === 0 ? [] : [{ labels: { server }, value: values.reduce((sum, one) => sum + one, 0) }];
+    }),
+  });
+  return [
+    of('mcp_bridge_server_instances', 'Instances that are ready.', ({ state }) => (state === 'ready' ? 1 : 0)),
+    of('mcp_bridge_server_failed', 'Instances that failed when they were needed last.', (instance) =>
+      instance.lastError !== null && instance.state !== 'ready' ? 1 : 0,
+    ),
+    of('mcp_bridge_server_sessions', 'Clients that use the server.', ({ sessions }) => sessions),
+    of('mcp_bridge_server_requests_in_flight', 'Requests that are not answered yet.', ({ inFlight }) => inFlight),
+    of('mcp_bridge_server_resident_memory_bytes', 'Memory of its processes.', ({ pid }) => memory.get(pid ?? -1)),
+  ].filter(({ samples }) => samples.length > 0);
+}
+
+function latencyMetrics(latencies: readonly LatencyReport[], boundsMs: readonly number[]): Metric[] {
+  if (latencies.length === 0) return [];
+  const counter = (name: string, help: string, value: (latency: LatencyReport) => number): Metric => ({
+    ...{ name, help },
+    type: 'counter',
+    samples: latencies.map((latency) => ({ labels: { server: latency.server }, value: value(latency) })),
+  });
+  return [
+    {
+      name: 'mcp_bridge_request_duration_seconds',
+      help: 'How long servers took for their answers, from when they were sent the request.',
+      type: 'histogram',
+      samples: latencies.flatMap((latency) => histogramSamples(latency, boundsMs)),
+    },
+    counter('mcp_bridge_server_errors_total', 'Answers that were errors.', ({ errors }) => errors),
+    counter(
+      'mcp_bridge_server_unanswered_total',
+      'Requests that were given up, or that the server has died over.',
+      ({ unanswered }) => unanswered,
+    ),
+  ];
+}
+
+function histogramSamples(latency: LatencyReport, boundsMs: readonly number[]): Sample[] {
+  const { server, buckets, sumMs } = latency;
+  let sum = 0;
+  const cumulative = buckets.map((count) => (sum += count));
+  return [
+    ...cumulative.map((value, i) => {
+      const bound = boundsMs[i];
+      return { suffix: '_bucket', labels: { server, le: bound === undefined ? '+Inf' : `${bound / 1000}` }, value };
+    }),
+    { suffix: '_sum', labels: { server }, value: sumMs / 1000 },
+    { suffix: '_count', labels: { server }, value: answersIn(latency) },
+  ];
+}

@@ -1,0 +1,168 @@
+// `restart` and `upgrade`: another daemon in the place of the one that runs. Clients that can resume wait for it.
+
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { StatusReport } from '../../client/control-client.ts';
+import { compareVersions } from '../../client/daemon-build.ts';
+import { startDaemon } from '../../client/start-daemon.ts';
+import { LastGoodConfigs } from '../../config/last-good.ts';
+import { loadConfig } from '../../config/load.ts';
+import { stateDir } from '../../local/state-dir.ts';
+import { BridgeError, messageOf } from '../../util/bridge-error.ts';
+import { DONE, lineFor } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+import { doubtOf, locate, placeOf, type WhereValues } from '../locate.ts';
+import { askIfRunning, endDaemon } from '../running-daemon.ts';
+import { agreedConfig, ownConfigDir } from './directory-config.ts';
+
+export interface RestartValues extends WhereValues {
+  readonly 'if-older'?: boolean | undefined;
+  readonly 'log-level'?: string | undefined;
+}
+
+interface Replaced {
+  readonly pid: number | undefined;
+  /** Where it logs, as the end of a sentence. */
+  readonly log: string;
+}
+
+export async function restart(values: RestartValues, host: CliHost): Promise<number> {
+  if (values['if-older'] === true) return upgrade(values, host);
+  const { path } = await locate(values, host);
+  const running = await statusAt(path, host);
+  const agreed = running === undefined ? await agreedConfig('restart', values, host) : undefined;
+  if (agreed !== undefined) return restart({ ...values, config: agreed }, host);
+  const { pid, log } = await replace(values, host, { path, running });
+  const before = running === undefined ? 'none ran' : `pid ${running.pid} before`;
+  host.stdout.write(`mcp-bridge runs at ${path} (pid ${pid}, ${before}); ${log}\n`);
+  return DONE;
+}
+
+export async function upgrade(values: RestartValues, host: CliHost): Promise<number> {
+  const located = await locate(values, host);
+  const { path } = located;
+  const doubt = doubtOf(located);
+  if (doubt !== undefined) throw doubt;
+  const running = await statusAt(path, host);
+  if (running === undefined) {
+    host.stdout.write(`No mcp-bridge runs at ${path}\n`);
+    return DONE;
+  }
+  // One of before builds had names says nothing of it.
+  const before = (running.build as string | undefined) ?? running.version;
+  if (before === host.build) {
+    host.stdout.write(`mcp-bridge at ${path} is of this build already: ${before}\n`);
+    return DONE;
+  }
+  if (compareVersions(running.version, host.version) > 0)
+    throw new BridgeError(
+      'REQUEST_REFUSED',
+      `mcp-bridge at ${path} is newer (${before}) than this program (${host.build})`,
+      {
+        hint: 'Upgrade this program. To have its daemon all the same: mcp-bridge restart',
+      },
+    );
+  const { pid } = await replace(values, host, { path, running });
+  host.stdout.write(`mcp-bridge at ${path} is ${host.build} now, and was ${before} (pid ${pid})\n`);
+  return DONE;
+}
+
+function statusAt(path: string, host: CliHost): Promise<StatusReport | undefined> {
+  return askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+}
+
+/** The arguments of `serve` that say which config counts, and from where on one is found. */
+interface ConfigChoice {
+  readonly named: string | undefined;
+  readonly dir: string;
+}
+
+/** What the daemon was given, if the command line does not say otherwise: one that was found is found anew. */
+async function configOf(
+  values: RestartValues,
+  running: StatusReport | undefined,
+  host: CliHost,
+): Promise<ConfigChoice> {
+  const { cwd, homedir } = host;
+  if (values.config !== undefined) return { named: resolve(cwd, values.config), dir: cwd };
+  if (running === undefined) return { named: undefined, dir: ownConfigDir(await locate(values, host), host) };
+  const { configFile: file, configNamed: isNamed, configDir: dir } = running as PerhapsOlder;
+  // One of before this was told has been given whatever it has.
+  const named = file !== null && (isNamed ?? existsSync(file)) ? file : undefined;
+  if (named === undefined || existsSync(named)) return { named, dir: dir ?? homedir };
+  throw new BridgeError('CONFIG_NOT_FOUND', `The config file ${named}, which the daemon was started with, is gone`, {
+    hint: 'The daemon runs on. Put the file back, or name another one with --config.',
+  });
+}
+
+type PerhapsOlder = Omit<StatusReport, 'configNamed' | 'configDir'> & {
+  readonly configNamed?: boolean;
+  readonly configDir?: string;
+};
+
+/** What the daemon was started with it is started with again, but for what the command line says. */
+async function replace(
+  values: RestartValues,
+  host: CliHost,
+  { path, running }: { readonly path: string; readonly running: StatusReport | undefined },
+): Promise<Replaced> {
+  const { named, dir } = await configOf(values, running, host);
+  const isActivated = running?.activated === true;
+  if (isActivated) refuseArguments(values, path);
+  // A config that is broken is said before anything is ended.
+  const checked = await checkedConfig({ named, dir }, host);
+  await endDaemon(path, host, 'restart');
+  if (isActivated) {
+    const next = await nextForSocket(path, host);
+    if (next !== undefined) return { pid: next.pid, log: 'its log is where its service logs' };
+  }
+  const level = values['log-level'];
+  const serveArgs = [
+    ...(named === undefined ? ['--config-dir', dir] : ['--config', named]),
+    ...(checked === undefined ? [] : ['--config-checked', checked]),
+    ...(level === undefined ? [] : ['--log-level', level]),
+    ...(running?.autostarted === true ? ['--autostarted'] : []),
+  ];
+  const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs });
+  socket.destroy();
+  return { pid: (await statusAt(path, host))?.pid, log: `its log is ${logFile}` };
+}
+
+/**
+ * The file that counts, read as the next daemon reads it. What it says is kept for that one: while the calls of the one before are
+ * answered, somebody may begin to write.
+ */
+async function checkedConfig({ named, dir }: ConfigChoice, host: CliHost): Promise<string | undefined> {
+  const { environment, homedir } = host;
+  const notKept = (error: unknown): void => {
+    const hint = 'The daemon cannot go on with it if it is broken when that starts.';
+    host.stderr.write(
+      lineFor(new BridgeError('FILE_UNUSABLE', `The config is not kept: ${messageOf(error)}`, { hint })),
+    );
+  };
+  const lastGood = new LastGoodConfigs(stateDir(environment, homedir), notKept);
+  const place = { named, cwd: dir, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME, runsPrograms: true };
+  return (await loadConfig(place, lastGood)).file;
+}
+
+/** Who starts the daemon for its socket starts it as it likes. */
+function refuseArguments(values: RestartValues, path: string): void {
+  const given = (['config', 'log-level'] as const).find((name) => values[name] !== undefined);
+  if (given === undefined) return;
+  throw new BridgeError('USAGE', `--${given} says nothing to the service that starts the daemon of ${path}`, {
+    hint: 'Put it in the unit that starts it: mcp-bridge service install writes one.',
+  });
+}
+
+/** The daemon that whoever has the socket starts as soon as somebody connects; undefined if nobody has it any more. */
+async function nextForSocket(path: string, host: CliHost): Promise<StatusReport | undefined> {
+  try {
+    return await statusAt(path, host);
+  } catch (error) {
+    if (!(error instanceof BridgeError) || error.code !== 'DAEMON_UNRESPONSIVE') throw error;
+    throw new BridgeError('DAEMON_START_FAILED', `No daemon has been started for ${path} by whoever has the socket`, {
+      cause: error,
+      hint: 'See: systemctl --user status mcp-bridge.socket mcp-bridge.service',
+    });
+  }
+}

@@ -1,0 +1,29 @@
+// `mcp-bridge uninstall`: the bridge out of a client's config, and what was there before back into it.
+
+import { targetNamed } from '../../editing/client-config.ts';
+import { uninstall } from '../../editing/uninstall.ts';
+import { BridgeError } from '../../util/bridge-error.ts';
+import { haveDaemonLook } from '../daemon-look.ts';
+import { editingHostOf, tell } from '../editing.ts';
+import { DONE } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+
+export interface UninstallValues {
+  readonly client?: readonly string[] | undefined;
+  readonly 'dry-run'?: boolean | undefined;
+  readonly 'no-client-cli'?: boolean | undefined;
+}
+
+export async function uninstallBridge(values: UninstallValues, host: CliHost): Promise<number> {
+  const { client = [], 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
+  if (client.length === 0) {
+    throw new BridgeError('USAGE', 'Name a client, such as: mcp-bridge uninstall cursor', {
+      hint: 'Which have the bridge: mcp-bridge install',
+    });
+  }
+  const targets = [...new Set(client.map(targetNamed))];
+  for (const target of targets)
+    tell(await uninstall(target, { dryRun, clientCommand: !direct }, editingHostOf(host)), host);
+  if (!dryRun) await haveDaemonLook({}, host);
+  return DONE;
+}

@@ -1,0 +1,122 @@
+// The difference of two definitions of a tool, for people: place by place, texts by lines and words. All of what has come
+// is shown, however long: what would hide at the end of it is what they look for. It is escaped by whoever prints it.
+
+import { type Line, sequenceDiff } from '../../editing/line-diff.ts';
+import { isRecord } from '../../util/json-value.ts';
+
+/** Lines without their ends, indented below what they are about. */
+export function definitionDifference(before: unknown, now: unknown): string[] {
+  return differences('', before, now).flatMap((difference) => [headOf(difference), ...shown(difference)]);
+}
+
+/** One alone, in the same way. */
+export function wholeDefinition(definition: unknown): string[] {
+  return differences('', {}, definition).flatMap((difference) => [`${difference.place}:`, ...shown(difference)]);
+}
+
+interface Difference {
+  readonly place: string;
+  /** Undefined where there is none. */
+  readonly before: unknown;
+  readonly now: unknown;
+}
+
+function differences(place: string, before: unknown, now: unknown): Difference[] {
+  if (isList(before) && isList(now)) return sameList(before, now) ? [] : [{ place, before, now }];
+  const [old, young] = [partsOf(before), partsOf(now)];
+  if (old !== undefined && young !== undefined && Array.isArray(before) === Array.isArray(now)) {
+    const keys = [...new Set([...old.keys(), ...young.keys()])];
+    return keys.flatMap((key) => differences(placeOf(place, key), old.get(key), young.get(key)));
+  }
+  return JSON.stringify(before) === JSON.stringify(now) ? [] : [{ place, before, now }];
+}
+
+/** Such as of what is required, or of the values of an enum: one more at its beginning moves all others, and changes none. */
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null);
+}
+
+function sameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function partsOf(value: unknown): ReadonlyMap<string | number, unknown> | undefined {
+  if (Array.isArray(value)) return new Map(value.entries());
+  return isRecord(value) ? new Map(Object.entries(value)) : undefined;
+}
+
+function placeOf(place: string, key: string | number): string {
+  if (typeof key === 'number') return `${place}[${key}]`;
+  if (!/^[\w$-]+$/.test(key)) return `${place}[${JSON.stringify(key)}]`;
+  return place === '' ? key : `${place}.${key}`;
+}
+
+function headOf({ place, before, now }: Difference): string {
+  return `${place}:${before === undefined ? ' new' : now === undefined ? ' gone' : ''}`;
+}
+
+function shown({ before, now }: Difference): string[] {
+  if (isList(before) && isList(now)) return listDifference(before, now);
+  const texts = typeof before === 'string' && typeof now === 'string';
+  if (texts) return textDifference(before, now).map((line) => `  ${line}`);
+  const gone = before === undefined ? [] : linesOf(before).map((line) => `  - ${line}`);
+  const come = now === undefined ? [] : linesOf(now).map((line) => `  + ${line}`);
+  return [...gone, ...come];
+}
+
+/** What has one line's room stands in one. */
+function linesOf(value: unknown): string[] {
+  if (typeof value === 'string') return value.split('\n');
+  const json = JSON.stringify(value);
+  return json.length <= MOST_IN_A_LINE ? [json] : JSON.stringify(value, undefined, 2).split('\n');
+}
+
+const MOST_IN_A_LINE = 60;
+
+function listDifference(before: readonly unknown[], now: readonly unknown[]): string[] {
+  const items = (list: readonly unknown[]): string[] => list.map((item) => JSON.stringify(item));
+  const lines = sequenceDiff(items(before), items(now)).filter(({ sign }) => sign !== ' ');
+  return lines.map(({ sign, text }) => `  ${sign} ${text}`);
+}
+
+function textDifference(before: string, now: string): string[] {
+  const lines = sequenceDiff(before.split('\n'), now.split('\n'));
+  return lines.flatMap((line, i) => {
+    const next = lines[i + 1];
+    // A line that takes the place of another one is shown in words.
+    const isPair = line.sign === '-' && next?.sign === '+' && lines[i + 2]?.sign !== '+' && lines[i - 1]?.sign !== '-';
+    if (isPair) return wordDifference(line.text, next.text);
+    const isSecond = line.sign === '+' && lines[i - 1]?.sign === '-' && lines[i - 2]?.sign !== '-';
+    if (isSecond && lines[i + 1]?.sign !== '+') return [];
+    return line.sign === ' ' ? contextOf(lines, i) : [`${line.sign} ${line.text}`];
+  });
+}
+
+/** Lines that are the same help to find those that are not, if they are next to them. */
+function contextOf(lines: readonly Line[], i: number): string[] {
+  const isNear = [lines[i - 1], lines[i + 1]].some((line) => line !== undefined && line.sign !== ' ');
+  return isNear ? [`  ${lines[i]?.text ?? ''}`] : [];
+}
+
+function wordDifference(before: string, now: string): string[] {
+  const words = sequenceDiff(wordsIn(before), wordsIn(now));
+  if (!words.some(({ sign }) => sign === ' ')) return [`- ${before}`, `+ ${now}`];
+  const side = (sign: '-' | '+'): string => {
+    const [open, close] = sign === '-' ? ['[-', '-]'] : ['{+', '+}'];
+    let text = '';
+    let isInside = false;
+    for (const word of words) {
+      if (word.sign !== ' ' && word.sign !== sign) continue;
+      if ((word.sign === sign) !== isInside) text += isInside ? close : open;
+      isInside = word.sign === sign;
+      text += word.text;
+    }
+    return `${sign} ${text}${isInside ? close : ''}`;
+  };
+  return [side('-'), side('+')];
+}
+
+/** With the spaces behind them. */
+function wordsIn(line: string): string[] {
+  return line.match(/\s*\S+|\s+$/g) ?? [];
+}

@@ -1,0 +1,111 @@
+// One definition for people: everything that would be started or connected to, and nothing that is secret.
+
+import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
+import type { Difference } from '../../discovery/launch-difference.ts';
+import type { PartKind } from '../../discovery/remembered-launch.ts';
+import { commandLine, shownLaunch } from '../../discovery/shown-launch.ts';
+import { isSteering } from '../../discovery/steering-variables.ts';
+import { hostOfUrl } from '../../discovery/url-form.ts';
+import { type Sources, sourcesOfLaunch } from '../../discovery/value-sources.ts';
+import type { CliHost } from '../host.ts';
+import { printable } from './table.ts';
+import { tilde } from './terminal.ts';
+
+export type Line = readonly [label: string, text: string];
+
+/** Where it stands and what it is. */
+export function definitionLines(server: DiscoveredServer, host: CliHost): Line[] {
+  const { file, client, scope, inputs, tools } = server;
+  const { command, url, cwd, env, envFile, executed, headers, headersHelper, transport } = shownLaunch(server);
+  const sources = sourcesOfLaunch(server.raw);
+  const isProcess = transport === 'stdio';
+  const lines: [string, string | undefined][] = [
+    ['file', `${tilde(file, host)}, at ${placeIn(server)}`],
+    ['of', isOwn(server) ? ownerOf(server) : `${client}, ${scope}`],
+    ['runs', isProcess && command !== undefined ? commandLine(shownLaunch(server)) : undefined],
+    ['in', cwd === undefined ? undefined : tilde(cwd, host)],
+    ['connects to', isProcess || url === undefined ? undefined : `${url} (${transport})`],
+    ['host', isProcess ? undefined : hostOfUrl(server.url ?? '', server.raw.url ?? server.url ?? '')],
+    ['headers', namesIn(headers.map((name) => withSources(name, sources.headers)))],
+    ['headers from', headersHelper],
+    ['variables', namesIn(env.map((name) => withSources(name, sources.variables)))],
+    ['and those of', envFile === undefined ? undefined : tilde(envFile, host)],
+    ...Object.entries(executed).map(([name, value]) => ['with', `${name}=${value}`] as [string, string]),
+    ['tools', tools.allow === undefined ? undefined : `only ${namesIn(tools.allow) ?? 'none'}`],
+    ['without', namesIn(tools.deny)],
+    ['needs', namesIn(inputs.map(suppliedBy))],
+  ];
+  return lines.flatMap(([label, text]): Line[] => (text ? [[label, printable(text)]] : []));
+}
+
+/** The one of the bridge, which is not read as a client's file: its servers come without what is around them. */
+function isOwn({ client, scope }: DiscoveredServer): boolean {
+  return client === 'bridge' && scope === 'dynamic';
+}
+
+export function ownerOf(server: DiscoveredServer): string {
+  return isOwn(server) ? "the bridge's own config" : server.client;
+}
+
+function placeIn(server: DiscoveredServer): string {
+  return server.pointer === '' ? 'its top' : server.pointer;
+}
+
+function namesIn(names: readonly string[]): string | undefined {
+  return names.length === 0 ? undefined : names.join(', ');
+}
+
+/** As `X-Trace ← $TOKEN`: somebody's value goes there. */
+function withSources(name: string, sources: Sources): string {
+  const taken = Object.hasOwn(sources, name) ? sources[name] : undefined;
+  return taken === undefined ? name : `${name} ← ${taken.join(' ')}`;
+}
+
+/** What is named like a variable is one. */
+function suppliedBy(input: string): string {
+  return /^[A-Z_][A-Z0-9_]*$/.test(input) || input.includes(' ') ? input : `${input} (mcp-bridge input set ${input})`;
+}
+
+/** What somebody should look at who cannot see all of it here. */
+export function warningsOf(server: DiscoveredServer): string[] {
+  const { env, executed, command, args, url, headersHelper } = shownLaunch(server);
+  const isMasked = [command, ...args, url, headersHelper, ...Object.values(executed)].some((text) =>
+    text?.includes('***'),
+  );
+  return [
+    ...(isMasked ? ['Where there are three stars, something looks like a secret. It is in the file.'] : []),
+    ...env.filter(isSteering).map((name) => `${name} can make it run something else. Look at its value.`),
+  ];
+}
+
+const WORDS: Readonly<Record<PartKind, string>> = {
+  transport: 'transport',
+  command: 'command',
+  argument: 'argument',
+  filled: 'what its variables stand for',
+  cwd: 'working directory',
+  url: 'URL',
+  headersHelper: 'command for headers',
+  oauth: 'sign-in',
+  allowedTools: 'only the tools',
+  deniedTools: 'without the tools',
+  variable: 'variable',
+  header: 'header',
+};
+
+/** Lines as of a patch. */
+export function differenceLines(differences: readonly Difference[]): string[] {
+  return differences.flatMap(({ what, before, now }) => {
+    const word = WORDS[what];
+    if (before === now) return [`~ ${word}${before ? ` ${before}: another value` : ' has another value'}`];
+    return [
+      ...(before === undefined ? [] : [`- ${word} ${before}`.trimEnd()]),
+      ...(now === undefined ? [] : [`+ ${word} ${now}`.trimEnd()]),
+    ].map(printable);
+  });
+}
+
+export function rendered(lines: readonly Line[], indent = '  '): string {
+  const width = Math.max(...lines.map(([label]) => label.length));
+  return lines.map(([label, text]) => `${indent}${label.padEnd(width)}  ${text}\n`).join('');
+}

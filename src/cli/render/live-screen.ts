@@ -1,0 +1,89 @@
+// A person's terminal, written over again and again, and left as it was; or a pipe, to which each moment is added.
+
+import { EventEmitter } from 'node:events';
+import type { CliHost } from '../host.ts';
+import { cut } from './table.ts';
+
+const ENTER = '\u001b[?1049h\u001b[?25l';
+const LEAVE = '\u001b[?25h\u001b[?1049l';
+const HOME = '\u001b[H';
+const CLEAR_LINE = '\u001b[K';
+const CLEAR_REST = '\u001b[J';
+/** `q`, and what Ctrl-C and Ctrl-D are while the terminal passes every key on. */
+const ENDING_KEYS = ['q', 'Q', '\u0003', '\u0004'];
+
+interface Terminal extends NodeJS.WritableStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+interface Keyboard extends NodeJS.ReadableStream {
+  readonly isTTY?: boolean;
+  setRawMode?(isRaw: boolean): void;
+}
+
+export class LiveScreen extends EventEmitter<{ ended: [] }> {
+  readonly #out: Terminal;
+  readonly #keys: Keyboard;
+  readonly isTerminal: boolean;
+  #lines: readonly string[] = [];
+  #isOpen = false;
+
+  constructor({ stdin, stdout }: Pick<CliHost, 'stdin' | 'stdout'>) {
+    super();
+    this.#out = stdout as unknown as Terminal;
+    this.#keys = stdin as unknown as Keyboard;
+    this.isTerminal = this.#out.isTTY === true;
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    this.#out.on('error', this.#end); // whoever read the pipe has gone
+    if (!this.isTerminal) return;
+    this.#out.on('resize', this.#draw);
+    this.#out.write(ENTER);
+    if (this.#keys.isTTY !== true) return;
+    this.#keys.setRawMode?.(true);
+    this.#keys.on('data', this.#pressed);
+  }
+
+  show(lines: readonly string[]): void {
+    if (!this.#isOpen) return;
+    this.#lines = lines;
+    if (this.isTerminal) this.#draw();
+    else this.#out.write(`${lines.join('\n')}\n\n`);
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    if (!this.isTerminal) return;
+    this.#out.off('resize', this.#draw);
+    this.#out.write(LEAVE);
+    if (this.#keys.isTTY !== true) return;
+    this.#keys.off('data', this.#pressed);
+    this.#keys.setRawMode?.(false);
+    this.#keys.pause();
+  }
+
+  readonly #end = (): void => void this.emit('ended');
+
+  readonly #pressed = (keys: Buffer | string): void => {
+    const text = String(keys);
+    if (ENDING_KEYS.some((key) => text.includes(key))) this.#end();
+  };
+
+  readonly #draw = (): void => {
+    const { columns = 80, rows = 24 } = this.#out;
+    // Cleared before it is written: behind a line that is full, the last character would go too.
+    const lines = fitting(this.#lines, rows).map((line) => CLEAR_LINE + cut(line, columns));
+    this.#out.write(HOME + lines.join('\n') + (lines.length < rows ? `\n${CLEAR_REST}` : ''));
+  };
+}
+
+/** Of lines that are too many the last one stays, and says how many are not shown. */
+function fitting(lines: readonly string[], rows: number): readonly string[] {
+  if (lines.length <= rows) return lines;
+  const hidden = lines.slice(rows - 1, -1).filter((line) => line !== '').length;
+  return [...lines.slice(0, rows - 1), `${lines.at(-1) ?? ''}; lines not shown: ${hidden}`];
+}

@@ -1,0 +1,128 @@
+// What the daemon says of itself, for people: what runs, and a line for each thing that is wrong.
+
+import type { StatusReport } from '../../client/control-client.ts';
+import { counted, duration, printable, type TableStyle, table } from './table.ts';
+import { wrappedLines } from './wrapped-lines.ts';
+
+type InstanceReport = StatusReport['instances'][number];
+
+export function statusText(report: StatusReport, style: TableStyle = {}): string {
+  const { pid, version, socketPath, uptimeMs, clients, parked, configFile, instances } = report;
+  const away = parked > 0 ? ` (${parked} of them away)` : '';
+  const head = `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}${away}`;
+  const rows = byServer(instances).map((i) => [
+    i.server,
+    shownState(i),
+    `${i.pid ?? '-'}`,
+    `${i.sessions}`,
+    `${i.calls}`,
+    `${i.restarts}`,
+  ]);
+  const shown =
+    rows.length === 0 ? NO_SERVER : table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows, style);
+  const notes = notesOf(report).map((note) => `${wrappedLines(`! ${note}`, style)}\n`);
+  const counters = `${countersText(report.counters)}${errorsText(report.errors)}`;
+  return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${notes.join('')}`;
+}
+
+/** Several instances of one server stay in their order. */
+function byServer(instances: readonly InstanceReport[]): InstanceReport[] {
+  return instances.toSorted((a, b) => (a.server === b.server ? 0 : a.server < b.server ? -1 : 1));
+}
+
+const NO_SERVER = 'No server is known. What was found, and why it is not used: mcp-bridge discover --all\n';
+
+/** Those that say how much there was to do, not what went wrong or was too much. */
+const ORDINARY: ReadonlySet<string> = new Set([
+  ...['clientsAccepted', 'sessionsResumed', 'requests', 'responses', 'cancelled', 'messages', 'letters'],
+  ...['serverStarts', 'serversDialledIn', 'idleStops'],
+]);
+
+function countersText(counters: StatusReport['counters']): string {
+  const others = Object.entries(counters).filter(([name, count]) => count > 0 && !ORDINARY.has(name));
+  return others.length === 0 ? '' : `counters: ${others.map(([name, count]) => `${name} ${count}`).join(', ')}\n`;
+}
+
+/** A daemon of an earlier build does not say. */
+function errorsText(errors: StatusReport['errors'] | undefined): string {
+  const codes = Object.entries(errors ?? {}).map(([code, count]) => `${printable(code)} ${count}`);
+  return codes.length === 0 ? '' : `errors answered: ${codes.join(', ')}\n`;
+}
+
+/** Everything that is wrong. */
+export function notesOf(report: StatusReport): string[] {
+  return [
+    ...faultsOf(report),
+    ...auditNotes(report),
+    ...notesOn(report.instances),
+    ...waitingNotes(report.dialledIn),
+    ...pendingNotes(report.pendingApprovals),
+    ...inputNotes(report.missingInputs),
+  ];
+}
+
+/** What an instance is said to do, wherever that is shown. */
+export function shownState(instance: InstanceReport): string {
+  return hasFailed(instance) ? 'failed' : instance.state;
+}
+
+/** Whichever of its pauses it is in, and also as older daemons say it: it could not be started, or has died. */
+function hasFailed({ state, lastError }: InstanceReport): boolean {
+  return lastError !== null && ['failed', 'idle', 'waiting', 'broken'].includes(state);
+}
+
+function faultsOf({ configFile, configFaults, definitionFaults }: StatusReport): string[] {
+  const inConfig = configFaults.map((fault) =>
+    configFile === null || fault.includes(configFile) ? fault : `${configFile}: ${fault}`,
+  );
+  return [...new Set([...inConfig, ...definitionFaults])];
+}
+
+function auditLine({ audit }: StatusReport): string {
+  return audit === null ? '' : `audit: ${printable(audit.file)}, lines since the start: ${audit.lines}\n`;
+}
+
+function auditNotes({ audit }: StatusReport): string[] {
+  if (audit === null) return [];
+  const { file, failure, refuses, lost } = audit;
+  return [
+    ...(failure === null ? [] : [`calls ${refuses ? 'are refused: they ' : ''}cannot be recorded: ${failure}`]),
+    ...(lost === 0 ? [] : [`the audit log ${file} lacks ${counted(lost, 'call')}`]),
+  ];
+}
+
+/** Of servers that have connected by themselves, and that nobody may see yet. */
+export function waitingNotes(dialledIn: StatusReport['dialledIn']): string[] {
+  return dialledIn
+    .filter(({ state }) => state === 'waiting')
+    .map(
+      ({ name, program, version }) =>
+        `${name} (${`${program} ${version}`.trim()}) has connected as a server, and waits for: mcp-bridge approve ${name}`,
+    );
+}
+
+/** Notes on inputs that servers need; a daemon of an earlier build does not say. */
+function inputNotes(missing: StatusReport['missingInputs'] | undefined): string[] {
+  return Object.entries(missing ?? {}).map(
+    ([server, inputs]) => `${server} needs ${inputs.join(', ')}: mcp-bridge input set NAME`,
+  );
+}
+
+/** A note on definitions that wait for approval; a daemon of an earlier build does not say. */
+export function pendingNotes(count: number | null | undefined): string[] {
+  if (!count) return [];
+  return [`${count === 1 ? '1 definition waits' : `${count} definitions wait`} here for: mcp-bridge approve`];
+}
+
+/** One for each server: whoever fails says nothing either. */
+function notesOn(instances: readonly InstanceReport[]): Iterable<string> {
+  const notes = new Map<string, string>();
+  for (const { server, leftOut } of instances)
+    if (leftOut) notes.set(server, `${server} has not said what it has, so lists of all servers are made without it`);
+  for (const { server, state, lastError } of instances) {
+    if (lastError === null || state === 'ready') continue;
+    const pause = state === 'broken' ? '; it is broken: it dies each time, and is left alone for a while' : '';
+    notes.set(server, `${lastError}${pause}`);
+  }
+  return notes.values();
+}

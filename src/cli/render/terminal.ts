@@ -1,0 +1,54 @@
+// What there is at the other end of the command: a person at a terminal, or a pipe.
+
+import { createInterface } from 'node:readline';
+import { interrupted } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+import { coloursOf } from './colour.ts';
+import type { TableStyle } from './table.ts';
+
+/** How wide lines may be; undefined for a pipe, which takes them whole. */
+export function widthOf({ stdout }: CliHost): number | undefined {
+  const { isTTY, columns } = stdout as { readonly isTTY?: boolean; readonly columns?: number };
+  return isTTY === true && columns ? Math.max(columns, 40) : undefined;
+}
+
+/** As wide as the terminal, with the column of states in colour. */
+export function tableStyle(host: CliHost, states: number): TableStyle {
+  const colours = coloursOf(host);
+  return { width: widthOf(host), ...(colours && { paint: { column: states, with: colours.state } }) };
+}
+
+/** Whether somebody can be asked. */
+export function hasPerson({ stdin, stdout }: CliHost): boolean {
+  return [stdin, stdout].every((stream) => (stream as { readonly isTTY?: boolean }).isTTY === true);
+}
+
+/** Asks for a yes; whatever else comes, or the end of the input, is a no. Ctrl-C ends the command. */
+export function confirm(question: string, { stdin: input, stdout: output }: CliHost): Promise<boolean> {
+  const lines = createInterface({ input, output });
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      output.write('\n');
+      resolve(false);
+    };
+    lines.once('close', leave);
+    lines.once('SIGINT', () => {
+      lines.off('close', leave).close();
+      output.write('\n');
+      reject(interrupted());
+    });
+    lines.question(`${question} [y/N] `, (answer) => {
+      lines.off('close', leave).close();
+      resolve(/^y(?:es)?$/i.test(answer.trim()));
+    });
+  });
+}
+
+/** The paths in a text as people write them, with `~` for the home: only where a shell would find the same behind it. */
+export function tilde(text: string, { homedir, isHomeUnnamed }: Pick<CliHost, 'homedir' | 'isHomeUnnamed'>): string {
+  if (homedir === '' || homedir === '/' || isHomeUnnamed === true) return text;
+  if (text === homedir) return '~';
+  const parts = text.split(`${homedir}/`);
+  // Behind a letter or a slash it is the middle of another path.
+  return parts.reduce((done, part) => done + (/[^\s"'`(=:,;]$/.test(done) ? `${homedir}/` : '~/') + part);
+}

@@ -1,0 +1,112 @@
+// `connect`: stdin and stdout on one side, the bridge on the other, as one server that never breaks (client/). It runs
+// once for each client, so it loads nothing that it can do without.
+
+import type { Readable, Writable } from 'node:stream';
+import type { BridgeError } from '../util/bridge-error.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
+import { FrameSplitter } from '../wire/frame-splitter.ts';
+import type { ConnectionOptions } from './connection-options.ts';
+import { FrameRun } from './frame-run.ts';
+import { ResumingConnection } from './resuming-connection.ts';
+import type { ServedClient } from './served-client.ts';
+
+export interface Relay extends Omit<ConnectionOptions, 'client'> {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** The first connection to the daemon. */
+  readonly socket: Parameters<ResumingConnection['open']>[0];
+  /** Calls back when this process is told to end. */
+  readonly onEnd: (leave: () => void) => void;
+}
+
+/** The daemon has a limit of its own; this is what its config may raise that to. */
+const MOST_FRAME_BYTES = 1 << 30;
+/** A client that has ended its side is asked for a sign of life so often, while answers are missing. */
+const SPACE_MS = 1000;
+/** Stands for a frame that cannot be handed on: the daemon says what it thinks of it. */
+const NOT_UTF8: Buffer = Buffer.from([0xff, 0x0a]);
+
+/** Relays until the client has ended it, and has every answer; or to the error for which it cannot go on. */
+export function relay({ stdin, stdout, socket, onEnd, ...options }: Relay): Promise<BridgeError | undefined> {
+  return new Promise((resolve) => {
+    let takes = true;
+    let asking: NodeJS.Timeout | undefined;
+    const run = new FrameRun((bytes) => {
+      takes = stdout.write(bytes);
+    });
+    const client: ServedClient = {
+      frame: (b, start, end) => run.add(b, start, end),
+      flush: () => {
+        run.flush();
+        return takes;
+      },
+      full: (isFull) => void (isFull ? stdin.pause() : stdin.resume()),
+      event: () => undefined,
+      // Not before the client's pipe has taken what was written to it.
+      closed: (error) => {
+        clearInterval(asking);
+        stdin.destroy();
+        stdout.write('', () => resolve(error));
+      },
+    };
+    const connection = new ResumingConnection({ ...options, client });
+    const splitter = new FrameSplitter(MOST_FRAME_BYTES, {
+      frame: (b, start, end) => connection.frame(b, start, end),
+      overflowed: () => connection.close(),
+      badFrame: () => connection.frame(NOT_UTF8, 0, 1),
+    });
+    const clientGone = (): void => connection.close();
+    stdin.on('data', (chunk: Buffer) => {
+      splitter.push(chunk);
+      connection.flush();
+    });
+    stdin.once('end', () => {
+      connection.end();
+      // Only a write tells whether anybody is still there; a space is part of the answer behind it (docs/adr/0004).
+      asking = setInterval(() => stdout.write(' '), SPACE_MS).unref();
+    });
+    stdin.on('error', clientGone);
+    stdout.on('error', clientGone);
+    stdout.on('drain', () => {
+      takes = true;
+      connection.taken();
+    });
+    // Else the daemon would keep the session for a client that does not come back.
+    onEnd(clientGone);
+    connection.open(socket);
+  });
+}
+
+/** Tells a client that there is no bridge, in answer to the first things it asks. */
+export function answerUnavailable(
+  stdin: Readable,
+  stdout: Writable,
+  { code, message, hint }: { readonly code: string; readonly message: string; readonly hint: string | undefined },
+): Promise<void> {
+  const error = { code: -32603, message, data: { code, hint } };
+  return new Promise((resolve) => {
+    let text = '';
+    stdin.setEncoding('utf8');
+    stdin.on('data', (chunk: string) => {
+      text += chunk;
+      const lines = text.split('\n');
+      text = lines.pop() ?? '';
+      const ids = lines.map(idOf).filter((id) => id !== undefined);
+      if (ids.length === 0) return;
+      stdin.pause();
+      const answers = ids.map((id) => `${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`);
+      stdout.write(answers.join(''), () => resolve());
+    });
+    stdin.once('end', () => resolve());
+  });
+}
+
+/** Undefined for what is not to be answered. */
+function idOf(line: string): unknown {
+  try {
+    return (JSON.parse(line) as { id?: unknown }).id;
+  } catch (error) {
+    expectSyntaxError(error);
+    return null; // Not JSON, so it has no id.
+  }
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import { statusText } from '../../../../src/cli/render/status-view.ts';
+import type { TableStyle } from '../../../../src/cli/render/table.ts';
+import type { StatusReport } from '../../../../src/client/control-client.ts';
+import type { AuditReport } from '../../../../src/control/report.ts';
+
+const RUNS = {
+  pid: 7,
+  state: 'ready',
+  sessions: 1,
+  restarts: 0,
+  calls: 2,
+  requests: 3,
+  inFlight: 0,
+  leftOut: false,
+  lastError: null,
+  errorCode: null,
+};
+const DOES_NOT = { ...RUNS, pid: null, sessions: 0, calls: 0, requests: 0 };
+
+function shown(more: Partial<StatusReport>, style: TableStyle = {}): string[] {
+  const program = { version: '1.2.3', build: '1.2.3+1', autostarted: false, activated: false };
+  const report = {
+    ...program,
+    parked: 0,
+    parkedBytes: 0,
+    pid: 1,
+    socketPath: '/tmp/b.sock',
+    uptimeMs: 61_000,
+    clients: 3,
+    counters: {},
+    dialledIn: [],
+    memory: { residentBytes: 1, heapBytes: 1 },
+    latencies: [],
+    latencyBoundsMs: [],
+    errors: {},
+  };
+  const nothing = {
+    instances: [],
+    configFile: '/c.json',
+    configNamed: true,
+    serversConfig: null,
+    configDir: '/',
+    configFaults: [],
+    definitionFaults: [],
+    pendingApprovals: null,
+    audit: null,
+  };
+  return statusText({ ...report, ...nothing, ...more }, style)
+    .trimEnd()
+    .split('\n');
+}
+
+test('the status says who runs, and with which config', () => {
+  expect(shown({ instances: [{ ...RUNS, server: 'a' }] })).toEqual([
+    'mcp-bridge 1.2.3 at /tmp/b.sock, pid 1, up 1 min 1 s, clients: 3',
+    'config: /c.json',
+    '',
+    'SERVER  STATE  PID  SESSIONS  CALLS  RESTARTS',
+    'a       ready  7    1         2      0',
+  ]);
+});
+
+test('the status counts what was too much or went wrong, and not what is ordinary', () => {
+  const counters = { requests: 9, serverBusy: 2, timeouts: 0, clientsPaused: 1 };
+  expect(shown({ counters }).slice(1, 4)).toEqual(['config: /c.json', 'counters: serverBusy 2, clientsPaused 1', '']);
+});
+
+test('the status says with which errors clients were answered', () => {
+  const errors = { TOOL_DISABLED: 2, '-32601': 1 };
+  expect(shown({ errors }).slice(1, 4)).toEqual(['config: /c.json', 'errors answered: TOOL_DISABLED 2, -32601 1', '']);
+});
+
+test('the status says where calls are recorded, and how many', () => {
+  const audit = { file: '/a.jsonl', lines: 12, lost: 0, failure: null, refuses: false };
+  expect(shown({ audit }).slice(1, 4)).toEqual(['config: /c.json', 'audit: /a.jsonl, lines since the start: 12', '']);
+});
+
+test('the status says how many clients are away', () => {
+  expect(shown({ parked: 2 })[0]).toMatch(/clients: 3 \(2 of them away\)$/);
+});
+
+describe('a server that fails', () => {
+  test.each(['failed', 'idle', 'waiting', 'broken'])('has failed, also while it is %s', (state) => {
+    const [, , , , row, note, ...rest] = shown({
+      instances: [{ ...DOES_NOT, server: 'a', state, leftOut: true, lastError: 'Server a exited with code 1: no key' }],
+    });
+    expect(row).toMatch(/^a +failed +- /);
+    expect(note).toMatch(/^! Server a exited with code 1: no key/);
+    expect(note?.includes('it is broken')).toBe(state === 'broken');
+    expect(rest).toEqual([]);
+  });
+
+  test('has one line, however many of it there are', () => {
+    const failed = { ...DOES_NOT, server: 'a', state: 'idle', lastError: 'Server a exited with code 1' };
+    expect(shown({ instances: [failed, { ...failed, leftOut: true }] }).filter((line) => line[0] === '!')).toEqual([
+      '! Server a exited with code 1',
+    ]);
+  });
+
+  test('is said to start while it is started once more', () => {
+    const instances = [{ ...DOES_NOT, server: 'a', state: 'starting', lastError: 'Server a exited with code 1' }];
+    expect(shown({ instances })[4]).toMatch(/^a +starting /);
+  });
+});
+
+test('a server that is only idle has not failed', () => {
+  expect(shown({ instances: [{ ...DOES_NOT, server: 'a', state: 'idle' }] })[4]).toMatch(/^a +idle /);
+});
+
+test('what is wrong in the config names the file, once', () => {
+  const configFaults = ['mcpServers.a needs a command', '/c.json:3:1: a comma is missing'];
+  expect(shown({ configFaults, definitionFaults: ['/d.json is empty'] }).slice(4)).toEqual([
+    '! /c.json: mcpServers.a needs a command',
+    '! /c.json:3:1: a comma is missing',
+    '! /d.json is empty',
+  ]);
+});
+
+test('what is wrong with the audit log is told, and how much of it is missing', () => {
+  const audit: AuditReport = { file: '/s/audit.jsonl', lines: 9, lost: 0, failure: null, refuses: false };
+  const notes = (more: Partial<AuditReport>): string[] =>
+    shown({ audit: { ...audit, ...more } }).filter((line) => line[0] === '!');
+  expect(notes({})).toEqual([]);
+  expect(notes({ failure: 'the disk is full', lost: 2 })).toEqual([
+    '! calls cannot be recorded: the disk is full',
+    '! the audit log /s/audit.jsonl lacks 2 calls',
+  ]);
+  expect(notes({ failure: 'the disk is full', refuses: true })).toEqual([
+    '! calls are refused: they cannot be recorded: the disk is full',
+  ]);
+});
+
+test.each([
+  [null, []],
+  [0, []],
+  [1, ['! 1 definition waits here for: mcp-bridge approve']],
+  [3, ['! 3 definitions wait here for: mcp-bridge approve']],
+])('of %j definitions that wait for approval %j is said', (pendingApprovals, notes) => {
+  expect(shown({ pendingApprovals }).filter((line) => line.startsWith('!'))).toEqual(notes);
+});
+
+test('what is wrong breaks between words where the terminal ends', () => {
+  const lastError = 'Server broken could not be started: there is no program no-such-program';
+  const lines = shown({ instances: [{ ...DOES_NOT, state: 'failed', server: 'a', lastError }] }, { width: 60 });
+  expect(lines.slice(-2)).toEqual(['! Server broken could not be started: there is no program', '  no-such-program']);
+});

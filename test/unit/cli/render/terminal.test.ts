@@ -1,0 +1,22 @@
+// Paths as people write them.
+
+import { expect, test } from 'vitest';
+import { tilde } from '../../../../src/cli/render/terminal.ts';
+
+const homedir = '/home/ann';
+
+test.each([
+  ['/home/ann', '~'],
+  ['/home/ann/.cursor/mcp.json', '~/.cursor/mcp.json'],
+  ['cannot read "/home/ann/a" (/home/ann/b): KEY=/home/ann/c', 'cannot read "~/a" (~/b): KEY=~/c'],
+  ['/mnt/home/ann/x', '/mnt/home/ann/x'],
+  ['/home/anna/x', '/home/anna/x'],
+  ['/home/ann/home/ann/x', '~/home/ann/x'],
+  ['nothing of it', 'nothing of it'],
+])('%s is written as %s', (text, shown) => {
+  expect(tilde(text, { homedir })).toBe(shown);
+});
+
+test('a home that HOME does not name is written in full, as a shell knows another one', () => {
+  expect(tilde('/home/ann/x', { homedir, isHomeUnnamed: true })).toBe('/home/ann/x');
+});
