@@ -67,16 +67,16 @@ export class CallRecord {
   /** Bytes for its client, ever, before the answer. */
   #sentBefore = -1;
 
-  constructor(trail: AuditTrail, session: Session, { b, start, end }: Frame, read: Envelope) {
+  constructor(trail: AuditTrail, session: Session, { b, start, end }: Frame, envelope: Envelope) {
     this.#trail = trail;
     this.session = session;
     this.askedMs = trail.now();
     this.requestBytes = end - start;
-    const isNamed = read.has(Field.name) && (read.ambiguous & (1 << Field.name)) === 0;
-    this.toolText = isNamed ? read.raw(b, Field.name) : '';
+    const isNamed = envelope.has(Field.name) && (envelope.ambiguous & (1 << Field.name)) === 0;
+    this.toolText = isNamed ? envelope.raw(b, Field.name) : '';
     this.#b = b;
-    this.#from = read.from(Field.arguments);
-    this.#to = read.to(Field.arguments);
+    this.#from = envelope.from(Field.arguments);
+    this.#to = envelope.to(Field.arguments);
   }
 
   /** It is about that tool, and has those arguments, which stand in these bytes. */
@@ -96,9 +96,9 @@ export class CallRecord {
   }
 
   /** The server's answer is about to be passed on. */
-  answered(b: Buffer, read: Envelope): void {
-    if (!read.has(Field.result)) return this.settle('error');
-    const saysFailed = read.has(Field.isError) && byteAt(b, read.from(Field.isError)) === LETTER_T;
+  answered(b: Buffer, envelope: Envelope): void {
+    if (!envelope.has(Field.result)) return this.settle('error');
+    const saysFailed = envelope.has(Field.isError) && byteAt(b, envelope.from(Field.isError)) === LETTER_T;
     this.settle(saysFailed ? 'tool-error' : 'ok');
   }
 

@@ -22,20 +22,20 @@ export class CallEndings implements CallOwner {
     this.#instance = instance;
   }
 
-  cancel(call: Call, notice: Frame, read: Envelope): void {
+  cancel(call: Call, notice: Frame, envelope: Envelope): void {
     const { calls } = this.#instance;
-    if (call.serverRequestId !== 0) this.#passCancel(call, notice, read);
+    if (call.serverRequestId !== 0) this.#passCancel(call, notice, envelope);
     calls.remove(call);
     this.#ended(call);
   }
 
   /** In few bytes where a server does not keep up: its client is not held up for having given a call up. */
-  #passCancel({ serverRequestId }: Call, { b, start, end }: Frame, read: Envelope): void {
-    const { calls, senders, outbox } = this.#instance;
+  #passCancel({ serverRequestId }: Call, { b, start, end }: Frame, envelope: Envelope): void {
+    const { calls, backlog, outbox } = this.#instance;
     if (outbox === undefined) return;
-    if (senders.isFull)
+    if (backlog.isFull)
       return calls.tell(cancelNotice(String(serverRequestId), 'The client does not want it any more'));
-    splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), String(serverRequestId));
+    splice.clear().replace(envelope.from(Field.requestId), envelope.to(Field.requestId), String(serverRequestId));
     splice.send(outbox, b, start, end);
   }
 

@@ -26,7 +26,7 @@ const splice = new Splice();
 const readAgain = new Envelope();
 
 /** Another instance for a client that would have to wait; or why there is none: the server has one for all, or enough. */
-export type Elsewhere = 'moved' | 'shared' | 'full';
+export type MoveResult = 'moved' | 'shared' | 'full';
 
 export interface CallTableOptions {
   readonly server: string;
@@ -38,7 +38,7 @@ export interface CallTableOptions {
   /** Calls of tools that the server gets at a time; 0 for no bound. */
   readonly maxConcurrentCalls: number;
   /** A client waits for the end of another one's conversation. Says what it gets instead. */
-  readonly contended: (session: Session) => Elsewhere;
+  readonly contended: (session: Session) => MoveResult;
   /** A call of the client's waits here once more, whichever instance the client uses by now. */
   readonly unsent: (session: Session) => void;
   /** A call that was given up is over at the server too. */
@@ -55,7 +55,7 @@ export class CallTable {
   readonly #sent = new Map<number, Call>();
   readonly #waiting: WaitingRequests;
   readonly #contain: (session: Session, task: () => void) => void;
-  readonly #contended: (session: Session) => Elsewhere;
+  readonly #contended: (session: Session) => MoveResult;
   readonly #unsent: (session: Session) => void;
   /** Requests that were sent, ever, and calls of tools among them. */
   sentInAll = 0;
@@ -69,7 +69,7 @@ export class CallTable {
   readonly #concurrent: ConcurrentCalls;
   readonly lane: Lane;
   readonly own: OwnRequests;
-  readonly givenUp: GivenUpCalls;
+  readonly lingering: LingeringCalls;
 
   constructor(options: CallTableOptions) {
     const { server, limits, counters, known, meter, contain, contended, released } = options;
@@ -84,7 +84,7 @@ export class CallTable {
     this.#waiting = new WaitingRequests(limits);
     this.lane = new Lane(known);
     this.own = new OwnRequests(() => this.#nextId++, ownTimeoutMs(limits));
-    this.givenUp = new GivenUpCalls((call) => {
+    this.lingering = new LingeringCalls((call) => {
       this.lane.leave(call);
       released();
     });
@@ -111,7 +111,7 @@ export class CallTable {
 
   /** Looked at once a second. */
   tick(nowMs: number): void {
-    this.givenUp.tick(nowMs);
+    this.lingering.tick(nowMs);
     this.own.tick(nowMs);
     if (this.#concurrent.tick(nowMs)) this.pump();
     for (const [session, next] of this.#waiting.heads()) {
@@ -164,8 +164,8 @@ export class CallTable {
     return this.#outbox !== undefined && this.#waiting.size === 0 && this.#hasRoom(this.#outbox) && this.#mayGo(call);
   }
 
-  send(call: Call, frame: Frame, read: Envelope): void {
-    if (this.#outbox !== undefined) this.#send(this.#outbox, call, frame, read);
+  send(call: Call, frame: Frame, envelope: Envelope): void {
+    if (this.#outbox !== undefined) this.#send(this.#outbox, call, frame, envelope);
   }
 
   /** Queues a call until its turn comes. It is answered with an error if too much waits already. */
@@ -177,7 +177,7 @@ export class CallTable {
   }
 
   /** The server has refused it: someone else may be asked. */
-  askElsewhere(call: Call, ask: () => void): void {
+  retryElsewhere(call: Call, ask: () => void): void {
     if (call.serverRequestId !== 0) call.session.sentCount--;
     call.serverRequestId = 0;
     call.wasAskedBack = false;
@@ -263,12 +263,12 @@ export class CallTable {
       this.#meter.unanswered();
     } else this.#waiting.remove(call);
     this.#concurrent.giveUp(call.serverRequestId);
-    if (call.hasLane) this.givenUp.add(call);
+    if (call.hasLane) this.lingering.add(call);
   }
 
   /** The server has answered what nobody waits for any more. */
   answeredLate(serverRequestId: number): void {
-    this.givenUp.release(serverRequestId);
+    this.lingering.release(serverRequestId);
     this.#concurrent.end(serverRequestId);
     this.pump();
   }
@@ -277,7 +277,7 @@ export class CallTable {
   #fence({ hasLane, serverRequestId, laneName: call }: Call): void {
     if (!hasLane) return;
     this.own.ask('ping', {}, (answer) => {
-      if (answer === undefined || !this.lane.isConversational(call)) this.givenUp.release(serverRequestId);
+      if (answer === undefined || !this.lane.isConversational(call)) this.lingering.release(serverRequestId);
     });
   }
 
@@ -293,7 +293,7 @@ export class CallTable {
   failSent(error: BridgeError): void {
     this.#outbox = undefined;
     this.own.closed();
-    this.givenUp.clear();
+    this.lingering.clear();
     this.#concurrent.clear();
     // One by one: whoever gets its last answer here may go, and takes what else it had here along.
     for (const call of [...this.#sent.values()])
@@ -328,8 +328,8 @@ export class CallTable {
   #refuse(call: Call, error: BridgeError): void {
     this.#waiting.takeFrame(call);
     this.#contain(call.session, () => {
-      if (call.onRefusal === undefined) this.fail(call, error);
-      else this.askElsewhere(call, call.onRefusal);
+      if (call.retryNextServer === undefined) this.fail(call, error);
+      else this.retryElsewhere(call, call.retryNextServer);
     });
   }
 
@@ -343,13 +343,13 @@ export class CallTable {
 
   /** Who has enough under way, or does not take the answers it has got, waits with further questions; who goes has none. */
   #mayAsk(session: Session): boolean {
-    return session.isOpen && session.sentCount < this.#limits.maxInFlightPerClient && !session.untaken.isFull;
+    return session.isOpen && session.sentCount < this.#limits.maxInFlightPerClient && !session.backlog.isFull;
   }
 
   #hasRoom(outbox: Outbox): boolean {
     const { maxInFlightPerServer, maxQueuedBytesPerServer } = this.#limits;
     // Those that were given up may still be worked on.
-    const underWay = this.#sent.size + this.givenUp.size;
+    const underWay = this.#sent.size + this.lingering.size;
     return (
       !this.isHeld && !this.isFenced && underWay < maxInFlightPerServer && outbox.blockedBytes < maxQueuedBytesPerServer
     );
@@ -361,8 +361,8 @@ export class CallTable {
     else if (!this.#hasRoom(this.#outbox)) this.#counters.waitedForServer++;
   }
 
-  #send(outbox: Outbox, call: Call, frame: Frame, read: Envelope): void {
-    if (call.onTurn?.(frame, read) === false) return;
+  #send(outbox: Outbox, call: Call, frame: Frame, envelope: Envelope): void {
+    if (call.onTurn?.(frame, envelope) === false) return;
     const { b, start, end } = frame;
     const serverRequestId = this.#nextId++;
     call.serverRequestId = serverRequestId;
@@ -374,12 +374,12 @@ export class CallTable {
     if (call.isToolCall) this.toolCallsSent++;
     this.lane.enter(call);
     const ours = String(serverRequestId);
-    splice.clear().replace(read.from(Field.id), read.to(Field.id), ours);
-    if (read.has(Field.metaProgressToken))
-      splice.replace(read.from(Field.metaProgressToken), read.to(Field.metaProgressToken), ours);
-    if (call.nameText !== '') splice.replace(read.from(Field.name), read.to(Field.name), call.nameText);
+    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), ours);
+    if (envelope.has(Field.metaProgressToken))
+      splice.replace(envelope.from(Field.metaProgressToken), envelope.to(Field.metaProgressToken), ours);
+    if (call.nameText !== '') splice.replace(envelope.from(Field.name), envelope.to(Field.name), call.nameText);
     if (call.cut !== undefined) cutAround(call.cut, start);
-    if (this.namesSessions) nameSession(splice, frame, read, call.session.muxSessionId);
+    if (this.namesSessions) nameSession(splice, frame, envelope, call.session.muxSessionId);
     splice.send(outbox, b, start, end);
   }
 
@@ -391,7 +391,7 @@ export class CallTable {
   }
 }
 
-function laneKept(server: string, { maxLaneMs }: Limits, why: Elsewhere): BridgeError {
+function laneKept(server: string, { maxLaneMs }: Limits, why: MoveResult): BridgeError {
   const message = `Server ${server} has worked for more than ${maxLaneMs} ms on a call of another client, which it may ask something`;
   const more =
     why === 'shared'
@@ -485,7 +485,7 @@ export interface OwnRequest {
 }
 
 /** An answer to the bridge itself; undefined when none came that could be read. */
-export type OwnAnswer = (answer: Frame | undefined, read: Envelope) => void;
+export type OwnAnswer = (answer: Frame | undefined, envelope: Envelope) => void;
 
 interface OwnCall {
   readonly onAnswer: OwnAnswer | undefined;
@@ -522,10 +522,10 @@ export class OwnRequests {
   }
 
   /** Takes the answer to one of them; whether it was one. */
-  take(id: number, answer: Frame | undefined, read: Envelope = nothing): boolean {
+  take(id: number, answer: Frame | undefined, envelope: Envelope = nothing): boolean {
     const own = this.#open.get(id);
     this.#open.delete(id);
-    own?.onAnswer?.(answer, read);
+    own?.onAnswer?.(answer, envelope);
     return own !== undefined;
   }
 
@@ -558,7 +558,7 @@ interface GivenUp {
   deadlineMs: number;
 }
 
-export class GivenUpCalls {
+export class LingeringCalls {
   readonly #byId = new Map<number, GivenUp>();
   /** The call has left the lane. */
   readonly #released: (call: Call) => void;
@@ -684,9 +684,9 @@ export class ConcurrentCalls {
 const KEY = 'muxSessionId';
 
 /** Adds its cuts to those of a request that is about to be sent. */
-function nameSession(splice: Splice, { b, start }: Frame, read: Envelope, id: string): void {
+function nameSession(splice: Splice, { b, start }: Frame, envelope: Envelope, id: string): void {
   const member = `"${KEY}":"${id}"`;
-  const place = read.has(Field.meta) ? read.from(Field.meta) : -1;
+  const place = envelope.has(Field.meta) ? envelope.from(Field.meta) : -1;
   const meta = place < 0 ? undefined : findMembers(b, place, [KEY]);
   const before = meta?.spans.get(KEY);
   if (meta !== undefined) {
@@ -699,9 +699,9 @@ function nameSession(splice: Splice, { b, start }: Frame, read: Envelope, id: st
   const inMeta = `"_meta":{${member}}`;
   // A `_meta` or `params` that is no object is the server's to refuse.
   if (place >= 0) return;
-  if (!read.has(Field.params)) return open(splice, skipSpace(b, start), false, `"params":{${inMeta}}`);
-  const params = findMembers(b, read.from(Field.params), []);
-  if (params !== undefined) open(splice, read.from(Field.params), params.isEmpty, inMeta);
+  if (!envelope.has(Field.params)) return open(splice, skipSpace(b, start), false, `"params":{${inMeta}}`);
+  const params = findMembers(b, envelope.from(Field.params), []);
+  if (params !== undefined) open(splice, envelope.from(Field.params), params.isEmpty, inMeta);
 }
 
 function isAlike(key: string): boolean {

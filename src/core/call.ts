@@ -20,7 +20,7 @@ export interface ClientRequest {
 /** Whoever sees to a call's answer: the instance that it was given to, or a view that does not know yet which. */
 export interface CallOwner {
   /** The client does not want this answer any more: it gets none, as from the server itself. */
-  cancel(call: Call, notice: Frame, read: Envelope): void;
+  cancel(call: Call, notice: Frame, envelope: Envelope): void;
   /** Whether anybody but the bridge may have got it, in this daemon or one before. */
   wasSent(call: Call): boolean;
   /** The client is going: from here on nothing of it is sent, and nothing but `abandon` ends it. */
@@ -84,13 +84,13 @@ export class Call {
   /** Its resource goes by a URI that names its server. */
   hasNamedUri = false;
   /** Asked when it is next to be sent; false if it was answered instead; rare. */
-  onTurn: ((frame: Frame, read: Envelope) => boolean) | undefined;
+  onTurn: ((frame: Frame, envelope: Envelope) => boolean) | undefined;
   /** Told how it ended; rare. */
   onEnd: ((ending: RequestOutcome) => void) | undefined;
   /** Told its answer before that goes out, and may give another one for it; rare. */
-  onAnswer: ((answer: Frame, read: Envelope) => Frame) | undefined;
+  onAnswer: ((answer: Frame, envelope: Envelope) => Frame) | undefined;
   /** The server's answer is an error, and someone else may be asked instead; rare. */
-  onRefusal: (() => void) | undefined;
+  retryNextServer: (() => void) | undefined;
   /** Makes the error that its client gets of why it has failed here; rare. */
   errorOf: ((error: BridgeError) => string) | undefined;
   /** When its time is up, and when at the very last; 0 until the first look at it. See deadline.ts. */
@@ -107,7 +107,7 @@ export class Call {
 }
 
 /** Where a server names one of our ids. They are numbers; one that answers with "7" for 7 has answered nothing. */
-export function serverRequestIdAt(b: Buffer, field: Field, read: Envelope): number {
-  const id = read.id(b, field);
+export function serverRequestIdAt(b: Buffer, field: Field, envelope: Envelope): number {
+  const id = envelope.id(b, field);
   return typeof id === 'number' ? id : 0;
 }

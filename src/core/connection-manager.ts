@@ -54,7 +54,7 @@ export class ConnectionManager {
       mayPark: () => !this.#isDraining,
       parked: (session) => {
         this.#openCount--;
-        session.untaken.beginAnew();
+        session.backlog.beginAnew();
         options.messaging.wentAway(session);
       },
       unparked: () => void this.#openCount++,
@@ -223,7 +223,7 @@ export class ConnectionManager {
       if (this.#resumption.forget(session)) this.#openCount++; // it did not count while it was away
     });
     session.held = undefined;
-    step(() => session.untaken.release());
+    step(() => session.backlog.release());
     const calls = [...session.calls.values()];
     // All of them first: the end of one lets others be sent, or answered by the bridge itself.
     for (const call of calls) step(() => call.owner.withdraw(call));

@@ -144,8 +144,8 @@ export class ServerMessages implements FrameSink {
     const hasResult = envelope.has(Field.result);
     call.onEnd?.(hasResult ? 'result' : 'error');
     if (!hasResult) this.#noteElicitations(call, b);
-    if (hasResult || call.onRefusal === undefined) this.#answer(call, b, start, end);
-    else this.#calls.askElsewhere(call, call.onRefusal);
+    if (hasResult || call.retryNextServer === undefined) this.#answer(call, b, start, end);
+    else this.#calls.retryElsewhere(call, call.retryNextServer);
     this.#instance.settle();
   }
 
@@ -162,7 +162,7 @@ export class ServerMessages implements FrameSink {
     this.#context.counters.responses++;
     session.close(call);
     if (call.makesTask) this.#notices.taskBegun();
-    this.#instance.crowded.check(session);
+    this.#instance.slowClients.check(session);
   }
 
   /** An error may ask for visits to pages, of whose end the client is told. */
@@ -211,31 +211,31 @@ export class ServerNotices {
     this.#context = instance.context;
   }
 
-  take(b: Buffer, start: number, end: number, read: Envelope): void {
-    const method = methodOf(b, read);
+  take(b: Buffer, start: number, end: number, envelope: Envelope): void {
+    const method = methodOf(b, envelope);
     const { role, reads, lists } = method;
-    if ((read.ambiguous & reads) !== 0 || wantsAnswer(method)) {
+    if ((envelope.ambiguous & reads) !== 0 || wantsAnswer(method)) {
       this.#context.counters.serverNoise++;
       return;
     }
-    const owner = this.#taskOwner(b, role, read);
+    const owner = this.#taskOwner(b, role, envelope);
     if (owner !== undefined) return this.#tellOne(owner, { b, start, end });
     switch (role) {
       case 'progress':
-        return this.#onProgress(b, start, end, read);
+        return this.#onProgress(b, start, end, envelope);
       case 'cancelled':
-        if (!this.#instance.questions.cancel({ b, start, end }, read)) this.#context.counters.strayCancels++;
+        if (!this.#instance.questions.cancel({ b, start, end }, envelope)) this.#context.counters.strayCancels++;
         return;
       case 'updated':
-        return this.#onUpdated({ b, start, end }, read);
+        return this.#onUpdated({ b, start, end }, envelope);
       case 'log':
-        return this.#onLog({ b, start, end }, read);
+        return this.#onLog({ b, start, end }, envelope);
       case 'list-changed':
         return this.#onListsChanged(lists, { b, start, end });
       case 'elicited':
-        return this.#onElicited({ b, start, end }, read);
+        return this.#onElicited({ b, start, end }, envelope);
       case 'task-status':
-        return this.#onTaskStatus({ b, start, end }, read);
+        return this.#onTaskStatus({ b, start, end }, envelope);
       case 'bridge-received':
       case 'bridge-again':
       case 'bridge-leave':
@@ -248,13 +248,13 @@ export class ServerNotices {
   }
 
   /** What a notice says of a task is its owner's business alone. */
-  #taskOwner(b: Buffer, role: MethodRole, read: Envelope): Session | undefined {
-    if (!read.has(Field.meta) || role === 'progress' || role === 'cancelled') return undefined;
-    return this.#instance.tasks.ownerOf(relatedTask(read.decode(b, Field.meta)) ?? '');
+  #taskOwner(b: Buffer, role: MethodRole, envelope: Envelope): Session | undefined {
+    if (!envelope.has(Field.meta) || role === 'progress' || role === 'cancelled') return undefined;
+    return this.#instance.tasks.ownerOf(relatedTask(envelope.decode(b, Field.meta)) ?? '');
   }
 
-  #onProgress(b: Buffer, start: number, end: number, read: Envelope): void {
-    const token = serverRequestIdAt(b, Field.progressToken, read);
+  #onProgress(b: Buffer, start: number, end: number, envelope: Envelope): void {
+    const token = serverRequestIdAt(b, Field.progressToken, envelope);
     const call = this.#instance.calls.peekSent(token);
     if (call !== undefined && this.#context.limits.progressExtendsTimeout) extend(call);
     const { session, tokenText } = call ?? this.#instance.tasks.byToken(token) ?? NOBODY;
@@ -262,8 +262,8 @@ export class ServerNotices {
       this.#context.counters.strayProgress++;
       return;
     }
-    if (this.#instance.crowded.drops(session)) return;
-    splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), tokenText);
+    if (this.#instance.slowClients.drops(session)) return;
+    splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), tokenText);
     splice.send(session.link.outbox, b, start, end);
   }
 
@@ -280,14 +280,14 @@ export class ServerNotices {
   }
 
   /** Only who was shown the page is told that the visit has ended. */
-  #onElicited(frame: Frame, read: Envelope): void {
-    const id = textOf(membersOf(read.decode(frame.b, Field.params)).elicitationId);
+  #onElicited(frame: Frame, envelope: Envelope): void {
+    const id = textOf(membersOf(envelope.decode(frame.b, Field.params)).elicitationId);
     this.#tellOne(this.#instance.questions.elicitations.shownTo(id), frame);
   }
 
-  #onTaskStatus(frame: Frame, read: Envelope): void {
-    const taskId = textOf(read.decode(frame.b, Field.taskId));
-    const { status } = membersOf(read.decode(frame.b, Field.params));
+  #onTaskStatus(frame: Frame, envelope: Envelope): void {
+    const taskId = textOf(envelope.decode(frame.b, Field.taskId));
+    const { status } = membersOf(envelope.decode(frame.b, Field.params));
     const owner = this.#instance.tasks.ownerOf(taskId);
     if (owner === undefined && this.#mayBeBegun(taskId)) return this.#instance.tasks.keepEarly(taskId, frame);
     this.#tellOne(owner, frame);
@@ -311,10 +311,10 @@ export class ServerNotices {
     else this.#broadcast([session], frame, false);
   }
 
-  #onUpdated(frame: Frame, read: Envelope): void {
-    if (!read.has(Field.uri)) return;
-    const uri = textOf(read.decode(frame.b, Field.uri));
-    const at = read.span(Field.uri);
+  #onUpdated(frame: Frame, envelope: Envelope): void {
+    if (!envelope.has(Field.uri)) return;
+    const uri = textOf(envelope.decode(frame.b, Field.uri));
+    const at = envelope.span(Field.uri);
     const subscribers = this.#instance.sharedSettings.subscriptions.subscribersOf(uri);
     if (subscribers.size === 0) this.#context.counters.notificationsDropped++;
     for (const session of subscribers) this.#tellUpdated(session, uri, frame, at);
@@ -327,11 +327,11 @@ export class ServerNotices {
     this.#broadcast([session], named, false);
   }
 
-  #onLog(frame: Frame, read: Envelope): void {
+  #onLog(frame: Frame, envelope: Envelope): void {
     const { sessions } = this.#instance;
     const { levels } = this.#instance.sharedSettings;
-    if (!levels.areSet || !read.has(Field.params)) return this.#broadcast(sessions, frame, true);
-    const params = read.decode(frame.b, Field.params);
+    if (!levels.areSet || !envelope.has(Field.params)) return this.#broadcast(sessions, frame, true);
+    const params = envelope.decode(frame.b, Field.params);
     const level = textOf(membersOf(params).level);
     const readers = [...sessions].filter((session) => levels.admits(session, level));
     this.#broadcast(readers, frame, true);
@@ -339,10 +339,10 @@ export class ServerNotices {
 
   #broadcast(sessions: Iterable<Session>, { b, start, end }: Frame, mayDrop: boolean): void {
     for (const session of sessions) {
-      if (session.state !== 'ready' || (mayDrop && this.#instance.crowded.drops(session))) continue;
+      if (session.state !== 'ready' || (mayDrop && this.#instance.slowClients.drops(session))) continue;
       splice.clear().send(session.link.outbox, b, start, end);
       session.noticed(end - start);
-      this.#instance.crowded.check(session);
+      this.#instance.slowClients.check(session);
     }
   }
 }

@@ -17,12 +17,12 @@ import type { AuditTrail } from './audit-trail.ts';
 import type { Call, CallOwner, ClientRequest } from './call.ts';
 import { CallEndings, extend } from './call-endings.ts';
 import type { CallMeters } from './call-meter.ts';
-import { CallTable, type Elsewhere, type OwnAnswer, type OwnRequests } from './call-table.ts';
+import { CallTable, type MoveResult, type OwnAnswer, type OwnRequests } from './call-table.ts';
 import type { Counters } from './counters.ts';
 import { ServerMessages } from './from-server.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { InstanceLists } from './lists.ts';
-import { CrowdedClients, Senders } from './pressure.ts';
+import { ServerBacklog, SlowClients } from './pressure.ts';
 import { Questions } from './questions.ts';
 import { outcomeUnknown } from './resumption.ts';
 import { clientInfoText, type KnownServer, type ServerProfile } from './server-knowledge.ts';
@@ -47,7 +47,7 @@ export interface InstancePorts {
   /** An error of ours over it: nobody knows any more what it works on, so it is ended. */
   readonly broken: (error: unknown) => void;
   /** A client would have to wait for another one's conversation. */
-  readonly contended: (session: Session) => Elsewhere;
+  readonly contended: (session: Session) => MoveResult;
   /** A list of the server's is another one than it was, and has been read. */
   readonly listLearnt: (kind: ListKind) => void;
 }
@@ -86,12 +86,12 @@ export class Instance implements CallOwner {
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   readonly sessions = new Set<Session>();
-  readonly senders: Senders;
-  readonly crowded: CrowdedClients;
+  readonly backlog: ServerBacklog;
+  readonly slowClients: SlowClients;
   readonly #ports: InstancePorts;
   readonly #gate: (session: Session) => ToolGate;
   readonly #trustsHints: boolean;
-  readonly #opening: Opening;
+  readonly #opening: InstanceWaiters;
   readonly #endings: CallEndings;
 
   constructor({ definition, known, gate, key, ports, context }: InstanceOptions) {
@@ -120,9 +120,9 @@ export class Instance implements CallOwner {
       released: () => this.settle(),
     });
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.calls.own.ask(method, params, onAnswer);
-    this.#opening = new Opening(ports.start);
-    this.senders = new Senders({ ...context, server, outbox: () => this.outbox });
-    this.crowded = new CrowdedClients(context, () => this.#running?.link);
+    this.#opening = new InstanceWaiters(ports.start);
+    this.backlog = new ServerBacklog({ ...context, server, outbox: () => this.outbox });
+    this.slowClients = new SlowClients(context, () => this.#running?.link);
     this.tasks = new Tasks(this, context, ask);
     this.lists = new InstanceLists({ ...context, server, known, key, ask, learnt: ports.listLearnt });
     this.sharedSettings = new SharedSettings(this);
@@ -222,8 +222,8 @@ export class Instance implements CallOwner {
 
   // --- the owner of calls ---
 
-  cancel(call: Call, notice: Frame, read: Envelope): void {
-    this.#endings.cancel(call, notice, read);
+  cancel(call: Call, notice: Frame, envelope: Envelope): void {
+    this.#endings.cancel(call, notice, envelope);
   }
 
   wasSent(call: Call): boolean {
@@ -246,33 +246,33 @@ export class Instance implements CallOwner {
    * Decides whether a call is sent, and when: it is refused, or sent now, or it waits for its turn, and has the instance
    * started if there is none. Whatever happens, it gets one answer.
    */
-  submit(call: Call, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, read: Envelope): void {
+  submit(call: Call, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, envelope: Envelope): void {
     call.owner = this;
     extend(call); // how long it may take from here on is the server's to say
     if (role === 'call') {
-      const refusal = this.#refusalOf(call, frame, read);
+      const refusal = this.#refusalOf(call, frame, envelope);
       if (refusal !== undefined) return this.calls.fail(call, refusal);
     }
-    const isSafe = role === 'call' && this.#trustsHints && this.#isSafe(nameOf(call, frame, read));
+    const isSafe = role === 'call' && this.#trustsHints && this.#isSafe(nameOf(call, frame, envelope));
     if (isSafe) call.again = ownFrame(frame);
     // A call that may do harm twice is not made again.
     else if (call.mayBeDone && (role === 'call' || role === 'other'))
       return this.calls.fail(call, outcomeUnknown(this.server));
     call.isBound = role === 'task' || role === 'task-result';
     call.waitsForTask = role === 'task-result';
-    this.#prepare(call, role, frame, read);
-    if (this.calls.maySend(call)) return this.calls.send(call, frame, read);
+    this.#prepare(call, role, frame, envelope);
+    if (this.calls.maySend(call)) return this.calls.send(call, frame, envelope);
     this.calls.queue(call, frame);
     this.#startIfWaiting();
   }
 
   /** The error for a tool that the client may not call, whatever view the call comes from. */
-  #refusalOf(call: Call, frame: Frame, read: Envelope): BridgeError | undefined {
+  #refusalOf(call: Call, frame: Frame, envelope: Envelope): BridgeError | undefined {
     call.record?.reached(this.server, call.nameText);
     const gate = this.#gate(call.session);
     if (!gate.isOpen) {
-      const isNamed = call.nameText !== '' || read.has(Field.name);
-      const tool = isNamed ? toolIn(nameOf(call, frame, read)) : undefined;
+      const isNamed = call.nameText !== '' || envelope.has(Field.name);
+      const tool = isNamed ? toolIn(nameOf(call, frame, envelope)) : undefined;
       const refusal = tool === undefined ? noName(this.server) : gate.refusalOf(tool);
       if (refusal !== undefined) return refusal;
     }
@@ -280,13 +280,13 @@ export class Instance implements CallOwner {
   }
 
   /** Notes what the server's answer, the lane and the shared settings need to know of a call. */
-  #prepare(call: Call, role: MethodRole, frame: Frame, read: Envelope): void {
+  #prepare(call: Call, role: MethodRole, frame: Frame, envelope: Envelope): void {
     const { tasks } = this;
     call.isToolCall = role === 'call';
     // Also before the server runs; then the lane is not open yet.
-    if (this.mayAskBack) call.laneName = laneNameOf(call, role, frame, read);
+    if (this.mayAskBack) call.laneName = laneNameOf(call, role, frame, envelope);
     if (role === 'list-tasks') call.onAnswer = (answer, said) => tasks.filterList(call.session, answer, said);
-    call.makesTask = hasName(role) && read.has(Field.task);
+    call.makesTask = hasName(role) && envelope.has(Field.task);
     if (call.makesTask) call.onAnswer = (answer, said) => tasks.learn(call, answer, said);
     this.sharedSettings.prepare(call, role);
   }
@@ -351,8 +351,8 @@ export class Instance implements CallOwner {
 
   #forget(session: Session): void {
     this.sessions.delete(session);
-    this.senders.forget(session);
-    this.crowded.forget(session);
+    this.backlog.forget(session);
+    this.slowClients.forget(session);
     this.sharedSettings.forget(session);
   }
 
@@ -385,7 +385,7 @@ export class Instance implements CallOwner {
   tick(nowMs: number): void {
     this.#contain(() => {
       this.calls.tick(nowMs);
-      this.senders.tick(nowMs);
+      this.backlog.tick(nowMs);
       this.questions.tick(nowMs);
     });
   }
@@ -397,7 +397,7 @@ export class Instance implements CallOwner {
 
   /** A notification of a client that is not the router's business. */
   notify(session: Session, b: Buffer, start: number, end: number): void {
-    this.senders.tell(session, b, start, end);
+    this.backlog.tell(session, b, start, end);
   }
 
   /** A client may have more under way than a moment ago. */
@@ -409,7 +409,7 @@ export class Instance implements CallOwner {
   drained(): void {
     this.#contain(() => {
       this.calls.pump();
-      this.senders.drained();
+      this.backlog.drained();
     });
   }
 
@@ -469,7 +469,7 @@ export class Instance implements CallOwner {
     // A step that fails is no reason to keep calls without their answers.
     this.#contain(() => profile !== undefined && this.known.closed(profile));
     this.#contain(() => this.lists.closed());
-    this.#contain(() => this.senders.goOn());
+    this.#contain(() => this.backlog.goOn());
     this.#contain(() => this.questions.closed());
     this.#contain(() => this.tasks.closed());
     this.calls.failSent(error);
@@ -483,16 +483,16 @@ const ASKS_NOTHING: ReadonlySet<MethodRole> = new Set<MethodRole>(['list', 'task
 /** Names that are longer than the lane would remember are one to it, and nothing is learnt of them. */
 const LONG_NAME = 'x'.repeat(LONGEST_KNOWN_CALL + 1);
 
-function isNamedAtLength({ nameText }: Call, read: Envelope): boolean {
-  const field = read.has(Field.name) ? Field.name : Field.method;
-  return (nameText === '' ? read.to(field) - read.from(field) : nameText.length) > LONGEST_KNOWN_CALL;
+function isNamedAtLength({ nameText }: Call, envelope: Envelope): boolean {
+  const field = envelope.has(Field.name) ? Field.name : Field.method;
+  return (nameText === '' ? envelope.to(field) - envelope.from(field) : nameText.length) > LONGEST_KNOWN_CALL;
 }
 
 /** By what it is known to the lane. */
-function laneNameOf(call: Call, role: MethodRole, frame: Frame, read: Envelope): string {
+function laneNameOf(call: Call, role: MethodRole, frame: Frame, envelope: Envelope): string {
   if (ASKS_NOTHING.has(role)) return NEEDS_NO_LANE;
-  if (isNamedAtLength(call, read)) return LONG_NAME;
-  const name = hasName(role) ? nameOf(call, frame, read) : read.raw(frame.b, Field.method);
+  if (isNamedAtLength(call, envelope)) return LONG_NAME;
+  const name = hasName(role) ? nameOf(call, frame, envelope) : envelope.raw(frame.b, Field.method);
   return role === 'get-prompt' ? `prompt ${name}` : name;
 }
 
@@ -502,8 +502,8 @@ function hasName(role: MethodRole): boolean {
 }
 
 /** What is called, as the server knows it. */
-function nameOf({ nameText }: Call, { b }: Frame, read: Envelope): string {
-  return nameText || read.raw(b, read.has(Field.name) ? Field.name : Field.method);
+function nameOf({ nameText }: Call, { b }: Frame, envelope: Envelope): string {
+  return nameText || envelope.raw(b, envelope.has(Field.name) ? Field.name : Field.method);
 }
 
 /** The name that stands in JSON, of which each character is one byte. */
@@ -534,7 +534,7 @@ interface Waiter {
   readonly session: Session | undefined;
 }
 
-export class Opening {
+export class InstanceWaiters {
   readonly #start: () => void;
   #waiters: Waiter[] = [];
   readonly #whenBegun: (() => void)[] = [];

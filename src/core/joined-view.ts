@@ -112,69 +112,69 @@ export class JoinedView implements View {
     });
   }
 
-  submit(request: ClientRequest, read: Envelope): void {
+  submit(request: ClientRequest, envelope: Envelope): void {
     switch (request.role) {
       case 'call':
-        return this.#call('tools', request, read);
+        return this.#call('tools', request, envelope);
       case 'get-prompt':
-        return this.#call('prompts', request, read);
+        return this.#call('prompts', request, envelope);
       case 'list':
-        return this.#list(request, read);
+        return this.#list(request, envelope);
       case 'read':
       case 'subscribe':
       case 'unsubscribe':
-        return this.#resources.submit(request, read);
+        return this.#resources.submit(request, envelope);
       case 'complete':
-        return this.#completions.submit(request, read);
+        return this.#completions.submit(request, envelope);
       case 'set-level':
-        return this.#setLevel(request, read);
+        return this.#setLevel(request, envelope);
       case 'task':
       case 'task-result':
-        return this.#ofTask(request, read);
+        return this.#ofTask(request, envelope);
       case 'list-tasks':
-        return listTasks(this.#session, this.pending, request, read);
+        return listTasks(this.#session, this.pending, request, envelope);
       case 'other':
-        return this.#refuse(request, read, rpcError(METHOD_NOT_FOUND, 'Method not found'));
+        return this.#refuse(request, envelope, rpcError(METHOD_NOT_FOUND, 'Method not found'));
     }
   }
 
-  #refuse({ frame }: ClientRequest, read: Envelope, error: string): void {
-    this.#session.answerError(read.raw(frame.b, Field.id), error);
+  #refuse({ frame }: ClientRequest, envelope: Envelope, error: string): void {
+    this.#session.answerError(envelope.raw(frame.b, Field.id), error);
   }
 
   // --- by name ---
 
-  #call(kind: 'tools' | 'prompts', request: ClientRequest, read: Envelope): void {
+  #call(kind: 'tools' | 'prompts', request: ClientRequest, envelope: Envelope): void {
     const { b } = request.frame;
-    const text = read.has(Field.name) ? read.raw(b, Field.name) : '';
+    const text = envelope.has(Field.name) ? envelope.raw(b, Field.name) : '';
     const target = this.#targets[kind].get(text);
-    if (target === undefined) this.#callAnew(kind, request, read);
-    else this.#callTarget(target, request, read);
+    if (target === undefined) this.#callAnew(kind, request, envelope);
+    else this.#callTarget(target, request, envelope);
   }
 
-  #callTarget(target: Target, request: ClientRequest, read: Envelope): void {
+  #callTarget(target: Target, request: ClientRequest, envelope: Envelope): void {
     const instance = target.binding.use();
-    const call = openCall(this.#session, request, read, instance);
+    const call = openCall(this.#session, request, envelope, instance);
     if (call === undefined) return;
     call.nameText = target.ownKey;
-    instance.submit(call, request, read);
+    instance.submit(call, request, envelope);
   }
 
-  #callAnew(kind: 'tools' | 'prompts', request: ClientRequest, read: Envelope): void {
-    const name = read.decode(request.frame.b, Field.name);
+  #callAnew(kind: 'tools' | 'prompts', request: ClientRequest, envelope: Envelope): void {
+    const name = envelope.decode(request.frame.b, Field.name);
     if (typeof name !== 'string')
-      return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.name is missing'));
+      return this.#refuse(request, envelope, rpcError(INVALID_PARAMS, 'params.name is missing'));
     const known = this.lists.find(kind, name);
     const found = known ?? this.lists.staleOwnerOf(kind, name);
     if (found === undefined)
-      return this.#refuse(request, read, calledErrorOf(withHint(this.lists.notFound(kind, name))));
+      return this.#refuse(request, envelope, calledErrorOf(withHint(this.lists.notFound(kind, name))));
     if (!('alias' in found)) {
-      const text = read.raw(request.frame.b, Field.name);
+      const text = envelope.raw(request.frame.b, Field.name);
       // There are too many spellings with escapes to keep them.
       if (!text.includes('\\')) this.#targets[kind].set(text, found);
-      return this.#callTarget(found, request, read);
+      return this.#callTarget(found, request, envelope);
     }
-    const call = this.pending.open(request, read);
+    const call = this.pending.open(request, envelope);
     if (call === undefined) return;
     call.errorOf = calledErrorOf;
     const learning = known === undefined ? this.lists.learnAnew(found, kind) : this.lists.learn(found, kind);
@@ -187,11 +187,11 @@ export class JoinedView implements View {
 
   // --- lists ---
 
-  #list(request: ClientRequest, read: Envelope): void {
-    const [kind] = methodOf(request.frame.b, read).lists;
-    const call = this.pending.open(request, read);
+  #list(request: ClientRequest, envelope: Envelope): void {
+    const [kind] = methodOf(request.frame.b, envelope).lists;
+    const call = this.pending.open(request, envelope);
     if (call === undefined || kind === undefined) return;
-    const cursor = cursorIn(request.frame, read);
+    const cursor = cursorIn(request.frame, envelope);
     if (this.lists.isKnown(kind)) return this.#answerList(call, kind, cursor);
     this.#lookedMs = this.#context.clock.now();
     this.pending.later(call, request, this.lists.whenListed(kind), () => this.#answerList(call, kind, cursor));
@@ -216,21 +216,21 @@ export class JoinedView implements View {
 
   // --- the rest ---
 
-  #setLevel(request: ClientRequest, read: Envelope): void {
-    const { level } = paramsOf(request.frame, read);
+  #setLevel(request: ClientRequest, envelope: Envelope): void {
+    const { level } = paramsOf(request.frame, envelope);
     if (typeof level !== 'string' || !isLevel(level))
-      return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'params.level is none of the protocol’s'));
+      return this.#refuse(request, envelope, rpcError(INVALID_PARAMS, 'params.level is none of the protocol’s'));
     this.#level = level;
     for (const { binding } of this.#bindings) binding.setLevel(level);
-    this.#session.answer(read.raw(request.frame.b, Field.id), '{}');
+    this.#session.answer(envelope.raw(request.frame.b, Field.id), '{}');
   }
 
-  #ofTask(request: ClientRequest, read: Envelope): void {
-    const instance = this.#session.tasks.get(textOf(read.decode(request.frame.b, Field.taskId)));
+  #ofTask(request: ClientRequest, envelope: Envelope): void {
+    const instance = this.#session.tasks.get(textOf(envelope.decode(request.frame.b, Field.taskId)));
     if (instance === undefined)
-      return this.#refuse(request, read, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
-    const call = openCall(this.#session, request, read, instance);
-    if (call !== undefined) instance.submit(call, request, read);
+      return this.#refuse(request, envelope, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
+    const call = openCall(this.#session, request, envelope, instance);
+    if (call !== undefined) instance.submit(call, request, envelope);
   }
 
   listsToldChanged(): void {
@@ -283,8 +283,8 @@ export interface CompletionRef {
   readonly span: Span;
 }
 
-function refIn({ b }: Frame, read: Envelope): CompletionRef | undefined {
-  const ref = findMembers(b, read.from(Field.params), ['ref'])?.spans.get('ref');
+function refIn({ b }: Frame, envelope: Envelope): CompletionRef | undefined {
+  const ref = findMembers(b, envelope.from(Field.params), ['ref'])?.spans.get('ref');
   const members = ref === undefined ? undefined : findMembers(b, ref.from, ['type', 'name', 'uri'])?.spans;
   const text = (name: string): unknown => {
     const span = members?.get(name);
@@ -318,10 +318,10 @@ export class JoinedCompletions {
     this.#pending = parts.pending;
   }
 
-  submit(request: ClientRequest, read: Envelope): void {
-    const ref = refIn(request.frame, read);
-    if (ref === undefined) return this.#session.answerError(read.raw(request.frame.b, Field.id), NO_SUCH_REF);
-    const call = this.#pending.open(request, read);
+  submit(request: ClientRequest, envelope: Envelope): void {
+    const ref = refIn(request.frame, envelope);
+    if (ref === undefined) return this.#session.answerError(envelope.raw(request.frame.b, Field.id), NO_SUCH_REF);
+    const call = this.#pending.open(request, envelope);
     if (call === undefined) return;
     const learning = this.#learn(ref);
     if (learning === undefined) this.#pass(call, request, ref);
@@ -444,10 +444,10 @@ export class JoinedResources {
   }
 
   /** Reads it, subscribes to it, or ends that. */
-  submit(request: ClientRequest, read: Envelope): void {
-    const call = this.#pending.open(request, read);
+  submit(request: ClientRequest, envelope: Envelope): void {
+    const call = this.#pending.open(request, envelope);
     if (call === undefined) return;
-    const uri = read.decode(request.frame.b, Field.uri);
+    const uri = envelope.decode(request.frame.b, Field.uri);
     if (typeof uri !== 'string') return this.#pending.refuse(call, rpcError(INVALID_PARAMS, 'params.uri is missing'));
     call.hasNamedUri = this.#lists.inward(uri) !== undefined;
     const { isCertain } = candidatesFor(uri, this.#lists);
@@ -486,11 +486,11 @@ export class JoinedResources {
   /** Asks the first; if that refuses, the next. A server that lists it is the only one asked. */
   #tryEach(call: Call, request: ClientRequest, [place, ...others]: readonly Place[]): void {
     if (place === undefined) return this.#pending.refuse(call, rpcErrorOf(this.#lists.noSuchResource()));
-    const read = this.#pending.read(request.frame);
-    const frame = changedFrame(request.frame, read.span(Field.uri), JSON.stringify(place.uri));
+    const envelope = this.#pending.read(request.frame);
+    const frame = changedFrame(request.frame, envelope.span(Field.uri), JSON.stringify(place.uri));
     const next = (): void =>
       this.#pending.later(call, request, Promise.resolve(), (kept) => this.#tryEach(call, kept, others));
-    call.onRefusal = others.length === 0 ? undefined : next;
+    call.retryNextServer = others.length === 0 ? undefined : next;
     this.#pending.give(call, { ...request, frame }, place.binding.use());
   }
 }

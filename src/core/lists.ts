@@ -156,10 +156,10 @@ export class ListReader {
   }
 
   #askFor(kind: ListKind, reading: Reading, cursor: string | undefined): void {
-    this.#ask(LISTS[kind].method, cursor === undefined ? {} : { cursor }, (answer, read) => {
-      const failure = answer === undefined ? 'it did not answer' : failureIn(answer.b, read);
+    this.#ask(LISTS[kind].method, cursor === undefined ? {} : { cursor }, (answer, envelope) => {
+      const failure = answer === undefined ? 'it did not answer' : failureIn(answer.b, envelope);
       if (answer === undefined || failure !== undefined) return this.#end(kind, failure);
-      const next = take(reading, cursor, answer, read);
+      const next = take(reading, cursor, answer, envelope);
       if (next !== undefined && reading.pages.length < MOST_PAGES && reading.bytes < this.#mostBytes)
         return this.#askFor(kind, reading, next);
       reading.done(reading.pages);
@@ -178,16 +178,16 @@ export class ListReader {
 }
 
 /** Why there is no result. An error says nothing of what there is, but for the one that says that there is no such thing. */
-export function failureIn(b: Buffer, read: Envelope): string | undefined {
-  if (read.has(Field.result)) return undefined;
-  const { code, message } = membersOf(read.decode(b, Field.error));
+export function failureIn(b: Buffer, envelope: Envelope): string | undefined {
+  if (envelope.has(Field.result)) return undefined;
+  const { code, message } = membersOf(envelope.decode(b, Field.error));
   return code === METHOD_NOT_FOUND ? undefined : textOf(message) || 'gave an error without a message';
 }
 
 /** Keeps a page, and says where the next one begins. A server that refuses, or says what is no list, has none. */
-function take(reading: Reading, cursor: string | undefined, { b }: Frame, read: Envelope): string | undefined {
-  if (!read.has(Field.result) || byteAt(b, read.from(Field.result)) !== OPEN_OBJECT) return undefined;
-  const result = Buffer.concat([b.subarray(read.from(Field.result), read.to(Field.result)), NEWLINE]);
+function take(reading: Reading, cursor: string | undefined, { b }: Frame, envelope: Envelope): string | undefined {
+  if (!envelope.has(Field.result) || byteAt(b, envelope.from(Field.result)) !== OPEN_OBJECT) return undefined;
+  const result = Buffer.concat([b.subarray(envelope.from(Field.result), envelope.to(Field.result)), NEWLINE]);
   reading.pages.push({ cursor, result });
   reading.bytes += result.length;
   const span = findMembers(result, 0, ['nextCursor'])?.spans.get('nextCursor');

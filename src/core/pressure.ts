@@ -24,7 +24,7 @@ export interface Taker {
  * luck is bad, and faster than it reads. It may have as much again queued. For each further such amount it must have
  * taken something meanwhile.
  */
-export class Untaken {
+export class ClientBacklog {
   readonly #taker: Taker;
   readonly #most: number;
   /** Called back once it has taken something, or need not be waited for any more. */
@@ -125,7 +125,7 @@ export class Untaken {
 }
 
 // Clients that do not take what one server has for them: they go without what they can do without, the server is not read
-// for a moment, and at last they are cut off. When that is, untaken.ts says.
+// for a moment, and at last they are cut off. 
 
 /**
  * How long a server is not read for the sake of a client. Others may wait for what is behind it, so it is short: a program
@@ -136,7 +136,7 @@ export const GRACE_MS = 250;
 /** The server that they do not keep up with; undefined while it is not running. */
 export type Reading = Pick<Link, 'pause' | 'resume'> | undefined;
 
-export class CrowdedClients {
+export class SlowClients {
   readonly #context: InstanceContext;
   readonly #reading: () => Reading;
   /** How each is not waited for any more. */
@@ -149,14 +149,14 @@ export class CrowdedClients {
 
   /** Whether so much is queued for a client that what it can do without is dropped. */
   drops(session: Session): boolean {
-    if (!session.untaken.isCrowded) return false;
+    if (!session.backlog.isCrowded) return false;
     this.#context.counters.notificationsDropped++;
     return true;
   }
 
   /** Something was queued for it. */
   check(session: Session): void {
-    const found = session.untaken.examine();
+    const found = session.backlog.examine();
     if (found === 'goes-on' || !session.isOpen) return;
     if (found === 'hopeless') this.#cutOff(session);
     else if (!this.#waitedFor.has(session)) this.#waitFor(session);
@@ -167,7 +167,7 @@ export class CrowdedClients {
     if (this.#waitedFor.size === 0) this.#reading()?.pause();
     counters.serversPaused++;
     const timer = clock.after(GRACE_MS, () => {
-      if (!session.untaken.hasMovedOn()) this.#cutOff(session);
+      if (!session.backlog.hasMovedOn()) this.#cutOff(session);
     });
     const goOn = (): void => {
       timer.cancel();
@@ -175,14 +175,14 @@ export class CrowdedClients {
       if (this.#waitedFor.size === 0) this.#reading()?.resume();
     };
     this.#waitedFor.set(session, goOn);
-    session.untaken.wait(goOn);
+    session.backlog.wait(goOn);
   }
 
   /** It uses the server no more. */
   forget(session: Session): void {
     const goOn = this.#waitedFor.get(session);
     if (goOn === undefined) return;
-    session.untaken.forget(goOn);
+    session.backlog.forget(goOn);
     goOn();
   }
 
@@ -198,7 +198,7 @@ export class CrowdedClients {
 // a client that tells more than the server takes is not read until it has taken it. Where a server takes nothing at all,
 // that has an end: other servers, and whoever is to notice that a client has gone, cannot wait for it.
 
-export interface SendersPorts {
+export interface ServerBacklogPorts {
   readonly server: string;
   readonly outbox: () => Outbox | undefined;
   readonly limits: Limits;
@@ -208,15 +208,15 @@ export interface SendersPorts {
 
 const splice = new Splice();
 
-export class Senders {
-  readonly #ports: SendersPorts;
+export class ServerBacklog {
+  readonly #ports: ServerBacklogPorts;
   readonly #paused = new Set<Session>();
   /** While too much is queued for the server: what it had taken when it last took something, and since when it has not. */
   #takenBytes = 0;
   #sinceMs: number | undefined;
   #isStalled = false;
 
-  constructor(ports: SendersPorts) {
+  constructor(ports: ServerBacklogPorts) {
     this.#ports = ports;
   }
 

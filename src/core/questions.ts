@@ -40,9 +40,9 @@ export class Questions {
     this.#pending = new PendingQuestions(instance, this.#roots, this.elicitations);
   }
 
-  /** A question has come; `read` says where its parts stand. */
-  ask(role: QuestionKind, frame: Frame, read: Envelope): void {
-    const question = readQuestion(role, frame, read);
+  /** A question has come; `envelope` says where its parts stand. */
+  ask(role: QuestionKind, frame: Frame, envelope: Envelope): void {
+    const question = readQuestion(role, frame, envelope);
     if (role === 'roots') return this.#askForRoots(question);
     this.#instance.known.noteAsksBack();
     const taskId = relatedTask(question.params._meta);
@@ -59,8 +59,8 @@ export class Questions {
   }
 
   /** It asks how a task is that a client works on for it. */
-  askForClientTask(frame: Frame, read: Envelope): void {
-    const question = readQuestion('tasks', frame, read);
+  askForClientTask(frame: Frame, envelope: Envelope): void {
+    const question = readQuestion('tasks', frame, envelope);
     const owner = this.#pending.ownerOfTask(textOf(question.params.taskId));
     if (owner === undefined) this.#refuse(question, 'No client has this task');
     else this.#pending.ask(owner, question);
@@ -142,9 +142,9 @@ export class Questions {
   }
 
   /** The server does not want to know any more. Returns whether it was a question of its own. */
-  cancel(frame: Frame, read: Envelope): boolean {
-    const idText = read.has(Field.requestId) ? read.raw(frame.b, Field.requestId) : '';
-    return this.#pending.cancel(idText, frame, read) || this.#dropHeld(idText);
+  cancel(frame: Frame, envelope: Envelope): boolean {
+    const idText = envelope.has(Field.requestId) ? envelope.raw(frame.b, Field.requestId) : '';
+    return this.#pending.cancel(idText, frame, envelope) || this.#dropHeld(idText);
   }
 
   /** Nobody was asked yet. */
@@ -227,15 +227,15 @@ export interface ServerQuestion extends Frame {
   readonly givenUpBy: Set<Session>;
 }
 
-/** `read` says where its parts stand. */
-function readQuestion(role: QuestionRole, { b, start, end }: Frame, read: Envelope): ServerQuestion {
+/** `envelope` says where its parts stand. */
+function readQuestion(role: QuestionRole, { b, start, end }: Frame, envelope: Envelope): ServerQuestion {
   return {
     ...{ role, b, start, end, deadlineMs: 0, givenUpBy: new Set() },
-    ...{ idText: read.raw(b, Field.id), idFrom: read.from(Field.id), idTo: read.to(Field.id) },
-    tokenText: read.has(Field.metaProgressToken) ? read.raw(b, Field.metaProgressToken) : '',
-    tokenFrom: read.from(Field.metaProgressToken),
-    tokenTo: read.to(Field.metaProgressToken),
-    params: membersOf(read.decode(b, Field.params)),
+    ...{ idText: envelope.raw(b, Field.id), idFrom: envelope.from(Field.id), idTo: envelope.to(Field.id) },
+    tokenText: envelope.has(Field.metaProgressToken) ? envelope.raw(b, Field.metaProgressToken) : '',
+    tokenFrom: envelope.from(Field.metaProgressToken),
+    tokenTo: envelope.to(Field.metaProgressToken),
+    params: membersOf(envelope.decode(b, Field.params)),
   };
 }
 
@@ -283,7 +283,7 @@ export class Attribution {
   /** The clients that may be asked: those that have calls under way, also such as they have given up. */
   askers(): Set<Session> {
     const askers = new Set<Session>();
-    for (const { session } of this.#calls.givenUp.calls()) askers.add(session);
+    for (const { session } of this.#calls.lingering.calls()) askers.add(session);
     // What is asked about a task says so, and need not be looked for.
     for (const { session, isBound } of this.#calls.sent()) if (!isBound) askers.add(session);
     return askers;
@@ -297,7 +297,7 @@ export class Attribution {
 
   /** Whether it may be about a call that was given up, and not by the very client that all that is under way is of. */
   get isInDoubt(): boolean {
-    if (this.#calls.givenUp.size === 0) return false;
+    if (this.#calls.lingering.size === 0) return false;
     const askers = this.askers();
     const [only] = askers;
     return askers.size !== 1 || only === undefined || !this.isWaiting(only);
@@ -326,7 +326,7 @@ export class Attribution {
 
   /** The same of calls that were given up. */
   markGivenUpAskedBack(): void {
-    for (const call of this.#calls.givenUp.calls()) {
+    for (const call of this.#calls.lingering.calls()) {
       call.wasAskedBack = true;
       this.#calls.lane.learn(call);
     }
@@ -397,8 +397,8 @@ export class PendingQuestions {
       serverIdText: idText,
       serverTokenText: tokenText,
       deadlineMs: 0,
-      progress: (notice, read) => this.#passProgress(pending, notice, read),
-      answer: (answer, read) => this.#answered(pending, answer, read),
+      progress: (notice, envelope) => this.#passProgress(pending, notice, envelope),
+      answer: (answer, envelope) => this.#answered(pending, answer, envelope),
       abandon: () => this.#abandoned(pending),
     };
     this.#pending.add(pending);
@@ -409,7 +409,7 @@ export class PendingQuestions {
   /** Whether this server asks more than anybody could answer, or the client has not taken what it was told before. */
   #isFlooded(session: Session): boolean {
     const { maxQuestions } = this.#instance.limits;
-    return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions || session.untaken.isFull;
+    return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions || session.backlog.isFull;
   }
 
   refuseOneMore({ idText }: ServerQuestion): void {
@@ -428,19 +428,19 @@ export class PendingQuestions {
   // --- what the client does ---
 
   /** Its id's place in the frame becomes the server's. */
-  #answered(pending: PendingQuestion, answer: Frame, read: Envelope): void {
+  #answered(pending: PendingQuestion, answer: Frame, envelope: Envelope): void {
     this.#forget(pending);
-    if (pending.makesTask && read.has(Field.result))
-      this.#noteTask(pending.session, read.decode(answer.b, Field.result));
-    if (pending.role === 'roots') this.#roots.answeredBy(pending.session, answer, read);
-    const { senders, outbox } = this.#instance;
+    if (pending.makesTask && envelope.has(Field.result))
+      this.#noteTask(pending.session, envelope.decode(answer.b, Field.result));
+    if (pending.role === 'roots') this.#roots.answeredBy(pending.session, answer, envelope);
+    const { backlog, outbox } = this.#instance;
     const server = outbox;
     if (server === undefined) return;
     // It must hear something once it takes something again.
-    if (senders.isStalled) return refuseServer(server, pending.serverIdText, 'The answer came while nothing was taken');
-    splice.clear().replace(read.from(Field.id), read.to(Field.id), pending.serverIdText);
+    if (backlog.isStalled) return refuseServer(server, pending.serverIdText, 'The answer came while nothing was taken');
+    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), pending.serverIdText);
     splice.send(server, answer.b, answer.start, answer.end);
-    senders.charge(pending.session);
+    backlog.charge(pending.session);
   }
 
   #noteTask(session: Session, result: unknown): void {
@@ -464,13 +464,13 @@ export class PendingQuestions {
     for (const [taskId, owner] of this.#tasks) if (owner === session) this.#tasks.delete(taskId);
   }
 
-  #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, read: Envelope): void {
-    const { senders, outbox } = this.#instance;
+  #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, envelope: Envelope): void {
+    const { backlog, outbox } = this.#instance;
     const server = outbox;
-    if (server === undefined || serverTokenText === '' || senders.isStalled) return;
-    splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), serverTokenText);
+    if (server === undefined || serverTokenText === '' || backlog.isStalled) return;
+    splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), serverTokenText);
     splice.send(server, b, start, end);
-    senders.charge(session);
+    backlog.charge(session);
   }
 
   /** So that the server goes on. */
@@ -487,11 +487,11 @@ export class PendingQuestions {
   // --- what the server does ---
 
   /** It does not want to know any more. Returns whether a client was asked. */
-  cancel(idText: string, { b, start, end }: Frame, read: Envelope): boolean {
+  cancel(idText: string, { b, start, end }: Frame, envelope: Envelope): boolean {
     const pending = [...this.#pending].find(({ serverIdText }) => serverIdText === idText);
     if (pending === undefined) return false;
     this.#forget(pending);
-    splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), JSON.stringify(pending.id));
+    splice.clear().replace(envelope.from(Field.requestId), envelope.to(Field.requestId), JSON.stringify(pending.id));
     splice.send(pending.session.link.outbox, b, start, end);
     return true;
   }
@@ -679,8 +679,8 @@ export class InstanceRoots {
   }
 
   /** The client's own answer is about to go to the server. */
-  answeredBy({ roots }: Session, answer: Frame, read: Envelope): void {
-    roots.learnFrom(answer, read);
+  answeredBy({ roots }: Session, answer: Frame, envelope: Envelope): void {
+    roots.learnFrom(answer, envelope);
     this.#instance.key.rootsKey = roots.key;
     this.#passedOnEnded();
   }

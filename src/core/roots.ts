@@ -64,7 +64,7 @@ export class ClientRoots {
     this.#deadlineMs = 0;
     this.#isStale = false;
     questions.set(id, {
-      answer: (answer, read) => this.#answered(id, answer, read),
+      answer: (answer, envelope) => this.#answered(id, answer, envelope),
       progress: () => undefined,
       abandon: () => this.abandon(),
     });
@@ -72,16 +72,20 @@ export class ClientRoots {
     link.outbox.endFrame();
   }
 
-  #answered(id: string, answer: Frame, read: Envelope): void {
+  #answered(id: string, answer: Frame, envelope: Envelope): void {
     this.#session.questions.delete(id);
     this.#askedId = undefined;
     if (this.#isStale) return this.#ask();
-    this.learnFrom(answer, read);
+    this.learnFrom(answer, envelope);
   }
 
   /** An answer to `roots/list` says what they are; an error, that there are none to show. */
-  learnFrom({ b }: Frame, read: Envelope): void {
-    this.#learn(read.has(Field.result) ? b.toString('utf8', read.from(Field.result), read.to(Field.result)) : NO_ROOTS);
+  learnFrom({ b }: Frame, envelope: Envelope): void {
+    this.#learn(
+      envelope.has(Field.result)
+        ? b.toString('utf8', envelope.from(Field.result), envelope.to(Field.result))
+        : NO_ROOTS,
+    );
   }
 
   #learn(result: string): void {

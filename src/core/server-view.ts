@@ -50,28 +50,28 @@ export class ServerView implements View {
     return this.#binding.bind().instanceId;
   }
 
-  submit(request: ClientRequest, read: Envelope): void {
+  submit(request: ClientRequest, envelope: Envelope): void {
     const { role } = request;
     const { refusal } = this.#binding;
     const isOfTask = role === 'task' || role === 'task-result';
     if (refusal !== undefined && !isOfTask)
-      return this.#session.answerError(read.raw(request.frame.b, Field.id), rpcErrorOf(refusal));
-    if (role === 'list' && this.#answersFromKnown(request, read)) return;
+      return this.#session.answerError(envelope.raw(request.frame.b, Field.id), rpcErrorOf(refusal));
+    if (role === 'list' && this.#answersFromKnown(request, envelope)) return;
     // A page of the server's list may have no task of this client, and only say that there is another page.
     if (role === 'list-tasks' && (this.#hasTasksElsewhere() || this.#hasDeclaredTasks()))
-      return listTasks(this.#session, this.#pending, request, read);
-    const instance = isOfTask ? this.#instanceOfTask(request.frame.b, read) : this.#binding.bind();
+      return listTasks(this.#session, this.#pending, request, envelope);
+    const instance = isOfTask ? this.#instanceOfTask(request.frame.b, envelope) : this.#binding.bind();
     if (instance === undefined) {
       const refusal = rpcError(INVALID_PARAMS, 'There is no such task of this client');
-      return this.#session.answerError(read.raw(request.frame.b, Field.id), refusal);
+      return this.#session.answerError(envelope.raw(request.frame.b, Field.id), refusal);
     }
-    const call = openCall(this.#session, request, read, instance);
+    const call = openCall(this.#session, request, envelope, instance);
     if (call === undefined) return;
-    const [kind] = methodOf(request.frame.b, read).lists;
+    const [kind] = methodOf(request.frame.b, envelope).lists;
     if (role === 'list' && kind !== undefined)
       call.onEnd = (ending) => void (ending === 'result' && this.#given.add(kind));
     if (role === 'list' && kind === 'tools') call.onAnswer = (answer, said) => this.#permitted(answer, said);
-    instance.submit(call, request, read);
+    instance.submit(call, request, envelope);
   }
 
   /** It may have begun them on an instance that it does not use any more. */
@@ -84,17 +84,17 @@ export class ServerView implements View {
     return this.#session.tasks.size > 0 && this.#binding.profile?.declares('tasks') === true;
   }
 
-  #instanceOfTask(b: Buffer, read: Envelope): Instance | undefined {
-    return this.#session.tasks.get(textOf(read.decode(b, Field.taskId)));
+  #instanceOfTask(b: Buffer, envelope: Envelope): Instance | undefined {
+    return this.#session.tasks.get(textOf(envelope.decode(b, Field.taskId)));
   }
 
-  #answersFromKnown({ id, frame }: ClientRequest, read: Envelope): boolean {
-    const [kind] = methodOf(frame.b, read).lists;
+  #answersFromKnown({ id, frame }: ClientRequest, envelope: Envelope): boolean {
+    const [kind] = methodOf(frame.b, envelope).lists;
     if (kind === undefined) return false;
     const { profile, instance } = this.#binding;
     if (instance?.isOpen === true || profile === undefined || this.#session.calls.has(id)) return false;
     if (!profile.declares(LISTS[kind].capability)) return false;
-    const cursor = cursorIn(frame, read);
+    const cursor = cursorIn(frame, envelope);
     const page = this.#binding.pagesOf(kind)?.find((known) => known.cursor === cursor);
     if (page === undefined) return false;
     const { gate } = this.#binding;
@@ -102,19 +102,19 @@ export class ServerView implements View {
     const whole = { b: result, start: 0, end: result.length - 1 };
     const seen = kind === 'tools' && !gate.isOpen ? withPermittedTools(whole, 0, gate) : whole;
     this.#given.add(kind);
-    this.#session.answerBytes(read.raw(frame.b, Field.id), seen.b);
+    this.#session.answerBytes(envelope.raw(frame.b, Field.id), seen.b);
     return true;
   }
 
   /** A server may tell a client what it has not told the bridge: what may not be called is decided by both. */
-  #permitted(answer: Frame, read: Envelope): Frame {
-    if (!read.has(Field.result)) return answer;
+  #permitted(answer: Frame, envelope: Envelope): Frame {
+    if (!envelope.has(Field.result)) return answer;
     const { server, instance, gate } = this.#binding;
-    const result = answer.b.subarray(read.from(Field.result), read.to(Field.result));
+    const result = answer.b.subarray(envelope.from(Field.result), envelope.to(Field.result));
     const isRead =
       instance?.lists.pagesOf('tools')?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
     if (!isRead) server.known.toolsPassed({ cursor: undefined, result });
-    return gate.isOpen ? answer : withPermittedTools(answer, read.from(Field.result), gate);
+    return gate.isOpen ? answer : withPermittedTools(answer, envelope.from(Field.result), gate);
   }
 
   /** What the client has seen of a server that did not run was not so any more. */

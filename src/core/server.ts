@@ -5,7 +5,7 @@ import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
 import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Elsewhere } from './call-table.ts';
+import type { MoveResult } from './call-table.ts';
 import type { ClientSettings } from './client-settings.ts';
 import { Faults } from './faults.ts';
 import { Instance, type InstanceContext, type InstanceKey, type InstancePorts } from './instance.ts';
@@ -44,7 +44,7 @@ export class Server {
   readonly #options: ServerOptions;
   readonly #runners = new Map<Instance, Runner>();
   /** Where clients wait whose roots are not known yet. */
-  readonly #lobbies = new WeakSet<Instance>();
+  readonly #awaitingRoots = new WeakSet<Instance>();
   /** One for each client that sees it. */
   readonly bindings = new Map<Session, Binding>();
   /** A joined list was made without it, because it had not answered. */
@@ -87,14 +87,14 @@ export class Server {
 
   /**
    * The instance for a client: the one that it has, if that still fits; one that it may share; one that nobody uses; or a
-   * new one. Where it depends on roots that are not known yet, it is a lobby to wait in, or one that asks for them itself.
+   * new one. Where it depends on roots that are not known yet, the client waits at an instance that is not started, or gets one that asks for them itself.
    */
   instanceFor(session: Session, current?: Instance, mustStart = false): Instance {
     const key = this.keyFor(session);
     if (!this.known.asksForRoots || this.sharing === 'shared')
       return this.#instanceWith({ ...key, rootsKey: undefined }, current);
     if (key.rootsKey !== undefined) return this.#instanceWith(key, current);
-    if (!mustStart) return this.#lobby();
+    if (!mustStart) return this.#unstarted();
     return this.#vacant(key) ?? this.#make(key);
   }
 
@@ -184,7 +184,7 @@ export class Server {
     return instance;
   }
 
-  #lobby(): Instance {
+  #unstarted(): Instance {
     const nothing = (): void => undefined;
     const { definition, known, context } = this.#options;
     const ports: InstancePorts = {
@@ -192,15 +192,15 @@ export class Server {
       usersChanged: nothing,
       declared: nothing,
       divide: nothing,
-      broken: (error) => this.#onBroken(lobby, error),
+      broken: (error) => this.#onBroken(unstarted, error),
       contended: () => 'shared',
       listLearnt: nothing,
     };
     const key = { capabilities: {}, rootsKey: undefined, owner: undefined };
     const gate = (session: Session): ToolGate => this.gateFor(session);
-    const lobby: Instance = new Instance({ definition, known, gate, key, ports, context });
-    this.#lobbies.add(lobby);
-    return lobby;
+    const unstarted: Instance = new Instance({ definition, known, gate, key, ports, context });
+    this.#awaitingRoots.add(unstarted);
+    return unstarted;
   }
 
   #onBroken(instance: Instance, error: unknown): void {
@@ -208,8 +208,8 @@ export class Server {
     this.#runners.get(instance)?.broken(error);
   }
 
-  isLobby(instance: Instance): boolean {
-    return this.#lobbies.has(instance);
+  isAwaitingRoots(instance: Instance): boolean {
+    return this.#awaitingRoots.has(instance);
   }
 
   /** It has said that clients cannot share it, and one keeps this instance, the others get their own; or that they can. */
@@ -223,13 +223,13 @@ export class Server {
       if (binding.instance === instance && binding.session !== first) binding.rebind();
   }
 
-  /** All wait in lobbies first, so that the first one whose roots are known gets the instance. */
+  /** All wait at instances that are not started first, so that the first one whose roots are known gets the instance. */
   #divide(instance: Instance, staying: Session | undefined): void {
     const leaving = [...this.bindings.values()].filter(
       (binding) => binding.instance === instance && binding.session !== staying,
     );
-    for (const binding of leaving) binding.moveTo(this.#lobby());
-    for (const binding of leaving) binding.leaveLobby();
+    for (const binding of leaving) binding.moveTo(this.#unstarted());
+    for (const binding of leaving) binding.stopAwaitingRoots();
   }
 
   #usersChanged(instance: Instance, users: number): void {
@@ -269,7 +269,7 @@ export class Server {
   // --- conversations ---
 
   /** Rather than let one client wait for another's conversation, it gets an instance of its own, within the limit. */
-  #contended(instance: Instance, session: Session): Elsewhere {
+  #contended(instance: Instance, session: Session): MoveResult {
     if (this.sharing !== 'auto') return 'shared';
     const binding = this.bindings.get(session);
     if (binding?.instance !== instance) return 'full';
@@ -392,13 +392,13 @@ export class Binding {
     this.instance = instance;
     instance.attach(this.session);
     this.#tellLevel();
-    this.leaveLobby();
+    this.stopAwaitingRoots();
     return instance;
   }
 
   /** Goes on to the right instance as soon as the client's roots are known. */
-  leaveLobby(): void {
-    if (this.instance !== undefined && this.server.isLobby(this.instance))
+  stopAwaitingRoots(): void {
+    if (this.instance !== undefined && this.server.isAwaitingRoots(this.instance))
       this.session.roots.whenKnown(() => this.rebind());
   }
 
@@ -408,7 +408,7 @@ export class Binding {
 
   /** The instance, running; started if need be. */
   async whenOpen(): Promise<Instance> {
-    if (this.server.isLobby(this.bind())) await this.whenRootsKnown();
+    if (this.server.isAwaitingRoots(this.bind())) await this.whenRootsKnown();
     const instance = this.bind();
     await instance.whenOpen(this.session);
     return instance;
@@ -432,7 +432,7 @@ export class Binding {
     const better = this.server.instanceFor(this.session, this.instance);
     if (better === this.instance) return;
     this.moveTo(better);
-    this.leaveLobby();
+    this.stopAwaitingRoots();
   }
 
   /** The client's roots are others now. */

@@ -17,7 +17,7 @@ import type { Call, CallOwner } from './call.ts';
 import { type ClientIdentity, type ClientSettings, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
 import type { Instance } from './instance.ts';
-import { Pause, Pauses, Untaken } from './pressure.ts';
+import { ClientBacklog, Pause, Pauses } from './pressure.ts';
 import { ClientRoots } from './roots.ts';
 import type { InitializeAnswer, View } from './view.ts';
 
@@ -26,9 +26,9 @@ export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
 
 /** What the client has been asked, and has not answered. */
 export interface ClientQuestion {
-  answer(answer: Frame, read: Envelope): void;
+  answer(answer: Frame, envelope: Envelope): void;
   /** The client says how far it is. */
-  progress(notice: Frame, read: Envelope): void;
+  progress(notice: Frame, envelope: Envelope): void;
   /** The client has gone. */
   abandon(): void;
 }
@@ -111,7 +111,7 @@ export class Session {
   /** Why nothing is read from it; then nothing can be heard of it either. */
   readonly pauses: Pauses;
   /** What it has not taken yet of what is meant for it. */
-  readonly untaken: Untaken;
+  readonly backlog: ClientBacklog;
   readonly #mostInFlight: number;
 
   /** For the periodic look at it, see liveness.ts. */
@@ -133,7 +133,7 @@ export class Session {
     this.#leave = leave;
     this.#counters = counters;
     this.pauses = new Pauses(this, counters);
-    this.untaken = new Untaken(this, limits.maxQueuedBytesPerClient);
+    this.backlog = new ClientBacklog(this, limits.maxQueuedBytesPerClient);
     this.#mostInFlight = limits.maxInFlightPerClient;
     this.connectedAt = now.date;
     this.connectedMs = now.ms;
@@ -317,12 +317,12 @@ export class Session {
 
   /** Who does not take its answers is not asked for more questions. */
   #checkUnread(): void {
-    if (this.untaken.isOver) this.pauses.addOver(Pause.unread);
+    if (this.backlog.isOver) this.pauses.addOver(Pause.unread);
   }
 
   /** The client has taken what was queued for it. */
   drained(): void {
-    if (!this.untaken.isOver) this.pauses.remove(Pause.unread);
-    this.untaken.drained();
+    if (!this.backlog.isOver) this.pauses.remove(Pause.unread);
+    this.backlog.drained();
   }
 }

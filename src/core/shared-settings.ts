@@ -26,9 +26,10 @@ export class SharedSettings {
 
   /** Decides a request about a shared setting only when it is its turn: other clients may want something else by then. */
   prepare(call: Call, role: MethodRole): void {
-    if (role === 'subscribe') call.onTurn = (frame, read) => this.#subscribe(call, uriIn(frame, read));
-    if (role === 'unsubscribe') call.onTurn = (frame, read) => this.#unsubscribe(call, uriIn(frame, read));
-    if (role === 'set-level') call.onTurn = (frame, read) => this.#setLevel(call, textOf(paramsOf(frame, read).level));
+    if (role === 'subscribe') call.onTurn = (frame, envelope) => this.#subscribe(call, uriIn(frame, envelope));
+    if (role === 'unsubscribe') call.onTurn = (frame, envelope) => this.#unsubscribe(call, uriIn(frame, envelope));
+    if (role === 'set-level')
+      call.onTurn = (frame, envelope) => this.#setLevel(call, textOf(paramsOf(frame, envelope).level));
   }
 
   #subscribe(call: Call, uri: string): boolean {
@@ -92,8 +93,8 @@ export class SharedSettings {
   }
 }
 
-function uriIn({ b }: Frame, read: Envelope): string {
-  return textOf(read.decode(b, Field.uri));
+function uriIn({ b }: Frame, envelope: Envelope): string {
+  return textOf(envelope.decode(b, Field.uri));
 }
 
 // What a server has been told of one thing: whether of a resource it is to say when that changes, or how much it is to log.

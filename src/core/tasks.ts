@@ -66,8 +66,8 @@ export class Tasks {
   }
 
   /** Reads the answer to a call that was to become a task. */
-  learn(call: Call, answer: Frame, read: Envelope): Frame {
-    const id = read.has(Field.result) ? taskIdIn(read.decode(answer.b, Field.result)) : undefined;
+  learn(call: Call, answer: Frame, envelope: Envelope): Frame {
+    const id = envelope.has(Field.result) ? taskIdIn(envelope.decode(answer.b, Field.result)) : undefined;
     if (id === undefined) return answer;
     const { session, serverRequestId, tokenText } = call;
     const known = session.tasks.get(id);
@@ -149,14 +149,14 @@ export class Tasks {
   }
 
   /** The client's own tasks, out of a server's list of all. */
-  filterList(session: Session, answer: Frame, read: Envelope): Frame {
+  filterList(session: Session, answer: Frame, envelope: Envelope): Frame {
     const { b } = answer;
-    if (!read.has(Field.result)) return answer;
-    const span = findMembers(b, read.from(Field.result), ['tasks'])?.spans.get('tasks');
+    if (!envelope.has(Field.result)) return answer;
+    const span = findMembers(b, envelope.from(Field.result), ['tasks'])?.spans.get('tasks');
     const items = span === undefined ? undefined : findItems(b, span.from);
     if (span === undefined || items === undefined) return answer;
     const own = this.#ownItems(session, b, items);
-    if (own.length === 0) return withoutTasks(answer, read);
+    if (own.length === 0) return withoutTasks(answer, envelope);
     return changedFrame(answer, span, `[${own.join(',')}]`);
   }
 
@@ -178,10 +178,10 @@ export class Tasks {
 }
 
 /** The next page has none of the client's either, or they would be known. */
-function withoutTasks(answer: Frame, read: Envelope): Frame {
-  const { nextCursor, ...result } = membersOf(read.decode(answer.b, Field.result));
+function withoutTasks(answer: Frame, envelope: Envelope): Frame {
+  const { nextCursor, ...result } = membersOf(envelope.decode(answer.b, Field.result));
   if (nextCursor === undefined && Array.isArray(result.tasks) && result.tasks.length === 0) return answer;
-  return changedFrame(answer, read.span(Field.result), JSON.stringify({ ...result, tasks: [] }));
+  return changedFrame(answer, envelope.span(Field.result), JSON.stringify({ ...result, tasks: [] }));
 }
 
 function taskIdIn(result: unknown): string | undefined {
@@ -199,10 +199,15 @@ function taskIdOf(task: unknown): string | undefined {
 const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor');
 
 /** Answers `tasks/list` with what each instance says of the client's tasks there. */
-export function listTasks(session: Session, pending: PendingRequests, request: ClientRequest, read: Envelope): void {
-  if (cursorIn(request.frame, read) !== undefined)
-    return session.answerError(read.raw(request.frame.b, Field.id), NO_SUCH_CURSOR);
-  const call = pending.open(request, read);
+export function listTasks(
+  session: Session,
+  pending: PendingRequests,
+  request: ClientRequest,
+  envelope: Envelope,
+): void {
+  if (cursorIn(request.frame, envelope) !== undefined)
+    return session.answerError(envelope.raw(request.frame.b, Field.id), NO_SUCH_CURSOR);
+  const call = pending.open(request, envelope);
   if (call === undefined) return;
   const tasks = tasksOf(session);
   pending.later(call, request, tasks, async () => {
@@ -219,9 +224,9 @@ async function tasksOf(session: Session): Promise<string[]> {
 
 function askFor(taskId: string, instance: Instance): Promise<string> {
   return new Promise((resolve) =>
-    instance.ask('tasks/get', { taskId }, (answer, read) => {
-      const hasResult = answer !== undefined && read.has(Field.result);
-      resolve(hasResult ? answer.b.toString('utf8', read.from(Field.result), read.to(Field.result)) : '');
+    instance.ask('tasks/get', { taskId }, (answer, envelope) => {
+      const hasResult = answer !== undefined && envelope.has(Field.result);
+      resolve(hasResult ? answer.b.toString('utf8', envelope.from(Field.result), envelope.to(Field.result)) : '');
     }),
   );
 }

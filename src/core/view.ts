@@ -26,7 +26,7 @@ export interface View {
   readonly isTransparent: boolean;
   initializeAnswer(): Promise<InitializeAnswer>;
   /** Sees to the one answer that a request gets. */
-  submit(request: ClientRequest, read: Envelope): void;
+  submit(request: ClientRequest, envelope: Envelope): void;
   /** A server says that its lists are others now; a transparent view's client has been told so. */
   listsToldChanged(kinds: readonly ListKind[]): void;
   /** A notification that is not the router's business. */
@@ -102,11 +102,11 @@ function known(servers: ServerDirectory, { cwd, settings }: Seeing): string {
 export function openCall(
   session: Session,
   { id, frame }: ClientRequest,
-  read: Envelope,
+  envelope: Envelope,
   owner: CallOwner,
 ): Call | undefined {
-  const idText = read.raw(frame.b, Field.id);
-  const tokenText = read.has(Field.metaProgressToken) ? read.raw(frame.b, Field.metaProgressToken) : '';
+  const idText = envelope.raw(frame.b, Field.id);
+  const tokenText = envelope.has(Field.metaProgressToken) ? envelope.raw(frame.b, Field.metaProgressToken) : '';
   const call = new Call(session, owner, id, idText, tokenText);
   call.mayBeDone = session.takeRepeated(id);
   if (session.open(call)) {
@@ -119,13 +119,13 @@ export function openCall(
   return undefined;
 }
 
-export function paramsOf({ b }: Frame, read: Envelope): Readonly<Record<string, unknown>> {
-  return membersOf(read.decode(b, Field.params));
+export function paramsOf({ b }: Frame, envelope: Envelope): Readonly<Record<string, unknown>> {
+  return membersOf(envelope.decode(b, Field.params));
 }
 
 /** An empty text is a cursor too. */
-export function cursorIn(frame: Frame, read: Envelope): unknown {
-  return paramsOf(frame, read).cursor;
+export function cursorIn(frame: Frame, envelope: Envelope): unknown {
+  return paramsOf(frame, envelope).cursor;
 }
 
 // Requests that a view has taken in and that no instance has yet, because something has to be known first. They are owned
@@ -150,8 +150,8 @@ export class PendingRequests implements CallOwner {
   }
 
   /** Takes a request in; undefined if its id is in use, which is answered. */
-  open(request: ClientRequest, read: Envelope): Call | undefined {
-    return openCall(this.#session, request, read, this);
+  open(request: ClientRequest, envelope: Envelope): Call | undefined {
+    return openCall(this.#session, request, envelope, this);
   }
 
   /** Goes on with it once something is known, if anybody still waits for it; a failure is its answer. */

@@ -74,18 +74,21 @@ export class ClientMessaging implements Messaging {
   }
 
   /** Answers `bridge/clients`, `bridge/send` and `bridge/post`. */
-  request(session: Session, request: ClientRequest, read: Envelope): void {
+  request(session: Session, request: ClientRequest, envelope: Envelope): void {
     const { b } = request.frame;
-    const idText = read.raw(b, Field.id);
+    const idText = envelope.raw(b, Field.id);
     try {
       const sender = this.#senderOf(session);
-      const method = textOf(read.decode(b, Field.method));
+      const method = textOf(envelope.decode(b, Field.method));
       const mayBeDone = session.takeRepeated(request.id);
       if (method === 'bridge/clients')
-        return session.answer(idText, JSON.stringify(this.participants.page(sender, paramsOf(request.frame, read))));
+        return session.answer(
+          idText,
+          JSON.stringify(this.participants.page(sender, paramsOf(request.frame, envelope))),
+        );
       if (mayBeDone) throw outcomeUnknown(); // the message may have been delivered already
-      if (method === 'bridge/send') return this.#send(sender, request, read);
-      const letter = letterIn(paramsOf(request.frame, read));
+      if (method === 'bridge/send') return this.#send(sender, request, envelope);
+      const letter = letterIn(paramsOf(request.frame, envelope));
       session.answer(idText, JSON.stringify(this.post(sender, letter)));
     } catch (error) {
       this.#refused();
@@ -94,11 +97,11 @@ export class ClientMessaging implements Messaging {
   }
 
   /** Delivers a `bridge/send` without an id. Nobody hears of its faults. */
-  notice(session: Session, frame: Frame, read: Envelope): void {
+  notice(session: Session, frame: Frame, envelope: Envelope): void {
     try {
-      if (read.decode(frame.b, Field.method) !== 'bridge/send') return;
+      if (envelope.decode(frame.b, Field.method) !== 'bridge/send') return;
       const sender = this.#senderOf(session);
-      const message = this.#read(frame, read);
+      const message = this.#read(frame, envelope);
       this.#write(sender, this.#admission.admit(sender, message), message);
     } catch (error) {
       if (!(error instanceof BridgeError)) throw error;
@@ -116,22 +119,22 @@ export class ClientMessaging implements Messaging {
     throw new BridgeError('REQUEST_REFUSED', 'Only clients can send messages to each other');
   }
 
-  #read(frame: Frame, read: Envelope): ClientMessage {
+  #read(frame: Frame, envelope: Envelope): ClientMessage {
     this.#admission.checkSize(frame.end - frame.start);
-    return readMessage(frame, read.has(Field.params) ? read.span(Field.params) : undefined);
+    return readMessage(frame, envelope.has(Field.params) ? envelope.span(Field.params) : undefined);
   }
 
-  #send(sender: Participant, request: ClientRequest, read: Envelope): void {
+  #send(sender: Participant, request: ClientRequest, envelope: Envelope): void {
     const { session } = sender;
-    const message = this.#read(request.frame, read);
+    const message = this.#read(request.frame, envelope);
     const receiver = this.#admission.admit(sender, message);
     if (message.isNotice) {
       this.#write(sender, receiver, message);
-      return session.answer(read.raw(request.frame.b, Field.id), '{}');
+      return session.answer(envelope.raw(request.frame.b, Field.id), '{}');
     }
     this.#admission.checkInFlight(sender, receiver);
     const delivery = new Delivery(sender, receiver, this.#options);
-    const call = openCall(session, request, read, delivery);
+    const call = openCall(session, request, envelope, delivery);
     if (call === undefined) return;
     delivery.begin(call);
     this.#write(sender, receiver, message, { id: delivery.id, wantsProgress: call.tokenText !== '' });

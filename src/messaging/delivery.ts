@@ -46,11 +46,11 @@ export class Delivery implements ClientQuestion, CallOwner {
 
   // --- from the receiver ---
 
-  answer({ b, start, end }: Frame, read: Envelope): void {
+  answer({ b, start, end }: Frame, envelope: Envelope): void {
     const call = this.#forget();
     if (call === undefined) return;
     const { outbox } = call.session.link;
-    if (!call.session.untaken.hasRoomFor(end - start))
+    if (!call.session.backlog.hasRoomFor(end - start))
       return this.#fail(
         call,
         new BridgeError(
@@ -58,18 +58,18 @@ export class Delivery implements ClientQuestion, CallOwner {
           'The answer was dropped: this client has too many answers that it does not read',
         ),
       );
-    splice.clear().replace(read.from(Field.id), read.to(Field.id), call.idText).send(outbox, b, start, end);
+    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), call.idText).send(outbox, b, start, end);
     this.#ports.counters.responses++;
     call.session.close(call);
   }
 
-  progress({ b, start, end }: Frame, read: Envelope): void {
+  progress({ b, start, end }: Frame, envelope: Envelope): void {
     const call = this.#call;
     if (call === undefined) return;
     if (this.#ports.limits.progressExtendsTimeout) extend(call);
     const { outbox } = call.session.link;
-    if (call.tokenText === '' || call.session.untaken.isCrowded) return;
-    splice.clear().replace(read.from(Field.progressToken), read.to(Field.progressToken), call.tokenText);
+    if (call.tokenText === '' || call.session.backlog.isCrowded) return;
+    splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), call.tokenText);
     splice.send(outbox, b, start, end);
   }
 
@@ -93,9 +93,9 @@ export class Delivery implements ClientQuestion, CallOwner {
     // The receiver has it already.
   }
 
-  cancel(_call: Call, { b, start, end }: Frame, read: Envelope): void {
+  cancel(_call: Call, { b, start, end }: Frame, envelope: Envelope): void {
     const { session } = this.#to;
-    splice.clear().replace(read.from(Field.requestId), read.to(Field.requestId), JSON.stringify(this.id));
+    splice.clear().replace(envelope.from(Field.requestId), envelope.to(Field.requestId), JSON.stringify(this.id));
     splice.send(session.link.outbox, b, start, end);
     this.#ports.counters.cancelled++;
     this.#close();

@@ -56,22 +56,22 @@ export class MessagingView implements View, CallOwner {
     return this.#view.name;
   }
 
-  submit(request: ClientRequest, read: Envelope): void {
+  submit(request: ClientRequest, envelope: Envelope): void {
     const { role, frame } = request;
     if (role === 'call') {
-      const tool = NAMES.get(read.has(Field.name) ? read.raw(frame.b, Field.name) : '');
-      if (tool !== undefined) return this.#call(tool, request, read);
+      const tool = NAMES.get(envelope.has(Field.name) ? envelope.raw(frame.b, Field.name) : '');
+      if (tool !== undefined) return this.#call(tool, request, envelope);
     }
-    if (role === 'list' && this.#view.name === 'discover' && methodOf(frame.b, read).lists[0] === 'tools')
-      return this.#session.answer(read.raw(frame.b, Field.id), DISCOVER_TOOL_LIST);
-    this.#view.submit(request, read);
+    if (role === 'list' && this.#view.name === 'discover' && methodOf(frame.b, envelope).lists[0] === 'tools')
+      return this.#session.answer(envelope.raw(frame.b, Field.id), DISCOVER_TOOL_LIST);
+    this.#view.submit(request, envelope);
   }
 
-  #call(tool: MessagingTool, request: ClientRequest, read: Envelope): void {
-    const call = openCall(this.#session, request, read, this);
+  #call(tool: MessagingTool, request: ClientRequest, envelope: Envelope): void {
+    const call = openCall(this.#session, request, envelope, this);
     if (call === undefined) return;
     try {
-      this.#carryOut(tool, argumentsIn(tool, request.frame, read), call);
+      this.#carryOut(tool, argumentsIn(tool, request.frame, envelope), call);
     } catch (error) {
       this.#session.answerError(call.idText, failureOf(error));
       this.#session.close(call);
@@ -198,8 +198,8 @@ export class MessagingView implements View, CallOwner {
   }
 }
 
-function argumentsIn(tool: MessagingTool, frame: Frame, read: Envelope): Arguments {
-  const { arguments: args = {} } = paramsOf(frame, read);
+function argumentsIn(tool: MessagingTool, frame: Frame, envelope: Envelope): Arguments {
+  const { arguments: args = {} } = paramsOf(frame, envelope);
   if (!isRecord(args)) throw badArguments(tool, ['params.arguments must be an object']);
   const faults = faultsIn(args, MESSAGING_TOOLS[tool]);
   if (faults.length > 0) throw badArguments(tool, faults);

@@ -57,24 +57,24 @@ export class DiscoverView implements View {
     };
   }
 
-  submit(request: ClientRequest, read: Envelope): void {
+  submit(request: ClientRequest, envelope: Envelope): void {
     const { role, frame } = request;
-    if (role === 'call') return this.#call(request, read);
-    if (role === 'list' && methodOf(frame.b, read).lists[0] === 'tools')
-      return this.#session.answer(read.raw(frame.b, Field.id), META_TOOL_LIST);
-    this.#all.submit(request, read);
+    if (role === 'call') return this.#call(request, envelope);
+    if (role === 'list' && methodOf(frame.b, envelope).lists[0] === 'tools')
+      return this.#session.answer(envelope.raw(frame.b, Field.id), META_TOOL_LIST);
+    this.#all.submit(request, envelope);
   }
 
-  #call(request: ClientRequest, read: Envelope): void {
-    const name = META_NAMES.get(read.has(Field.name) ? read.raw(request.frame.b, Field.name) : '');
-    if (name === 'execute_tool') return this.#runner.call(request, read);
-    if (name === undefined) return this.#refuseName(request, read);
-    this.#guide.call(name, request, read);
+  #call(request: ClientRequest, envelope: Envelope): void {
+    const name = META_NAMES.get(envelope.has(Field.name) ? envelope.raw(request.frame.b, Field.name) : '');
+    if (name === 'execute_tool') return this.#runner.call(request, envelope);
+    if (name === undefined) return this.#refuseName(request, envelope);
+    this.#guide.call(name, request, envelope);
   }
 
-  #refuseName({ frame: { b } }: ClientRequest, read: Envelope): void {
-    const name = read.has(Field.name) ? read.decode(b, Field.name) : undefined;
-    const idText = read.raw(b, Field.id);
+  #refuseName({ frame: { b } }: ClientRequest, envelope: Envelope): void {
+    const name = envelope.has(Field.name) ? envelope.decode(b, Field.name) : undefined;
+    const idText = envelope.raw(b, Field.id);
     if (typeof name !== 'string') {
       this.#session.answerError(idText, rpcError(INVALID_PARAMS, 'params.name is missing'));
       return;

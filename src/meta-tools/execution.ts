@@ -52,11 +52,11 @@ export class ExecutionReader {
   /** The distance from `params` to the value of `params.arguments`. */
   #outerAt = 0;
 
-  read(frame: Frame, read: Envelope): Execution | FaultyExecution {
-    const params = read.from(Field.params);
+  read(frame: Frame, envelope: Envelope): Execution | FaultyExecution {
+    const params = envelope.from(Field.params);
     const again = this.#last === undefined ? undefined : this.#again(frame, params, this.#last);
     if (again !== undefined) return again;
-    const execution = executionIn(frame, read);
+    const execution = executionIn(frame, envelope);
     if (!('faults' in execution)) this.#remember(frame, params, execution);
     return execution;
   }
@@ -89,8 +89,8 @@ export class ExecutionReader {
   }
 }
 
-function executionIn({ b, start }: Frame, read: Envelope): Execution | FaultyExecution {
-  const outer = findMembers(b, read.from(Field.params), ['arguments'])?.spans.get('arguments');
+function executionIn({ b, start }: Frame, envelope: Envelope): Execution | FaultyExecution {
+  const outer = findMembers(b, envelope.from(Field.params), ['arguments'])?.spans.get('arguments');
   const found = outer && findMembers(b, outer.from, ['server', 'tool', 'arguments']);
   if (outer === undefined || found === undefined)
     return { faults: ['server is missing', 'tool is missing'], server: '', tool: '' };
@@ -145,9 +145,11 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
  * Repairs a call without the tool's arguments, or with them as JSON inside a text; models send both. Undefined if there is
  * nothing to repair, or the meaning is not clear.
  */
-export function repairedExecution(frame: Frame, read: Envelope): Frame | undefined {
+export function repairedExecution(frame: Frame, envelope: Envelope): Frame | undefined {
   const { b } = frame;
-  const outer = read.has(Field.arguments) ? findMembers(b, read.from(Field.arguments), ['arguments']) : undefined;
+  const outer = envelope.has(Field.arguments)
+    ? findMembers(b, envelope.from(Field.arguments), ['arguments'])
+    : undefined;
   if (outer === undefined) return undefined;
   const inner = outer.spans.get('arguments');
   if (inner !== undefined) {

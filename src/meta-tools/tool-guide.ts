@@ -33,14 +33,14 @@ export class ToolGuide {
     this.#context = context;
   }
 
-  call(name: LookingTool, request: ClientRequest, read: Envelope): void {
+  call(name: LookingTool, request: ClientRequest, envelope: Envelope): void {
     const { session, all, check } = this.#context;
-    const args = argumentsIn(request, read);
+    const args = argumentsIn(request, envelope);
     this.#note(args);
     const faults = args === undefined ? ['params.arguments must be an object'] : argumentFaults(name, args);
     if (args === undefined || faults.length > 0)
-      return session.answerError(read.raw(request.frame.b, Field.id), rpcErrorOf(badArguments(name, faults)));
-    const call = all.pending.open(request, read);
+      return session.answerError(envelope.raw(request.frame.b, Field.id), rpcErrorOf(badArguments(name, faults)));
+    const call = all.pending.open(request, envelope);
     // A client that asks for a schema runs the tool next: load what checks its arguments.
     if (name === 'get_tool_details') void check.ready;
     if (call !== undefined) this.#look(name, args, call, request);
@@ -100,8 +100,8 @@ function isKnown({ binding }: JoinedBinding): boolean {
   return binding.lastPagesOf('tools') !== undefined;
 }
 
-function argumentsIn({ frame }: ClientRequest, read: Envelope): Arguments | undefined {
-  const { arguments: args = {} } = membersOf(read.decode(frame.b, Field.params));
+function argumentsIn({ frame }: ClientRequest, envelope: Envelope): Arguments | undefined {
+  const { arguments: args = {} } = membersOf(envelope.decode(frame.b, Field.params));
   return isRecord(args) ? args : undefined;
 }
 

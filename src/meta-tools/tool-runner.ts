@@ -60,58 +60,61 @@ export class ToolRunner {
     this.#targets.clear();
   }
 
-  call(request: ClientRequest, read: Envelope): void {
+  call(request: ClientRequest, envelope: Envelope): void {
     const { frame } = request;
-    const execution = this.#executions.read(frame, read);
-    if ('faults' in execution) return this.#repair(execution, request, read);
+    const execution = this.#executions.read(frame, envelope);
+    if ('faults' in execution) return this.#repair(execution, request, envelope);
     this.#context.session.asking?.aim(execution, frame.b);
     const target = this.#targets.get(execution.key);
     const { ready } = this.#context.check;
     if (target !== undefined && isCurrent(target) && ready === undefined)
-      return this.#run(target, execution, request, read);
-    this.#lookUpAndRun(execution, request, read);
+      return this.#run(target, execution, request, envelope);
+    this.#lookUpAndRun(execution, request, envelope);
   }
 
   /** Repairs a call if its meaning is clear, else refuses it. */
-  #repair(faulty: FaultyExecution, request: ClientRequest, read: Envelope): void {
+  #repair(faulty: FaultyExecution, request: ClientRequest, envelope: Envelope): void {
     const { session, all } = this.#context;
-    const frame = repairedExecution(request.frame, read);
+    const frame = repairedExecution(request.frame, envelope);
     const again = frame && all.pending.read(frame);
     if (frame !== undefined && again !== undefined && again.fault === undefined)
       return this.call({ ...request, frame }, again);
     session.asking?.aim(faulty, request.frame.b);
     const faults = again === undefined ? faulty.faults : ['arguments nest deeper than a message may'];
-    session.answerError(read.raw(request.frame.b, Field.id), toolError(badArguments('execute_tool', faults), faulty));
+    session.answerError(
+      envelope.raw(request.frame.b, Field.id),
+      toolError(badArguments('execute_tool', faults), faulty),
+    );
   }
 
   /** The fast path: decodes nothing but arguments that are checked. */
-  #run(target: Target, execution: Execution, request: ClientRequest, read: Envelope): void {
+  #run(target: Target, execution: Execution, request: ClientRequest, envelope: Envelope): void {
     const { session, all } = this.#context;
     const { b } = request.frame;
-    const refusal = this.#refusalOf(target, { execution, b, isTask: read.has(Field.task) });
+    const refusal = this.#refusalOf(target, { execution, b, isTask: envelope.has(Field.task) });
     if (refusal !== undefined && all.lists.mayBeStale(target.joined, 'tools'))
-      return this.#lookUpAndRun(execution, request, read);
-    if (refusal !== undefined) return session.answerError(read.raw(b, Field.id), errorFor(target)(refusal));
+      return this.#lookUpAndRun(execution, request, envelope);
+    if (refusal !== undefined) return session.answerError(envelope.raw(b, Field.id), errorFor(target)(refusal));
     const instance = target.joined.binding.use();
-    const call = openCall(session, request, read, instance);
+    const call = openCall(session, request, envelope, instance);
     if (call === undefined) return;
     call.nameText = target.tool.nameText;
     call.timeoutMs = this.#context.timeoutMs();
     call.cut = execution.cut;
     call.errorOf = errorFor(target);
-    instance.submit(call, request, read);
+    instance.submit(call, request, envelope);
   }
 
-  #lookUpAndRun(execution: Execution, request: ClientRequest, read: Envelope): void {
+  #lookUpAndRun(execution: Execution, request: ClientRequest, envelope: Envelope): void {
     const { all, servers, check } = this.#context;
     const { pending, lists } = all;
-    const call = pending.open(request, read);
+    const call = pending.open(request, envelope);
     if (call === undefined) return;
     call.timeoutMs = this.#context.timeoutMs();
     const joined = servers.for(call, execution);
     if (joined === undefined) return;
     const known = Promise.all([lists.learn(joined, 'tools'), check.ready]);
-    const isTask = read.has(Field.task);
+    const isTask = envelope.has(Field.task);
     let isWhereItWas = false;
     const attemptIn = (frame: Frame): Attempt =>
       isWhereItWas ? { execution, b: frame.b, isTask } : this.#attemptIn(frame, isTask);

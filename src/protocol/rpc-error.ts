@@ -148,7 +148,7 @@ export const INITIALIZED_ALREADY: string = rpcError(
 );
 
 /** The id of a frame that is refused, where there can be no doubt about it. */
-export function certainId(read: Envelope, bytes: Buffer): string {
-  const isAmbiguous = (read.ambiguous & (1 << Field.id)) !== 0;
-  return isAmbiguous || read.id(bytes, Field.id) === undefined ? 'null' : read.raw(bytes, Field.id);
+export function certainId(envelope: Envelope, bytes: Buffer): string {
+  const isAmbiguous = (envelope.ambiguous & (1 << Field.id)) !== 0;
+  return isAmbiguous || envelope.id(bytes, Field.id) === undefined ? 'null' : envelope.raw(bytes, Field.id);
 }

@@ -40,7 +40,7 @@ const INJECTIONS: Readonly<Record<string, Injection>> = {
     happens: ({ link }) => link.endByPeer(),
   },
   'bytes that it has taken': {
-    breaks: ({ untaken }) => breakMethod(untaken, 'drained'),
+    breaks: ({ backlog }) => breakMethod(backlog, 'drained'),
     happens: ({ link }) => link.drain(1),
   },
   'a message of it': {
@@ -94,7 +94,7 @@ describe('an error over one client ends that client’s session and no other:', 
     const other = await core.ready();
     await core.settle();
     for (const session of core.manager.clients())
-      if (session !== core.sessionOf(other)) breakMethod(session.untaken, 'beginAnew');
+      if (session !== core.sessionOf(other)) breakMethod(session.backlog, 'beginAnew');
     client.drop();
     await core.settle();
     expect(core.counters.internalErrors).toBe(1);
@@ -134,7 +134,7 @@ describe('an error over one instance ends that instance alone:', () => {
 
   test('bytes that it has taken', async () => {
     const { core, client, other } = await two();
-    const untaken = core.sessionOf(client)?.untaken ?? {};
+    const untaken = core.sessionOf(client)?.backlog ?? {};
     const isFull = (get: () => boolean): void =>
       void Object.defineProperty(untaken, 'isFull', { configurable: true, get });
     isFull(() => true);
