@@ -125,7 +125,7 @@ export class ClientBacklog {
 }
 
 // Clients that do not take what one server has for them: they go without what they can do without, the server is not read
-// for a moment, and at last they are cut off. 
+// for a moment, and at last they are cut off.
 
 /**
  * How long a server is not read for the sake of a client. Others may wait for what is behind it, so it is short: a program
