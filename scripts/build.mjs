@@ -69,13 +69,11 @@ const later = {
   },
 };
 
-/** Discovery is loaded from a file of its own, in a process of its own. */
+/** Discovery is no part of the daemon: it runs in another process, and only for the bridge's own servers in this one. */
 const ownDiscovery = {
   name: 'own-discovery',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\/discovery\/finding\.ts$/ }, () => ({ path: 'finding', namespace: 'required' }));
-    onResolve({ filter: /^\.\/finding\.cjs$/ }, () => ({ path: './finding.cjs', external: true }));
-    onLoad({ filter: /.*/, namespace: 'required' }, () => ({ contents: `module.exports = require('./finding.cjs')` }));
+  setup({ onResolve }) {
+    onResolve({ filter: /\/discovery\/finding\.ts$/ }, () => ({ path: 'finder', namespace: 'later' }));
   },
 };
 
@@ -106,7 +104,14 @@ const elsewhere = {
   },
 };
 
+/** What a daemon may run later: one file with all that it needs, compressed. */
+async function packed(name, source) {
+  const { outputFiles } = await build({ ...commonJs, ...whole, sourcemap: false, write: false, ...source });
+  writeFileSync(`dist/later/${name}.cjs.gz`, gzipSync(outputFiles[0].contents, { level: 9 }));
+}
+
 rmSync('dist', { recursive: true, force: true });
+mkdirSync('dist/later', { recursive: true });
 await Promise.all([
   build({
     ...commonJs,
@@ -120,18 +125,14 @@ await Promise.all([
     outfile: 'dist/daemon.cjs',
     plugins: [ownDiscovery, later],
   }),
-  ...[...new Set(Object.values(laterPackages))].map(async (name) => {
+  ...[...new Set(Object.values(laterPackages))].map((name) => {
     const paths = Object.keys(laterPackages).filter((path) => laterPackages[path] === name);
     const parts = paths.map((path) => `require('${path}')`);
     const contents = `module.exports = ${parts.length === 1 ? parts[0] : `Object.assign({}, ${parts.join(', ')})`}`;
-    const stdin = { contents, resolveDir: '.' };
-    const { outputFiles } = await build({ ...commonJs, ...whole, sourcemap: false, stdin, write: false });
-    mkdirSync('dist/later', { recursive: true });
-    writeFileSync(`dist/later/${name}.cjs.gz`, gzipSync(outputFiles[0].contents, { level: 9 }));
+    return packed(name, { stdin: { contents, resolveDir: '.' } });
   }),
-  // A daemon keeps its text, and nothing else may be needed to run it.
-  build({ ...commonJs, ...whole, entryPoints: ['src/daemon/finder-program.ts'], outfile: 'dist/finder.cjs' }),
-  build({ ...commonJs, ...whole, entryPoints: ['src/discovery/finding.ts'], outfile: 'dist/finding.cjs' }),
+  // The daemon hands its code to a process, and nothing else may be needed to run it.
+  packed('finder', { entryPoints: ['src/daemon/finder-program.ts'] }),
   build({
     ...common,
     format: 'esm',

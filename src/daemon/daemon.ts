@@ -206,7 +206,7 @@ export class Daemon implements ControlledDaemon {
 
   /** Looks for the servers anew, and lets clients and servers follow what is different. */
   reload(): Promise<ReloadReport> {
-    return this.#followed.reload(true);
+    return this.#followed.reload();
   }
 
   #onDialIns(): void {

@@ -132,8 +132,7 @@ export class Definitions {
     const before = new Map(this.#found);
     for (const dir of known) if (!inUse.has(dir)) this.#forget(dir);
     const dirs = [...inUse].filter((dir) => known.has(dir));
-    const found = new Map<string, FoundServers>();
-    for (const dir of dirs) found.set(dir, await this.#options.find(dir)); // one by one: clients are served in between
+    const found = await Promise.all(dirs.map(async (dir) => [dir, await this.#options.find(dir)] as const));
     // What was found for others meanwhile is as new.
     for (const [dir, servers] of found) this.#found.set(dir, servers);
     return { ...differences(before, this.#found), faults: this.faults };

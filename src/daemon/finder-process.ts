@@ -1,157 +1,218 @@
-// The process in which discovery runs: started when something is to be looked for, let go when nothing was for a while.
-// What one of them knows that the next one needs is kept here in between. One that dies takes no server with it: whoever
-// waits for its answer is told.
+// Runs discovery in processes of its own, one at a time. A process gets one request, answers it for each directory, and ends: its
+// memory and its garbage end with it. What it must not read twice, or cannot read any more, is kept here in between, packed.
 
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Writable } from 'node:stream';
 import type { FindAnswer, FindRequest } from '../discovery/finding.ts';
 import type { KeptChange } from '../discovery/kept-sources.ts';
+import { checkDescriptors } from '../local/descriptors.ts';
+import { openAddon } from '../local/kernel-lock.ts';
+import { systemCode } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import { FinderLife, type FinderLifeOptions } from './finder-life.ts';
-import type { FromFinder, ToFinder } from './finder-messages.ts';
-import { KeptProgram } from './kept-program.ts';
+import { FrameSplitter } from '../wire/frame-splitter.ts';
 
-export interface FinderProcessOptions extends Pick<FinderLifeOptions, 'program' | 'version' | 'environment'> {
-  /** These are about to be read. */
-  readonly watch: (paths: readonly string[]) => void;
-  /** What was found for this directory depends on these paths. */
-  readonly claimed: (dir: string, paths: readonly string[]) => void;
-  /** No others are read any more. */
-  readonly settled: (paths: readonly string[]) => void;
-  /** One has died while it was looking. */
+/** All that a process is asked. It is carried as JSON, over its stdin and nowhere else: there are secrets in it. */
+export interface FinderRequest extends Omit<FindRequest, 'dir'> {
+  readonly dirs: readonly string[];
+  /** What earlier processes have kept. */
+  readonly kept: readonly (readonly [key: string, packed: string])[];
+}
+
+/** The answer for one directory: a line of JSON on stdout. */
+export type FinderAnswer = {
+  readonly dir: string;
+  /** The paths that the answer depends on. */
+  readonly paths: readonly string[];
+  /** Marks of the paths that this process has read since its last answer, each made before the path was read. */
+  readonly marks: readonly (readonly [path: string, mark: string])[];
+} & ({ readonly answer: FindAnswer; readonly kept: readonly KeptChange[] } | { readonly failure: string });
+
+export interface Answered {
+  readonly dir: string;
+  readonly paths: readonly string[];
+  readonly markOf: (path: string) => string | undefined;
+}
+
+export interface FinderProcessOptions {
+  /** The name of the program, and its code as the build has packed it: the package may have gone when it is started. */
+  readonly program: string;
+  readonly code: Buffer;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly request: () => Omit<FindRequest, 'dir'>;
+  /** Called before the answer is given to whoever waits for it. */
+  readonly answered: (answered: Answered) => void;
+  /** A process has died while it was looking. */
   readonly died: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How long one is kept of which nothing is asked. */
-const IDLE_MS = 10_000;
-/** How long one may say nothing while it is asked, as where a disk does not answer. */
+/** Runs the packed CommonJS of descriptor 3 under the name in the first argument. */
+const RUN_FROM_PIPE = `
+const Module = require('node:module');
+const program = new Module(process.argv[1]);
+program.filename = process.argv[1];
+const code = require('node:zlib').gunzipSync(require('node:fs').readFileSync(3)).toString();
+program._compile(code, process.argv[1]);
+program.exports.answerOnce();
+`;
+/** A process finds the addon of the kernel's lock at this descriptor, if it gets it. */
+export const ADDON_FD = 4;
+
+/** A process that was started in advance waits so long for its request. */
+const PREPARED_MS = 10_000;
+/** A process may say nothing for so long, as where a disk does not answer. */
 const MOST_SILENT_MS = 60_000;
 
 interface Waiting {
-  readonly dir: string;
   readonly resolve: (answer: FindAnswer) => void;
   readonly reject: (error: Error) => void;
 }
 
+type Run = 'prepared' | 'looking';
+
 export class FinderProcess {
   readonly #options: FinderProcessOptions;
-  /** What was read while it was good, as the process has packed it. */
+  readonly #addon = openAddon();
+  /** What was read while it was good. */
   readonly #kept = new Map<string, string>();
-  readonly #program: KeptProgram;
-  readonly #waiting = new Map<number, Waiting>();
-  #life: FinderLife | undefined;
+  /** The next process looks for these. */
+  #next = new Map<string, Waiting[]>();
+  /** The process that runs looks for these. */
+  #asked = new Map<string, Waiting[]>();
+  readonly #marks = new Map<string, string>();
+  #child: ChildProcess | undefined;
+  #run: Run = 'prepared';
   #timer: Timer | undefined;
-  #lastId = 0;
+  #isAboutToStart = false;
   #isClosed = false;
 
   constructor(options: FinderProcessOptions) {
     this.#options = options;
-    this.#program = new KeptProgram(options.program);
   }
 
-  /** Has one ready for what will be asked soon. */
+  /** Starts a process for a request that comes soon. */
   prepare(): void {
-    if (this.#life === undefined && !this.#isClosed) this.#start();
+    if (this.#child === undefined && !this.#isClosed) this.#start();
   }
 
-  /** Rejects where there is no answer to be had, and says why. */
-  find(request: FindRequest): Promise<FindAnswer> {
+  /** Looks for the servers of a directory. Rejects with why there is no answer. */
+  find(dir: string): Promise<FindAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(new Error('the daemon is stopping'));
-      const life = this.#life ?? this.#start();
-      const id = ++this.#lastId;
-      this.#waiting.set(id, { dir: request.dir, resolve, reject });
-      life.tell({ what: 'find', id, request });
-      this.#options.logger.debug('servers are looked for', { dir: request.dir });
-      this.#setTimer();
+      this.#next.set(dir, [...(this.#next.get(dir) ?? []), { resolve, reject }]);
+      this.#options.logger.debug('servers are looked for', { dir });
+      this.#lookSoon();
     });
   }
 
-  /** One that will be started knows nothing of before, and need not be told. */
-  tell(message: Extract<ToFinder, { what: 'changed' | 'refresh' | 'leave' | 'settle' }>): void {
-    this.#life?.tell(message);
+  /** Forgets what was read at paths that no directory depends on. */
+  forget(paths: readonly string[]): void {
+    const left = new Set(paths);
+    for (const key of this.#kept.keys()) if (left.has(key.slice(key.indexOf(' ') + 1))) this.#kept.delete(key);
   }
 
   close(): void {
     this.#isClosed = true;
-    const life = this.#forget();
-    life?.kill();
-    this.#refuse('the daemon is stopping');
+    const child = this.#child;
+    this.#over();
+    child?.kill('SIGKILL');
+    this.#refuse([...this.#takeAsked(), ...this.#takeNext()], 'the daemon is stopping');
   }
 
-  #start(): FinderLife {
-    const { program, version, environment, logger } = this.#options;
-    const life: FinderLife = new FinderLife({
-      ...{ program, version, environment, kept: this.#program },
-      heard: (message) => this.#heard(life, message),
-      ended: (how) => this.#ended(life, how),
+  /** Directories that are asked for in one turn of the event loop go to one process. */
+  #lookSoon(): void {
+    const isLooking = this.#child !== undefined && this.#run === 'looking';
+    if (this.#isAboutToStart || isLooking || this.#next.size === 0 || this.#isClosed) return;
+    this.#isAboutToStart = true;
+    setImmediate(() => {
+      this.#isAboutToStart = false;
+      if (!this.#isClosed) this.#look();
     });
-    this.#life = life;
-    this.#setTimer();
-    if (this.#kept.size > 0) life.tell({ what: 'remember', kept: [...this.#kept] });
-    logger.debug('a process that looks for servers', { pid: life.pid });
-    return life;
   }
 
-  #setTimer(): void {
-    this.#timer?.cancel();
-    const { clock } = this.#options;
-    this.#timer =
-      this.#waiting.size > 0
-        ? clock.after(MOST_SILENT_MS, () => this.#life?.kill())
-        : clock.after(IDLE_MS, () => this.#forget()?.release());
+  #look(): void {
+    if (this.#next.size === 0) return;
+    const child = this.#child ?? this.#start();
+    if (child === undefined) return;
+    this.#run = 'looking';
+    this.#asked = this.#next;
+    this.#next = new Map();
+    this.#marks.clear();
+    this.#waitForWord();
+    const request: FinderRequest = {
+      ...this.#options.request(),
+      dirs: [...this.#asked.keys()],
+      kept: [...this.#kept],
+    };
+    child.stdin?.end(JSON.stringify(request));
   }
 
-  #forget(): FinderLife | undefined {
-    const life = this.#life;
-    this.#life = undefined;
-    this.#timer?.cancel();
-    return life;
-  }
-
-  #heard(life: FinderLife, message: FromFinder): void {
-    if (life !== this.#life) return;
-    switch (message.what) {
-      case 'asked':
-        this.#options.watch(message.paths);
-        life.tell({ what: 'watching', turn: message.turn });
-        break;
-      case 'found':
-        this.#keep(message.kept);
-        this.#found(message);
-        break;
-      case 'failed':
-        this.#take(message.id)?.reject(new Error(message.message));
-        break;
-      case 'settled':
-        this.#keep(message.kept);
-        this.#options.settled(message.paths);
-        break;
-      case 'other-version':
-        this.#forget()?.release();
-        this.#refuse(`mcp-bridge has become ${message.version} meanwhile; take it on with: mcp-bridge restart`);
-        return;
+  #start(): ChildProcess | undefined {
+    const { logger, clock } = this.#options;
+    let child: ChildProcess;
+    try {
+      child = this.#spawn();
+    } catch (error) {
+      this.#unstartable(error);
+      return undefined;
     }
-    this.#setTimer();
+    this.#child = child;
+    this.#run = 'prepared';
+    this.#timer = clock.after(PREPARED_MS, () => this.#release(child));
+    child.on('error', (error) => this.#ended(child, unstartable(error)));
+    child.on('close', (code, signal) => this.#exited(child, code, signal)); // all that it has said has been read by then
+    logger.debug('a process that looks for servers', { pid: child.pid });
+    return child;
   }
 
-  #found({ id, paths, answer }: Extract<FromFinder, { what: 'found' }>): void {
-    const waiting = this.#take(id);
-    if (waiting === undefined) return;
-    this.#options.claimed(waiting.dir, paths);
-    waiting.resolve(answer);
+  #spawn(): ChildProcess {
+    const { program, code, environment } = this.#options;
+    checkDescriptors();
+    const args = ['-e', RUN_FROM_PIPE, program, ...(this.#addon === undefined ? [] : ['addon'])];
+    // In a session of its own: what a terminal sends to the daemon's group is for the daemon.
+    const child = spawn(process.execPath, args, {
+      env: { ...environment },
+      stdio: ['pipe', 'pipe', 'ignore', 'pipe', this.#addon ?? 'ignore'],
+      detached: true,
+    });
+    // Its end is what counts, and one with whom nobody can speak any more would be waited for.
+    const kill = (): void => void child.kill('SIGKILL');
+    const source = child.stdio[3];
+    if (source instanceof Writable) source.on('error', kill).end(code);
+    child.stdin?.on('error', kill);
+    child.stdout?.on('error', kill);
+    const splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
+      frame: (b, start, end) => this.#heard(child, JSON.parse(b.toString('utf8', start, end)) as FinderAnswer),
+      overflowed: () => undefined,
+      badFrame: () => undefined,
+    });
+    child.stdout?.on('data', (chunk: Buffer) => splitter.push(chunk));
+    return child;
   }
 
-  /** Whether nothing is looked for at the moment. */
-  get isIdle(): boolean {
-    return this.#waiting.size === 0;
+  #waitForWord(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.after(MOST_SILENT_MS, () => this.#child?.kill('SIGKILL'));
   }
 
-  /** Nobody asks for what stands there any more. A process that runs has forgotten it by itself. */
-  forget(paths: readonly string[]): void {
-    const left = new Set(paths);
-    for (const key of this.#kept.keys()) if (left.has(key.slice(key.indexOf(' ') + 1))) this.#kept.delete(key);
+  /** Nobody has asked the process for anything: the end of its stdin ends it. */
+  #release(child: ChildProcess): void {
+    this.#over();
+    child.stdin?.end();
+  }
+
+  #heard(child: ChildProcess, said: FinderAnswer): void {
+    if (child !== this.#child) return;
+    this.#waitForWord();
+    const waiting = this.#asked.get(said.dir) ?? [];
+    this.#asked.delete(said.dir);
+    for (const [path, mark] of said.marks) this.#marks.set(path, mark);
+    this.#options.answered({ dir: said.dir, paths: said.paths, markOf: (path) => this.#marks.get(path) });
+    if ('failure' in said) return this.#refuse(waiting, said.failure);
+    this.#keep(said.kept);
+    for (const { resolve } of waiting) resolve(said.answer);
   }
 
   #keep(changes: readonly KeptChange[]): void {
@@ -161,24 +222,49 @@ export class FinderProcess {
     }
   }
 
-  #take(id: number): Waiting | undefined {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
+  #exited(child: ChildProcess, code: number | null, signal: string | null): void {
+    this.#ended(child, signal === null ? `has ended with code ${code}` : `was ended by ${signal}`);
+  }
+
+  #ended(child: ChildProcess, how: string): void {
+    if (child !== this.#child) return;
+    const waiting = this.#takeAsked();
+    const hasDied = child.pid !== undefined && waiting.length > 0;
+    this.#over();
+    if (hasDied) this.#options.logger.error('the process that looks for servers has died at it', { how });
+    this.#refuse(waiting, `the process that looks for them ${how}`);
+    if (child.pid === undefined) this.#refuse(this.#takeNext(), `the process that looks for them ${how}`);
+    if (hasDied) this.#options.died();
+    this.#lookSoon();
+  }
+
+  #unstartable(error: unknown): void {
+    this.#refuse(this.#takeNext(), `the process that looks for them ${unstartable(error)}`);
+  }
+
+  #over(): void {
+    this.#child = undefined;
+    this.#marks.clear();
+    this.#timer?.cancel();
+  }
+
+  #takeAsked(): Waiting[] {
+    const waiting = [...this.#asked.values()].flat();
+    this.#asked.clear();
     return waiting;
   }
 
-  #ended(life: FinderLife, how: string): void {
-    if (life !== this.#life) return;
-    this.#forget();
-    const hasDied = life.pid !== undefined && this.#waiting.size > 0;
-    if (hasDied) this.#options.logger.error('the process that looks for servers has died at it', { how });
-    this.#refuse(`the process that looks for them ${how}`);
-    if (hasDied) this.#options.died();
+  #takeNext(): Waiting[] {
+    const waiting = [...this.#next.values()].flat();
+    this.#next.clear();
+    return waiting;
   }
 
-  #refuse(why: string): void {
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
+  #refuse(waiting: readonly Waiting[], why: string): void {
     for (const { reject } of waiting) reject(new Error(why));
   }
+}
+
+function unstartable(error: unknown): string {
+  return `cannot be started: ${systemCode(error) ?? 'unknown error'}`;
 }

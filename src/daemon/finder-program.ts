@@ -1,90 +1,80 @@
-// The process that looks for servers: answers its daemon on stdin and stdout, and ends when that lets go of it, whatever
-// has become of it.
+// The program of the process that looks for servers: it reads one request from stdin, writes an answer for each directory to stdout,
+// and ends. It watches nothing: it marks each path before it reads it, and the daemon watches what the answers depend on.
 
 import { Finding, KeptSources } from '../discovery/finding.ts';
 import { useOpenAddon } from '../local/kernel-lock.ts';
+import { markOf } from '../local/path-mark.ts';
 import { messageOf } from '../util/bridge-error.ts';
-import { type Deferred, deferred } from '../util/deferred.ts';
-import { type FromFinder, receive, send, type ToFinder } from './finder-messages.ts';
-import { ADDON_FD } from './kept-program.ts';
+import { ADDON_FD, type FinderAnswer, type FinderRequest } from './finder-process.ts';
 
-declare const MCP_BRIDGE_VERSION: string;
+export { Finding, KeptSources } from '../discovery/finding.ts';
 
-const say = (message: FromFinder): void => send(process.stdout, message);
+/** Runs it in this process. */
+export async function answerOnce(): Promise<void> {
+  if (process.argv[2] === 'addon') useOpenAddon(ADDON_FD);
+  process.stdout.on('error', () => process.exit(0)); // the daemon has ended
+  const request = await wholeRequest();
+  if (request !== undefined) for await (const answer of answersTo(request)) await said(answer);
+  process.exit(0);
+}
 
-let kept = new KeptSources();
-let finding: Finding | undefined;
-/** What is asked in one turn of the event loop is asked at once. */
-let asked: { paths: string[]; readonly isWatched: Deferred<void> } | undefined;
-const turns = new Map<number, Deferred<void>>();
-let lastTurn = 0;
+/** Undefined where there is none: the daemon has ended, or needs no answer any more. */
+async function wholeRequest(): Promise<FinderRequest | undefined> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return chunks.length === 0 ? undefined : (JSON.parse(Buffer.concat(chunks).toString()) as FinderRequest);
+}
 
-function ask(path: string): Promise<void> {
-  if (asked === undefined) {
-    asked = { paths: [], isWatched: deferred() };
-    setImmediate(tellAsked);
+function said(answer: FinderAnswer): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(`${JSON.stringify(answer)}\n`, () => resolve()));
+}
+
+/** The directories share what was read. After a failure all is read again, and what was kept before counts. */
+async function* answersTo({ dirs, kept: before, ...request }: FinderRequest): AsyncGenerator<FinderAnswer> {
+  const carried = new Map(before);
+  let look = new Look(carried);
+  for (const dir of dirs) {
+    const answer = await look.answerFor({ ...request, dir });
+    yield answer;
+    if ('failure' in answer) look = new Look(carried);
+    else
+      for (const [key, packed] of answer.kept) {
+        if (packed === null) carried.delete(key);
+        else carried.set(key, packed);
+      }
   }
-  asked.paths.push(path);
-  return asked.isWatched.promise;
 }
 
-function tellAsked(): void {
-  if (asked === undefined) return;
-  const { paths, isWatched } = asked;
-  asked = undefined;
-  turns.set(++lastTurn, isWatched);
-  say({ what: 'asked', turn: lastTurn, paths });
-}
+class Look {
+  readonly #kept: KeptSources;
+  readonly #finding: Finding;
+  #marks: [path: string, mark: string][] = [];
 
-function theFinding(): Finding {
-  finding ??= new Finding({ asked: ask, kept });
-  return finding;
-}
+  constructor(kept: Iterable<readonly [key: string, packed: string]>) {
+    this.#kept = new KeptSources(kept);
+    this.#finding = new Finding({
+      asked: (path) => void this.#marks.push([path, markOf(path)]),
+      kept: this.#kept,
+    });
+  }
 
-function heard(message: ToFinder): void {
-  switch (message.what) {
-    case 'remember':
-      kept = new KeptSources(message.kept);
-      break;
-    case 'find':
-      void answer(message.id, message.request);
-      break;
-    case 'watching':
-      turns.get(message.turn)?.resolve();
-      turns.delete(message.turn);
-      break;
-    case 'changed':
-      theFinding().changed(message.paths);
-      break;
-    case 'refresh':
-      theFinding().refresh(message.everything);
-      break;
-    case 'leave':
-      theFinding().leave(message.dir);
-      break;
-    case 'settle': {
-      const paths = theFinding().watched(message.dirs);
-      if (paths !== undefined) say({ what: 'settled', paths, kept: kept.takeChanges() });
-      break;
+  async answerFor(request: Parameters<Finding['find']>[0]): Promise<FinderAnswer> {
+    const { dir } = request;
+    try {
+      const answer = await this.#finding.find(request);
+      return {
+        ...{ dir, paths: this.#finding.pathsOf(dir), marks: this.#takeMarks() },
+        ...{ answer, kept: this.#kept.takeChanges() },
+      };
+    } catch (error) {
+      const marks = this.#takeMarks();
+      return { dir, paths: marks.map(([path]) => path), marks, failure: messageOf(error) };
     }
   }
-}
 
-async function answer(id: number, request: Extract<ToFinder, { what: 'find' }>['request']): Promise<void> {
-  try {
-    const found = await theFinding().find(request);
-    const paths = theFinding().pathsOf(request.dir);
-    say({ what: 'found', id, answer: found, paths, kept: kept.takeChanges() });
-  } catch (error) {
-    say({ what: 'failed', id, message: messageOf(error) });
+  #takeMarks(): FinderAnswer['marks'] {
+    const marks = this.#marks;
+    this.#marks = [];
+    return marks;
   }
-}
-
-if (process.argv[3] === 'addon') useOpenAddon(ADDON_FD);
-process.stdin.on('end', () => process.exit(0)).on('error', () => process.exit(0));
-process.stdout.on('error', () => process.exit(0));
-if (process.argv[2] === MCP_BRIDGE_VERSION) receive<ToFinder>(process.stdin, heard);
-else {
-  say({ what: 'other-version', version: MCP_BRIDGE_VERSION });
-  process.stdin.resume();
 }

@@ -14,7 +14,7 @@ import type { ToolGates } from './tool-gates.ts';
 /** What is asked of the finder. */
 export type FinderPorts = Pick<
   ServerFinder,
-  'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'settle' | 'refusalOfDialIn' | 'close'
+  'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'refusalOfDialIn' | 'close'
 >;
 
 export interface FollowedServersOptions extends Pick<DefinitionsOptions, 'home' | 'dirsInUse'> {
@@ -58,11 +58,10 @@ export class FollowedServers {
   }
 
   /** Looks for the servers anew, and lets clients and servers follow what is different. */
-  async reload(everything: boolean): Promise<ReloadReport> {
+  async reload(): Promise<ReloadReport> {
     const { finder, refreshed } = this.#options;
-    await finder.refresh(everything);
+    await finder.refresh();
     const report = await this.definitions.reload();
-    finder.settle(this.definitions.dirs);
     this.#follow(report);
     refreshed();
     return { ...report, faults: [...new Set([...finder.configFaults, ...report.faults])] };
@@ -107,7 +106,7 @@ export class FollowedServers {
 
   async #reloadChanged(): Promise<void> {
     try {
-      await this.reload(false);
+      await this.reload();
     } catch (error) {
       this.#options.logger.error('servers could not be looked for anew', { error: messageOf(error) });
     }

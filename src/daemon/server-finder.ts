@@ -3,9 +3,10 @@
 
 import { withSectionsOf } from '../config/closing-sections.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { FindAnswer, Finding, FindRequest } from '../discovery/finding.ts';
+import type { FindAnswer, FindRequest, KeptSources } from '../discovery/finding.ts';
 import type { OwnProcess } from '../discovery/own-discovery.ts';
 import type { Policy } from '../discovery/policy.ts';
+import { isAsMarked, markOf } from '../local/path-mark.ts';
 import { PathWatcher } from '../local/path-watcher.ts';
 import { livenessOf } from '../local/process-identity.ts';
 import type { StdioServer } from '../model/server-definition.ts';
@@ -14,15 +15,15 @@ import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { plainOf } from '../util/plain-json.ts';
 import type { FoundServers } from './definitions.ts';
-import { FinderProcess } from './finder-process.ts';
+import { type Answered, FinderProcess } from './finder-process.ts';
 import { PathClaims } from './path-claims.ts';
 import { ProcessWatch } from './process-watch.ts';
 
 export interface ServerFinderOptions {
   readonly process: OwnProcess;
-  /** The file that looks for servers, and the version of both of us. */
+  /** The name of the program that looks for servers, and its packed code. */
   readonly program: string;
-  readonly version: string;
+  readonly code: Buffer;
   readonly config: LoadedConfig;
   /** Reads it again. */
   readonly loadConfig: () => Promise<LoadedConfig>;
@@ -54,6 +55,8 @@ function differ(a: LoadedConfig, b: LoadedConfig, section: Lasting): boolean {
   return JSON.stringify(a.config[section]) !== JSON.stringify(b.config[section]);
 }
 
+const NOTHING = { servers: new Map(), pending: 0 } as const;
+
 export class ServerFinder {
   readonly #options: ServerFinderOptions;
   readonly #watcher: PathWatcher;
@@ -62,13 +65,11 @@ export class ServerFinder {
   readonly #claims = new PathClaims();
   /** Which servers that connect by themselves may be used; undefined until policy has been read. */
   #refusal: ((name: string) => string | undefined) | undefined;
-  /** How many looks of this process itself are under way. */
-  #ownLooks = 0;
+  /** What this process itself has read while it was good. */
+  #ownKept: KeptSources | undefined;
   #config: LoadedConfig;
   /** Why what was read of it last is not what is there. */
   #configFault: string | undefined;
-  /** Looks, in this process, at what stands in the config and at nothing of others. */
-  #ownFinding: Promise<Finding> | undefined;
   /** What was found in each directory the last time. */
   readonly #last = new Map<string, Omit<FoundServers, 'faults'>>();
   #changed: () => void = () => undefined;
@@ -80,7 +81,7 @@ export class ServerFinder {
     this.#options = options;
     this.#config = options.config;
     this.#watcher = new PathWatcher({
-      changed: (paths) => this.#onChanged(paths),
+      changed: () => this.#changed(),
       failed: (dir, error) => this.#onUnwatched(dir, error),
       quietMs: QUIET_MS,
       mostQuietMs: MOST_QUIET_MS,
@@ -92,10 +93,9 @@ export class ServerFinder {
       ended: () => this.#changed(),
     });
     this.#finder = new FinderProcess({
-      ...{ program: options.program, version: options.version, environment: options.process.environment },
-      watch: (paths) => this.#watchAll(paths),
-      claimed: (dir, paths) => this.#claim(dir, paths),
-      settled: (paths) => this.#watcher.watch([...this.#options.configFiles, ...paths]),
+      ...{ program: options.program, code: options.code, environment: options.process.environment },
+      request: () => this.#request(false),
+      answered: (answered) => this.#follow(answered),
       died: () => this.#onDied(),
       ...{ clock: options.clock, logger: options.logger },
     });
@@ -126,12 +126,9 @@ export class ServerFinder {
     ];
   }
 
-  /** Reads the settings again; with `everything`, the next look at all other files is one too. */
-  async refresh(everything: boolean): Promise<void> {
-    const isAll = everything || this.#unwatched !== undefined;
+  /** Reads the settings again. */
+  async refresh(): Promise<void> {
     this.#retry = this.#retry === 'asked' ? 'done' : 'possible';
-    this.#finder.tell({ what: 'refresh', everything: isAll });
-    (await this.#ownFinding)?.refresh(isAll);
     try {
       this.#config = this.#withoutDoubt(await this.#options.loadConfig());
       this.#configFault = undefined;
@@ -150,11 +147,11 @@ export class ServerFinder {
       return this.#foundOwn(dir, []);
     }
     try {
-      const answer = await this.#finder.find(this.#requestFor(dir, false));
+      const answer = await this.#finder.find(dir);
       this.#processes.watch(dir, answer.processes);
       await this.#heed(answer.policies);
       const found = this.#served(answer);
-      this.#last.set(dir, { servers: found.servers, pending: found.pending, missing: found.missing ?? {} });
+      this.#remember(dir, found);
       return found;
     } catch (error) {
       const fault = `Servers could not be looked for: ${messageOf(error)}. What was found before still counts.`;
@@ -165,34 +162,29 @@ export class ServerFinder {
     }
   }
 
-  /** Those of the config, for which no other process is needed; policy holds for them all the same. */
-  async #foundOwn(dir: string, faults: readonly string[]): Promise<FoundServers> {
-    const { servers } = this.#config.config;
-    this.#ownLooks++;
-    try {
-      const finding = await this.#theOwnFinding();
-      const answer = await finding.find(this.#requestFor(dir, true));
-      this.#claim(ownOf(dir), finding.pathsOf(dir));
-      await this.#heed(answer.policies);
-      return this.#served({ ...answer, faults: [...faults, ...answer.faults] });
-    } catch (error) {
-      this.#options.logger.error('the servers of the config could not be looked at', { dir, error: messageOf(error) });
-      return this.#served({
-        servers,
-        pending: 0,
-        faults: [...faults, `Policy could not be looked at: ${messageOf(error)}`],
-      });
-    } finally {
-      this.#ownLooks--;
-      this.#dropUnclaimed();
-    }
+  #remember(key: string, { servers, pending, missing = {} }: FoundServers): void {
+    this.#last.set(key, { servers, pending, missing });
   }
 
-  #theOwnFinding(): Promise<Finding> {
-    this.#ownFinding ??= import('../discovery/finding.ts').then(
-      ({ Finding, KeptSources }) => new Finding({ asked: (path) => this.#watcher.add(path), kept: new KeptSources() }),
-    );
-    return this.#ownFinding;
+  /** The config's own servers, for which no other process is needed; policy holds for them all the same. */
+  async #foundOwn(dir: string, faults: readonly string[]): Promise<FoundServers> {
+    try {
+      const { Finding, KeptSources } = await import('../discovery/finding.ts');
+      this.#ownKept ??= new KeptSources();
+      const marks = new Map<string, string>();
+      const finding = new Finding({ asked: (path) => void marks.set(path, markOf(path)), kept: this.#ownKept });
+      const answer = await finding.find({ ...this.#request(true), dir });
+      this.#follow({ dir: ownOf(dir), paths: finding.pathsOf(dir), markOf: (path) => marks.get(path) });
+      await this.#heed(answer.policies);
+      const found = this.#served({ ...answer, faults: [...faults, ...answer.faults] });
+      this.#remember(ownOf(dir), found);
+      return found;
+    } catch (error) {
+      this.#options.logger.error('the servers of the config could not be looked at', { dir, error: messageOf(error) });
+      // Nobody knows what policy denies: what was found before counts, or nothing.
+      const fault = `The servers of the config stay as they were: policy could not be looked at: ${messageOf(error)}`;
+      return { ...(this.#last.get(ownOf(dir)) ?? NOTHING), faults: [...this.#ownFaults(), ...faults, fault] };
+    }
   }
 
   /** Why a server that connects by itself may not be used; undefined if it may. */
@@ -209,12 +201,12 @@ export class ServerFinder {
     };
   }
 
-  #requestFor(dir: string, isOwnOnly: boolean): FindRequest {
+  #request(isOwnOnly: boolean): Omit<FindRequest, 'dir'> {
     const { file, servers, config } = this.#config;
     // A config that is a program may hold what no other process can be told.
     const { servers: own, serverSettings, discovery } = config;
     const plain = { file, servers: plainOf(servers), config: { servers: own, serverSettings, discovery } };
-    return { dir, own: this.#options.process, config: plain, isOwnOnly };
+    return { own: this.#options.process, config: plain, isOwnOnly };
   }
 
   #served({ servers, pending, missing = {}, faults }: Omit<FindAnswer, 'processes' | 'policies'>): FoundServers {
@@ -226,10 +218,9 @@ export class ServerFinder {
 
   /** Nobody works in this directory any more. */
   leave(dir: string): void {
-    this.#finder.tell({ what: 'leave', dir });
-    void this.#ownFinding?.then((finding) => finding.leave(dir));
     this.#processes.watch(dir, []);
     this.#last.delete(dir);
+    this.#last.delete(ownOf(dir));
     this.#claims.leave(dir);
     this.#claims.leave(ownOf(dir));
     this.#dropUnclaimed();
@@ -272,30 +263,19 @@ export class ServerFinder {
 
   // --- watching ---
 
-  #onChanged(paths: ReadonlySet<string>): void {
-    this.#finder.tell({ what: 'changed', paths: [...paths] });
-    void this.#ownFinding?.then((finding) => finding.changed(paths));
-    this.#changed();
-  }
-
   #watchAll(paths: Iterable<string>): void {
     for (const path of paths) this.#watcher.add(path);
   }
 
-  /** What no look at the files in these directories has asked for needs no watching any more. */
-  settle(dirs: readonly string[]): void {
-    // What this process has looked at itself stays watched: it does so for want of another one, and that is rare.
-    if (this.#ownFinding === undefined) this.#finder.tell({ what: 'settle', dirs });
-  }
-
-  #claim(dir: string, paths: readonly string[]): void {
+  /** Watches what an answer depends on. What has changed since it was read, while nobody watched it, is looked at again. */
+  #follow({ dir, paths, markOf: markBefore }: Answered): void {
     this.#claims.claim(dir, paths);
-    this.#watchAll(paths);
+    const young = paths.filter((path) => this.#watcher.add(path));
+    const isOld = (path: string): boolean => !isAsMarked(path, markBefore(path) ?? '');
+    if (young.some(isOld)) this.#changed();
   }
 
-  /** Not while something is looked for: the answer may depend on a path that is watched already, and has not said so yet. */
   #dropUnclaimed(): void {
-    if (!this.#finder.isIdle || this.#ownLooks > 0) return;
     const paths = this.#claims.takeUnclaimed();
     if (paths.length === 0) return;
     const { configFiles } = this.#options;

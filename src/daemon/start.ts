@@ -9,7 +9,7 @@ import { takeActivatedFd } from '../local/activated-socket.ts';
 import { boundedWriter, isOpenAs } from '../local/bounded-log.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
 import { homeDir, xdgCacheDir } from '../local/home-dir.ts';
-import { keepLaterCode } from '../local/later-code.ts';
+import { keepLaterCode, packedCode } from '../local/later-code.ts';
 import { jsonLogger, lossyWriter, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
 import { daemonLogFile, stateDir } from '../local/state-dir.ts';
@@ -95,7 +95,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       socketPath: path,
     },
     program: options.finderProgram,
-    version: options.version,
+    code: packedCode('finder'),
     config: loaded,
     loadConfig: () => loadConfig(place, lastGood),
     configFiles: configFilesOf(place),
@@ -168,13 +168,23 @@ function untilSignal(): Promise<string> {
   });
 }
 
+/** The program is read when the daemon starts: the package may have gone when it is needed. */
+function argumentsOf(program: string): string[] {
+  try {
+    return ['--input-type=module', '-e', readFileSync(program, 'utf8')];
+  } catch (error) {
+    expectSystemError(error);
+    return [program]; // whoever starts it is told what is wrong
+  }
+}
+
 function exampleDefinition(program: string): StdioServer {
   return {
     name: 'example',
     description: 'An example, offered while there is no other server',
     transport: 'stdio',
     command: process.execPath,
-    args: [program],
+    args: argumentsOf(program),
     env: {},
     cwd: undefined,
     dir: undefined,

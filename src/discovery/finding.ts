@@ -1,5 +1,5 @@
-// What a daemon asks of discovery, again and again: which servers there are for a directory. It remembers what it has
-// read; what was approved is read with it, and counts as it was read last while it cannot be read.
+// What a daemon asks of discovery: which servers there are for some directories. It reads each file once for all of them. What was
+// approved is read with it, and counts as it was read last while it cannot be read.
 
 import type { ProcessIdentity } from '../local/process-identity.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
@@ -91,33 +91,10 @@ export class Finding {
     };
   }
 
-  /** Something else may stand at these paths now. */
-  changed(paths: Iterable<string>): void {
-    for (const path of paths) this.#memory.changed(path);
-  }
-
-  /** What was approved is read again; with `everything`, all other files are too. */
-  refresh(everything: boolean): void {
-    this.#approvals = undefined;
-    if (everything) this.#memory.changedAll();
-  }
-
-  /** Nobody works in this directory any more. */
-  leave(dir: string): void {
-    this.#memory.leave(dir);
-  }
-
   /** The paths that the last answer for this directory depends on. */
   pathsOf(dir: string): string[] {
-    return this.#memory.pathsOf(dir);
-  }
-
-  /** All paths that count, if these are the directories that do; undefined while one of them has not been looked at. */
-  watched(dirs: readonly string[]): string[] | undefined {
-    if (!dirs.every((dir) => this.#memory.knows(dir))) return undefined;
-    const paths = this.#memory.watched();
-    this.#kept.forgetAllBut(paths);
-    return [...(this.#approvalFile === undefined ? [] : [this.#approvalFile]), ...this.#choices, ...paths];
+    const approvals = this.#approvalFile === undefined ? [] : [this.#approvalFile];
+    return [...approvals, ...this.#choices, ...this.#memory.pathsOf(dir)];
   }
 
   async #watchChoices({ environment, homedir }: OwnProcess): Promise<void> {

@@ -42,12 +42,6 @@ export class KeptSources implements SourceKeeper {
     for (const aspect of ASPECTS) this.keep(aspect, path, undefined);
   }
 
-  /** Nobody asks for what stands anywhere else. */
-  forgetAllBut(paths: ReadonlySet<string>): void {
-    const wanted = new Set([...paths].flatMap((path) => ASPECTS.map((aspect) => keyOf(aspect, path))));
-    for (const key of this.#packed.keys()) if (isOfPath(key) && !wanted.has(key)) this.keepAs(key, undefined);
-  }
-
   /** What is different since this was last called. */
   takeChanges(): KeptChange[] {
     const changes = [...this.#changes];
@@ -58,8 +52,4 @@ export class KeptSources implements SourceKeeper {
 
 function keyOf(aspect: Aspect, path: string): string {
   return `${aspect} ${path}`;
-}
-
-function isOfPath(key: string): boolean {
-  return key.includes(' ');
 }

@@ -25,6 +25,13 @@ export function keepLaterCode(dir: string): void {
   }
 }
 
+/** The packed code of a program that another process runs. */
+export function packedCode(name: string): Buffer {
+  const code = kept.get(name);
+  invariant(code !== undefined, 'a program that is needed later was kept');
+  return code.packed;
+}
+
 /** The exports of a package, for the bundles; whoever calls it keeps them. @public */
 export function laterCode(name: string): unknown {
   const code = kept.get(name);
@@ -32,8 +39,8 @@ export function laterCode(name: string): unknown {
   const text = gunzipSync(code.packed).toString();
   kept.delete(name);
   const module = { exports: {} };
-  const run: unknown = compileFunction(text, ['exports', 'require', 'module'], { filename: code.file });
+  const run: unknown = compileFunction(text, ['exports', 'require', 'module', '__filename'], { filename: code.file });
   invariant(typeof run === 'function', 'code compiles to a function');
-  Reflect.apply(run, module.exports, [module.exports, createRequire(code.file), module]);
+  Reflect.apply(run, module.exports, [module.exports, createRequire(code.file), module, code.file]);
   return module.exports;
 }

@@ -59,14 +59,15 @@ export class PathWatcher {
     this.#letGo(node);
   }
 
-  /** This one too. */
-  add(path: string): void {
-    if (this.#isClosed || this.#wanted.has(path)) return;
+  /** Watches this path too. Returns false if it was watched already. */
+  add(path: string): boolean {
+    if (this.#isClosed || this.#wanted.has(path)) return false;
     const way = this.#tree.wayTo(path);
     const node = way.at(-1) ?? way[0];
     node.wanted.add(path);
     this.#wanted.set(path, node);
     this.#lookAlong(way);
+    return true;
   }
 
   /** Nothing is told after this. */

@@ -1,6 +1,6 @@
 // A daemon whose process that looks for servers is killed, cannot be started, or is not needed: what is served stays.
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { textOf } from '../support/raw-client.ts';
@@ -31,7 +31,22 @@ const serves = (daemon: TestDaemon, ...names: string[]) =>
 
 async function startedIn(dir: string, content: object): Promise<TestDaemon> {
   write(dir, CURSOR, content);
-  return TestDaemon.start(undefined, { dir });
+  // What is preloaded holds whoever looks for servers for as long as the file `hold` is there.
+  const hold = JSON.stringify(join(dir, 'hold'));
+  write(
+    dir,
+    'held.cjs',
+    `const { existsSync } = require('node:fs');
+if (process.argv[1]?.endsWith('finder.cjs'))
+  while (existsSync(${hold})) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);`,
+  );
+  return TestDaemon.start(undefined, { dir, env: { NODE_OPTIONS: `--require ${join(dir, 'held.cjs')}` } });
+}
+
+/** Until there are so many processes that have looked for servers; the last one. */
+async function finderPid(daemon: TestDaemon, count: number): Promise<number> {
+  while (finderPids(daemon).length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+  return finderPids(daemon)[0] ?? 0;
 }
 
 test('one that is killed in the middle of it is told once and replaced, and what is served stays', async () => {
@@ -39,15 +54,18 @@ test('one that is killed in the middle of it is told once and replaced, and what
   const daemon = await startedIn(dir, servers('one'));
   const client = await daemon.client({ 'mcp-bridge/view': 'server:one' });
   expect(textOf(await client.callTool(1, 'echo', { text: 'before' }))).toBe('before');
-  const [first = 0] = finderPids(daemon);
-  const before = looks(daemon);
-  process.kill(first, 'SIGSTOP');
+  const before = finderPids(daemon).length;
+  write(dir, 'hold', '');
   write(dir, CURSOR, servers('one', 'two'));
   const reloading = daemon
     .client({ 'mcp-bridge/role': 'control' })
     .then((control) => control.request(1, 'bridge/reload'));
-  while (looks(daemon) === before) await new Promise((resolve) => setTimeout(resolve, 5));
-  process.kill(first, 'SIGKILL');
+  const held = await finderPid(daemon, before + 1);
+  // The control session is answered by the look that is killed, whoever has asked for it first.
+  while (!daemon.log.includes('"bridge/reload"') && looks(daemon) < 2)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  rmSync(join(dir, 'hold'));
+  process.kill(held, 'SIGKILL');
   const { result } = await reloading;
   expect(result).toMatchObject({
     removed: [],
@@ -85,32 +103,40 @@ test('one that dies each time is tried once more, and not for ever', async () =>
   await daemon.stop();
 });
 
-test('one that is killed between two looks is not missed', async () => {
+test('one that is killed before it is asked is not missed', async () => {
   const dir = tempDir();
   const daemon = await startedIn(dir, servers('one'));
-  expect(await servedBy(daemon)).toEqual(['one']);
-  const [first = 0] = finderPids(daemon);
+  const first = await finderPid(daemon, 1);
   process.kill(first, 'SIGKILL');
   await untilGone(first);
-  write(dir, CURSOR, servers('one', 'two'));
-  await serves(daemon, 'one', 'two');
-  expect(finderPids(daemon)).toHaveLength(2);
+  expect(await servedBy(daemon)).toEqual(['one']);
+  expect(daemon.log).not.toContain('has died at it');
   await daemon.stop();
 });
 
-test.each(['SIGKILL', 'SIGTERM'] as const)(
-  'it ends with a daemon that gets %s, also in the middle of it',
-  async (signal) => {
-    const daemon = await startedIn(tempDir(), servers('one'));
-    await servedBy(daemon);
-    const [pid = 0] = finderPids(daemon);
-    expect(isAlive(pid)).toBe(true);
-    daemon.kill(signal);
-    await daemon.exited;
-    await untilGone(pid);
-    await daemon.stop();
-  },
-);
+test.each([
+  ['SIGKILL', 'before it is asked'],
+  ['SIGTERM', 'before it is asked'],
+  ['SIGKILL', 'in the middle of it'],
+  ['SIGTERM', 'in the middle of it'],
+] as const)('it ends with a daemon that gets %s %s', async (signal, when) => {
+  const dir = tempDir();
+  write(dir, 'hold', '');
+  const daemon = await startedIn(dir, servers('one'));
+  const pid = await finderPid(daemon, 1);
+  if (when === 'in the middle of it') {
+    const client = await daemon.connect();
+    client.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { capabilities: {} } });
+    while (looks(daemon) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(isAlive(pid)).toBe(true);
+  daemon.kill(signal);
+  if (signal === 'SIGTERM' && when === 'before it is asked') await untilGone(pid); // also while it is held
+  rmSync(join(dir, 'hold'));
+  await daemon.exited;
+  await untilGone(pid);
+  await daemon.stop();
+});
 
 test('where it cannot be started, the config’s own servers are served, and it is tried again at the next change', async () => {
   const dir = tempDir();

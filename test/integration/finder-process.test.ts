@@ -8,41 +8,20 @@ import { expect, onTestFinished, test } from 'vitest';
 import { EMPTY_CONFIG } from '../../src/config/config.ts';
 import { FinderProcess } from '../../src/daemon/finder-process.ts';
 import { type FindAnswer, Finding, type FindRequest, KeptSources } from '../../src/discovery/finding.ts';
+import { isAsMarked } from '../../src/local/path-mark.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { isAlive, ROOT, untilGone } from '../support/test-daemon.ts';
+import { ROOT, untilGone } from '../support/test-daemon.ts';
 
-const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+const CODE = readFileSync(join(ROOT, 'dist/later/finder.cjs.gz'));
 
-function finderAt(home: string, options: { program?: string; version?: string } = {}) {
+function finderAt(home: string) {
   const clock = new FakeClock();
   const pids: number[] = [];
-  const watched: string[] = [];
-  const settled: string[][] = [];
+  const answered: { dir: string; paths: readonly string[]; marks: ReadonlyMap<string, string | undefined> }[] = [];
   const errors: string[] = [];
   let deaths = 0;
-  const finder = new FinderProcess({
-    program: join(ROOT, 'dist/finder.cjs'),
-    version,
-    environment: process.env,
-    watch: (paths) => watched.push(...paths),
-    claimed: () => undefined,
-    settled: (paths) => settled.push([...paths]),
-    died: () => deaths++,
-    clock,
-    logger: {
-      debug: (_, fields) => {
-        if (fields?.pid !== undefined) pids.push(Number(fields.pid));
-      },
-      info: () => undefined,
-      warn: () => undefined,
-      error: (message, fields) => errors.push(`${message}: ${fields?.how}`),
-    },
-    ...options,
-  });
-  onTestFinished(() => finder.close());
-  const requestFor = (dir: string): FindRequest => ({
-    dir: join(home, dir),
+  const request = (): Omit<FindRequest, 'dir'> => ({
     own: {
       platform: 'linux',
       environment: { XDG_STATE_HOME: join(home, '.state') },
@@ -53,14 +32,33 @@ function finderAt(home: string, options: { program?: string; version?: string } 
     config: { file: undefined, servers: undefined, config: EMPTY_CONFIG },
     isOwnOnly: false,
   });
+  const finder = new FinderProcess({
+    program: join(ROOT, 'dist/finder.cjs'),
+    code: CODE,
+    environment: process.env,
+    request,
+    answered: ({ dir, paths, markOf }) =>
+      answered.push({ dir, paths, marks: new Map(paths.map((path) => [path, markOf(path)])) }),
+    died: () => deaths++,
+    clock,
+    logger: {
+      debug: (_, fields) => {
+        if (fields?.pid !== undefined) pids.push(Number(fields.pid));
+      },
+      info: () => undefined,
+      warn: () => undefined,
+      error: (message, fields) => errors.push(`${message}: ${fields?.how}`),
+    },
+  });
+  onTestFinished(() => finder.close());
   return {
     clock,
     finder,
     pids,
-    watched,
-    settled,
+    answered,
     errors,
-    requestFor,
+    requestFor: (dir: string): FindRequest => ({ ...request(), dir: join(home, dir) }),
+    find: (dir: string) => finder.find(join(home, dir)),
     deaths: () => deaths,
     pid: () => pids.at(-1) ?? 0,
   };
@@ -74,99 +72,109 @@ function write(home: string, name: string, text: string): void {
 const one = (command: string): string => JSON.stringify({ mcpServers: { [command]: { command } } });
 const namesIn = ({ servers }: FindAnswer): string[] => servers.map(({ name }) => name);
 
-test('is let go when nothing was asked for a while, and another one is started when something is', async () => {
+test('each process answers once and ends; directories that are asked for together share one', async () => {
   const home = temporaryDir();
+  mkdirSync(join(home, 'p'));
   write(home, '.cursor/mcp.json', one('first'));
-  const { clock, finder, pids, requestFor, errors } = finderAt(home);
-  expect(namesIn(await finder.find(requestFor('.')))).toEqual(['first']);
-  clock.advance(9_000);
-  expect(namesIn(await finder.find(requestFor('.')))).toEqual(['first']);
+  const { find, pids, answered, errors } = finderAt(home);
+  const [here, there] = await Promise.all([find('.'), find('p'), find('.')]);
+  expect([here, there].map((answer) => answer && namesIn(answer))).toEqual([['first'], ['first']]);
+  expect(answered.map(({ dir }) => dir)).toEqual([join(home, '.'), join(home, 'p')]);
   expect(pids).toHaveLength(1);
-  clock.advance(10_000);
   await untilGone(pids[0] ?? 0);
   write(home, '.cursor/mcp.json', one('second'));
-  expect(namesIn(await finder.find(requestFor('.')))).toEqual(['second']);
+  expect(namesIn(await find('.'))).toEqual(['second']);
   expect(pids).toHaveLength(2);
   expect(errors).toEqual([]);
+});
+
+test('a process that was started in advance takes the first request, or is let go when none comes', async () => {
+  const { clock, finder, find, pids, errors } = finderAt(temporaryDir());
+  finder.prepare();
+  await find('.');
+  expect(pids).toHaveLength(1);
+  await untilGone(pids[0] ?? 0);
+  finder.prepare();
+  finder.prepare();
+  clock.advance(10_000);
+  await untilGone(pids[1] ?? 0);
+  expect([pids.length, errors]).toEqual([2, []]);
+  expect(namesIn(await find('.'))).toEqual([]);
 });
 
 test('what was good before counts in the next process too, where it is broken now', async () => {
   const home = temporaryDir();
   write(home, '.cursor/mcp.json', one('kept'));
   write(home, '.codex/config.toml', '[mcp_servers.codex]\ncommand = "codex"\n');
-  const { clock, finder, pids, requestFor } = finderAt(home);
-  await finder.find(requestFor('.'));
+  const { finder, find, pid } = finderAt(home);
+  await find('.');
   for (const kill of [false, true]) {
-    if (kill) process.kill(pids.at(-1) ?? 0, 'SIGKILL');
-    else clock.advance(10_000);
-    await untilGone(pids.at(-1) ?? 0);
+    if (kill) {
+      finder.prepare();
+      process.kill(pid(), 'SIGKILL');
+      await untilGone(pid());
+    }
     write(home, '.cursor/mcp.json', '{ "mcpServers": ');
     write(home, '.codex/config.toml', '[mcp_servers');
-    const answer = await finder.find(requestFor('.'));
+    const answer = await find('.');
     expect(namesIn(answer).sort()).toEqual(['codex', 'kept']);
     expect(answer.faults).toHaveLength(2);
     for (const fault of answer.faults) expect(fault).toMatch(/before still counts\.$/);
   }
   rmSync(join(home, '.cursor/mcp.json'));
-  finder.tell({ what: 'changed', paths: [join(home, '.cursor/mcp.json')] });
-  expect(namesIn(await finder.find(requestFor('.')))).toEqual(['codex']);
+  expect(namesIn(await find('.'))).toEqual(['codex']);
 });
 
-test('what it reads is watched before, and what counts is told when all directories are known to it', async () => {
+test('an answer comes with the paths that it depends on, each marked as it was before it was read', async () => {
   const home = temporaryDir();
-  const { finder, watched, settled, requestFor } = finderAt(home);
-  await finder.find(requestFor('.'));
-  expect(watched).toContain(join(home, '.cursor/mcp.json'));
-  expect(watched).toContain(join(home, '.state/mcp-bridge/approvals.json'));
-  finder.tell({ what: 'settle', dirs: [join(home, '.'), join(home, 'unknown')] });
-  finder.tell({ what: 'settle', dirs: [join(home, '.')] });
-  await finder.find(requestFor('.'));
-  expect(settled.map((paths) => paths.sort())).toEqual([[...new Set(watched)].sort()]);
+  mkdirSync(join(home, 'p'));
+  write(home, '.cursor/mcp.json', one('first'));
+  const file = join(home, '.cursor/mcp.json');
+  await new Promise((resolve) => setTimeout(resolve, 30)); // the clock of the file system has gone on
+  const { find, answered } = finderAt(home);
+  await Promise.all([find('.'), find('p')]);
+  for (const { paths, marks } of answered) {
+    expect(paths).toContain(join(home, '.state/mcp-bridge/approvals.json'));
+    expect(isAsMarked(file, marks.get(file) ?? '')).toBe(true);
+    expect([...marks.values()]).not.toContain(undefined);
+  }
+  write(home, '.cursor/mcp.json', one('other'));
+  for (const { marks } of answered) expect(isAsMarked(file, marks.get(file) ?? '')).toBe(false);
 });
 
 test('one that is killed while it looks is told, and so is who waits; the next one answers', async () => {
   const home = temporaryDir();
   write(home, '.cursor/mcp.json', one('first'));
-  const { finder, pid, requestFor, errors, deaths } = finderAt(home);
-  await finder.find(requestFor('.'));
+  const { finder, find, pid, errors, deaths } = finderAt(home);
+  finder.prepare();
   process.kill(pid(), 'SIGSTOP');
-  const waiting = [finder.find(requestFor('.')), finder.find(requestFor('elsewhere'))];
+  const waiting = [find('.'), find('elsewhere')].map((each) => expect(each).rejects.toThrow(DEATH));
+  await new Promise(setImmediate);
   process.kill(pid(), 'SIGKILL');
-  for (const each of waiting)
-    await expect(each).rejects.toThrow('the process that looks for them was ended by SIGKILL');
+  await Promise.all(waiting);
   expect(errors).toEqual(['the process that looks for servers has died at it: was ended by SIGKILL']);
   expect(deaths()).toBe(1);
-  expect(namesIn(await finder.find(requestFor('.')))).toEqual(['first']);
+  expect(namesIn(await find('.'))).toEqual(['first']);
 });
+const DEATH = 'the process that looks for them was ended by SIGKILL';
 
 test('one that says nothing for a minute while it is asked is ended', async () => {
-  const { finder, clock, pid, requestFor } = finderAt(temporaryDir());
-  await finder.find(requestFor('.'));
+  const { finder, clock, pid, find } = finderAt(temporaryDir());
+  finder.prepare();
   process.kill(pid(), 'SIGSTOP');
-  const waiting = finder.find(requestFor('.'));
+  const waiting = expect(find('.')).rejects.toThrow('was ended by SIGKILL');
+  await new Promise(setImmediate);
   clock.advance(60_000);
-  await expect(waiting).rejects.toThrow('was ended by SIGKILL');
+  await waiting;
 });
 
-test('one that is killed in between is not missed', async () => {
-  const { finder, pid, requestFor, errors, deaths } = finderAt(temporaryDir());
-  await finder.find(requestFor('.'));
+test('one that is killed before it is asked is not missed', async () => {
+  const { finder, pid, pids, find, errors, deaths } = finderAt(temporaryDir());
+  finder.prepare();
   process.kill(pid(), 'SIGKILL');
   await untilGone(pid());
-  expect(namesIn(await finder.find(requestFor('.')))).toEqual([]);
-  expect([errors, deaths()]).toEqual([[], 0]);
-});
-
-test('one of another version does nothing, and says what to do', async () => {
-  const { finder, requestFor, pid } = finderAt(temporaryDir(), { version: '0.0.0' });
-  await expect(finder.find(requestFor('.'))).rejects.toThrow(`mcp-bridge has become ${version} meanwhile`);
-  await untilGone(pid());
-});
-
-test('where the file was gone when the daemon started, it says so, and tries nothing', async () => {
-  const { finder, requestFor, deaths } = finderAt(temporaryDir(), { program: '/nowhere/finder.cjs' });
-  await expect(finder.find(requestFor('.'))).rejects.toThrow('cannot be started: ENOENT');
-  expect(deaths()).toBe(0);
+  expect(namesIn(await find('.'))).toEqual([]);
+  expect([pids.length, errors, deaths()]).toEqual([2, [], 0]);
 });
 
 const FILES = [
@@ -190,25 +198,25 @@ test('a random schedule of changes, deaths and pauses finds what one process fin
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
       const home = temporaryDir();
       mkdirSync(join(home, 'p'));
-      const { clock, finder, pids, requestFor } = finderAt(home);
-      const reference = new Finding({ asked: () => undefined, kept: new KeptSources() });
+      const { clock, finder, find, pid, requestFor } = finderAt(home);
+      const kept = new KeptSources();
       const compare = async (): Promise<void> => {
-        for (const dir of ['.', 'p'])
-          expect(await finder.find(requestFor(dir))).toEqual(carried(await reference.find(requestFor(dir))));
+        const reference = new Finding({ asked: () => undefined, kept });
+        for (const dir of ['.', 'p']) expect(await find(dir)).toEqual(carried(await reference.find(requestFor(dir))));
       };
       await compare();
       for (const each of steps) {
         if ('look' in each) await compare();
         else if ('end' in each) {
+          await untilGone(pid());
+          finder.prepare();
           if (each.end === 'idle') clock.advance(10_000);
-          else if (isAlive(pids.at(-1) ?? 0)) process.kill(pids.at(-1) ?? 0, 'SIGKILL');
-          await untilGone(pids.at(-1) ?? 0);
+          else process.kill(pid(), 'SIGKILL');
+          await untilGone(pid());
         } else {
           const name = 'write' in each ? each.write : each.remove;
           if ('write' in each) write(home, name, each.text);
           else rmSync(join(home, name), { force: true });
-          finder.tell({ what: 'changed', paths: [join(home, name), join(home, dirname(name))] });
-          reference.changed([join(home, name), join(home, dirname(name))]);
         }
       }
       await compare();

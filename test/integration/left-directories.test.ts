@@ -13,9 +13,8 @@ import type { StdioServer } from '../../src/model/server-definition.ts';
 import { NO_FILTER } from '../../src/model/tool-rules.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { ROOT } from '../support/test-daemon.ts';
+import { ROOT, untilGone } from '../support/test-daemon.ts';
 
-const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 const QUIET = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const EXAMPLE: StdioServer = {
   ...{ transport: 'stdio', name: 'example', description: '', command: 'none', args: [], env: {}, cwd: undefined },
@@ -27,6 +26,7 @@ function following() {
   const home = temporaryDir();
   const clock = new FakeClock();
   const inUse = new Set<string>();
+  const pids: number[] = [];
   const finder = new ServerFinder({
     process: {
       platform: 'linux',
@@ -35,9 +35,21 @@ function following() {
       program: '/opt/mcp-bridge',
       socketPath: join(home, 'b.sock'),
     },
-    ...{ program: join(ROOT, 'dist/finder.cjs'), version, config: NO_CONFIG, configFiles: [], example: EXAMPLE },
+    ...{
+      program: join(ROOT, 'dist/finder.cjs'),
+      code: readFileSync(join(ROOT, 'dist/later/finder.cjs.gz')),
+      config: NO_CONFIG,
+      configFiles: [],
+      example: EXAMPLE,
+    },
     loadConfig: async () => NO_CONFIG,
-    ...{ logger: QUIET, clock },
+    logger: {
+      ...QUIET,
+      debug: (_message: string, fields?: { readonly pid?: unknown }) => {
+        if (fields?.pid !== undefined) pids.push(Number(fields.pid));
+      },
+    },
+    clock,
   });
   let reloads = 0;
   const followed = new FollowedServers({
@@ -70,6 +82,11 @@ function following() {
       await followed.definitions.prepare(dir);
     },
     leave: (dir: string) => inUse.delete(dir),
+    /** Until every process that has looked for servers has ended, and its pipes are closed. */
+    async atRest(): Promise<void> {
+      await Promise.all(pids.map(untilGone));
+      await sleep(0);
+    },
     /** Until a change in the files has been followed. */
     async followedOnce(): Promise<void> {
       // The clock goes no faster than another process can answer before it is taken for dead.
@@ -93,8 +110,9 @@ function watches(): number {
 const descriptors = (): number => readdirSync('/proc/self/fd').length;
 
 test.skipIf(process.platform !== 'linux')('watches go back to what they were when the clients have left', async () => {
-  const { clock, followed, dirAt, come, leave } = following();
+  const { clock, followed, dirAt, come, leave, atRest } = following();
   await come(dirAt('stays'));
+  await atRest();
   const [watchesBefore, descriptorsBefore] = [watches(), descriptors()];
   const dirs = Array.from({ length: 30 }, (_, i) => dirAt(`p${i}`));
   for (const dir of dirs) await come(dir);
@@ -103,6 +121,7 @@ test.skipIf(process.platform !== 'linux')('watches go back to what they were whe
   clock.advance(LINGER_MS);
   expect(watches()).toBeGreaterThanOrEqual(watchesBefore + 30);
   clock.advance(LINGER_MS);
+  await atRest();
   expect([watches(), descriptors()]).toEqual([watchesBefore, descriptorsBefore]);
   expect(followed.definitions.dirs).toHaveLength(1);
 });

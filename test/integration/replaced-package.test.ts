@@ -86,6 +86,41 @@ test('a daemon goes on without its package: control, discovery, checks, servers 
   }
 });
 
+test.each([
+  ['the example server starts', {}, 'server:example', 'echo'],
+  ['the daemon looks at its config itself', { discovery: { enabled: false } }, 'server:late', 'echo'],
+])('a daemon goes on without its package: %s', async (_, settings, view, tool) => {
+  const [dir, home] = [tempDir(), tempDir()];
+  const installed = join(dir, 'installed');
+  cpSync(dirname(PROGRAM), join(installed, 'dist'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
+  const config = join(home, '.config/mcp-bridge/config.json');
+  if (view !== 'server:example') write(config, { ...settings, mcpServers: {} });
+  const environment = { PATH: process.env.PATH, HOME: home, MCP_BRIDGE_SOCKET: join(home, 'b.sock') };
+  const daemon = spawn(process.execPath, [join(installed, 'dist/mcp-bridge.cjs'), 'serve'], {
+    ...{ cwd: home, env: environment, stdio: ['ignore', 'ignore', 'pipe'] },
+  });
+  const ended = once(daemon, 'exit');
+  let log = '';
+  daemon.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  try {
+    while (!log.includes('listening on')) await once(daemon.stderr, 'data');
+    rmSync(dir, { recursive: true });
+    if (view !== 'server:example') write(config, { ...settings, mcpServers: { late: fixture } });
+    await runCommand(['reload'], { env: environment, cwd: home });
+    const client = await RawClient.connect(join(home, 'b.sock'));
+    expect((await client.initialize({ 'mcp-bridge/view': view })).error).toBeUndefined();
+    expect(textOf(await client.callTool(1, tool, { text: 'still there' }))).toBe('still there');
+    client.destroy();
+    expect(log).not.toMatch(/MODULE_NOT_FOUND|Cannot find module|could not be looked at/);
+  } finally {
+    daemon.kill();
+    await ended;
+  }
+});
+
 test('a client of `connect` goes on when its daemon was killed while the package was away', async () => {
   const [dir, home] = [tempDir(), tempDir()];
   const [installed, away] = [join(dir, 'installed'), join(dir, 'away')];

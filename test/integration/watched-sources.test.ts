@@ -30,7 +30,7 @@ function watchedHome() {
     },
     failed: (dir, error) => expect.unreachable(`${dir}: ${error.message}`),
   });
-  const memory = new SourceMemory({ asked: (path) => watcher.add(path) });
+  const memory = new SourceMemory({ asked: (path) => void watcher.add(path) });
   onTestFinished(() => watcher.close());
   return {
     at,

@@ -34,7 +34,6 @@ const inMemory: OpenBridge = (file) => {
       refresh: () => Promise.resolve(),
       leave: () => undefined,
       watch: () => undefined,
-      settle: () => undefined,
       refusalOfDialIn: () => undefined,
       close: () => undefined,
       find: () =>
