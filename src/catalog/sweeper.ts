@@ -99,7 +99,7 @@ const OURS = /^[0-9a-f]{32}\.json(?:\.[0-9a-f]{12})?$/;
 /** The most files of one sweep; the rest waits for the next. */
 const MOST_REMOVED = 1000;
 
-export interface Swept {
+interface Swept {
   readonly removed: number;
   readonly failures: readonly string[];
 }

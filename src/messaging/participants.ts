@@ -159,54 +159,6 @@ function numberIn(value: unknown, problem: string): number {
   return number;
 }
 
-/** A rate limit: so many a second, and twice as many at once. */
-export class TokenBucket {
-  readonly #perMs: number;
-  readonly #most: number;
-  #left: number;
-  #lookedMs: number;
-
-  constructor(perSecond: number, nowMs: number) {
-    this.#perMs = perSecond / 1000;
-    this.#most = perSecond * 2;
-    this.#left = this.#most;
-    this.#lookedMs = nowMs;
-  }
-
-  /** Counts one use. False if the limit is reached. */
-  take(nowMs: number): boolean {
-    this.#left = Math.min(this.#most, this.#left + (nowMs - this.#lookedMs) * this.#perMs);
-    this.#lookedMs = nowMs;
-    if (this.#left < 1) return false;
-    this.#left--;
-    return true;
-  }
-}
-
-// --- policy ---
-
-/**
- * Decides by client ids who may write to whom. Clients choose their ids: this keeps well-meaning programs of one user apart,
- * and stops none that lies about its name.
- */
-export type MayTalk = (from: string, to: string) => boolean;
-
-function pairPolicy(rules: readonly PairRule[]): MayTalk {
-  const compiled = rules.map(({ from, to, isAllowed }) => ({ from: globOf(from), to: globOf(to), isAllowed }));
-  return (from, to) => compiled.find((rule) => rule.from.test(from) && rule.to.test(to))?.isAllowed ?? true;
-}
-
-function globOf(pattern: string): RegExp {
-  // Several stars in a row mean the same as one, and take long to match.
-  const source = pattern.replace(/\*+/g, '*').replace(/[.+^${}()|[\]\\*?]/g, meaningOf);
-  return new RegExp(`^${source}$`, 's');
-}
-
-function meaningOf(character: string): string {
-  if (character === '*') return '.*';
-  return character === '?' ? '.' : `\\${character}`;
-}
-
 // --- one client ---
 
 export class Participant {
@@ -292,4 +244,54 @@ export interface ParticipantReport {
   readonly version: string;
   readonly accepts: AcceptedMethods;
   readonly mailbox: boolean;
+}
+
+// --- policy ---
+
+/**
+ * Decides by client ids who may write to whom. Clients choose their ids: this keeps well-meaning programs of one user apart,
+ * and stops none that lies about its name.
+ */
+type MayTalk = (from: string, to: string) => boolean;
+
+function pairPolicy(rules: readonly PairRule[]): MayTalk {
+  const compiled = rules.map(({ from, to, isAllowed }) => ({ from: globOf(from), to: globOf(to), isAllowed }));
+  return (from, to) => compiled.find((rule) => rule.from.test(from) && rule.to.test(to))?.isAllowed ?? true;
+}
+
+function globOf(pattern: string): RegExp {
+  // Several stars in a row mean the same as one, and take long to match.
+  const source = pattern.replace(/\*+/g, '*').replace(/[.+^${}()|[\]\\*?]/g, meaningOf);
+  return new RegExp(`^${source}$`, 's');
+}
+
+function meaningOf(character: string): string {
+  if (character === '*') return '.*';
+  return character === '?' ? '.' : `\\${character}`;
+}
+
+// --- rates ---
+
+/** A rate limit: so many a second, and twice as many at once. */
+class TokenBucket {
+  readonly #perMs: number;
+  readonly #most: number;
+  #left: number;
+  #lookedMs: number;
+
+  constructor(perSecond: number, nowMs: number) {
+    this.#perMs = perSecond / 1000;
+    this.#most = perSecond * 2;
+    this.#left = this.#most;
+    this.#lookedMs = nowMs;
+  }
+
+  /** Counts one use. False if the limit is reached. */
+  take(nowMs: number): boolean {
+    this.#left = Math.min(this.#most, this.#left + (nowMs - this.#lookedMs) * this.#perMs);
+    this.#lookedMs = nowMs;
+    if (this.#left < 1) return false;
+    this.#left--;
+    return true;
+  }
 }

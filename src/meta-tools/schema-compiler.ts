@@ -130,7 +130,7 @@ export function partsOf(value: unknown, most: number): number {
 // Without references a schema costs no more for each part of a value than its own length. With them a few hostile lines may
 // run for ever, so each reference that is followed counts as a step.
 
-export class TooManySteps extends Error {}
+class TooManySteps extends Error {}
 
 let left = 0;
 
@@ -139,7 +139,7 @@ function step(): void {
 }
 
 /** Begins the check of another value, in `most` steps. */
-export function beginSteps(most: number): void {
+function beginSteps(most: number): void {
   left = most;
 }
 

@@ -185,26 +185,6 @@ function owned(word: string): string {
   return word.length < LEAST_SHARED ? word : Buffer.from(word).toString();
 }
 
-/** Splits long work into short turns. It counts work instead of time, so it does the same on every machine. */
-export class TurnPace {
-  readonly #most: number;
-  readonly #yieldTurn: () => Promise<void>;
-  #done = 0;
-
-  /** Other work runs after each `most` units of work. */
-  constructor(most: number, yieldTurn: () => Promise<void>) {
-    this.#most = most;
-    this.#yieldTurn = yieldTurn;
-  }
-
-  async spend(work: number): Promise<void> {
-    this.#done += work;
-    if (this.#done < this.#most) return;
-    this.#done = 0;
-    await this.#yieldTurn();
-  }
-}
-
 const SIGNS = [
   /^\W*deprecated\b/i,
   /[[({*]\s*deprecated\b/i,
@@ -216,6 +196,8 @@ const SIGNS = [
 function isDeprecated(description: string): boolean {
   return /deprecated/i.test(description) && SIGNS.some((sign) => sign.test(description));
 }
+
+// --- the words of all servers ---
 
 export interface KnownWord {
   readonly text: string;
@@ -316,4 +298,26 @@ function isOneTypoAway(a: string, b: string): boolean {
   if (a.length !== b.length) return a.length > b.length ? restA.slice(1) === restB : restB.slice(1) === restA;
   if (restA.slice(1) === restB.slice(1)) return true;
   return restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2);
+}
+
+// --- pace ---
+
+/** Splits long work into short turns. It counts work instead of time, so it does the same on every machine. */
+export class TurnPace {
+  readonly #most: number;
+  readonly #yieldTurn: () => Promise<void>;
+  #done = 0;
+
+  /** Other work runs after each `most` units of work. */
+  constructor(most: number, yieldTurn: () => Promise<void>) {
+    this.#most = most;
+    this.#yieldTurn = yieldTurn;
+  }
+
+  async spend(work: number): Promise<void> {
+    this.#done += work;
+    if (this.#done < this.#most) return;
+    this.#done = 0;
+    await this.#yieldTurn();
+  }
 }
