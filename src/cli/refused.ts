@@ -3,10 +3,10 @@
 
 import type { DialledInReport } from '../client/control-client.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import { isNamed } from '../discovery/selection.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { CliHost } from './host.ts';
-import { isNamed } from './selection.ts';
 import type { SurveyValues } from './survey.ts';
 
 /** The commands by which people do what agents do with these tools. */

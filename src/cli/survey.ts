@@ -1,24 +1,12 @@
-// What is defined on this machine, as the daemon of this user sees it from some directory: what the commands that show
-// definitions, or decide about them, have in common. Asks no daemon, starts nothing and writes nothing.
+// The survey of the definitions on this machine that a command means, by its options and the process that it runs in.
 
 import { statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { resolve } from 'node:path';
-import { type LoadedConfig, NO_CONFIG } from '../config/load.ts';
-import { definitionHash } from '../discovery/approval.ts';
-import { ApprovalFile } from '../discovery/approval-file.ts';
-import { ClientApprovalFile } from '../discovery/client-approval-file.ts';
-import { NOTHING_COVERED, StoredClientApprovals } from '../discovery/client-approvals.ts';
-import type { Diagnostic } from '../discovery/diagnostic.ts';
-import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { discoverHere, type OwnFindings, type OwnProcess, ownConfigOf } from '../discovery/own-discovery.ts';
-import type { RememberedLaunch } from '../discovery/remembered-launch.ts';
-import { LOST } from '../discovery/source-text.ts';
-import { StoredApprovals } from '../discovery/stored-approvals.ts';
+import { type Survey, takeSurvey, wordsOf } from '../discovery/survey.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { CliHost } from './host.ts';
 import { goingOn, locate, type WhereValues } from './locate.ts';
-import { missingPrograms } from './missing-programs.ts';
 
 export interface SurveyValues extends WhereValues {
   readonly cwd?: string | undefined;
@@ -26,109 +14,21 @@ export interface SurveyValues extends WhereValues {
   readonly plugin?: string | readonly string[] | undefined;
 }
 
-export interface Survey {
-  readonly discovery: OwnFindings;
-  readonly approvals: StoredApprovals;
-  readonly approvalFile: ApprovalFile;
-  /** What other clients' approvals stood for when they were first seen. */
-  readonly clientApprovals: StoredClientApprovals;
-  readonly config: LoadedConfig;
-  readonly own: OwnProcess;
-  /** Whose project was looked at. */
-  readonly cwd: string;
-  /** What is not on this machine of servers that are ready as they are written. */
-  readonly missing: ReadonlyMap<DiscoveredServer, string>;
-  /** What of the bridge's own files could not be used. */
-  readonly failures: readonly string[];
-}
-
 export async function survey(values: SurveyValues, host: CliHost): Promise<Survey> {
   const cwd = directoryOf(values.cwd, host);
-  const failures: string[] = [];
   const { environment, homedir, program } = host;
-  const located = await locate(values, host);
-  const own = { platform: platform(), environment, homedir, program, socketPath: located.path };
-  if (located.configError !== undefined) failures.push(wordsOf(goingOn(located.configError)));
-  const loaded = await unlessBroken(() => ownConfigOf(located.loaded, own), NO_CONFIG, failures);
-  const config = withPlugins(loaded, values.plugin, cwd);
-  failures.push(...config.faults.map((fault) => `${config.file}: ${fault}`));
-  const approvalFile = new ApprovalFile(environment, homedir);
-  const approvals = await unlessBroken(async () => approvalFile.read(), new StoredApprovals([]), failures);
-  const stored = await unlessBroken(
-    async () => new ClientApprovalFile(environment, homedir).read(),
-    undefined,
-    failures,
-  );
-  const seenApprovals = stored ?? NOTHING_COVERED;
-  const discovery = toldOnce(await discoverHere(own, { cwd, config, approvals, seenApprovals }), config);
-  const clientApprovals = stored ?? new StoredClientApprovals([]);
-  const missing = missingPrograms(discovery.servers, environment);
-  return { discovery, missing, approvals, approvalFile, clientApprovals, config, own, cwd, failures };
-}
-
-function withPlugins(loaded: LoadedConfig, named: SurveyValues['plugin'], cwd: string): LoadedConfig {
-  const dirs = [named ?? []].flat().map((dir) => resolve(cwd, dir));
-  const { config } = loaded;
-  const agentPlugins = [...config.discovery.agentPlugins, ...dirs];
-  return dirs.length === 0
-    ? loaded
-    : { ...loaded, config: { ...config, discovery: { ...config.discovery, agentPlugins } } };
-}
-
-/** The decision about another definition at the same place, the bridge's own or that of another client's user. */
-export interface EarlierDecision {
-  /** Such as `it was approved on 2026-11-19`. */
-  readonly words: string;
-  readonly launch: RememberedLaunch;
-}
-
-export function decidedBefore(
-  server: DiscoveredServer,
-  { approvals, clientApprovals }: Survey,
-): EarlierDecision | undefined {
-  const hash = definitionHash(server);
-  if (approvals.decisionOn(hash) !== undefined) return undefined;
-  const own = approvals.lastBefore(hash, server);
-  if (own !== undefined) return { words: `it was ${own.decision} on ${own.at.slice(0, 10)}`, launch: own.launch };
-  const theirs = server.state === 'pending-approval' ? clientApprovals.definitionAt(server) : undefined;
-  if (theirs === undefined) return undefined;
-  return { words: `${theirs.client} approved it (seen on ${theirs.at.slice(0, 10)})`, launch: theirs.launch };
-}
-
-/** The config has said already what is wrong with a server of the bridge's own. */
-function toldOnce(discovery: OwnFindings, { file, faults }: LoadedConfig): OwnFindings {
-  const isTold = ({ code, path, server }: OwnFindings['diagnostics'][number]): boolean =>
-    code === 'invalid-entry' && path === file && faults.some((fault) => fault.startsWith(`mcpServers.${server} `));
-  return { ...discovery, diagnostics: discovery.diagnostics.filter((found) => !isTold(found)).map(asOfNow) };
-}
-
-/** This look at the files knows nothing of what a daemon has read of one before it broke. */
-function asOfNow(found: Diagnostic): Diagnostic {
-  if (found.code === 'bad-container' || !found.message.endsWith(LOST)) return found;
-  return { ...found, message: `${found.message.slice(0, -1)}, but for what a daemon that runs has read of it before.` };
+  const { path: socketPath, loaded, configError } = await locate(values, host);
+  return takeSurvey({
+    own: { platform: platform(), environment, homedir, program, socketPath },
+    cwd,
+    loaded,
+    agentPlugins: [values.plugin ?? []].flat().map((dir) => resolve(cwd, dir)),
+    failures: configError === undefined ? [] : [wordsOf(goingOn(configError))],
+  });
 }
 
 function directoryOf(named: string | undefined, { cwd }: CliHost): string {
   const dir = resolve(cwd, named ?? '.');
   if (named === undefined || statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true) return dir;
   throw new BridgeError('USAGE', `There is no directory ${dir}`, { hint: 'See --cwd.' });
-}
-
-/** One broken file hides nothing else. */
-async function unlessBroken<Result>(
-  task: () => Promise<Result>,
-  otherwise: Result,
-  failures: string[],
-): Promise<Result> {
-  try {
-    return await task();
-  } catch (error) {
-    if (!(error instanceof BridgeError)) throw error;
-    failures.push(wordsOf(error));
-    return otherwise;
-  }
-}
-
-function wordsOf({ message, hint }: BridgeError): string {
-  return hint === undefined ? message : `${message}. ${hint}`;
 }

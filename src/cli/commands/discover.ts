@@ -2,10 +2,12 @@
 
 import { dirname, join } from 'node:path';
 import type { StatusReport } from '../../client/control-client.ts';
+import { type Narrowed, ofClients } from '../../discovery/client-filter.ts';
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
 import { alikeAmong, apart } from '../../discovery/duplicates.ts';
+import { isNamed, named } from '../../discovery/selection.ts';
+import type { Survey } from '../../discovery/survey.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
-import { type Narrowed, ofClients } from '../client-filter.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { otherOverride } from '../other-override.ts';
@@ -18,8 +20,7 @@ import { printable } from '../render/table.ts';
 import { tilde, widthOf } from '../render/terminal.ts';
 import { wrappedLines } from '../render/wrapped-lines.ts';
 import { askIfRunning } from '../running-daemon.ts';
-import { isNamed, named } from '../selection.ts';
-import { type Survey, type SurveyValues, survey } from '../survey.ts';
+import { type SurveyValues, survey } from '../survey.ts';
 
 export interface DiscoverValues extends SurveyValues {
   readonly json?: boolean | undefined;

@@ -7,11 +7,11 @@ import { ControlClient, type StatusReport } from '../../client/control-client.ts
 import { compareVersions } from '../../client/daemon-build.ts';
 import { ToolClient } from '../../client/tool-client.ts';
 import { configFilesOf } from '../../config/config-file.ts';
+import { isWaiting } from '../../discovery/candidates.ts';
 import { ownUid, statOf } from '../../local/owned-path.ts';
 import { DEFAULT_SOCKET, inspectSocket } from '../../local/socket-path.ts';
 import { BridgeError, messageOf } from '../../util/bridge-error.ts';
 import { textOf } from '../../util/json-value.ts';
-import { isWaiting } from '../candidates.ts';
 import { DONE, FAILED } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { goingOn, type LocatedConfig, locateOptions, locateWhole, type WhereValues } from '../locate.ts';

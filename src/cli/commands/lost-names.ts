@@ -1,11 +1,12 @@
 // Which servers go by another name because of what a command has changed: of several that are the same, one counts, under
 // its own name, and whoever knows it by another one is to hear of it.
 
+import { standsFor } from '../../discovery/candidates.ts';
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
+import type { Survey } from '../../discovery/survey.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
-import { standsFor } from '../candidates.ts';
 import type { CliHost } from '../host.ts';
-import { type Survey, type SurveyValues, survey } from '../survey.ts';
+import { type SurveyValues, survey } from '../survey.ts';
 
 /** Makes the change; with what came of it, a line for each name that is gone with it. */
 export async function withLostNames<Result>(

@@ -2,6 +2,8 @@
 
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
 import { explainPolicy } from '../../discovery/policy-sources.ts';
+import { named } from '../../discovery/selection.ts';
+import type { Survey } from '../../discovery/survey.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { rulingOn } from '../render/discovery-report.ts';
@@ -9,8 +11,7 @@ import { policyWords } from '../render/explanation.ts';
 import { jsonText } from '../render/json-output.ts';
 import { printableLines } from '../render/table.ts';
 import { tilde } from '../render/terminal.ts';
-import { named } from '../selection.ts';
-import { type Survey, type SurveyValues, survey } from '../survey.ts';
+import { type SurveyValues, survey } from '../survey.ts';
 
 export interface PolicyValues extends SurveyValues {
   readonly name: string;

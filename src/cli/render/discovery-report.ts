@@ -6,9 +6,9 @@ import { differencesIn } from '../../discovery/launch-difference.ts';
 import { maskedText } from '../../discovery/masked-text.ts';
 import { explainPolicy } from '../../discovery/policy-sources.ts';
 import { shownLaunch } from '../../discovery/shown-launch.ts';
+import { decidedBefore, type Survey } from '../../discovery/survey.ts';
 import { hostOfUrl } from '../../discovery/url-form.ts';
 import { sourcesOfLaunch } from '../../discovery/value-sources.ts';
-import { decidedBefore, type Survey } from '../survey.ts';
 
 export function reportOf(found: Survey, servers: readonly DiscoveredServer[] = found.discovery.servers): object {
   const { discovery, config, failures, cwd } = found;

@@ -1,8 +1,8 @@
 // The table of what was found: what can be used first, then what waits for something.
 
 import type { DiscoveredServer, ServerState } from '../../discovery/discovered-server.ts';
+import { decidedBefore, type Survey } from '../../discovery/survey.ts';
 import type { CliHost } from '../host.ts';
-import { decidedBefore, type Survey } from '../survey.ts';
 import { coloursOf } from './colour.ts';
 import { table } from './table.ts';
 import { tilde, widthOf } from './terminal.ts';

@@ -3,15 +3,15 @@
 // known in time.
 
 import type { ClientReport } from '../../../client/control-client.ts';
+import { isWaiting } from '../../../discovery/candidates.ts';
 import type { DiscoveredServer } from '../../../discovery/discovered-server.ts';
+import { handleOf, isNamed } from '../../../discovery/selection.ts';
 import { servedServers } from '../../../discovery/served-servers.ts';
 import { textOf } from '../../../util/json-value.ts';
-import { isWaiting } from '../../candidates.ts';
 import type { NAMES } from '../../command.ts';
 import type { CliHost } from '../../host.ts';
 import { locate } from '../../locate.ts';
 import { askIfRunning } from '../../running-daemon.ts';
-import { handleOf, isNamed } from '../../selection.ts';
 import { survey } from '../../survey.ts';
 import { ask, recordsIn, type ToolCommandValues, withTools } from '../../tool-session.ts';
 import { dialledIn } from '../dialled-in.ts';

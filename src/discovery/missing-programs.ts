@@ -3,8 +3,8 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
-import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { expectSystemError } from '../util/expected-error.ts';
+import type { DiscoveredServer } from './discovered-server.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

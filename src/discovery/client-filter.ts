@@ -1,10 +1,10 @@
 // What was found, narrowed to some clients: their definitions, also those that they share, and what is wrong with
 // their files.
 
-import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { type LookedAt, placesHere } from '../discovery/own-discovery.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
+import type { DiscoveredServer } from './discovered-server.ts';
+import { type LookedAt, placesHere } from './own-discovery.ts';
 import type { Survey } from './survey.ts';
 
 export interface Narrowed extends Survey {

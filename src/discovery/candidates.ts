@@ -1,8 +1,8 @@
 // Which definitions `approve` and `reject` can decide about, among those that a person has named.
 
-import { type Approval, definitionHash } from '../discovery/approval.ts';
-import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { type Approval, definitionHash } from './approval.ts';
+import type { DiscoveredServer } from './discovered-server.ts';
 import { handleOf, isNamed, named } from './selection.ts';
 import type { Survey } from './survey.ts';
 

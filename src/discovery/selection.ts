@@ -1,8 +1,8 @@
 // Which definitions a person means by a name.
 
-import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';
+import type { DiscoveredServer } from './discovered-server.ts';
 
 /** `text` is a name, an id, an alias, or one of them behind a client, such as `cursor:github`. */
 export function isNamed({ id, name, alias, client }: DiscoveredServer, text: string): boolean {

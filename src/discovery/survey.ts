@@ -1,0 +1,126 @@
+// A look at all that is defined on this machine, as the daemon of this user sees it from some directory, with what was decided
+// about it: for whoever shows definitions or decides about them. Asks no daemon, starts nothing and writes nothing.
+
+import { type LoadedConfig, NO_CONFIG } from '../config/load.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { definitionHash } from './approval.ts';
+import { ApprovalFile } from './approval-file.ts';
+import { ClientApprovalFile } from './client-approval-file.ts';
+import { NOTHING_COVERED, StoredClientApprovals } from './client-approvals.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import type { DiscoveredServer } from './discovered-server.ts';
+import { missingPrograms } from './missing-programs.ts';
+import { discoverHere, type OwnFindings, type OwnProcess, ownConfigOf } from './own-discovery.ts';
+import type { RememberedLaunch } from './remembered-launch.ts';
+import { LOST } from './source-text.ts';
+import { StoredApprovals } from './stored-approvals.ts';
+
+/** Where to look, and what the bridge's own config says there. */
+export interface SurveyPlace {
+  readonly own: OwnProcess;
+  /** The directory whose project is looked at. */
+  readonly cwd: string;
+  readonly loaded: LoadedConfig;
+  /** Directories of Agent Plugins, besides those of the config. */
+  readonly agentPlugins: readonly string[];
+  /** What is known to be wrong with the config already. */
+  readonly failures: readonly string[];
+}
+
+export interface Survey {
+  readonly discovery: OwnFindings;
+  readonly approvals: StoredApprovals;
+  readonly approvalFile: ApprovalFile;
+  /** What other clients' approvals stood for when they were first seen. */
+  readonly clientApprovals: StoredClientApprovals;
+  readonly config: LoadedConfig;
+  readonly own: OwnProcess;
+  /** Whose project was looked at. */
+  readonly cwd: string;
+  /** What is not on this machine of servers that are ready as they are written. */
+  readonly missing: ReadonlyMap<DiscoveredServer, string>;
+  /** What of the bridge's own files could not be used. */
+  readonly failures: readonly string[];
+}
+
+/** Looks at everything once. */
+export async function takeSurvey(place: SurveyPlace): Promise<Survey> {
+  const { own, cwd, agentPlugins } = place;
+  const { environment, homedir } = own;
+  const failures = [...place.failures];
+  const loaded = await unlessBroken(() => ownConfigOf(place.loaded, own), NO_CONFIG, failures);
+  const config = withPlugins(loaded, agentPlugins);
+  failures.push(...config.faults.map((fault) => `${config.file}: ${fault}`));
+  const approvalFile = new ApprovalFile(environment, homedir);
+  const approvals = await unlessBroken(async () => approvalFile.read(), new StoredApprovals([]), failures);
+  const stored = await unlessBroken(
+    async () => new ClientApprovalFile(environment, homedir).read(),
+    undefined,
+    failures,
+  );
+  const seenApprovals = stored ?? NOTHING_COVERED;
+  const discovery = toldOnce(await discoverHere(own, { cwd, config, approvals, seenApprovals }), config);
+  const clientApprovals = stored ?? new StoredClientApprovals([]);
+  const missing = missingPrograms(discovery.servers, environment);
+  return { discovery, missing, approvals, approvalFile, clientApprovals, config, own, cwd, failures };
+}
+
+function withPlugins(loaded: LoadedConfig, dirs: readonly string[]): LoadedConfig {
+  const { config } = loaded;
+  const agentPlugins = [...config.discovery.agentPlugins, ...dirs];
+  return dirs.length === 0
+    ? loaded
+    : { ...loaded, config: { ...config, discovery: { ...config.discovery, agentPlugins } } };
+}
+
+/** The decision about another definition at the same place, the bridge's own or that of another client's user. */
+export interface EarlierDecision {
+  /** Such as `it was approved on 2026-11-19`. */
+  readonly words: string;
+  readonly launch: RememberedLaunch;
+}
+
+export function decidedBefore(
+  server: DiscoveredServer,
+  { approvals, clientApprovals }: Survey,
+): EarlierDecision | undefined {
+  const hash = definitionHash(server);
+  if (approvals.decisionOn(hash) !== undefined) return undefined;
+  const own = approvals.lastBefore(hash, server);
+  if (own !== undefined) return { words: `it was ${own.decision} on ${own.at.slice(0, 10)}`, launch: own.launch };
+  const theirs = server.state === 'pending-approval' ? clientApprovals.definitionAt(server) : undefined;
+  if (theirs === undefined) return undefined;
+  return { words: `${theirs.client} approved it (seen on ${theirs.at.slice(0, 10)})`, launch: theirs.launch };
+}
+
+/** The config has said already what is wrong with a server of the bridge's own. */
+function toldOnce(discovery: OwnFindings, { file, faults }: LoadedConfig): OwnFindings {
+  const isTold = ({ code, path, server }: OwnFindings['diagnostics'][number]): boolean =>
+    code === 'invalid-entry' && path === file && faults.some((fault) => fault.startsWith(`mcpServers.${server} `));
+  return { ...discovery, diagnostics: discovery.diagnostics.filter((found) => !isTold(found)).map(asOfNow) };
+}
+
+/** This look at the files knows nothing of what a daemon has read of one before it broke. */
+function asOfNow(found: Diagnostic): Diagnostic {
+  if (found.code === 'bad-container' || !found.message.endsWith(LOST)) return found;
+  return { ...found, message: `${found.message.slice(0, -1)}, but for what a daemon that runs has read of it before.` };
+}
+
+/** One broken file hides nothing else. */
+async function unlessBroken<Result>(
+  task: () => Promise<Result>,
+  otherwise: Result,
+  failures: string[],
+): Promise<Result> {
+  try {
+    return await task();
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    failures.push(wordsOf(error));
+    return otherwise;
+  }
+}
+
+export function wordsOf({ message, hint }: BridgeError): string {
+  return hint === undefined ? message : `${message}. ${hint}`;
+}
