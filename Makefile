@@ -1,6 +1,6 @@
 # The commands of this project. Each installs what it needs.
 
-.PHONY: help setup build wasm check test coverage conformance torture soak bench bench-search bench-peers run clean
+.PHONY: help setup build wasm check unit test coverage release conformance torture soak bench bench-search bench-peers run clean
 .DEFAULT_GOAL := help
 
 help: ## Show this help
@@ -26,6 +26,9 @@ check: node_modules ## Types, lint, layers, dead code
 	npx depcruise --config .dependency-cruiser.cjs src
 	npx knip
 
+unit: build ## Run the unit tests alone
+	npx vitest run --project unit
+
 test: build check ## Install, build and run everything
 	npx vitest run
 
@@ -50,6 +53,9 @@ torture: build ## Kill, stop, flood and starve the bridge, with real processes: 
 
 soak: build ## Random clients and servers that hang up in the middle of everything: 30 minutes, with fixed and fresh seeds
 	node test/torture/run.mjs --minutes=30 'random clients and servers that hang up in the middle of everything'
+
+release: test ## Check, pack and try out a release; say what is left to do by hand
+	node scripts/release.mjs
 
 run: build ## Start the bridge on the default socket, with an example server if none is configured
 	@node scripts/run.mjs

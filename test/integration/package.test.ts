@@ -46,7 +46,8 @@ const bin = (name: string) => join(ROOT, 'node_modules/.bin', name);
 
 describe('what is packed', () => {
   test('holds what is needed and nothing of how it is built or tested', () => {
-    const kept = /^(?:dist|config|docs|man)\/|^(?:package\.json|README\.md|LICENSE|CONTRIBUTING\.md)$/;
+    const kept =
+      /^(?:dist|config|docs|man)\/|^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md)$/;
     expect(packed.files.filter(({ path }) => !kept.test(path))).toEqual([]);
     for (const path of ['dist/mcp-bridge.cjs', 'dist/types/client/index.d.ts', 'config/mcp-bridge.schema.json'])
       expect(packed.files.map((file) => file.path)).toContain(path);

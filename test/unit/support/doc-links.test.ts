@@ -5,7 +5,14 @@ import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const PAGES = ['README.md', 'CONTRIBUTING.md', ...pagesIn('docs'), ...pagesIn('docs/adr')];
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  ...pagesIn('docs'),
+  ...pagesIn('docs/adr'),
+];
 
 function pagesIn(dir: string): string[] {
   return readdirSync(join(ROOT, dir))
