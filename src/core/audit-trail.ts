@@ -118,14 +118,14 @@ export class CallRecord {
     if (this.outcome !== undefined) return;
     this.outcome = outcome;
     this.code = code;
-    this.#sentBefore = this.session.link.outbox.appendedBytes;
+    this.#sentBefore = this.session.output.writtenBytes;
   }
 
   /** It is over, and its answer, if it gets one, is written. */
   end(): void {
     if (this.server === '' && this.#aim !== undefined) this.#nameAsAimed(this.#aim);
     this.#noteArguments();
-    if (this.#sentBefore >= 0) this.answerBytes = this.session.link.outbox.appendedBytes - this.#sentBefore;
+    if (this.#sentBefore >= 0) this.answerBytes = this.session.output.writtenBytes - this.#sentBefore;
     this.#trail.record(this);
   }
 

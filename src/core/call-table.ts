@@ -285,7 +285,7 @@ export class CallTable {
   fail(call: Call, error: BridgeError): void {
     call.onEnd?.('lost');
     call.record?.failed(error);
-    call.session.answerError(call.idText, call.errorOf?.(error) ?? rpcErrorOf(error));
+    call.session.output.fail(call.idText, call.errorOf?.(error) ?? rpcErrorOf(error));
     call.session.close(call);
   }
 

@@ -157,11 +157,11 @@ export class ConnectionManager {
 
   #refuse(session: Session, message: string): void {
     this.#options.counters.clientsRefused++;
-    session.answerError('null', rpcError(INTERNAL_ERROR, message));
+    session.output.fail('null', rpcError(INTERNAL_ERROR, message));
     if (this.#sessions.size - this.#openCount < MOST_LINGERING) return this.#leave(session, TICK_MS);
     // At once, or those who come in one turn would take all descriptors that are kept to tell them so.
     this.#retire(session);
-    session.link.outbox.flush();
+    session.output.flush();
     session.link.destroy();
   }
 
@@ -322,7 +322,7 @@ export class ConnectionManager {
     for (const call of session.calls.values()) {
       const error = cutShort(!unsent.has(call));
       call.record?.refused(error);
-      session.answerError(call.idText, error);
+      session.output.fail(call.idText, error);
     }
   }
 
@@ -427,7 +427,7 @@ export class ClientWatch {
         return;
       case 'handshake-timeout':
         counters.handshakeTimeouts++;
-        session.answerError('null', rpcError(INVALID_REQUEST, 'No initialize came in time'));
+        session.output.fail('null', rpcError(INVALID_REQUEST, 'No initialize came in time'));
         return cutOff(session, 'no initialize came in time');
       case 'stalled':
         counters.clientsStalled++;
@@ -437,7 +437,8 @@ export class ClientWatch {
         counters.clientsUnresponsive++;
         return cutOff(session, 'it does not answer pings');
       case 'probe':
-        return probe(session);
+        if (session.isOpen && session.calls.size > 0) session.output.probe();
+        return;
       case 'ping':
         return this.#ping(session);
     }
@@ -446,20 +447,9 @@ export class ClientWatch {
   #ping(session: Session): void {
     const id = `mcp-bridge/ping-${++this.#pings}`;
     session.unansweredPings.add(id);
-    session.link.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"ping"}`);
-    session.link.outbox.endFrame();
+    session.output.ask(id, 'ping');
     this.#ports.resumption.pinged(session);
   }
-}
-
-/**
- * A client that has ended its side either waits for answers or is gone, and nothing but a write tells which.
- * A space is one that no reader of JSON notices, and the answer that is owed comes behind it.
- */
-function probe(session: Session): void {
-  if (!session.isOpen || session.calls.size === 0) return;
-  session.link.outbox.latin1(' ');
-  session.link.outbox.flush();
 }
 
 // The periodic look at a client: has it shaken hands, does it take what is meant for it, does it still answer?

@@ -19,7 +19,6 @@ import { answeredId, endsOf, type FrameEnds } from '../wire/frame-ends.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Span } from '../wire/json-members.ts';
 import { isRequestId } from '../wire/request-id.ts';
-import { Splice } from '../wire/splice.ts';
 import { type Call, serverRequestIdAt } from './call.ts';
 import { extend } from './call-endings.ts';
 import type { CallTable } from './call-table.ts';
@@ -38,7 +37,6 @@ const LOGGED_EVERY_MS = 10_000;
 
 /** Shared by all servers: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope();
-const splice = new Splice();
 
 export class ServerMessages implements FrameSink {
   readonly #instance: Instance;
@@ -157,9 +155,7 @@ export class ServerMessages implements FrameSink {
     }
     const { session } = call;
     call.record?.answered(b, envelope);
-    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), call.idText);
-    splice.send(session.link.outbox, b, start, end);
-    this.#context.counters.responses++;
+    session.output.passAnswer(call.idText, b, start, end, envelope);
     session.close(call);
     if (call.makesTask) this.#notices.taskBegun();
     this.#instance.slowClients.check(session);
@@ -263,8 +259,7 @@ export class ServerNotices {
       return;
     }
     if (this.#instance.slowClients.drops(session)) return;
-    splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), tokenText);
-    splice.send(session.link.outbox, b, start, end);
+    session.output.passProgress(tokenText, { b, start, end }, envelope);
   }
 
   #onListsChanged(kinds: readonly ListKind[], frame: Frame): void {
@@ -337,11 +332,10 @@ export class ServerNotices {
     this.#broadcast(readers, frame, true);
   }
 
-  #broadcast(sessions: Iterable<Session>, { b, start, end }: Frame, mayDrop: boolean): void {
+  #broadcast(sessions: Iterable<Session>, frame: Frame, mayDrop: boolean): void {
     for (const session of sessions) {
       if (session.state !== 'ready' || (mayDrop && this.#instance.slowClients.drops(session))) continue;
-      splice.clear().send(session.link.outbox, b, start, end);
-      session.noticed(end - start);
+      session.output.passNotice(frame);
       this.#instance.slowClients.check(session);
     }
   }

@@ -121,9 +121,9 @@ export class Handshake {
   }
 
   begin(session: Session, { idText, first, params }: Initialize): void {
-    if (session.state !== 'connecting') return session.answerError(idText, INITIALIZED_ALREADY);
+    if (session.state !== 'connecting') return session.output.fail(idText, INITIALIZED_ALREADY);
     const initialize = readClientInitialize(params);
-    if (typeof initialize === 'string') return session.answerError(idText, rpcError(INVALID_PARAMS, initialize));
+    if (typeof initialize === 'string') return session.output.fail(idText, rpcError(INVALID_PARAMS, initialize));
     if (typeof initialize.resume === 'object')
       return this.#resume(session, initialize, initialize.resume, { idText, first });
     const canResume = initialize.resume === 'can' && initialize.role === 'client' && !this.#isLettingIn;
@@ -154,7 +154,7 @@ export class Handshake {
     } catch (error) {
       if (!(error instanceof BridgeError)) throw error;
       this.#context.counters.resumesRefused++;
-      session.answerError(idText, rpcErrorOf(error));
+      session.output.fail(idText, rpcErrorOf(error));
     }
   }
 
@@ -208,7 +208,7 @@ export class Handshake {
     const state = dialIns.admit(name);
     const { protocolVersion, version } = initialize;
     const meta = { 'mcp-bridge/serverName': name, 'mcp-bridge/serverState': state };
-    session.answer(idText, bridgeInitializeResult({ protocolVersion, version: this.#context.version, meta }));
+    session.output.answer(idText, bridgeInitializeResult({ protocolVersion, version: this.#context.version, meta }));
     this.#refuseHeld(session, TURNED, REGISTERED_ALREADY);
     counters.serversDialledIn++;
     dialIns.take(name, this.#ports.release(session), { program: initialize.name, version });
@@ -222,7 +222,10 @@ export class Handshake {
     also: object,
   ): void {
     const meta = { 'mcp-bridge/clientId': session.clientId, ...also };
-    session.answer(idText, bridgeInitializeResult({ ...says, protocolVersion, version: this.#context.version, meta }));
+    session.output.answer(
+      idText,
+      bridgeInitializeResult({ ...says, protocolVersion, version: this.#context.version, meta }),
+    );
   }
 
   #answer(session: Session, initialize: ClientInitialize, idText: string, initializeAnswer: InitializeAnswer): void {
@@ -237,19 +240,16 @@ export class Handshake {
     const { version } = this.#context;
     if (initializeAnswer.of === 'bridge') {
       const meta = { 'mcp-bridge/clientId': clientId, ...also };
-      return session.answer(idText, bridgeInitializeResult({ ...initializeAnswer, protocolVersion, version, meta }));
+      return session.output.answer(
+        idText,
+        bridgeInitializeResult({ ...initializeAnswer, protocolVersion, version, meta }),
+      );
     }
-    const { outbox } = session.link;
-    const { instanceId } = initializeAnswer;
-    outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
-    writeInitializeResult(outbox, splice, {
-      result: initializeAnswer.initializeResult,
-      protocolVersion,
-      meta: { 'mcp-bridge/clientId': clientId, 'mcp-bridge/instanceId': instanceId, ...also },
-    });
-    outbox.latin1('}');
-    outbox.endFrame();
-    this.#context.counters.responses++;
+    const { instanceId, initializeResult: result } = initializeAnswer;
+    const meta = { 'mcp-bridge/clientId': clientId, 'mcp-bridge/instanceId': instanceId, ...also };
+    session.output.answerWith(idText, (outbox) =>
+      writeInitializeResult(outbox, splice, { result, protocolVersion, meta }),
+    );
   }
 
   #resumeMeta(session: Session): object {
@@ -269,9 +269,9 @@ export class Handshake {
     session.view = undefined;
     session.state = 'connecting';
     session.mayBatch = false;
-    if (error instanceof BridgeError) return session.answerError(idText, rpcErrorOf(error));
+    if (error instanceof BridgeError) return session.output.fail(idText, rpcErrorOf(error));
     this.#context.logger.error('initialize failed', { error: messageOf(error) });
-    session.answerError(idText, rpcError(INTERNAL_ERROR, 'The bridge failed to initialize this connection'));
+    session.output.fail(idText, rpcError(INTERNAL_ERROR, 'The bridge failed to initialize this connection'));
   }
 
   /** Lets in what came behind `initialize`. */
@@ -291,7 +291,7 @@ export class Handshake {
   /** Answers an `initialize` that is still waiting, and all requests behind it, with one error. */
   abandon(session: Session, error: string): void {
     if (session.held === undefined) return;
-    session.answerError(session.initializeId, error);
+    session.output.fail(session.initializeId, error);
     this.#refuseHeld(session, error);
   }
 
@@ -300,7 +300,7 @@ export class Handshake {
     for (const { b, start, end } of session.takeHeld().flatMap((frame) => [...messagesOf(frame)])) {
       if (!envelope.scan(b, start, end, this.#context.limits.maxDepth) || envelope.kind !== 'request') continue;
       const isInitialize = methodOf(b, envelope).role === 'initialize';
-      session.answerError(certainId(envelope, b), isInitialize ? toInitialize : error);
+      session.output.fail(certainId(envelope, b), isInitialize ? toInitialize : error);
     }
   }
 }

@@ -139,7 +139,7 @@ export class JoinedView implements View {
   }
 
   #refuse({ frame }: ClientRequest, envelope: Envelope, error: string): void {
-    this.#session.answerError(envelope.raw(frame.b, Field.id), error);
+    this.#session.output.fail(envelope.raw(frame.b, Field.id), error);
   }
 
   // --- by name ---
@@ -201,12 +201,13 @@ export class JoinedView implements View {
     const page = this.lists.page(kind, cursor);
     if (page === undefined) return this.pending.refuse(call, NO_SUCH_CURSOR);
     this.#listed.add(kind);
-    this.pending.answer(call, () => this.#session.answerList(call.idText, LISTS[kind].member, page));
+    this.pending.answer(call, () => this.#session.output.answerList(call.idText, LISTS[kind].member, page));
   }
 
   #listChanged(kind: ListKind): void {
     if (kind === 'tools' || kind === 'prompts') this.#targets[kind].clear();
-    if (this.#session.state === 'ready' && this.#listed.delete(kind)) this.#session.tell(LISTS[kind].changedNotice);
+    if (this.#session.state === 'ready' && this.#listed.delete(kind))
+      this.#session.output.notify(LISTS[kind].changedNotice);
   }
 
   outwardUri(instance: Instance, uri: string): string {
@@ -222,7 +223,7 @@ export class JoinedView implements View {
       return this.#refuse(request, envelope, rpcError(INVALID_PARAMS, 'params.level is none of the protocol’s'));
     this.#level = level;
     for (const { binding } of this.#bindings) binding.setLevel(level);
-    this.#session.answer(envelope.raw(request.frame.b, Field.id), '{}');
+    this.#session.output.answer(envelope.raw(request.frame.b, Field.id), '{}');
   }
 
   #ofTask(request: ClientRequest, envelope: Envelope): void {
@@ -320,7 +321,7 @@ export class JoinedCompletions {
 
   submit(request: ClientRequest, envelope: Envelope): void {
     const ref = refIn(request.frame, envelope);
-    if (ref === undefined) return this.#session.answerError(envelope.raw(request.frame.b, Field.id), NO_SUCH_REF);
+    if (ref === undefined) return this.#session.output.fail(envelope.raw(request.frame.b, Field.id), NO_SUCH_REF);
     const call = this.#pending.open(request, envelope);
     if (call === undefined) return;
     const learning = this.#learn(ref);

@@ -382,10 +382,9 @@ export class PendingQuestions {
     const { elicitationId } = question.params;
     if (typeof elicitationId === 'string') this.#elicitations.note(elicitationId, session);
     const { id } = this.#open(session, question);
-    splice.clear().replace(question.idFrom, question.idTo, JSON.stringify(id));
-    // Two servers may use the same token towards one client.
-    if (question.tokenText !== '') splice.replace(question.tokenFrom, question.tokenTo, JSON.stringify(id));
-    splice.send(session.link.outbox, question.b, question.start, question.end);
+    const { idFrom, idTo, tokenText, tokenFrom, tokenTo } = question;
+    const tokenAt = tokenText === '' ? undefined : { from: tokenFrom, to: tokenTo };
+    session.output.passQuestion(id, question, { from: idFrom, to: idTo }, tokenAt);
   }
 
   #open(session: Session, { role, idText, tokenText, params }: ServerQuestion): PendingQuestion {
@@ -487,12 +486,11 @@ export class PendingQuestions {
   // --- what the server does ---
 
   /** It does not want to know any more. Returns whether a client was asked. */
-  cancel(idText: string, { b, start, end }: Frame, envelope: Envelope): boolean {
+  cancel(idText: string, notice: Frame, envelope: Envelope): boolean {
     const pending = [...this.#pending].find(({ serverIdText }) => serverIdText === idText);
     if (pending === undefined) return false;
     this.#forget(pending);
-    splice.clear().replace(envelope.from(Field.requestId), envelope.to(Field.requestId), JSON.stringify(pending.id));
-    splice.send(pending.session.link.outbox, b, start, end);
+    pending.session.output.passCancel(pending.id, notice, envelope);
     return true;
   }
 
@@ -517,7 +515,7 @@ export class PendingQuestions {
   /** The client need not think about it any more. */
   #takeBack(pending: PendingQuestion, reason: string): void {
     this.#forget(pending);
-    if (pending.session.isOpen) pending.session.tell(cancelNotice(JSON.stringify(pending.id), reason));
+    if (pending.session.isOpen) pending.session.output.notify(cancelNotice(JSON.stringify(pending.id), reason));
   }
 
   #forget(pending: PendingQuestion): void {

@@ -182,7 +182,7 @@ export class Resumption implements ResumptionPorts {
   tellLeaving(session: Session, reason: LeavingReason, unsent: readonly string[]): boolean {
     const { link } = session;
     if (!(link instanceof ResumableLink) || !link.isResumable) return false;
-    if (link.isCarried) session.tell(leavingNotice(link.receivedBytes, reason, unsent));
+    if (link.isCarried) session.output.notify(leavingNotice(link.receivedBytes, reason, unsent));
     return true;
   }
 }

@@ -57,7 +57,7 @@ export class ClientRoots {
   }
 
   #ask(): void {
-    const { link, questions, isOpen } = this.#session;
+    const { output, questions, isOpen } = this.#session;
     if (!isOpen || this.#waiting.length === 0) return;
     const id = `mcp-bridge/roots-${++asked}`;
     this.#askedId = id;
@@ -68,8 +68,7 @@ export class ClientRoots {
       progress: () => undefined,
       abandon: () => this.abandon(),
     });
-    link.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"roots/list"}`);
-    link.outbox.endFrame();
+    output.ask(id, 'roots/list');
   }
 
   #answered(id: string, answer: Frame, envelope: Envelope): void {

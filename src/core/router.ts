@@ -91,7 +91,7 @@ export class Router {
     if (!session.isOpen) return;
     this.#context.counters.oversizedFrames++;
     const most = this.#context.limits.maxMessageBytes;
-    session.answerError('null', rpcError(INVALID_REQUEST, `A message may have at most ${most} bytes`));
+    session.output.fail('null', rpcError(INVALID_REQUEST, `A message may have at most ${most} bytes`));
     this.#connections.cutOff(session, 'it sent a message over the limit');
   }
 
@@ -123,7 +123,7 @@ export class Router {
 
   #refuse(session: Session, idText: string, { code, message }: FrameRefusal): void {
     this.#context.counters.badFrames++;
-    session.answerError(idText, rpcError(code, message));
+    session.output.fail(idText, rpcError(code, message));
   }
 
   #onResponse(session: Session, bytes: Buffer, start: number, end: number): void {
@@ -218,10 +218,10 @@ export class Router {
   #answerRequest(session: Session, method: Method, id: RequestId, frame: Frame): void {
     const { b, start, end } = frame;
     if (this.#refusesFields(session, method, b)) return;
-    if (method.role === 'ping') return session.answer(envelope.raw(b, Field.id), '{}');
+    if (method.role === 'ping') return session.output.answer(envelope.raw(b, Field.id), '{}');
     if (isCall(method) && session.isServed && session.view !== undefined) {
       session.becomeReady();
-      if (this.#connections.isDraining) return session.answerError(envelope.raw(b, Field.id), SHUTTING_DOWN);
+      if (this.#connections.isDraining) return session.output.fail(envelope.raw(b, Field.id), SHUTTING_DOWN);
       return session.view.submit({ id, role: method.role, frame }, envelope);
     }
     if (session.held !== undefined) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
@@ -244,13 +244,13 @@ export class Router {
   }
 
   #onInitialize(session: Session, { idText, b, start, end }: Request): void {
-    if (this.#connections.isDraining) return session.answerError(idText, SHUTTING_DOWN);
-    if (end - start > MOST_HELLO_BYTES) return session.answerError(idText, HELLO_TOO_LONG);
+    if (this.#connections.isDraining) return session.output.fail(idText, SHUTTING_DOWN);
+    if (end - start > MOST_HELLO_BYTES) return session.output.fail(idText, HELLO_TOO_LONG);
     this.#handshake.begin(session, { idText, first: { b, start, end }, params: envelope.decode(b, Field.params) });
   }
 
   #onMessage(session: Session, { id, idText, b, start, end }: Request): void {
-    if (this.#connections.isDraining) return session.answerError(idText, SHUTTING_DOWN);
+    if (this.#connections.isDraining) return session.output.fail(idText, SHUTTING_DOWN);
     session.becomeReady();
     this.#context.messaging.request(session, { id, role: 'other', frame: { b, start, end } }, envelope);
   }
@@ -263,24 +263,23 @@ export class Router {
   #onRareRequest(session: Session, method: Method, request: Request): void {
     if (method.role === 'discover') {
       // Clients of the next era probe with this; the answer lets them fall back without a timeout.
-      return session.answerError(request.idText, rpcError(METHOD_NOT_FOUND, 'Method not found: server/discover'));
+      return session.output.fail(request.idText, rpcError(METHOD_NOT_FOUND, 'Method not found: server/discover'));
     }
     if (method.role === 'initialize') return this.#onInitialize(session, request);
     if (session.state === 'connecting') {
       const message = session.hasTriedInitialize
         ? 'initialize has failed, so there is nothing to ask; its error says why'
         : 'The first request is initialize';
-      return session.answerError(request.idText, rpcError(INVALID_REQUEST, message));
+      return session.output.fail(request.idText, rpcError(INVALID_REQUEST, message));
     }
     if (method.role === 'between-clients' && session.role === 'client') return this.#onMessage(session, request);
     if (session.role === 'control') {
       const { b, start, end } = request;
       return this.#context.control(b.subarray(start, end), (json) => {
         if (!session.isOpen) return;
-        session.link.outbox.utf8(json);
-        session.link.outbox.endFrame();
+        session.output.answerControl(json);
       });
     }
-    session.answerError(request.idText, rpcError(METHOD_NOT_FOUND, 'Method not found'));
+    session.output.fail(request.idText, rpcError(METHOD_NOT_FOUND, 'Method not found'));
   }
 }

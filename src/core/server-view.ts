@@ -55,7 +55,7 @@ export class ServerView implements View {
     const { refusal } = this.#binding;
     const isOfTask = role === 'task' || role === 'task-result';
     if (refusal !== undefined && !isOfTask)
-      return this.#session.answerError(envelope.raw(request.frame.b, Field.id), rpcErrorOf(refusal));
+      return this.#session.output.fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(refusal));
     if (role === 'list' && this.#answersFromKnown(request, envelope)) return;
     // A page of the server's list may have no task of this client, and only say that there is another page.
     if (role === 'list-tasks' && (this.#hasTasksElsewhere() || this.#hasDeclaredTasks()))
@@ -63,7 +63,7 @@ export class ServerView implements View {
     const instance = isOfTask ? this.#instanceOfTask(request.frame.b, envelope) : this.#binding.bind();
     if (instance === undefined) {
       const refusal = rpcError(INVALID_PARAMS, 'There is no such task of this client');
-      return this.#session.answerError(envelope.raw(request.frame.b, Field.id), refusal);
+      return this.#session.output.fail(envelope.raw(request.frame.b, Field.id), refusal);
     }
     const call = openCall(this.#session, request, envelope, instance);
     if (call === undefined) return;
@@ -102,7 +102,7 @@ export class ServerView implements View {
     const whole = { b: result, start: 0, end: result.length - 1 };
     const seen = kind === 'tools' && !gate.isOpen ? withPermittedTools(whole, 0, gate) : whole;
     this.#given.add(kind);
-    this.#session.answerBytes(envelope.raw(frame.b, Field.id), seen.b);
+    this.#session.output.answerBytes(envelope.raw(frame.b, Field.id), seen.b);
     return true;
   }
 
@@ -120,7 +120,7 @@ export class ServerView implements View {
   /** What the client has seen of a server that did not run was not so any more. */
   #listChanged(kind: ListKind): void {
     if (this.#session.state !== 'ready' || !this.#given.delete(kind)) return;
-    this.#session.tell(LISTS[kind].changedNotice);
+    this.#session.output.notify(LISTS[kind].changedNotice);
   }
 
   /** The server itself has said it. */

@@ -14,6 +14,7 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { CallRecord } from './audit-trail.ts';
 import type { Call, CallOwner } from './call.ts';
+import { ClientOutput } from './client-output.ts';
 import { type ClientIdentity, type ClientSettings, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Counters } from './counters.ts';
 import type { Instance } from './instance.ts';
@@ -49,7 +50,6 @@ export class Session {
   link: Carrier | ResumableLink;
   readonly #leave: (session: Session) => void;
   readonly connectedAt: Date;
-  readonly #counters: Counters;
   state: SessionState = 'connecting';
   clientId = '';
   name = '';
@@ -108,6 +108,8 @@ export class Session {
   heldBytes = 0;
   /** The daemon goes, and it can ask the next one: nothing is taken from it any more but answers. */
   isLeaving = false;
+  /** The only writer to the client. */
+  readonly output: ClientOutput;
   /** Why nothing is read from it; then nothing can be heard of it either. */
   readonly pauses: Pauses;
   /** What it has not taken yet of what is meant for it. */
@@ -131,7 +133,7 @@ export class Session {
   constructor(link: Carrier, { counters, limits, leave, now }: SessionContext) {
     this.link = link;
     this.#leave = leave;
-    this.#counters = counters;
+    this.output = new ClientOutput(this, counters);
     this.pauses = new Pauses(this, counters);
     this.backlog = new ClientBacklog(this, limits.maxQueuedBytesPerClient);
     this.#mostInFlight = limits.maxInFlightPerClient;
@@ -235,61 +237,6 @@ export class Session {
     if (this.isOpen && this.calls.size === 0 && this.held === undefined) this.#leave(this);
   }
 
-  /** `result` is JSON. */
-  answer(idText: string, result: string): void {
-    this.link.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
-    this.link.outbox.utf8(`${result}}`);
-    this.#endAnswer();
-  }
-
-  /** `error` is JSON. */
-  answerError(idText: string, error: string): void {
-    this.asking?.refused(error);
-    this.link.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"error":`);
-    this.link.outbox.utf8(`${error}}`);
-    this.link.outbox.endFrame();
-    this.#counters.errorAnswered(error);
-    this.#checkUnread();
-  }
-
-  /** `result` is JSON's bytes, with a newline behind them. */
-  answerBytes(idText: string, result: Buffer): void {
-    const { outbox } = this.link;
-    outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
-    outbox.bytes(result, 0, result.length - 1);
-    outbox.latin1('}');
-    this.#endAnswer();
-  }
-
-  /** A page of a joined list, put together from the bytes of several servers. */
-  answerList(
-    idText: string,
-    member: string,
-    page: { items: readonly { bytes: Buffer }[]; nextCursor: string | undefined },
-  ): void {
-    const { outbox } = this.link;
-    outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":{"${member}":[`);
-    for (const [i, { bytes }] of page.items.entries()) {
-      if (i > 0) outbox.latin1(',');
-      outbox.bytes(bytes, 0, bytes.length);
-    }
-    outbox.latin1(page.nextCursor === undefined ? ']}}' : `],"nextCursor":"${page.nextCursor}"}}`);
-    this.#endAnswer();
-  }
-
-  #endAnswer(): void {
-    this.link.outbox.endFrame();
-    this.#counters.responses++;
-    this.#checkUnread();
-  }
-
-  /** Sends a notification of the bridge's own. */
-  tell(notice: string): void {
-    this.link.outbox.utf8(notice);
-    this.link.outbox.endFrame();
-    this.noticed(notice.length);
-  }
-
   /** It was sent so many bytes that it has not asked for. */
   noticed(bytes: number): void {
     if (this.isAway) this.noticeBytes += bytes;
@@ -313,11 +260,6 @@ export class Session {
     this.held = undefined;
     this.heldBytes = 0;
     return held;
-  }
-
-  /** Who does not take its answers is not asked for more questions. */
-  #checkUnread(): void {
-    if (this.backlog.isOver) this.pauses.addOver(Pause.unread);
   }
 
   /** The client has taken what was queued for it. */

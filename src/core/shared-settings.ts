@@ -64,7 +64,7 @@ export class SharedSettings {
 
   /** The call's one answer is that it is so, as the bridge knows without asking. */
   #isSo(call: Call): false {
-    call.session.answer(call.idText, '{}');
+    call.session.output.answer(call.idText, '{}');
     call.session.close(call);
     return false;
   }

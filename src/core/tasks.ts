@@ -206,13 +206,13 @@ export function listTasks(
   envelope: Envelope,
 ): void {
   if (cursorIn(request.frame, envelope) !== undefined)
-    return session.answerError(envelope.raw(request.frame.b, Field.id), NO_SUCH_CURSOR);
+    return session.output.fail(envelope.raw(request.frame.b, Field.id), NO_SUCH_CURSOR);
   const call = pending.open(request, envelope);
   if (call === undefined) return;
   const tasks = tasksOf(session);
   pending.later(call, request, tasks, async () => {
     const result = `{"tasks":[${(await tasks).join(',')}]}`;
-    pending.answer(call, () => session.answer(call.idText, result));
+    pending.answer(call, () => session.output.answer(call.idText, result));
   });
 }
 

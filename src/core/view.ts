@@ -115,7 +115,7 @@ export function openCall(
     return call;
   }
   const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
-  session.answerError(idText, rpcErrorOf(refusal));
+  session.output.fail(idText, rpcErrorOf(refusal));
   return undefined;
 }
 
@@ -200,7 +200,7 @@ export class PendingRequests implements CallOwner {
 
   refuse(call: Call, error: string): void {
     call.record?.refused(error);
-    this.answer(call, () => this.#session.answerError(call.idText, error));
+    this.answer(call, () => this.#session.output.fail(call.idText, error));
   }
 
   /** Where the parts of a frame stand that was read long ago, or never. */

@@ -82,17 +82,17 @@ export class ClientMessaging implements Messaging {
       const method = textOf(envelope.decode(b, Field.method));
       const mayBeDone = session.takeRepeated(request.id);
       if (method === 'bridge/clients')
-        return session.answer(
+        return session.output.answer(
           idText,
           JSON.stringify(this.participants.page(sender, paramsOf(request.frame, envelope))),
         );
       if (mayBeDone) throw outcomeUnknown(); // the message may have been delivered already
       if (method === 'bridge/send') return this.#send(sender, request, envelope);
       const letter = letterIn(paramsOf(request.frame, envelope));
-      session.answer(idText, JSON.stringify(this.post(sender, letter)));
+      session.output.answer(idText, JSON.stringify(this.post(sender, letter)));
     } catch (error) {
       this.#refused();
-      session.answerError(idText, failureOf(error));
+      session.output.fail(idText, failureOf(error));
     }
   }
 
@@ -130,7 +130,7 @@ export class ClientMessaging implements Messaging {
     const receiver = this.#admission.admit(sender, message);
     if (message.isNotice) {
       this.#write(sender, receiver, message);
-      return session.answer(envelope.raw(request.frame.b, Field.id), '{}');
+      return session.output.answer(envelope.raw(request.frame.b, Field.id), '{}');
     }
     this.#admission.checkInFlight(sender, receiver);
     const delivery = new Delivery(sender, receiver, this.#options);
@@ -147,10 +147,7 @@ export class ClientMessaging implements Messaging {
     message: ClientMessage,
     as: { readonly id: string | undefined; readonly wantsProgress: boolean } = NOTIFICATION,
   ): void {
-    const { outbox } = receiver.session.link;
-    const before = outbox.appendedBytes;
-    writeMessage(outbox, message, { ...as, from: sender.id });
-    receiver.session.noticed(outbox.appendedBytes - before);
+    receiver.session.output.noticeWith((outbox) => writeMessage(outbox, message, { ...as, from: sender.id }));
     this.#options.counters.messages++;
   }
 

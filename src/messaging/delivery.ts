@@ -9,9 +9,8 @@ import type { Limits } from '../model/limits.ts';
 import { cancelNotice } from '../protocol/era-2025.ts';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { Splice } from '../wire/splice.ts';
 import type { Participant } from './participants.ts';
 
 export interface DeliveryPorts {
@@ -19,7 +18,6 @@ export interface DeliveryPorts {
   readonly counters: Counters;
 }
 
-const splice = new Splice();
 let delivered = 0;
 
 export class Delivery implements ClientQuestion, CallOwner {
@@ -46,11 +44,10 @@ export class Delivery implements ClientQuestion, CallOwner {
 
   // --- from the receiver ---
 
-  answer({ b, start, end }: Frame, envelope: Envelope): void {
+  answer(answer: Frame, envelope: Envelope): void {
     const call = this.#forget();
     if (call === undefined) return;
-    const { outbox } = call.session.link;
-    if (!call.session.backlog.hasRoomFor(end - start))
+    if (!call.session.backlog.hasRoomFor(answer.end - answer.start))
       return this.#fail(
         call,
         new BridgeError(
@@ -58,19 +55,16 @@ export class Delivery implements ClientQuestion, CallOwner {
           'The answer was dropped: this client has too many answers that it does not read',
         ),
       );
-    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), call.idText).send(outbox, b, start, end);
-    this.#ports.counters.responses++;
+    call.session.output.passAnswer(call.idText, answer.b, answer.start, answer.end, envelope);
     call.session.close(call);
   }
 
-  progress({ b, start, end }: Frame, envelope: Envelope): void {
+  progress(notice: Frame, envelope: Envelope): void {
     const call = this.#call;
     if (call === undefined) return;
     if (this.#ports.limits.progressExtendsTimeout) extend(call);
-    const { outbox } = call.session.link;
     if (call.tokenText === '' || call.session.backlog.isCrowded) return;
-    splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), call.tokenText);
-    splice.send(outbox, b, start, end);
+    call.session.output.passProgress(call.tokenText, notice, envelope);
   }
 
   /** The receiver has gone; with a call, the sender has. */
@@ -93,10 +87,8 @@ export class Delivery implements ClientQuestion, CallOwner {
     // The receiver has it already.
   }
 
-  cancel(_call: Call, { b, start, end }: Frame, envelope: Envelope): void {
-    const { session } = this.#to;
-    splice.clear().replace(envelope.from(Field.requestId), envelope.to(Field.requestId), JSON.stringify(this.id));
-    splice.send(session.link.outbox, b, start, end);
+  cancel(_call: Call, notice: Frame, envelope: Envelope): void {
+    this.#to.session.output.passCancel(this.id, notice, envelope);
     this.#ports.counters.cancelled++;
     this.#close();
   }
@@ -118,7 +110,7 @@ export class Delivery implements ClientQuestion, CallOwner {
   }
 
   #tellReceiver(reason: string): void {
-    if (this.#to.session.isOpen) this.#to.session.tell(cancelNotice(JSON.stringify(this.id), reason));
+    if (this.#to.session.isOpen) this.#to.session.output.notify(cancelNotice(JSON.stringify(this.id), reason));
   }
 
   // --- the end ---
@@ -130,7 +122,7 @@ export class Delivery implements ClientQuestion, CallOwner {
   }
 
   #fail(call: Call, error: BridgeError): void {
-    call.session.answerError(call.idText, rpcErrorOf(error));
+    call.session.output.fail(call.idText, rpcErrorOf(error));
     call.session.close(call);
   }
 

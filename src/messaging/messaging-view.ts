@@ -63,7 +63,7 @@ export class MessagingView implements View, CallOwner {
       if (tool !== undefined) return this.#call(tool, request, envelope);
     }
     if (role === 'list' && this.#view.name === 'discover' && methodOf(frame.b, envelope).lists[0] === 'tools')
-      return this.#session.answer(envelope.raw(frame.b, Field.id), DISCOVER_TOOL_LIST);
+      return this.#session.output.answer(envelope.raw(frame.b, Field.id), DISCOVER_TOOL_LIST);
     this.#view.submit(request, envelope);
   }
 
@@ -73,7 +73,7 @@ export class MessagingView implements View, CallOwner {
     try {
       this.#carryOut(tool, argumentsIn(tool, request.frame, envelope), call);
     } catch (error) {
-      this.#session.answerError(call.idText, failureOf(error));
+      this.#session.output.fail(call.idText, failureOf(error));
       this.#session.close(call);
     }
   }
@@ -94,7 +94,10 @@ export class MessagingView implements View, CallOwner {
   }
 
   #say(call: Call, value: object): void {
-    this.#session.answer(call.idText, JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] }));
+    this.#session.output.answer(
+      call.idText,
+      JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] }),
+    );
     this.#session.close(call);
   }
 

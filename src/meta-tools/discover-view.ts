@@ -61,7 +61,7 @@ export class DiscoverView implements View {
     const { role, frame } = request;
     if (role === 'call') return this.#call(request, envelope);
     if (role === 'list' && methodOf(frame.b, envelope).lists[0] === 'tools')
-      return this.#session.answer(envelope.raw(frame.b, Field.id), META_TOOL_LIST);
+      return this.#session.output.answer(envelope.raw(frame.b, Field.id), META_TOOL_LIST);
     this.#all.submit(request, envelope);
   }
 
@@ -76,13 +76,13 @@ export class DiscoverView implements View {
     const name = envelope.has(Field.name) ? envelope.decode(b, Field.name) : undefined;
     const idText = envelope.raw(b, Field.id);
     if (typeof name !== 'string') {
-      this.#session.answerError(idText, rpcError(INVALID_PARAMS, 'params.name is missing'));
+      this.#session.output.fail(idText, rpcError(INVALID_PARAMS, 'params.name is missing'));
       return;
     }
     const error = new BridgeError('TOOL_NOT_FOUND', `There is no tool ${quoted(name)} here`, {
       hint: `Find it with search_tools and run it with execute_tool. The tools here are: ${Object.keys(META_TOOLS).join(', ')}.`,
     });
-    this.#session.answerError(idText, calledErrorOf(withHint(error)));
+    this.#session.output.fail(idText, calledErrorOf(withHint(error)));
   }
 
   // --- everything else is left to the view `all` ---

@@ -39,7 +39,7 @@ export class ToolGuide {
     this.#note(args);
     const faults = args === undefined ? ['params.arguments must be an object'] : argumentFaults(name, args);
     if (args === undefined || faults.length > 0)
-      return session.answerError(envelope.raw(request.frame.b, Field.id), rpcErrorOf(badArguments(name, faults)));
+      return session.output.fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(badArguments(name, faults)));
     const call = all.pending.open(request, envelope);
     // A client that asks for a schema runs the tool next: load what checks its arguments.
     if (name === 'get_tool_details') void check.ready;
@@ -56,7 +56,8 @@ export class ToolGuide {
   #look(name: LookingTool, args: Arguments, call: Call, request: ClientRequest): void {
     const { session, all, servers } = this.#context;
     const { pending, lists } = all;
-    const say = (result: unknown): void => pending.answer(call, () => session.answer(call.idText, textResult(result)));
+    const say = (result: unknown): void =>
+      pending.answer(call, () => session.output.answer(call.idText, textResult(result)));
     if (name === 'list_mcp_servers') return say(serversListed(lists.bindings));
     if (name === 'search_tools' && args.server === undefined)
       return pending.later(call, request, lists.whenListed('tools', isKnown), async () =>

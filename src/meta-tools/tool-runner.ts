@@ -81,7 +81,7 @@ export class ToolRunner {
       return this.call({ ...request, frame }, again);
     session.asking?.aim(faulty, request.frame.b);
     const faults = again === undefined ? faulty.faults : ['arguments nest deeper than a message may'];
-    session.answerError(
+    session.output.fail(
       envelope.raw(request.frame.b, Field.id),
       toolError(badArguments('execute_tool', faults), faulty),
     );
@@ -94,7 +94,7 @@ export class ToolRunner {
     const refusal = this.#refusalOf(target, { execution, b, isTask: envelope.has(Field.task) });
     if (refusal !== undefined && all.lists.mayBeStale(target.joined, 'tools'))
       return this.#lookUpAndRun(execution, request, envelope);
-    if (refusal !== undefined) return session.answerError(envelope.raw(b, Field.id), errorFor(target)(refusal));
+    if (refusal !== undefined) return session.output.fail(envelope.raw(b, Field.id), errorFor(target)(refusal));
     const instance = target.joined.binding.use();
     const call = openCall(session, request, envelope, instance);
     if (call === undefined) return;

@@ -48,12 +48,12 @@ const INJECTIONS: Readonly<Record<string, Injection>> = {
     happens: (client) => client.say({ jsonrpc: '2.0', method: 'notifications/other' }),
   },
   'a message that is too long': {
-    breaks: (session) => breakMethod(session, 'answerError'),
+    breaks: (session) => breakMethod(session.output, 'fail'),
     happens: (client) => client.say('x'.repeat(2000)),
     options: { limits: { maxMessageBytes: 1000 } },
   },
   'a message that is not UTF-8': {
-    breaks: (session) => breakMethod(session, 'answerError'),
+    breaks: (session) => breakMethod(session.output, 'fail'),
     happens: ({ link }) => link.push(Buffer.from('{"\xff"}\n', 'latin1')),
   },
   'the look at it once a second': {

@@ -35,7 +35,7 @@ function sessionAt(
   return { session, link, look };
 }
 
-const say = (session: Session): void => session.answer('1', '{}');
+const say = (session: Session): void => session.output.answer('1', '{}');
 
 describe('a look at a client', () => {
   test('finds one that did not shake hands in time', () => {

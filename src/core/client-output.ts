@@ -1,0 +1,175 @@
+// The only writer to a client: answers, errors, notifications, questions and progress all go out through here. A client
+// of another era gets another output; nothing else in the daemon knows how a frame for a client is written.
+
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Outbox } from '../wire/outbox.ts';
+import { Splice } from '../wire/splice.ts';
+import type { Counters } from './counters.ts';
+import { Pause } from './pressure.ts';
+import type { Session } from './session.ts';
+
+/** Shared by all clients: a frame is written before the next one is looked at. */
+const splice = new Splice();
+
+/** Where an id or a token of a server stands in a frame, from the beginning of the frame's bytes. */
+export interface Place {
+  readonly from: number;
+  readonly to: number;
+}
+
+export class ClientOutput {
+  readonly #session: Session;
+  readonly #counters: Counters;
+
+  constructor(session: Session, counters: Counters) {
+    this.#session = session;
+    this.#counters = counters;
+  }
+
+  /** The outbox of the connection that the client has at the moment. */
+  get #outbox(): Outbox {
+    return this.#session.link.outbox;
+  }
+
+  /** All bytes that were ever written to the client on its present connection. */
+  get writtenBytes(): number {
+    return this.#outbox.appendedBytes;
+  }
+
+  // --- answers of the bridge ---
+
+  /** `result` is JSON. */
+  answer(idText: string, result: string): void {
+    this.#outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
+    this.#outbox.utf8(`${result}}`);
+    this.#endAnswer();
+  }
+
+  /** `error` is JSON. */
+  fail(idText: string, error: string): void {
+    this.#session.asking?.refused(error);
+    this.#outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"error":`);
+    this.#outbox.utf8(`${error}}`);
+    this.#outbox.endFrame();
+    this.#counters.errorAnswered(error);
+    this.#checkUnread();
+  }
+
+  /** `result` is JSON's bytes, with a newline behind them. */
+  answerBytes(idText: string, result: Buffer): void {
+    this.answerWith(idText, (outbox) => outbox.bytes(result, 0, result.length - 1));
+  }
+
+  /** A page of a joined list, put together from the bytes of several servers. */
+  answerList(
+    idText: string,
+    member: string,
+    page: { items: readonly { bytes: Buffer }[]; nextCursor: string | undefined },
+  ): void {
+    this.answerWith(idText, (outbox) => {
+      outbox.latin1(`{"${member}":[`);
+      for (const [i, { bytes }] of page.items.entries()) {
+        if (i > 0) outbox.latin1(',');
+        outbox.bytes(bytes, 0, bytes.length);
+      }
+      outbox.latin1(page.nextCursor === undefined ? ']}' : `],"nextCursor":"${page.nextCursor}"}`);
+    });
+  }
+
+  /** `writeResult` writes the result, and nothing else. */
+  answerWith(idText: string, writeResult: (outbox: Outbox) => void): void {
+    this.#outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
+    writeResult(this.#outbox);
+    this.#outbox.latin1('}');
+    this.#endAnswer();
+  }
+
+  /** The answer of the control interface, a whole message. */
+  answerControl(json: string): void {
+    this.#outbox.utf8(json);
+    this.#outbox.endFrame();
+  }
+
+  #endAnswer(): void {
+    this.#outbox.endFrame();
+    this.#counters.responses++;
+    this.#checkUnread();
+  }
+
+  /** A client that does not take its answers is not read: it may ask again once it has taken them. */
+  #checkUnread(): void {
+    if (this.#session.backlog.isOver) this.#session.pauses.addOver(Pause.unread);
+  }
+
+  // --- frames of servers and of other clients, in their bytes ---
+
+  /** Passes an answer on, under the id that the client has used. */
+  passAnswer(idText: string, b: Buffer, start: number, end: number, envelope: Envelope): void {
+    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), idText);
+    splice.send(this.#outbox, b, start, end);
+    this.#counters.responses++;
+  }
+
+  /** Passes progress on, under the token that the client has used. */
+  passProgress(tokenText: string, { b, start, end }: Frame, envelope: Envelope): void {
+    splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), tokenText);
+    splice.send(this.#outbox, b, start, end);
+  }
+
+  /** Passes a notification on as it is. */
+  passNotice({ b, start, end }: Frame): void {
+    splice.clear().send(this.#outbox, b, start, end);
+    this.#session.noticed(end - start);
+  }
+
+  /** Passes a question on, under an id of the bridge, which is its progress token too: two servers may use the same one. */
+  passQuestion(id: string, { b, start, end }: Frame, idAt: Place, tokenAt: Place | undefined): void {
+    const ours = JSON.stringify(id);
+    splice.clear().replace(idAt.from, idAt.to, ours);
+    if (tokenAt !== undefined) splice.replace(tokenAt.from, tokenAt.to, ours);
+    splice.send(this.#outbox, b, start, end);
+  }
+
+  /** Passes the cancellation of a question on. */
+  passCancel(id: string, { b, start, end }: Frame, envelope: Envelope): void {
+    splice.clear().replace(envelope.from(Field.requestId), envelope.to(Field.requestId), JSON.stringify(id));
+    splice.send(this.#outbox, b, start, end);
+  }
+
+  // --- what the bridge says and asks by itself ---
+
+  /** Sends a notification of the bridge. */
+  notify(notice: string): void {
+    this.#outbox.utf8(notice);
+    this.#outbox.endFrame();
+    this.#session.noticed(notice.length);
+  }
+
+  /** Sends a message that `write` writes whole, which the client has not asked for. */
+  noticeWith(write: (outbox: Outbox) => void): void {
+    const before = this.#outbox.appendedBytes;
+    write(this.#outbox);
+    this.#session.noticed(this.#outbox.appendedBytes - before);
+  }
+
+  /** Sends a request of the bridge without parameters. */
+  ask(id: string, method: string): void {
+    this.#outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"${method}"}`);
+    this.#outbox.endFrame();
+  }
+
+  /**
+   * Finds out whether a client that has ended its side is still there: nothing but a write tells. No reader of JSON
+   * notices a space, and the answer that is owed comes behind it.
+   */
+  probe(): void {
+    this.#outbox.latin1(' ');
+    this.#outbox.flush();
+  }
+
+  /** Writes what is queued now instead of at the end of the turn. */
+  flush(): void {
+    this.#outbox.flush();
+  }
+}
