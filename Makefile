@@ -1,6 +1,6 @@
 # The commands of this project. Each installs what it needs.
 
-.PHONY: help setup build wasm check unit test coverage release conformance torture soak bench bench-search bench-peers run clean
+.PHONY: help setup build wasm check unit test coverage release recording conformance torture soak bench bench-search bench-peers run clean
 .DEFAULT_GOAL := help
 
 help: ## Show this help
@@ -41,6 +41,7 @@ conformance: build ## The official conformance suite and inspector, against a se
 bench: build ## Measure: the bridge against direct stdio and against its limit, in one run
 	node bench/run.mjs
 	node bench/search.mjs
+	node bench/context.mjs
 
 bench-search: node_modules ## Measure: the search over tools, what it finds and what it costs
 	node bench/search.mjs
@@ -53,6 +54,9 @@ torture: build ## Kill, stop, flood and starve the bridge, with real processes: 
 
 soak: build ## Random clients and servers that hang up in the middle of everything: 30 minutes, with fixed and fresh seeds
 	node test/torture/run.mjs --minutes=30 'random clients and servers that hang up in the middle of everything'
+
+recording: build ## Draw the pictures of a terminal in README.md
+	node scripts/recording.mjs
 
 release: test ## Check, pack and try out a release; say what is left to do by hand
 	node scripts/release.mjs

@@ -46,6 +46,9 @@ export function peakRssKib(pid) {
   return kibOf(contentsOf(`/proc/${pid}/status`), 'VmHWM');
 }
 
+/** Memory that this process alone has and no file backs, in KiB: a further one of the same program costs this much more. */
+export const privateKib = (pid) => kibOf(contentsOf(`/proc/${pid}/status`), 'RssAnon') ?? Number.NaN;
+
 export function openDescriptorLimit() {
   const line = /^Max open files\s+(\d+)/m.exec(contentsOf('/proc/self/limits') ?? '');
   return line === null ? undefined : Number(line[1]);
