@@ -1,4 +1,5 @@
-// What an instance needs of a server that runs, be it a process of ours or one at a URL.
+// The interface between the runner of an instance and a running server: a child process, a server at a URL, or one that has
+// connected by itself.
 
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Link } from '../wire/link.ts';
@@ -6,20 +7,20 @@ import type { ServerOutput } from './server-output.ts';
 
 export interface ServerConnection {
   readonly link: Link;
-  /** Of a process of ours. */
+  /** The process id, if the server is a child of the daemon. */
   readonly pid: number | undefined;
-  /** What that has written besides the protocol. */
+  /** The child's stderr. */
   readonly output?: ServerOutput | undefined;
-  /** Settles with a sentence on how it ended, once all that it said has been read. Never rejects. */
+  /** Resolves with a sentence on how the connection ended, once all that came has been read. Never rejects. */
   readonly ended: Promise<string>;
-  /** Why it could not be opened, where it can say more than how it ended. */
+  /** The reason why it could not be opened, where that says more than how it ended. */
   readonly failure?: BridgeError | undefined;
-  /** A text of the server's, without the values that are secrets between it and us. */
+  /** A text of the server, with the secrets that it was given taken out. */
   safe(text: string): string;
-  /** The last that it said besides the protocol, without secrets; '' if nothing. */
+  /** The last lines that it wrote outside the protocol, without secrets; '' if none. */
   lastWords(): string;
-  /** The one line of it that says most. */
+  /** The line of those that says most. */
   lastLine(): string;
-  /** Ends it; resolves when it is gone. */
+  /** Ends the connection, and the process if it is a child; resolves when it is gone. */
   stop(): Promise<void>;
 }

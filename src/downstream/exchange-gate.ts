@@ -1,12 +1,11 @@
-// Requests that are open at servers at a URL: each holds a descriptor until it is answered. One server gets no more than a
-// quarter of what there is, so that one that never answers holds up nobody else. Those beyond that wait, and the servers
-// take turns.
+// Bounds the requests that are open at servers at a URL: each holds a descriptor until it is answered. One server gets at most a
+// quarter of them, so one that never answers holds up nobody else. Further requests wait, and the servers take turns.
 
 type Start = (leave: () => void) => void;
 
 export class ExchangeGate {
   readonly #most: number;
-  /** Doors at which somebody waits; whose turn is next comes first. */
+  /** Doors with a request waiting, in the order of their turns. */
   readonly #waiting = new Set<ExchangeDoor>();
   #taken = 0;
 
@@ -14,7 +13,7 @@ export class ExchangeGate {
     this.#most = most;
   }
 
-  /** For one server. */
+  /** A door for one server. */
   door(): ExchangeDoor {
     return new ExchangeDoor(Math.max(1, this.#most >> 2), (door) => this.#changed(door));
   }
@@ -35,7 +34,7 @@ export class ExchangeGate {
 
 export class ExchangeDoor {
   readonly #most: number;
-  /** Somebody waits at this door; or has left, if it is none. */
+  /** Called with this door when a request begins to wait, and with nothing when one has ended. */
   readonly #changed: (door: ExchangeDoor | undefined) => void;
   readonly #waiting = new Set<Start>();
   #taken = 0;
@@ -54,8 +53,8 @@ export class ExchangeDoor {
   }
 
   /**
-   * Calls `start` when it may, with what is to be called, once, when its connection is not used any more. Returns what is to
-   * be called if nobody wants to start any more: nothing is kept of it then.
+   * Calls `start` when it is the request's turn. `leave` must be called once, when its connection is free again. Returns a function
+   * that gives up the place in the line.
    */
   enter(start: Start): () => void {
     this.#waiting.add(start);
@@ -63,7 +62,7 @@ export class ExchangeDoor {
     return () => void this.#waiting.delete(start);
   }
 
-  /** Lets the next one in. */
+  /** Starts the next request. */
   admit(): void {
     const [start] = this.#waiting;
     if (start !== undefined) this.#waiting.delete(start);

@@ -1,4 +1,5 @@
-// A connection to a server at a URL over HTTP.
+// A connection to a server at a URL over HTTP, and the session that the server keeps for it. When the session is over, unsent
+// requests are given back, and the connection ends.
 
 import type { RemoteServer } from '../model/server-definition.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
@@ -15,7 +16,7 @@ import type { LaunchContext } from './server-process.ts';
 import { EitherTransport, SseTransport } from './sse-transport.ts';
 
 export interface HttpContext extends LaunchContext {
-  /** Where requests to servers at a URL wait for a connection. */
+  /** The gate at which requests to all servers at URLs wait for a connection. */
   readonly exchanges: ExchangeGate;
 }
 
@@ -63,7 +64,7 @@ export class HttpConnection extends RemoteConnection {
     for (const transport of this.#transports) transport.close();
   }
 
-  /** The server may forget what it keeps for us; one that does not answer will find out by itself. */
+  /** Tells the server to forget the session. Does not wait for long: the server will notice by itself. */
   async #sayGoodbye(): Promise<void> {
     const late = deferred<void>();
     const timer = this.#context.clock.after(GOODBYE_MS, () => late.resolve());
@@ -113,7 +114,7 @@ export class HttpConnection extends RemoteConnection {
     if (isOurs(error)) this.#context.failed(error);
   }
 
-  /** A stream that cannot be taken up at once is tried again, unless that is in vain. */
+  /** Notes that a stream could not be resumed. It is tried again unless the failure is final. */
   #onFailure(error: unknown): void {
     this.#noteFault(error);
     this.#noteError(error);
@@ -127,23 +128,21 @@ export class HttpConnection extends RemoteConnection {
   }
 }
 
-// Whether anything can still be asked in a session with a server over HTTP, and its end once that is known: what was not
-// sent is given back, what is under way has a moment to be answered, and the connection ends.
-
 export interface RemoteSessionPorts {
   readonly clock: Clock;
-  /** Asks the server whether it is there; fails as a request does. Aborted when its answer does not count any more. */
+  /** Asks the server for an answer; fails as a request does. Aborted when the answer does not matter any more. */
   readonly ping: (signal: AbortSignal) => Promise<void>;
-  /** Sends nothing more; resolves when nothing waits for an answer. */
+  /** Stops sending; resolves when no answer is awaited. */
   readonly retire: () => Promise<void>;
   readonly over: (failure: RemoteFailure) => void;
 }
 
-/** For answers that are on their way when the session has ended. */
+/** Time for answers that are on their way when the session ends. */
 const LAST_ANSWERS_MS = 1000;
-/** For a server to say whether it knows the session. */
+/** Time for a server to answer the ping that asks for the session. */
 const PING_MS = 5000;
 
+/** Finds out that a session is over, and ends its connection then: calls under way have a moment to be answered. */
 export class RemoteSession {
   readonly #ports: RemoteSessionPorts;
   #isOver = false;
@@ -153,14 +152,14 @@ export class RemoteSession {
     this.#ports = ports;
   }
 
-  /** Ends it if that is what the failure of a message means. */
+  /** Ends the session if the failure of a message means that. */
   examine(failure: unknown): void {
     if (failure instanceof RemoteFailure && (failure.isFinal || failure.isUnreachable)) this.#end(failure);
   }
 
   /**
-   * Whether the server does not know it any more, asked of the server where it is not certain: what is refused otherwise
-   * than by 404 may be one bad request, and a session has a state, and calls under way.
+   * Resolves with true if the server has forgotten the session. Asks the server when that is not certain: any refusal but 404 may
+   * mean one bad request, and ending a session loses its state and its calls.
    */
   isForgotten(): boolean | Promise<boolean> {
     if (this.#isOver) return true;
@@ -190,7 +189,7 @@ export class RemoteSession {
   #end(failure: RemoteFailure): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // Also once those have been told whose messages have failed.
+    // Later than this turn, in which the senders of failed messages are told.
     const over = (): void => void setImmediate(() => this.#ports.over(failure));
     const timer = this.#ports.clock.after(LAST_ANSWERS_MS, over);
     void this.#ports.retire().then(() => {

@@ -1,5 +1,5 @@
-// Streamable HTTP: each message is a POST of its own, whose response holds what the server says of it; besides there is one
-// stream for what belongs to no request. A stream that breaks is taken up again, if the server can do that.
+// Streamable HTTP: each message is a POST, whose response holds the answer and what belongs to it. One more stream brings what
+// belongs to no request. A stream that breaks is resumed if the server can do that, never sooner than the pauses below say.
 
 import type { Clock, Timer } from '../util/clock.ts';
 import { contentFailure, RemoteFailure } from './remote-failure.ts';
@@ -12,11 +12,11 @@ export interface HttpTransportOptions extends TransportPorts {
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: RemoteFetch['fetch'];
   readonly clock: Clock;
-  /** A stream could not be taken up again, for this reason. */
+  /** Called with the reason when a stream could not be resumed. */
   readonly gaveUp: (failure: unknown) => void;
 }
 
-/** A stream that has brought the answer may go on for so long. */
+/** Time for a stream to end by itself after the answer. */
 const LAST_WORDS_MS = 1_000;
 
 const EVENT_STREAM = 'text/event-stream';
@@ -83,8 +83,8 @@ export class HttpTransport implements RemoteTransport {
   }
 
   /**
-   * Resolves when the stream has ended, or is broken; with a reason if something in it could not be taken. Rejects if it was
-   * aborted, or has said too much at once.
+   * Reads a stream until it ends or breaks. Resolves with a reason if a message in it could not be taken. Rejects if it was aborted,
+   * or a message was too long.
    */
   async #read(response: Response, stream: Resumption, exchange?: Exchange): Promise<RemoteFailure | undefined> {
     const { clock, received, mayRead, pacer, maxFrameBytes: mostBytes } = this.#options;
@@ -92,7 +92,7 @@ export class HttpTransport implements RemoteTransport {
     let refused: RemoteFailure | undefined;
     const event = stream.sink(({ type, data }) => {
       if (data !== undefined && type === 'message') refused = received(data) ?? refused;
-      // Its connection can be used again if the server ends the stream by itself.
+      // The connection can be used again if the server ends the stream itself.
       if (exchange?.isAwaited() === false) lastWords ??= clock.after(LAST_WORDS_MS, () => exchange.abort());
     });
     try {
@@ -105,7 +105,7 @@ export class HttpTransport implements RemoteTransport {
     return refused;
   }
 
-  /** The stream from where it broke; undefined if it cannot be had. */
+  /** Opens the stream again where it broke; undefined if the server refuses that. */
   async #resume(stream: Resumption, signal: AbortSignal): Promise<Response | undefined> {
     const { clock, failed, gaveUp } = this.#options;
     for (;;) {
@@ -135,20 +135,20 @@ export class HttpTransport implements RemoteTransport {
         response = await this.#resume(stream, signal);
       }
     } catch (error) {
-      // Not every server has such a stream.
+      // Servers may have no such stream.
       const isNone = error instanceof RemoteFailure && error.status === 405;
       if (!signal.aborted && !isNone) this.#options.failed(error);
     }
   }
 
-  /** The server would send again what was too long. */
+  /** Resumes without an id: the server would send the message that was too long again. */
   #startOver(stream: Resumption, error: unknown): undefined {
     if (!(error instanceof RemoteFailure)) throw error;
     this.#options.failed(error);
     stream.forget();
   }
 
-  /** Rejects unless a stream is what is answered. */
+  /** Opens a stream; rejects if the answer is none. */
   async #get(signal: AbortSignal, lastId: string | undefined): Promise<Response> {
     const resumption = lastId === undefined ? {} : { 'last-event-id': lastId };
     const headers = { ...this.#headers(), accept: EVENT_STREAM, ...resumption };
@@ -197,23 +197,24 @@ function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-// One event stream over several connections: where it is taken up again, and how long to wait before. The server may ask
-// for longer pauses, never for shorter ones; each pause is twice the one before, as long as nothing comes.
-
 interface Pauses {
   readonly firstMs: number;
   readonly longestMs: number;
-  /** Requests that fail one after the other, before it is given up. */
+  /** Failed requests in a row before the stream is given up. */
   readonly mostFailures: number;
 }
 
-/** Somebody waits for an answer: some 15 s in all. */
+/** Pauses while somebody waits for an answer: about 15 s in all. */
 const OF_A_CALL: Pauses = { firstMs: 250, longestMs: 5_000, mostFailures: 7 };
-/** Nobody may be connected at all. */
+/** Pauses of the stream for notifications. Perhaps no client is connected at all. */
 const OF_NOTICES: Pauses = { firstMs: 1_000, longestMs: 60_000, mostFailures: 5 };
-/** A server may want to be left alone for longer, but not for ever. */
+/** The longest pause that a server may ask for. */
 const LONGEST_RETRY_MS = 60_000;
 
+/**
+ * Decides where an event stream is resumed, and after how long. Each pause is twice the one before while nothing comes. The server
+ * may ask for longer pauses, never for shorter ones.
+ */
 export class Resumption {
   readonly #pauses: Pauses;
   #lastId: string | undefined;
@@ -233,12 +234,12 @@ export class Resumption {
     return new Resumption(OF_NOTICES);
   }
 
-  /** The last event's; undefined while the server has given none an id, so that the stream cannot be taken up again. */
+  /** The id of the last event. Undefined while no event had one: the stream cannot be resumed then. */
   get lastId(): string | undefined {
     return this.#lastId;
   }
 
-  /** Hands events on, and notes what of them is for later. */
+  /** Hands events on, and notes their ids and pauses. */
   sink(event: (event: ServerEvent) => void): EventSink {
     return {
       event: (one) => {
@@ -261,12 +262,12 @@ export class Resumption {
     this.#failures = 0;
   }
 
-  /** Says whether to try it once more. */
+  /** Notes a failure. Returns true if the stream is to be tried again. */
   failed(): boolean {
     return ++this.#failures < this.#pauses.mostFailures;
   }
 
-  /** Begins again with what comes from now on. */
+  /** Forgets the last id, so that the stream begins again with new events. */
   forget(): void {
     this.#lastId = undefined;
   }

@@ -1,5 +1,5 @@
-// A server that has connected to the bridge by itself. The bridge cannot start it: while it is there an instance may use
-// its link, and when either has enough the link is closed.
+// A server that has connected to the bridge by itself. The bridge cannot start it: one instance uses its link while the server is
+// connected, and either side may close it. Until an instance does, requests of the server are answered here.
 
 import { certainId, INVALID_REQUEST, REGISTERED_ALREADY, rpcError } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -12,12 +12,12 @@ import type { Link, LinkHandler } from '../wire/link.ts';
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { ServerConnection } from './connection.ts';
 
-/** How long it may take what is still queued for it. */
+/** Time for the server to take what is still queued for it. */
 const GOODBYE_MS = 1000;
 const INITIALIZED = '"notifications/initialized"';
-/** Longer than what is said there. */
+/** An upper bound for the length of that notification. */
 const LONGEST_INITIALIZED = 512;
-/** Who does not take so much is answered no more. */
+/** A server that leaves so much untaken gets no further answers. */
 const MOST_UNTAKEN = 65_536;
 const UNHEARD = rpcError(
   INVALID_REQUEST,
@@ -70,25 +70,25 @@ export class InboundServer implements ServerConnection {
     return this.#ended.promise;
   }
 
-  /** For the one instance that uses it. */
+  /** Hands the connection to the one instance that uses it. Throws if another one does. */
   open(name: string): ServerConnection {
     if (this.#isOpened) throw notConnected(name);
     this.#isOpened = true;
     return this;
   }
 
-  /** Before an instance listens nobody has asked it anything, and there is nobody whom it could ask. */
+  /** Passes a message on to the instance, or answers it here while none listens. */
   #frame(b: Buffer, start: number, end: number): void {
     const isFirst = !this.#hasSpoken;
     this.#hasSpoken = true;
-    // It has shaken hands as clients do, and may believe that this is due.
+    // It registered with `initialize`, as a client does, and may send what follows that.
     if (isFirst && end - start < LONGEST_INITIALIZED && b.includes(INITIALIZED, start) && isWithin(b, start, end))
       return;
     if (this.#handler === undefined) this.#answerAlone(b, start, end);
     else this.#handler.frame(b, start, end);
   }
 
-  /** Who asks is not left to wait for what nobody hears. */
+  /** Answers a request that no instance would hear. */
   #answerAlone(b: Buffer, start: number, end: number): void {
     const { outbox } = this.#link;
     if (!read.scan(b, start, end, DEEPEST) || read.kind !== 'request' || outbox.queuedBytes > MOST_UNTAKEN) return;
@@ -96,7 +96,7 @@ export class InboundServer implements ServerConnection {
     outbox.endFrame();
   }
 
-  /** Says something to its program, whoever uses it at the moment. */
+  /** Sends a notification to the program, whoever uses the server at the moment. */
   tell(notice: string): void {
     const { outbox } = this.#link;
     outbox.latin1(notice);

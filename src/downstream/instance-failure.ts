@@ -1,5 +1,5 @@
-// Why there is no instance of a server, as people are told: it could not be started, it has gone, or it has gone so often
-// that it is not started again for a while.
+// The errors for a server that does not run, as people read them: it could not be started, it has ended, or it has ended so often
+// that it is not started again for a while. No secret is in them: texts of a server come through `ServerConnection`.
 
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
@@ -9,10 +9,10 @@ import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import type { ServerConnection } from './connection.ts';
 import { originOf } from './remote-failure.ts';
 
-/** Of a server's last line in a message. */
+/** The longest part of a server's last line in a message. */
 const LONGEST_REASON = 200;
 
-/** The system call itself, or what stands for it, has refused it. */
+/** The error for a start that a system call has refused. */
 export function refusedStart(definition: ServerDefinition, error: unknown): BridgeError {
   if (error instanceof BridgeError) return error;
   const { name } = definition;
@@ -21,7 +21,7 @@ export function refusedStart(definition: ServerDefinition, error: unknown): Brid
   return new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started: ${how}`, options);
 }
 
-/** It has ended, or was given up, before it answered `initialize`. `cwd` is the bridge's own directory. */
+/** The error for a server that ended, or was given up, before it answered `initialize`. `cwd` is the daemon's directory. */
 export function startFailure(
   definition: ServerDefinition,
   connection: Pick<ServerConnection, 'failure' | 'lastWords' | 'lastLine'>,
@@ -41,7 +41,7 @@ export function startFailure(
   return new BridgeError('SERVER_START_FAILED', `Server ${name} ${how}: ${why}`, options);
 }
 
-/** What is not there, where the system call says no more than ENOENT. */
+/** The file that is missing, where the system call says no more than ENOENT. */
 function missingIn(definition: ServerDefinition, how: string, bridgeDir: string): string | undefined {
   if (definition.transport !== 'stdio' || !how.endsWith(': ENOENT')) return undefined;
   const { command, cwd = definition.dir } = definition;
@@ -61,6 +61,7 @@ function remedyFor(definition: ServerDefinition): string {
   return `Check its command: ${definition.command}`;
 }
 
+/** The error for calls that were under way when a server ended. */
 export function crash({ name, transport }: ServerDefinition, how: string): BridgeError {
   return new BridgeError('SERVER_CRASHED', `Server ${name} ${how} during the call; its outcome is unknown`, {
     server: name,
@@ -71,7 +72,7 @@ export function crash({ name, transport }: ServerDefinition, how: string): Bridg
   });
 }
 
-/** It dies again and again. */
+/** The error for a server that dies again and again. */
 export function brokenServer(name: string, lastError: string | undefined, limits: Limits): BridgeError {
   const { maxDeathsPerMinute, brokenMs } = limits;
   const message = `Server ${name} has died ${maxDeathsPerMinute} times within a minute: ${lastError}`;
@@ -79,7 +80,7 @@ export function brokenServer(name: string, lastError: string | undefined, limits
   return new BridgeError('SERVER_BROKEN', message, { server: name, hint });
 }
 
-/** The bridge itself has failed over it. */
+/** The error for a server that was ended because of an error in the bridge. */
 export function ownFault(definition: ServerDefinition): BridgeError {
   const { name } = definition;
   return new BridgeError('SERVER_CRASHED', `Server ${name} was ended because the bridge failed over it`, {

@@ -1,4 +1,5 @@
-// One instance of a server: carries out what its lifecycle decides, and tells the instance in core what came of it.
+// Starts, watches and ends one instance of a server: carries out what its lifecycle decides, and tells the instance in core what
+// happened. An error of the bridge's own in here ends this instance and nothing else.
 
 import { randomBytes } from 'node:crypto';
 import { Faults } from '../core/faults.ts';
@@ -21,15 +22,15 @@ import { WebSocketConnection } from './web-socket-connection.ts';
 
 export interface RunnerContext extends Omit<HttpContext, 'failed'> {
   readonly logger: Logger;
-  /** From 0 up to 1, for pauses that shall not fall together. */
+  /** A number from 0 up to 1, which keeps the pauses of several instances apart. */
   readonly random: () => number;
-  /** The bridge's own version. */
+  /** The version of the bridge. */
   readonly version: string;
-  /** It has ended because nobody used it. */
+  /** Called when the instance has ended because nobody used it. */
   readonly stopped?: () => void;
-  /** Where processes, and connections, wait for their turn to be started. */
+  /** The gates where processes and connections wait for their turn to start. */
   readonly gates: { readonly local: StartGate; readonly remote: StartGate };
-  /** Those that have connected by themselves. Throws if none has under this name. */
+  /** Finds a server that has connected by itself. Throws if none has under this name. */
   readonly inbound: (name: string) => ServerConnection;
 }
 
@@ -40,13 +41,13 @@ export class InstanceRunner {
   readonly #faults: Faults;
   #life = NEWBORN;
   #child: ServerConnection | undefined;
-  /** Of the last process, also when that has ended. */
+  /** The stderr of the last process, also when that has ended. */
   #output: ServerOutput | undefined;
-  /** How often it was ready. */
+  /** Counts how often the instance was ready. */
   #openings = 0;
   #vacancy: Timer | undefined;
   #leaveGate: () => void = () => undefined;
-  /** Why it could not be started, or has gone, if it has not come back since. */
+  /** The reason why the last start failed, or the process ended; undefined once it runs again. */
   lastFailure: BridgeError | undefined;
 
   constructor(definition: ServerDefinition, instance: Instance, context: RunnerContext) {
@@ -69,18 +70,18 @@ export class InstanceRunner {
     return this.#output;
   }
 
-  /** Of one that has run: attempts that came to nothing are none. */
+  /** Starts after the first one. Failed attempts do not count. */
   get restarts(): number {
     return Math.max(0, this.#openings - 1);
   }
 
-  /** Sees that it runs; the instance hears of it when it does, or cannot. */
+  /** Starts the server unless it runs. The instance is told when it does, or why it cannot. */
   start(): void {
     if (this.state === 'stopped') return this.instance.failed(shuttingDown());
     this.#happen('needed');
   }
 
-  /** Someone uses it, or nobody does any more. */
+  /** Begins to count the idle time when nobody uses the instance, and stops when somebody does. */
   usersChanged(users: number): void {
     this.#vacancy?.cancel();
     this.#vacancy = undefined;
@@ -89,14 +90,14 @@ export class InstanceRunner {
     this.#vacancy = this.#context.clock.after(idleMs, () => this.#vacate());
   }
 
-  /** It is there for as long as it likes, and nothing here can bring it back. */
+  /** True for a server that connects by itself: it stays as long as it likes, and nothing here can start it. */
   get #comesByItself(): boolean {
     return this.definition.transport === 'dial-in';
   }
 
   #vacate(): void {
     if (this.state !== 'ready') return;
-    if (this.instance.isBusy) return this.usersChanged(0); // with what clients began that use another instance now
+    if (this.instance.isBusy) return this.usersChanged(0); // with work for clients that use another instance now
     this.#context.logger.info('server stopping, nobody uses it', { server: this.definition.name });
     this.#context.counters.idleStops++;
     this.#happen('vacant');
@@ -110,9 +111,9 @@ export class InstanceRunner {
     await child?.ended;
   }
 
-  // --- errors of our own ---
+  // --- errors of the bridge's own ---
 
-  /** An error in what a timer, a pipe or the process has set off: it costs this instance, and nothing else. */
+  /** Ends this instance after an error in an event of a timer, a pipe or the process. */
   #fault(error: unknown, what = 'an instance could not be looked after'): void {
     this.#faults.note(what, error, { server: this.definition.name });
     this.endBroken();
@@ -122,7 +123,7 @@ export class InstanceRunner {
     this.#faults.contain(task, (error) => this.#fault(error));
   }
 
-  /** Nobody knows what it works on any more: it is ended, and its end answers all who wait. */
+  /** Ends an instance whose state is not known any more. Its end answers everybody who waits. */
   endBroken(): void {
     const child = this.#child;
     if (child !== undefined) return void child.stop();
@@ -166,7 +167,7 @@ export class InstanceRunner {
     gate.enter({ server: this.definition.name, askers: () => this.instance.waiting() }, (leave) => {
       this.#leaveGate = leave;
       if (this.state === 'starting') this.#contain(() => this.#launchNow());
-      else leave(); // the daemon has been told to stop meanwhile
+      else leave(); // the daemon was told to stop meanwhile
     });
   }
 
@@ -193,7 +194,7 @@ export class InstanceRunner {
     });
     child.link.start({
       frame: (b, start, end) => {
-        // An old process may still say something while a new one starts.
+        // An old process may still send something while a new one starts.
         if (child === this.#child) this.#frame(child, handshake, { b, start, end });
       },
       returned: (request) => child === this.#child && this.instance.returned(request),
@@ -201,7 +202,7 @@ export class InstanceRunner {
       badFrame: (reason, ends) => {
         if (child === this.#child) this.#contain(() => this.instance.fromServer.badFrame(reason, ends));
       },
-      // A server that closes either of its pipes answers nothing any more, also if its process goes on.
+      // A server that has closed one of its pipes can answer nothing, even if its process goes on.
       ended: () => void child.stop(),
       closed: () => void child.stop(),
       drained: () => this.instance.drained(),
@@ -215,7 +216,7 @@ export class InstanceRunner {
     });
   }
 
-  /** A server over whose message the bridge fails is ended: nobody knows what it waits for any more. */
+  /** Ends a server when the bridge fails over its message: nobody knows what the server waits for then. */
   #frame(child: ServerConnection, handshake: ServerHandshake, { b, start, end }: Frame): void {
     try {
       if (this.state === 'starting') this.#shakeHands(child, handshake, b, start, end);
@@ -225,7 +226,7 @@ export class InstanceRunner {
     }
   }
 
-  /** Most failures of a spawn come as an event later; what the system call refuses outright comes here. */
+  /** Opens the connection. A refusal of the system call is thrown here; most other failures come as an event later. */
   #spawn(): ServerConnection | undefined {
     const { definition } = this;
     try {
@@ -254,10 +255,10 @@ export class InstanceRunner {
     this.#happen('opened');
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
     this.instance.opened({ link: child.link, instanceId: randomBytes(8).toString('hex'), initializeResult });
-    if (this.instance.sessions.size === 0) this.usersChanged(0); // those who wait come in a moment, if they are still there
+    if (this.instance.sessions.size === 0) this.usersChanged(0); // clients that wait are attached in a moment, if they are still there
   }
 
-  /** All who wait are told; whoever comes next makes it start again. */
+  /** Tells everybody who waits. The next request starts the server again. */
   #failStart(child: ServerConnection | undefined, error: BridgeError): void {
     if (this.state !== 'starting' || child !== this.#child) return;
     this.#leaveGate();
@@ -279,7 +280,7 @@ export class InstanceRunner {
       return this.instance.failed(shuttingDown());
     }
     if (before === 'stopping') {
-      this.#happen('gone'); // the instance has heard of it already
+      this.#happen('gone'); // the instance was told already
       return this.#context.stopped?.();
     }
     if (before === 'ready') this.#recordCrash(how);

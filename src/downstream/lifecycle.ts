@@ -1,5 +1,5 @@
-// The life of an instance as a pure machine: what follows from what happens, and what is to be done then. It starts
-// nothing and waits for nothing itself; Instance does, and tells it what came of it.
+// The life of an instance as a pure state machine: each event leads to a state and at most one effect. It starts nothing and waits
+// for nothing: InstanceRunner carries out the effects, and reports what happened as the next event.
 //
 //   idle ──needed──▶ starting ──opened──▶ ready ──vacant──▶ stopping ──gone──▶ idle
 //                      │  ▲                 │
@@ -7,9 +7,9 @@
 //                      ▼  │                 ▼
 //                    waiting ◀──needed── idle, with a death on record
 //
-// One that dies is started again when it is needed: at once after its first death, after a growing, random pause if it
-// has died before within a minute. After five deaths in a minute it is broken: who needs it is told so at once, until a
-// pause is over; the start after that decides. One that refuses to start until a person signs in is idle again.
+// An instance that dies is started again when it is needed: at once after its first death, after a growing, random pause if it
+// has died before within a minute. After five deaths in a minute it is broken: requests fail at once until a pause is over, and
+// the start after that decides. A server that refuses to start until a person signs in is idle again.
 
 import type { Limits } from '../model/limits.ts';
 import { invariant } from '../util/invariant.ts';
@@ -18,29 +18,29 @@ export type LifeState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'starting' }
   | { readonly kind: 'ready' }
-  /** Backing off: someone needs it, and the next start is due at the timer. */
+  /** Backing off: a request needs it, and the timer starts it. */
   | { readonly kind: 'waiting' }
-  /** Fails whoever needs it until then. */
+  /** Fails every request until then. */
   | { readonly kind: 'broken'; readonly untilMs: number }
-  /** Being ended because nobody uses it; started again if someone came meanwhile. */
+  /** Being ended because nobody uses it. Starts again afterwards if a request came meanwhile. */
   | { readonly kind: 'stopping'; readonly isNeeded: boolean }
-  /** For good. */
+  /** Stopped for good: the daemon ends, or the server is not defined any more. */
   | { readonly kind: 'stopped' };
 
 export interface Life {
   readonly state: LifeState;
-  /** When it died, within the last minute, oldest first. */
+  /** The times of its deaths within the last minute, oldest first. */
   readonly deathsMs: readonly number[];
 }
 
 export type LifeEvent = 'needed' | 'opened' | 'refused' | 'died' | 'left' | 'timer' | 'vacant' | 'gone' | 'shutdown';
 
-/** What is to be done. `refuse` fails all who wait: it is broken. */
+/** The effect of an event. `refuse` fails all requests that wait. */
 export type LifeEffect = 'launch' | 'end' | 'refuse' | { readonly waitMs: number } | undefined;
 
 export interface Now {
   readonly ms: number;
-  /** From 0 up to 1. */
+  /** A number from 0 up to 1. */
   readonly random: number;
 }
 
@@ -65,12 +65,12 @@ export function transition(
       return event === 'needed' ? whenNeeded(recent, now) : stay(recent);
     case 'starting':
       if (event === 'opened') return become(recent, { kind: 'ready' });
-      // It is there, and wants something that only a person can give: that is no death.
+      // The server runs and waits for a person to sign in: that is no death.
       if (event === 'refused') return become(recent, { kind: 'idle' });
       return event === 'died' ? whenDead(recent, now, limits) : stay(recent);
     case 'ready':
       if (event === 'vacant') return become(recent, { kind: 'stopping', isNeeded: false }, 'end');
-      // It came by itself and has gone again: that is no death, and nothing starts it.
+      // A server that connected by itself has left: that is no death, and nothing starts it.
       if (event === 'left') return become(recent, { kind: 'idle' });
       return event === 'died' ? whenDead(recent, now, limits) : stay(recent);
     case 'waiting':
@@ -101,7 +101,7 @@ function whenNeeded(life: Life, now: Now): Step {
   return become(life, { kind: 'waiting' }, { waitMs });
 }
 
-/** Full jitter: anything from nothing to a bound that doubles with each death but the first. */
+/** Full jitter: a random pause up to a bound that doubles with each death but the first. */
 export function pauseMs(deaths: number, random: number): number {
   if (deaths < 2) return 0;
   return Math.floor(random * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (deaths - 2)));

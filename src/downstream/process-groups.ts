@@ -1,5 +1,5 @@
-// Ends the servers when the daemon is killed without a chance to do it itself. A small shell reads from a pipe which
-// process groups there are; when the pipe closes, its writer is gone, and the shell ends what is left.
+// Process groups of servers: signals to them, and their end when the daemon is killed and cannot do it itself. A small shell reads
+// the ids of the groups from a pipe. When the pipe closes, the daemon has gone, and the shell ends what is left.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { systemCode } from '../util/bridge-error.ts';
@@ -29,7 +29,7 @@ export class OrphanGuard {
     this.#tell(`drop ${group}\n`);
   }
 
-  /** Lets the shell end. */
+  /** Closes the pipe, so that the shell ends. */
   close(): void {
     this.#shell?.stdin?.end();
     this.#shell = undefined;
@@ -41,21 +41,19 @@ export class OrphanGuard {
   }
 
   #spawn(): ChildProcess {
-    // In a session of its own: what a terminal sends to the daemon's group must not reach it.
+    // The shell has a session of its own: a terminal's signals to the daemon's group must not reach it.
     const shell = spawn('/bin/sh', ['-c', SCRIPT], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
     const gone = (): void => {
       if (this.#shell === shell) this.#shell = undefined;
     };
     shell.on('error', gone).on('exit', gone);
-    shell.stdin?.on('error', gone); // there is none where there are no descriptors left
+    shell.stdin?.on('error', gone); // undefined when descriptors have run out
     shell.unref();
     return shell;
   }
 }
 
-// Signals to a process of ours and all that it has started.
-
-/** Whether there was anyone left to get the signal. `leader` leads the group; undefined if it never ran. */
+/** Signals the group of `leader`, which is undefined if it never ran. False when nobody was left to get the signal. */
 export function signalGroup(leader: number | undefined, signal: NodeJS.Signals): boolean {
   if (leader === undefined) return false;
   try {

@@ -1,7 +1,7 @@
-// Definitions that depend on where a client works: arguments that begin with a dot, or variables for the project's
-// directory. Each directory has servers of its own of such a kind; all the others are shared. What is run never depends
-// on it: programs, scripts and packages are those of the place where the definition stands, and the process starts there,
-// or whoever wrote a repository would say what a definition of its user runs.
+// Definitions that depend on the directory in which a client works: they have arguments that begin with a dot, or variables for
+// the project. Each directory gets servers of its own from such a definition. The program never depends on the directory:
+// programs, scripts and packages are looked up, and the process starts, where the definition stands. Otherwise the author of a
+// repository would decide what a definition of its user runs.
 
 import { resolve } from 'node:path';
 import type { RemoteServer, ServerDefinition, StdioServer } from '../model/server-definition.ts';
@@ -10,19 +10,19 @@ import { relativePrograms } from '../util/executed-words.ts';
 const DIRECTORY = /\$\{(?:PWD|CLAUDE_PROJECT_DIR|workspaceFolder)\}/g;
 const DOTTED = /^\.\.?(?:\/|$)/;
 
-/** The definition as it is for clients that work in `project`, or, without one, where it was defined. */
+/** The definition for clients that work in `project`; without a project, for the place where it was defined. */
 export function inProject(definition: ServerDefinition, project: string | undefined): ServerDefinition {
   if (definition.transport === 'dial-in') return definition;
   const placed = definition.transport === 'stdio' ? withOwnPrograms(definition) : definition;
   const dir = project ?? (definition.transport === 'stdio' ? definition.dir : undefined);
   if (dir === undefined) return placed;
-  // What stands in headers is looked at for variables once more: a directory must not become one.
+  // Variables in headers are filled in later: the name of a directory must not become one.
   if (placed.transport !== 'stdio' && dir.includes('${')) return placed;
   const fill = (text: string): string => text.replace(DIRECTORY, () => dir);
   return placed.transport === 'stdio' ? filledProcess(placed, dir, fill) : filledRemote(placed, fill);
 }
 
-/** Relative programs and scripts are beside the definition. With a `cwd`, it says itself where they are. */
+/** Resolves relative programs and scripts beside the definition, unless its `cwd` says where they are. */
 function withOwnPrograms(definition: StdioServer): StdioServer {
   const { command, args, cwd, dir } = definition;
   if (cwd !== undefined || dir === undefined) return definition;

@@ -13,7 +13,7 @@ import { configuredHeaders, type HeaderMap, helperHeaders, mergedHeaders, urlWit
 import { redactEach } from './server-output.ts';
 import type { LaunchContext } from './server-process.ts';
 
-/** From here on a word of a header counts as a secret of its own, such as the token behind `Bearer`. */
+/** The shortest word of a header that counts as a secret of its own, such as the token behind `Bearer`. */
 const SECRET_WORD = 8;
 
 const SIGN_IN_NEEDED = 'wants you to sign in';
@@ -21,14 +21,14 @@ const SIGN_IN_NEEDED = 'wants you to sign in';
 export abstract class RemoteConnection implements ServerConnection {
   abstract readonly link: Link;
   readonly pid = undefined;
-  /** Its URL without a user or password, which go as a header. */
+  /** The definition, its URL without user and password, which go in a header. */
   readonly definition: RemoteServer;
   readonly ended: Promise<string>;
-  /** Why it could not be opened. */
+  /** The reason why it could not be opened. */
   failure: BridgeError | undefined;
-  /** For a server that we can sign in to. */
+  /** The tokens of a server that the bridge can sign in to. */
   protected keeper: TokenKeeper | undefined;
-  /** The last failure, as people are told it. */
+  /** The last failure, as people read it. */
   protected lastError = '';
   readonly #context: LaunchContext;
   readonly #ofUrl: HeaderMap;
@@ -62,12 +62,12 @@ export abstract class RemoteConnection implements ServerConnection {
     return this.lastError;
   }
 
-  /** Aborted when it is over. */
+  /** Aborted when the connection is over. */
   protected get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Those of the definition, and those that its helper prints this time. */
+  /** The headers of the definition, and those that its helper prints for this connection. */
   protected async headers(): Promise<Readonly<Record<string, string>>> {
     const helped = await helperHeaders(this.definition, this.#context, this.signal);
     this.#hideHeaders(helped);
@@ -81,7 +81,7 @@ export abstract class RemoteConnection implements ServerConnection {
     this.keeper = new TokenKeeper(this.definition, { environment, hide: (name, value) => this.#hide(name, value) });
   }
 
-  /** From here on this value is taken out of what anyone is told. */
+  /** Takes this value out of every text from now on. */
   #hide(name: string, value: string): void {
     this.#secrets.push([name, value]);
   }
@@ -97,7 +97,7 @@ export abstract class RemoteConnection implements ServerConnection {
     return redactEach(text, this.#secrets);
   }
 
-  /** What the one is told whose message has failed. */
+  /** The error for the sender of a message that has failed. */
   protected errorOf(error: unknown, code: BridgeErrorCode = 'SERVER_UNREACHABLE'): BridgeError {
     if (error instanceof BridgeError) return error;
     const failure = failureOf(error);
@@ -109,7 +109,7 @@ export abstract class RemoteConnection implements ServerConnection {
     return new BridgeError(code, `Server ${name} ${failure.message}`, options);
   }
 
-  /** What the one is told whose call was under way when the connection to it broke. */
+  /** The error for a call that was under way when the connection broke. */
   #lostCall(how: string): BridgeError {
     const { name } = this.definition;
     return new BridgeError('SERVER_CRASHED', `Server ${name} ${how}; the outcome of the call is unknown`, {
@@ -125,13 +125,13 @@ export abstract class RemoteConnection implements ServerConnection {
     return `Check its url, at ${originOf(this.definition.url)}`;
   }
 
-  /** It could not be opened. */
+  /** Ends a connection that could not be opened. */
   protected fail(error: unknown): void {
     this.failure ??= this.errorOf(error, 'SERVER_START_FAILED');
     this.over(this.failure.message);
   }
 
-  /** Nothing can be asked over it any more. */
+  /** Ends a connection over which nothing can be asked any more. */
   protected lose(failure: RemoteFailure): void {
     this.over(this.#isSignInNeeded(failure) ? SIGN_IN_NEEDED : failure.message);
   }

@@ -1,20 +1,20 @@
-// What can go wrong on the way to a server at a URL, each as one sentence that follows the server's name. It never holds
-// what the server has answered.
+// Failures on the way to a server at a URL, each as one sentence that follows the server's name. A failure never holds the text of
+// an answer.
 
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
 export interface FailureFacts {
-  /** Of an answer over HTTP. */
+  /** The status of the answer over HTTP. */
   readonly status?: number;
-  /** Nothing can be asked over this connection any more; the next call needs a new one. */
+  /** This connection is of no use any more; the next call needs a new one. */
   readonly isFinal?: boolean;
-  /** The server may have done what it was asked. */
+  /** The server may have carried out the request. */
   readonly isUncertain?: boolean;
   /** The server was not found at all. */
   readonly isUnreachable?: boolean;
-  /** It was refused for its session: the server has not looked at it, and it may be asked again in another one. */
+  /** The server refused the session and did not look at the request, which may be sent again in another session. */
   readonly isUnheard?: boolean;
-  /** The server has said more at once than it may. */
+  /** The server has sent a message beyond the limit. */
   readonly isTooLong?: boolean;
 }
 
@@ -59,20 +59,20 @@ const NETWORK: Readonly<Record<string, string>> = {
   EPROTO: 'could not be reached: it does not speak TLS there',
 };
 
-/** Nobody was there to be asked anything, so nobody is there for the next one either. */
+/** Codes of a server that could not be reached at all: the next request will not reach it either. */
 const UNREACHABLE: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'],
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** OpenSSL has many more of each kind. */
+/** Kinds of codes of which OpenSSL has many. */
 const KINDS: readonly (readonly [RegExp, string])[] = [
   [/CERT|SIGNATURE|ISSUER/, 'could not be reached: its certificate is not trusted'],
   [/^ERR_(SSL|TLS)/, 'could not be reached: it does not speak TLS there'],
   [/^HPE_/, 'could not be reached: it does not speak HTTP there'],
 ];
 
-/** From what a request, or an upgrade to a WebSocket, was thrown out with. */
+/** The failure for an error that a request, or an upgrade to a WebSocket, has thrown. */
 export function networkFailure(error: unknown): RemoteFailure {
   const code = codeWithin(error);
   if (code === undefined) return new RemoteFailure(`could not be reached${isBadPort(error) ? BAD_PORT : ''}`);
@@ -83,14 +83,14 @@ export function networkFailure(error: unknown): RemoteFailure {
   });
 }
 
-/** `fetch` asks nothing of ports that belong to other protocols, and has no code for it. */
+/** `fetch` refuses ports of other protocols, and its error has no code. */
 const BAD_PORT = ': its port is one of those that HTTP may not use';
 
 function isBadPort(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof Error && error.cause.message === 'bad port';
 }
 
-/** `fetch` hides the error of the system call behind others; one for each address, if a host has several. */
+/** The code of the system call, which `fetch` hides behind other errors: one for each address of a host. */
 function codeWithin(error: unknown): string | undefined {
   for (let inner = error; inner instanceof Error; inner = innerOf(inner)) {
     const code = systemCode(inner);
@@ -103,19 +103,19 @@ function innerOf(error: Error): unknown {
   return error instanceof AggregateError ? error.errors[0] : error.cause;
 }
 
-/** From an answer that is none; `isOfSession` says that it was asked for in a session that the server has known. */
+/** The failure for an answer with this status. `isOfSession`: the request named a session that the server has known. */
 export function statusFailure(status: number, isOfSession: boolean): RemoteFailure {
   if (status === 401) return new RemoteFailure(`does not accept us (HTTP ${status})`, { status, isFinal: isOfSession });
   if (status === 404 && isOfSession) return sessionEnded();
   return new RemoteFailure(`${sentenceFor(status)} (HTTP ${status})`, { status });
 }
 
-/** The server has said that it knows the session no more. */
+/** The failure for a session that the server has forgotten. */
 export function sessionEnded(): RemoteFailure {
   return new RemoteFailure('has ended the session', { status: 404, isFinal: true, isUnheard: true });
 }
 
-/** From an answer that refuses what was asked in a session, and not in the server's name: it may be for the session. */
+/** The failure for a refusal that may be meant for the session and not for the request. */
 export function sessionDoubted(status: number): RemoteFailure {
   return new RemoteFailure(`${sentenceFor(status)} (HTTP ${status})`, { status, isUnheard: true });
 }
@@ -128,7 +128,7 @@ function sentenceFor(status: number): string {
   return 'refused the request';
 }
 
-/** From an answer of a kind that no server of MCP gives, such as a web page. */
+/** The failure for an answer that is no MCP, such as a web page. */
 export function contentFailure(contentType: string | null): RemoteFailure {
   const kind = /^[\w.+-]+\/[\w.+-]+/.exec(contentType ?? '')?.[0];
   return new RemoteFailure(`does not speak MCP at its url: it answered with ${kind ?? 'something'} instead of JSON`, {
@@ -136,7 +136,7 @@ export function contentFailure(contentType: string | null): RemoteFailure {
   });
 }
 
-/** From whatever was thrown on the way. An error that nothing on the way explains is ours, and is not called the server's. */
+/** The failure for whatever was thrown on the way. An error that nothing on the way explains is a fault of the bridge. */
 export function failureOf(error: unknown): RemoteFailure {
   if (error instanceof RemoteFailure) return error;
   const code = codeWithin(error);
@@ -147,13 +147,13 @@ export function failureOf(error: unknown): RemoteFailure {
 
 const OURS = 'cannot be used, because of a fault in mcp-bridge';
 
-/** It was thrown neither by the server, nor on the way to it, nor because somebody gave up. */
+/** True for a fault of the bridge: neither the server, nor the network, nor an abort explains the error. */
 export function isOurs(error: unknown): boolean {
   if (error instanceof RemoteFailure || error instanceof BridgeError) return false;
   return !(error instanceof Error && error.name === 'AbortError');
 }
 
-/** Where a URL leads, without what may be a secret in it: tokens stand in paths too. */
+/** The origin of a URL. The rest may hold secrets: tokens stand in paths too. */
 export function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : 'no URL';
 }

@@ -1,5 +1,5 @@
-// `fetch` for the transports to one server: it adds what the server wants to know of who asks, follows the redirects that
-// stay with the server, and throws what goes wrong as a RemoteFailure.
+// `fetch` for the transports to one server: it adds the access token, follows redirects that stay with the server, waits as long as
+// the call may take, and throws every failure as a RemoteFailure. The token never goes to another origin.
 
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
@@ -7,7 +7,7 @@ import { membersOf } from '../util/json-value.ts';
 import { contentFailure, networkFailure, type RemoteFailure, sessionDoubted, statusFailure } from './remote-failure.ts';
 
 export interface RemoteFetchOptions {
-  /** Has tokens for this origin, if it is one that we can sign in to. */
+  /** The tokens for this origin, if the bridge can sign in to it. */
   readonly keeper: () => TokenKeeper | undefined;
   readonly origin: string;
 }
@@ -17,7 +17,7 @@ export interface RemoteRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer>;
   readonly signal: AbortSignal;
-  /** As it is spelled; of a message that wants an answer. */
+  /** The id of a request, in its bytes; undefined for a message without an answer. */
   readonly requestId?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export class RemoteFetch {
     throw failure;
   };
 
-  /** Not every server knows that 404 is what it says of a session that it has forgotten. */
+  /** True if a 400 may mean the session: some servers answer it instead of 404 when they have forgotten one. */
   async #isDoubtful(response: Response, { headers, requestId }: RemoteRequest): Promise<boolean> {
     if (response.status !== 400 || !this.#isOpen || headers['mcp-session-id'] === undefined) return false;
     return requestId !== undefined && !(await isAnswered(JSON.parse(requestId), response));
@@ -73,9 +73,9 @@ export class RemoteFetch {
   #failureIn(response: Response, { method, headers }: RemoteRequest): RemoteFailure | undefined {
     const { status, ok } = response;
     if (ok) return this.#contentFailureIn(response, method);
-    // Not every server has a stream besides its answers, or an end of its sessions.
+    // Servers may have no stream for notifications, and no end of a session.
     if (status === 405 && method !== 'POST') return undefined;
-    // What a server says to GET is about the stream and not about the session, unless the stream was there before.
+    // An answer to GET is about the stream and not about the session, unless the stream was there before.
     const isOfSession = method === 'POST' || headers['last-event-id'] !== undefined;
     return statusFailure(status, this.#isOpen && isOfSession);
   }
@@ -104,12 +104,12 @@ async function ask(
 
 type Dispatcher = NonNullable<RequestInit['dispatcher']>;
 
-/** Where Node keeps what carries out all requests of `fetch`; an administrator may have put a proxy there. */
+/** The key under which Node keeps the dispatcher of `fetch`. An administrator may have put a proxy there. */
 const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 
 /**
- * Lets `fetch` wait for as long as the call lasts, which is for the client and limits.maxCallMs to say: by itself it gives up
- * after 300 s in which no byte has come. A connection that is dead is found out by TCP.
+ * Options with which `fetch` waits as long as the call lasts: the client and limits.maxCallMs bound that. By itself `fetch` gives up
+ * after 300 s without a byte. TCP's keepalive finds connections that are dead.
  */
 function patience(): { readonly dispatcher?: Dispatcher } {
   void Headers; // makes Node load its `fetch`, which sets the symbol
@@ -120,7 +120,7 @@ function patience(): { readonly dispatcher?: Dispatcher } {
   return { dispatcher: Object.create(given, { dispatch: { value: dispatch } }) };
 }
 
-/** The redirect's target, if it is the same server; a POST is followed only where it stays one. */
+/** The target of a redirect within the same server. A POST is followed only where it stays a POST. */
 function redirectWithin(url: URL, { status, headers }: Response, { method }: RemoteRequest): URL | undefined {
   const location = headers.get('location');
   const keepsMethod = status === 307 || status === 308 || (method === 'GET' && [301, 302, 303].includes(status));
@@ -130,7 +130,7 @@ function redirectWithin(url: URL, { status, headers }: Response, { method }: Rem
   return isSame || isSecureTwin(url, target) ? target : undefined;
 }
 
-/** The same host, with TLS, both on the usual port. */
+/** True if `target` is the same host with TLS, both on their usual ports. */
 function isSecureTwin(url: URL, target: URL): boolean {
   const { protocol, host, username, password } = target;
   const isTwin = url.protocol === 'http:' && protocol === 'https:' && host === url.host && url.port === '';
@@ -145,13 +145,13 @@ export function isMediaType(response: Response, type: string): boolean {
   return mediaType(response) === type;
 }
 
-// Who has refused a request over HTTP: the server itself, by an answer to it, or what stands before it and looks at no more
-// than the headers. What was said is looked at for that alone, and is told to nobody.
-
-/** What refuses for the sake of a header says less. */
+/** A longer body is taken for an answer: a proxy that refuses a request for its headers says less. */
 const MOST_BYTES = 65_536;
 
-/** Whether the server may have answered the request of this id; takes the body. */
+/**
+ * True if the server itself may have answered the request with this id. False if something before it, which saw only the headers,
+ * has refused the request. Reads the body, and tells nobody of its text.
+ */
 export async function isAnswered(id: unknown, response: Response): Promise<boolean> {
   const contentType = response.headers.get('content-type')?.toLowerCase();
   if (contentType?.startsWith('text/event-stream') === true) return true;
@@ -159,7 +159,7 @@ export async function isAnswered(id: unknown, response: Response): Promise<boole
   return said === undefined || messagesIn(said).some((message) => membersOf(message).id === id);
 }
 
-/** Undefined if it is long, or broken. */
+/** The text of the body; undefined if it is long or breaks off. */
 async function textOf({ body }: Response): Promise<string | undefined> {
   if (body === null) return '';
   const chunks: Uint8Array[] = [];
@@ -171,7 +171,7 @@ async function textOf({ body }: Response): Promise<string | undefined> {
       if (bytes > MOST_BYTES) return undefined;
     }
   } catch {
-    return undefined; // nobody knows what would have followed
+    return undefined; // the rest might have been the answer
   }
   return Buffer.concat(chunks).toString();
 }
@@ -182,6 +182,6 @@ function messagesIn(text: string): readonly unknown[] {
     return Array.isArray(said) ? said : [said];
   } catch (error) {
     expectSyntaxError(error);
-    return []; // no JSON is no answer
+    return []; // text that is not JSON is no answer
   }
 }

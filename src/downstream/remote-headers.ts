@@ -1,4 +1,5 @@
-// The headers that a server at a URL is asked with: texts of its definition, with variables of the environment in them.
+// The headers of a connection to a server at a URL: those of its definition, the user that its URL names, and those that its
+// headersHelper prints, a command that runs for each connection. All of them are secret: they are never logged, and in no error.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
@@ -15,7 +16,7 @@ import { childEnvironment, type Environment, type LaunchContext } from './server
 
 export type HeaderMap = Readonly<Record<string, string>>;
 
-/** Notes in `used` which variables are in them. */
+/** The headers of the definition with their variables filled in, which are noted in `used`. */
 export function configuredHeaders(
   { name: server, headers, isFilledIn }: RemoteServer,
   environment: Environment,
@@ -31,23 +32,23 @@ export function configuredHeaders(
   return Object.fromEntries(filled);
 }
 
-/** As in RFC 9110, 5.1 and 5.5. Node's own check would load its HTTP with the daemon. */
+/** Names and values by RFC 9110, 5.1 and 5.5. Node's own check would load `node:http` with the daemon. */
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Whether HTTP can carry it: `fetch` would repeat the value in its error. */
+/** True if HTTP can carry the header. `fetch` would repeat a bad value in its error. */
 export function isHeader(name: string, value: string): boolean {
   return NAME.test(name) && VALUE.test(value);
 }
 
-/** The later ones count; upper and lower case are the same. */
+/** All headers of the maps; of two with one name, in whatever case, the later one. */
 export function mergedHeaders(...maps: readonly HeaderMap[]): HeaderMap {
   const merged = new Headers();
   for (const map of maps) for (const [name, value] of Object.entries(map)) merged.set(name, value);
   return Object.fromEntries(merged);
 }
 
-/** What a URL says of who asks, as a header: `fetch` refuses a URL that has it. */
+/** The URL without user and password, and those as a header: `fetch` refuses a URL that has them. */
 export function urlWithUser(url: string): { readonly url: string; readonly authorization: string | undefined } {
   if (!URL.canParse(url)) return { url, authorization: undefined };
   const bare = new URL(url);
@@ -59,9 +60,6 @@ export function urlWithUser(url: string): { readonly url: string; readonly autho
   return { url: bare.href, authorization: `Basic ${user}` };
 }
 
-// A command that prints the headers for a server at a URL, run anew for each connection. What it prints is secret: it
-// is never logged, and in no error.
-
 export type HelperContext = Pick<LaunchContext, 'environment' | 'cwd' | 'guard' | 'clock'>;
 
 const TIME_LIMIT_MS = 10_000;
@@ -70,13 +68,13 @@ const STDERR_BYTES = 4096;
 const LONGEST_LAST_WORDS = 200;
 
 interface Outcome {
-  /** What was wrong; undefined if it ended well. */
+  /** The problem, as the end of a sentence; undefined if the helper ended well. */
   readonly problem: string | undefined;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** No headers without a helper. Ended, with its process group, when the signal is given. */
+/** Runs the headersHelper, if there is one. The signal ends it, with its process group. */
 export async function helperHeaders(
   definition: RemoteServer,
   context: HelperContext,
@@ -131,12 +129,12 @@ class HelperRun {
   }
 
   #untilClosed(): Promise<void> {
-    // Without descriptors for its pipes, spawn gives a child that has none.
+    // When descriptors run out, spawn returns a child without pipes.
     this.#child.stdout?.on('data', (chunk: Buffer) => this.#print(chunk));
     this.#child.stderr?.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
     this.#child.on('exit', (code, by) => {
       if (code !== 0) this.#problem ??= by === null ? `exited with code ${code}` : `was ended by ${by}`;
-      signalGroup(this.#child.pid, 'SIGKILL'); // what it has left behind would hold the pipes open
+      signalGroup(this.#child.pid, 'SIGKILL'); // processes that it has left behind would hold the pipes open
     });
     return new Promise((resolve) => {
       this.#child.on('close', () => resolve());
@@ -156,13 +154,13 @@ class HelperRun {
   #end(problem: string): void {
     this.#problem ??= problem;
     signalGroup(this.#child.pid, 'SIGKILL');
-    // Someone outside its group may hold the pipes for ever.
+    // A process outside its group may hold the pipes for ever.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
   }
 }
 
-/** The headers, or what is wrong with the text. */
+/** The headers in the text, or the problem with it. */
 function readHeaders(text: string): HeaderMap | string {
   let headers: unknown;
   try {
@@ -179,7 +177,7 @@ function readHeaders(text: string): HeaderMap | string {
   return headers as HeaderMap;
 }
 
-/** Its last line on stderr, without any word of what it has printed. */
+/** The helper's last line on stderr, without any word that it has printed on stdout. */
 function hintFor({ stdout, stderr }: Outcome): string {
   const words = stdout.split(/[\s"',:{}[\]]+/).map((word) => ['output', word] as const);
   const last = redactEach(stderr.trimEnd().split('\n').at(-1) ?? '', words);

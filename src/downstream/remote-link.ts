@@ -1,5 +1,6 @@
-// A link to a server at a URL: each frame that goes out is an exchange of its own over a transport, with one AbortController,
-// so that whatever ends it also closes its connection. The bytes are those of the wire both ways; nothing is decoded.
+// A link to a server at a URL over HTTP, and its interface to the two transports (Streamable HTTP, and the older SSE). Each frame
+// that goes out is an exchange of its own with one AbortController, so whatever ends the exchange closes its connection. Bytes
+// pass both ways as they are; nothing is decoded.
 
 import { isUtf8 } from 'node:buffer';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
@@ -20,45 +21,92 @@ import type { ExchangeDoor } from './exchange-gate.ts';
 import type { RemoteSession } from './http-connection.ts';
 import { isOurs, RemoteFailure, sessionEnded } from './remote-failure.ts';
 
+/** A message to the server. */
+export interface RemoteMessage {
+  /** The frame, without its newline. */
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** The method; '' for an answer to the server. */
+  readonly method: string;
+  /** The id, in its bytes; undefined unless it is a request. */
+  readonly requestId: string | undefined;
+}
+
+/** One message on its way, until everything that belongs to it has come. */
+export interface Exchange {
+  /** Aborted when nobody waits for the rest: the connection is closed then. */
+  readonly signal: AbortSignal;
+  abort(): void;
+  /** Notes that the server has taken the message. */
+  taken(): void;
+  /** True while somebody waits for the answer. */
+  isAwaited(): boolean;
+}
+
+export interface RemoteTransport {
+  /**
+   * Sends a message; rejects if that failed. Resolves at the end of the exchange: with the reason why a request that has no answer
+   * by then will get none, or with undefined if its answer comes another way.
+   */
+  send(message: RemoteMessage, exchange: Exchange): Promise<RemoteFailure | undefined>;
+  /** Names the protocol version for later requests. */
+  negotiated(protocolVersion: string): void;
+  /** Tells the server that the session is over. */
+  sayGoodbye(): Promise<void>;
+  close(): void;
+}
+
+export interface TransportPorts {
+  /** Takes a message of the server, or several in an array. Returns the reason why it can be neither. */
+  readonly received: (frame: Frame) => RemoteFailure | undefined;
+  /** Takes the failure of a request that the transport made itself. */
+  readonly failed: (failure: unknown) => void;
+  /** A promise that is pending while the server may not be read; undefined if it may. */
+  readonly mayRead: () => Promise<void> | undefined;
+  /** The longest message of the server. */
+  readonly maxFrameBytes: number;
+  /** Shares each turn of the event loop between all servers. */
+  readonly pacer: ReadPacer;
+}
+
 export interface RemoteLinkOptions {
   readonly turn: FlushTurn;
   readonly clock: Clock;
-  /** What a failed message's sender is told. */
+  /** The error for the sender of a message that has failed. */
   readonly errorOf: (error: unknown) => BridgeError;
-  /** The first message has failed: nothing can follow. */
+  /** Called when the first message has failed: nothing can follow. */
   readonly refused: (error: unknown) => void;
-  /** The server has said which version of the protocol it speaks. */
+  /** Called with the protocol version that the server has chosen. */
   readonly negotiated: (protocolVersion: string) => void;
   readonly session: Pick<RemoteSession, 'examine' | 'isForgotten'>;
-  /** Where requests wait for a connection. */
+  /** The door at which requests wait for a connection. */
   readonly door: Pick<ExchangeDoor, 'enter'>;
 }
 
 /**
- * A server that answers in JSON says nothing of a request before it answers it, so what it has been sent looks like what it has
- * not taken. So much of that does not count, or one long call would hold up all others.
+ * Bytes under way that do not count as untaken. A server that answers in JSON says nothing of a request before the answer, so
+ * without this one long call would hold up all others.
  */
 const BYTES_UNDER_WAY = 16 << 20;
-/** What a message that is under way takes besides its bytes: a server that asks and asks gets answers of a few bytes each. */
+/** The cost of a message under way besides its bytes. A server that floods the bridge with questions gets answers of a few bytes. */
 const BYTES_A_MESSAGE = 1024;
 
-/** A server may take so long to accept what it need not answer; what comes behind it waits. */
+/** Time for a server to accept a notification. Later messages wait for that. */
 const NOTICE_MS = 30_000;
-/** Cancellations on their way. Of a server that accepts none of them no more are kept: each has lost its connection anyway. */
+/** Cancellations under way at once. Further ones are dropped: the cancelled requests have lost their connections anyway. */
 const MOST_CANCELLATIONS = 8;
 
 const CANCELLED = 'notifications/cancelled';
 
-/** Nobody but the bridge asks this: ids of its own are numbers. */
+/** The id of the bridge's own ping. All other ids that it sends are numbers. */
 const PING_ID = '"mcp-bridge/ping"';
 const PING = Buffer.from(`{"jsonrpc":"2.0","id":${PING_ID},"method":"ping"}`);
 
-/** Made once: an error takes longer than all else about an event, of which a server may send thousands at a time. */
+/** Made once: making an error costs more than all else about an event, and a server may send thousands of events at a time. */
 const NOT_UTF8 = new RemoteFailure('answered with something that is not UTF-8');
 const NOT_JSON = new RemoteFailure('answered with something that is not JSON');
 const NOT_JSON_RPC = new RemoteFailure('answered with something that is not JSON-RPC');
 
-/** What of a message counts as not taken yet. */
+/** The bytes of a message that count as not taken yet. */
 interface Charge {
   bytes: number;
 }
@@ -71,12 +119,12 @@ interface Outgoing {
   readonly abort: AbortController;
 }
 
-/** A request without an answer. */
+/** A request that has no answer yet. */
 interface Awaited extends Outgoing {
   readonly requestId: string;
-  /** The transport does not have it yet. */
+  /** True until the transport has it. */
   isUnsent: boolean;
-  /** Gives up its place among those that wait for a connection. */
+  /** Gives up its place in the line for a connection. */
   leaveDoor: () => void;
 }
 
@@ -84,30 +132,30 @@ interface Notice extends Outgoing {
   readonly requestId: undefined;
 }
 
-/** Shared by all links: a frame is dealt with before the next one is looked at. */
+/** Shared by all links: each frame is done with before the next one is scanned. */
 const envelope = new Envelope();
 
 export class RemoteLink implements Link, ByteSink {
   readonly outbox: Outbox;
-  /** Frames that were cut out of what was written, until the writer has done. */
+  /** Frames cut out of written bytes, until the writer has returned. */
   #cut: Frame[] = [];
   #cutBytes = 0;
-  /** Bytes of messages that the server has not taken, and that somebody waits for. */
+  /** Bytes of messages that the server has not taken and somebody waits for. */
   #bytesUnderWay = 0;
   readonly #transport: Promise<RemoteTransport>;
   readonly #splitter: FrameSplitter;
   readonly #options: RemoteLinkOptions;
-  /** Notifications go one by one, and before the requests that come after them. */
+  /** Messages in their order: notifications go one by one, and before the requests behind them. */
   readonly #inOrder = new Set<Awaited | Notice>();
   #isTelling = false;
   #cancellations = 0;
   readonly #awaited = new Map<string, Awaited>();
-  /** All that are under way. */
+  /** All exchanges under way. */
   readonly #exchanges = new Set<AbortController>();
   #pong: Deferred<void> | undefined;
   #isRetired = false;
   #becameQuiet = (): void => undefined;
-  /** While what the server says may not be read. */
+  /** Pending while the server may not be read. */
   #pause: Deferred<void> | undefined;
   #handler: LinkHandler | undefined;
   #isClosed = false;
@@ -116,7 +164,7 @@ export class RemoteLink implements Link, ByteSink {
     this.#transport = transport;
     this.#options = options;
     this.outbox = new Outbox(this, options.turn);
-    // What comes this way was measured before; with an id of ours in it, it may be a little longer.
+    // The limit was checked when the message came from a client; with the bridge's id in it, it may be a little longer.
     this.#splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
       frame: (b, start, end) => this.#cutOut(copyOf({ b, start, end })),
       overflowed: () => undefined,
@@ -128,7 +176,7 @@ export class RemoteLink implements Link, ByteSink {
     this.#handler = handler;
   }
 
-  /** Takes a message of the server, or several in an array. Returns a reason if it is neither. */
+  /** Takes a message of the server, or several in an array. Returns the reason why it can be neither. */
   receive(frame: Frame): RemoteFailure | undefined {
     const { b, start, end } = frame;
     if (this.#isClosed) return undefined;
@@ -162,11 +210,11 @@ export class RemoteLink implements Link, ByteSink {
     if (typeof protocolVersion === 'string') this.#options.negotiated(protocolVersion);
   }
 
-  /** Over HTTP several answers may come in one array, whatever the version. */
+  /** Takes an array of messages, which HTTP allows in every version. */
   #receiveBatch(frame: Frame): RemoteFailure | undefined {
     const { messages, isTooLong } = cutBatch(frame.b, frame.start);
     if (isTooLong) {
-      this.#handler?.frame(frame.b, frame.start, frame.end); // those whose answers are in it are told
+      this.#handler?.frame(frame.b, frame.start, frame.end); // the handler fails the calls whose answers are in it
       return new RemoteFailure(`answered with more than ${MOST_IN_BATCH} messages in one array`, { isTooLong });
     }
     if (messages.length === 0) return NOT_JSON_RPC;
@@ -174,7 +222,7 @@ export class RemoteLink implements Link, ByteSink {
     return undefined;
   }
 
-  /** Resolves when the server says that it is there; fails as a request does. */
+  /** Resolves when the server has answered a ping; fails as a request does. */
   async ping(signal: AbortSignal): Promise<void> {
     const pong = deferred<void>();
     this.#pong = pong;
@@ -190,7 +238,7 @@ export class RemoteLink implements Link, ByteSink {
     }
   }
 
-  /** Sends nothing more, and gives back what it has not sent; resolves when nothing is awaited. */
+  /** Stops sending and gives back unsent requests; resolves when no answer is awaited. */
   retire(): Promise<void> {
     this.#isRetired = true;
     for (const awaited of [...this.#awaited.values()]) if (awaited.isUnsent) this.#refuse(awaited);
@@ -205,7 +253,7 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   write(bytes: Uint8Array): boolean {
-    this.#splitter.push(Buffer.from(bytes)); // its own copy: the splitter keeps what it is given
+    this.#splitter.push(Buffer.from(bytes)); // a copy, because the splitter keeps what it is given
     return true;
   }
   cork(): void {
@@ -215,7 +263,7 @@ export class RemoteLink implements Link, ByteSink {
     // See cork().
   }
 
-  /** The outbox is in the middle of a frame perhaps: what a message brings about must not write into that. */
+  /** Sends the frame in a microtask: the outbox may be in the middle of another frame, and sending may write to it. */
   #cutOut(frame: Frame): void {
     if (this.#cut.length === 0) queueMicrotask(() => this.#sendCut());
     this.#cut.push(frame);
@@ -229,7 +277,7 @@ export class RemoteLink implements Link, ByteSink {
     for (const frame of frames) this.#sendOne(frame);
   }
 
-  /** An error of ours over one message costs the link, as one in an event of a stream does. */
+  /** Destroys the link after an error of the bridge's own, as a stream's link does. */
   #sendOne(frame: Frame): void {
     try {
       this.#send(frame);
@@ -281,7 +329,7 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   async #sendRequest(request: Awaited): Promise<void> {
-    if (!this.#isAwaited(request)) return; // it was given back meanwhile, or cancelled
+    if (!this.#isAwaited(request)) return; // it was given back or cancelled meanwhile
     request.isUnsent = false;
     try {
       const failure = await this.#exchange(request, () => this.#isAwaited(request));
@@ -319,14 +367,14 @@ export class RemoteLink implements Link, ByteSink {
     }
   }
 
-  /** In order with the others. */
+  /** Sends a notification in its place in the order. */
   #tell(notice: Notice): void {
     this.#bytesUnderWay += notice.charge.bytes;
     this.#inOrder.add(notice);
     this.#goOn();
   }
 
-  /** Nobody waits for what is cancelled, and it need not be answered. A server that has not seen it need not be told. */
+  /** Ends the exchange of a cancelled request, and tells the server if it has seen the request. */
   #cancel(requestId: string, notice: Notice): void {
     const awaited = this.#awaited.get(requestId);
     if (awaited !== undefined) {
@@ -359,7 +407,7 @@ export class RemoteLink implements Link, ByteSink {
     this.#handler?.drained();
   }
 
-  /** The one who waits for it is told, or asks again in another session; nobody else is concerned. */
+  /** Fails the request for its sender, or gives it back for another session. No other request is concerned. */
   async #failed(request: Awaited, error: unknown): Promise<void> {
     const { session, refused, errorOf } = this.#options;
     if (isOurs(error)) this.#handler?.failed?.(error);
@@ -372,13 +420,13 @@ export class RemoteLink implements Link, ByteSink {
     this.#fail(request, errorOf(error));
   }
 
-  /** Nothing is asked here any more. */
+  /** Gives back or fails a request that a retired link cannot send. */
   #refuse(request: Awaited): void {
     if (this.#giveBack(request)) this.#settle(request);
     else this.#fail(request, this.#options.errorOf(sessionEnded()));
   }
 
-  /** Whether it is asked again, if this connection ends. */
+  /** Returns true if the request is sent again after the end of this connection. */
   #giveBack({ frame }: Awaited): boolean {
     return this.#handler?.returned?.(frame) ?? false;
   }
@@ -391,7 +439,7 @@ export class RemoteLink implements Link, ByteSink {
     this.#settle(request);
   }
 
-  /** Nobody waits for its answer any more, be it that the server still works on it. */
+  /** Forgets a request for whose answer nobody waits. The server may still work on it. */
   #settle(request: Awaited): void {
     if (this.#isAwaited(request)) this.#awaited.delete(request.requestId);
     this.#inOrder.delete(request);
@@ -400,7 +448,7 @@ export class RemoteLink implements Link, ByteSink {
     if (this.#awaited.size === 0) this.#becameQuiet();
   }
 
-  /** Pending while what the server says may not be read. */
+  /** A promise that is pending while the server may not be read; undefined if it may. */
   mayRead(): Promise<void> | undefined {
     return this.#pause?.promise;
   }
@@ -423,7 +471,7 @@ export class RemoteLink implements Link, ByteSink {
   destroy(): void {
     if (this.#isClosed) return;
     if (this.#isRetired) {
-      this.outbox.flush(); // what stands in it goes back
+      this.outbox.flush(); // requests in it are given back
       this.#sendCut();
     }
     this.#isClosed = true;
@@ -438,59 +486,9 @@ function pingFrame(): Frame {
   return copyOf({ b: PING, start: 0, end: PING.length });
 }
 
-/** Without the newline behind it. */
+/** The bytes of a frame, without the newline behind it. */
 function bytesOf({ b, start, end }: Frame): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(end - start);
   b.copy(bytes, 0, start, end);
   return bytes;
-}
-
-// The interface between the link to a server at a URL and the ways to get there: Streamable HTTP, and the older SSE.
-// Messages are frames in their bytes, both ways.
-
-/** A message to the server. */
-export interface RemoteMessage {
-  /** Its bytes, without a newline. */
-  readonly body: Uint8Array<ArrayBuffer>;
-  /** '' for an answer to the server. */
-  readonly method: string;
-  /** As it is spelled; undefined unless it is a request. */
-  readonly requestId: string | undefined;
-}
-
-/** The sender's side of one message, for as long as something may come of it. */
-export interface Exchange {
-  /** Aborted when nobody waits for what may still come: its connection is closed. */
-  readonly signal: AbortSignal;
-  abort(): void;
-  /** The server has taken the message. */
-  taken(): void;
-  /** Somebody waits for an answer that has not come. */
-  isAwaited(): boolean;
-}
-
-export interface RemoteTransport {
-  /**
-   * Sends a message; rejects if that failed. Resolves when all has come that comes of it over this exchange: with the reason
-   * why a request that has no answer then will get none, or with nothing, if its answer comes another way.
-   */
-  send(message: RemoteMessage, exchange: Exchange): Promise<RemoteFailure | undefined>;
-  /** Later requests name this version of the protocol. */
-  negotiated(protocolVersion: string): void;
-  /** Tells the server that its session is not needed any more. */
-  sayGoodbye(): Promise<void>;
-  close(): void;
-}
-
-export interface TransportPorts {
-  /** A message of the server, or several in an array. Returns a reason if it is neither. */
-  readonly received: (frame: Frame) => RemoteFailure | undefined;
-  /** A request of the transport's own has failed. */
-  readonly failed: (failure: unknown) => void;
-  /** Pending while what the server says may not be read. */
-  readonly mayRead: () => Promise<void> | undefined;
-  /** Of one message of the server. */
-  readonly maxFrameBytes: number;
-  /** Bounds what one turn works on of all that servers say. */
-  readonly pacer: ReadPacer;
 }

@@ -1,5 +1,5 @@
-// The bodies of answers over HTTP, read within limits. The bytes that count are those after decompression: a few that
-// come over the network may be many.
+// Bodies of answers over HTTP: JSON, or server-sent events (HTML, 9.2.6), read as bytes within limits. Limits count bytes after
+// decompression: a few compressed bytes may be very many. The data of an event is a frame; nothing of it is decoded.
 
 import type { Frame } from '../wire/frame-splitter.ts';
 import { GrowingBytes, TooLong } from '../wire/growing-bytes.ts';
@@ -7,15 +7,15 @@ import type { IsOver, ReadPacer } from '../wire/read-pacer.ts';
 import { networkFailure, RemoteFailure } from './remote-failure.ts';
 
 export interface BodyOptions {
-  /** Of one message; more is an error. */
+  /** The longest message. */
   readonly mostBytes: number;
-  /** Bounds what one turn works on of all that servers say. */
+  /** Shares each turn of the event loop between all servers. */
   readonly pacer: ReadPacer;
-  /** Pending while what the server says may not be read. */
+  /** A promise that is pending while the server may not be read; undefined if it may. */
   readonly mayRead?: () => Promise<void> | undefined;
 }
 
-/** What `fetch` takes for a piece, however small: 10 to 20 µs. A server may send pieces of one byte. */
+/** The time that `fetch` spends on each piece: 10 to 20 µs. A server may send pieces of one byte. */
 const FETCHED_MS = 0.015;
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -64,12 +64,12 @@ async function readPieces(
     if (error instanceof TooLong) throw tooLong(mostBytes);
     throw error;
   } finally {
-    // Of a stream that has ended there is nothing to cancel; of any other nothing more shall come.
+    // A stream that has ended has nothing to cancel; any other one shall send nothing more.
     reader.cancel().catch(() => undefined);
   }
 }
 
-/** It was aborted, or something has happened to the connection. */
+/** An abort as it is; any other error as a failure of the network. */
 function brokenBy(error: unknown): unknown {
   return error instanceof Error && error.name === 'AbortError' ? error : networkFailure(error);
 }
@@ -80,61 +80,59 @@ function tooLong(mostBytes: number): RemoteFailure {
   });
 }
 
-// Server-sent events, read from a stream's bytes (HTML, 9.2.6). The data of an event is handed on as a frame; nothing of it
-// is decoded. An event is never longer than the limit, and neither is a line, be it of a field that nobody knows.
-
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 const COLON = 0x3a;
 
-/** In JSON a newline is no more than that. */
+/** Joins the lines of an event's data. In JSON a newline means no more than a space. */
 const BETWEEN_LINES = Buffer.from(' ');
 
-/** After so many bytes of short lines it asks whether the rest waits. */
+/** Bytes of short lines between two looks at the clock. */
 const BYTES_BETWEEN_LOOKS = 4096;
 
-/** The fields but for `data` are short. */
+/** The longest value of a field other than `data`. */
 const MOST_FIELD_BYTES = 4096;
 
 export interface ServerEvent {
-  /** `message` where the server names none. */
+  /** The type; `message` if the server names none. */
   readonly type: string;
-  /** Where the stream can be taken up again: behind this event. */
+  /** The id by which the stream can be resumed behind this event. */
   readonly id: string | undefined;
-  /** The lines of its data, one after the other; undefined where there are none. */
+  /** The lines of its data, joined; undefined if it has none. */
   readonly data: Frame | undefined;
 }
 
 export interface EventSink {
   event(event: ServerEvent): void;
-  /** How long the server wants to be left alone before it is asked again. */
+  /** Takes the pause that the server wants before the stream is opened again. */
   retry(delayMs: number): void;
 }
 
+/** Cuts a stream of bytes into events. No event and no line is longer than the limit, also in an unknown field. */
 export class EventStream {
   readonly #sink: EventSink;
-  /** The line at hand. */
+  /** The beginning of the current line. */
   readonly #line: GrowingBytes;
   readonly #data: GrowingBytes;
   #type = '';
   #id: string | undefined;
   #hasId = false;
   #hasData = false;
-  /** The last line ended in CR, so that an LF behind it is no line of its own. */
+  /** True if the last line ended in CR: an LF behind it is no line of its own. */
   #endedInReturn = false;
   #isFirstLine = true;
 
   constructor(mostBytes: number, sink: EventSink) {
     this.#sink = sink;
-    // A line also has the name of its field in it.
+    // A line also holds the name of its field.
     this.#line = new GrowingBytes(mostBytes + 16);
     this.#data = new GrowingBytes(mostBytes);
   }
 
   /**
-   * Throws TooLong if an event, or a line, is longer than it may be. `isOver` stops it between two lines; the bytes from the
-   * returned index on have to be pushed again.
+   * Takes bytes of the stream. `isOver` stops it between two lines; the bytes from the returned index on have to be pushed again.
+   * Throws TooLong if an event or a line is longer than the limit.
    */
   push(chunk: Uint8Array, isOver?: IsOver): number {
     const b = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -177,7 +175,7 @@ export class EventStream {
     const nameEnd = colon < 0 ? to : from + colon;
     let value = colon < 0 ? to : nameEnd + 1;
     if (value < to && b[value] === SPACE) value++;
-    if (nameEnd - from > 5) return; // longer than any that is known
+    if (nameEnd - from > 5) return; // longer than any known field
     switch (b.latin1Slice(from, nameEnd)) {
       case 'data':
         if (this.#hasData) this.#data.add(BETWEEN_LINES);
@@ -198,7 +196,7 @@ export class EventStream {
     }
   }
 
-  /** It goes back in a header, which cannot carry just anything. */
+  /** Keeps an id that a header can carry: it goes back in `last-event-id`. */
   #takeId(b: Buffer, from: number, to: number): void {
     if (to - from > MOST_FIELD_BYTES) return;
     const id = b.toString('utf8', from, to);

@@ -1,4 +1,5 @@
-// The bridge's own handshake with a server, once for each process. Lines that are no answer to it are passed over.
+// The bridge's `initialize` with a server, once for each process or connection. Any other message that comes meanwhile is dropped,
+// but a ping is answered.
 
 import {
   INITIALIZED_NOTICE,
@@ -31,7 +32,7 @@ export class ServerHandshake {
     this.#maxDepth = maxDepth;
   }
 
-  /** `capabilities` are those that clients can honour. */
+  /** Sends `initialize`. `capabilities` are those that the clients can honour. */
   begin(capabilities: object, clientInfo: object): void {
     const params = {
       protocolVersion: LATEST_PROTOCOL_VERSION,
@@ -44,7 +45,7 @@ export class ServerHandshake {
     this.#outbox.endFrame();
   }
 
-  /** The result, once it is there: an object's bytes and a newline. Throws if the server refuses. */
+  /** Takes a message. Returns the bytes of the result, with a newline, once it has come; throws if the server refuses. */
   take(b: Buffer, start: number, end: number): Buffer | undefined {
     const envelope = this.#envelope;
     if (!envelope.scan(b, start, end, this.#maxDepth)) return undefined;
@@ -58,7 +59,7 @@ export class ServerHandshake {
     return Buffer.concat([b.subarray(from, envelope.to(Field.result)), Buffer.from('\n')]);
   }
 
-  /** One that we do not speak is no basis; a server that names none is taken at its word that it answered. */
+  /** Throws if the bridge does not speak the version. A server that names none is taken to speak ours. */
   #checkVersion(result: unknown): void {
     const { protocolVersion } = result as { protocolVersion?: unknown };
     if (typeof protocolVersion !== 'string' || isSpoken(protocolVersion)) return;

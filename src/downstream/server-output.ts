@@ -1,5 +1,5 @@
-// What one process of a server has written on stderr: the last of it, in constant memory, and nothing of what is a secret
-// between it and us, also where only a part of that is there. It outlives the process, so it must not hold it.
+// The last part of a process's stderr, in constant memory, and the lines of it that tell a person why the process ended. No secret
+// comes out of here, also where the text begins or ends in the middle of one. It outlives the process and must not hold it.
 
 import type { StdioServer } from '../model/server-definition.ts';
 import { ByteRing } from '../util/byte-ring.ts';
@@ -22,7 +22,7 @@ export interface KeptOutput {
 
 export class ServerOutput {
   readonly #ring = new ByteRing(STDERR_BYTES);
-  /** The values of the variables that it was given, and the secrets among its arguments. */
+  /** Values of the variables that the process was given, and secrets among its arguments. */
   readonly #secrets: readonly NamedSecret[];
   readonly pid: number | undefined;
   #isOver = false;
@@ -36,7 +36,7 @@ export class ServerOutput {
     this.#ring.push(chunk);
   }
 
-  /** The process has gone, and all that it wrote has been read. */
+  /** Notes that the process has ended and all its output has been read. */
   end(): void {
     this.#isOver = true;
   }
@@ -57,13 +57,13 @@ export class ServerOutput {
     return this.after(0).text.replace(/[^\P{Cc}\n\t]/gu, '');
   }
 
-  /** What is still held behind the first so many bytes. Who comes back for the rest gets whole lines as long as there may be more. */
+  /** The text behind byte `position`, as far as it is still held. `isFollowed` gives whole lines only, while more may come. */
   after(position: number, isFollowed = false): KeptOutput {
     const { written } = this.#ring;
     const asked = position > written ? 0 : position;
     const bytes = this.#ring.since(Math.max(0, asked - 1));
     const oldest = written - bytes.length;
-    // A line whose beginning is not there may begin in the middle of a secret.
+    // A line without its beginning may start in the middle of a secret.
     const head = asked === 0 && oldest === 0 ? 0 : behindLine(bytes);
     const isOpen = isFollowed && !this.#isOver;
     const tail = Math.max(head, isOpen ? bytes.lastIndexOf(NEWLINE) + 1 : bytes.length);
@@ -81,7 +81,7 @@ export class ServerOutput {
     };
   }
 
-  /** Up to the line that a secret begins in which is not all there; that line may begin in another one. */
+  /** The text up to the line in which an incomplete secret begins. That line may itself begin inside another secret. */
   #untorn(text: string): string {
     const torn = secretAtEnd(text, this.#secrets, 1);
     return torn === undefined ? text : this.#untorn(text.slice(0, text.slice(0, torn.at).lastIndexOf('\n') + 1));
@@ -93,10 +93,10 @@ export class ServerOutput {
   }
 }
 
-/** A shorter line of a secret tells nobody anything. */
+/** Shorter lines of a secret reveal nothing. */
 const SHORTEST_LINE = 8;
 
-/** Of a secret of several lines each is one: what is kept may have only some of them. */
+/** Adds each line of a secret that has several: the kept text may hold only some of them. */
 function withLines(secrets: readonly NamedSecret[]): NamedSecret[] {
   return secrets.flatMap(([name, value]): NamedSecret[] => {
     const lines = value.split(/[\r\n]+/).map((line) => line.trim());
@@ -107,24 +107,23 @@ function withLines(secrets: readonly NamedSecret[]): NamedSecret[] {
   });
 }
 
-/** Where the first whole line begins. */
+/** The index at which the first whole line begins. */
 function behindLine(bytes: Buffer): number {
   const ends = [NEWLINE, RETURN].map((end) => bytes.indexOf(end)).filter((at) => at >= 0);
   return ends.length === 0 ? bytes.length : Math.min(...ends) + 1;
 }
 
-// Secrets of which a text has only a part, as it begins or ends in the middle of them: what is kept of a stream does.
-
-/** A shorter part tells nobody anything, and stands in many texts by accident. */
+/** Shorter parts of a secret reveal nothing, and occur in many texts by accident. */
 const SHORTEST_PART = 4;
 
+/** A secret of which the text holds only a part, at its start or end. */
 interface TornSecret {
   readonly name: string;
-  /** Where it ends, at the start of a text; where it begins, at the end of one. */
+  /** The index at which it ends, at the start of a text; at which it begins, at the end of one. */
   readonly at: number;
 }
 
-/** The end of a secret that the text, which begins with a line, begins with. */
+/** The end of a secret at the start of a text that begins with a line. */
 function secretAtStart(text: string, secrets: readonly NamedSecret[]): TornSecret | undefined {
   const part = longestPart(
     secrets,
@@ -134,7 +133,7 @@ function secretAtStart(text: string, secrets: readonly NamedSecret[]): TornSecre
   return part && { name: part.name, at: part.length };
 }
 
-/** The beginnings of secrets that the text ends with, one behind the other. */
+/** The beginnings of secrets at the end of a text, one behind the other. */
 function secretAtEnd(text: string, secrets: readonly NamedSecret[], least = SHORTEST_PART): TornSecret | undefined {
   const part = longestPart(secrets, text.length, (value, length) => text.endsWith(value.slice(0, length)), least);
   if (part === undefined) return undefined;
@@ -142,7 +141,7 @@ function secretAtEnd(text: string, secrets: readonly NamedSecret[], least = SHOR
   return secretAtEnd(text.slice(0, at), secrets, least) ?? { name: part.name, at };
 }
 
-/** All of one is a part too: another one may seem to begin in the middle of it. */
+/** The longest part of a secret. A whole one counts too, because another may seem to begin in the middle of it. */
 function longestPart(
   secrets: readonly NamedSecret[],
   most: number,
@@ -156,19 +155,16 @@ function longestPart(
   return found;
 }
 
-// What a program has said on stderr before its end, cut down to what tells a person why. Programs say much besides: the
-// stack, the source around it, their version, where their log is.
-
-/** Lines of the runtime's own, which are the same whatever went wrong. */
+/** Lines of the runtime that are the same whatever went wrong: stack frames, versions, carets. */
 const NOISE =
   /^\s*$|^Node\.js v\d|^\s+at (?:.*\((?:node|internal):|(?:node|internal):|async node:)|^node:internal\/|^\s*\^+\s*$|^[\s\]})]+$/;
 
-/** Whole lines, without those that say nothing; the last so many. */
+/** The last `most` lines, without noise. */
 export function lastWords(stderr: string, most: number): string {
   return telling(stderr).slice(-most).join('\n');
 }
 
-/** The one line that says why, or at least the last one; '' if there is none. */
+/** The line that says why the program ended, else the last line, else ''. */
 export function lastLine(stderr: string): string {
   const lines = telling(stderr);
   return (lines.findLast(isError) ?? lines.find(isErrorOfNpm) ?? lines.at(-1) ?? '').trim();
@@ -186,15 +182,15 @@ function isError(line: string): boolean {
   return !NPM.test(line) && !SOURCE.test(line) && ERROR.test(line);
 }
 
-/** npm tells it as a table, of which the first line with words is the sentence. */
+/** npm prints a table; its first line with words is the sentence. */
 function isErrorOfNpm(line: string): boolean {
   return /^npm (?:error|ERR!) (?!(?:code|errno|syscall|path|dest|command|cwd) )/i.test(line);
 }
 
-/** Shorter values, such as `1` or `on`, are no secrets, and would make a text unreadable. */
+/** Shorter values, such as `1` or `on`, are no secrets, and hiding them would make a text unreadable. */
 const SHORTEST_SECRET = 4;
 
-/** Takes the values that are secrets out of a text; each leaves its name behind. */
+/** Replaces each secret value in a text by its name in brackets. */
 export function redactEach(text: string, named: readonly (readonly [name: string, value: string])[]): string {
   const secrets = named.filter(([, value]) => value.length >= SHORTEST_SECRET);
   secrets.sort(([, a], [, b]) => b.length - a.length); // one value may be a part of another

@@ -1,4 +1,5 @@
-// One running process of a server: its group, its pipes, its end.
+// One running process of a server: its group, its pipes, its end, and the environment that it gets. It never outlives the
+// daemon, and nothing of the daemon's own environment reaches it but what INHERITED names.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -24,21 +25,21 @@ export interface LaunchContext {
   readonly guard: OrphanGuard;
   readonly clock: Clock;
   readonly turn: FlushTurn;
-  /** Bounds what one turn works on of all that servers say. */
+  /** Shares each turn of the event loop between all servers. */
   readonly pacer: ReadPacer;
   readonly maxFrameBytes: number;
   readonly limits: Limits;
   readonly counters: Counters;
-  /** Hears of an error of ours in what a process has set off. */
+  /** Takes an error of the bridge's own in an event of the process. */
   readonly failed: (error: unknown) => void;
 }
 
-/** How long a process that is told to go may take after its input was closed, before SIGTERM. */
+/** Time between the end of a process's input and SIGTERM. */
 const INPUT_GRACE_MS = 500;
-/** How long what a dead process has written is still waited for: a grandchild may hold the pipe for ever. */
+/** Wait for the last output of a process that has ended. A grandchild may hold the pipe open for ever. */
 const OUTPUT_GRACE_MS = 200;
 
-/** As the system calls report it. */
+/** An error with a code, as system calls report it. */
 class SpawnError extends Error {
   readonly code: string;
   constructor(code: string) {
@@ -49,7 +50,7 @@ class SpawnError extends Error {
 
 export class ServerProcess implements ServerConnection {
   readonly link: Link;
-  /** Settles with a sentence on how it ended, once its output has been read. Never rejects. */
+  /** Resolves with a sentence on how the process ended, once its output has been read. Never rejects. */
   readonly ended: Promise<string>;
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly output: ServerOutput;
@@ -66,13 +67,13 @@ export class ServerProcess implements ServerConnection {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
     });
-    this.#child.on('error', () => undefined); // heard of in #watch; before that it must not be nobody's
+    this.#child.on('error', () => undefined); // #watch handles it; until then an unhandled 'error' would end the daemon
     this.output = new ServerOutput(definition, this.pid);
     const { stdin, stdout, stderr } = this.#child;
-    // Without descriptors for its pipes, spawn gives a child that has none and says so a tick later.
+    // When descriptors run out, spawn returns a child without pipes and reports the error one tick later.
     if (!stdin || !stdout || !stderr) throw new SpawnError('EMFILE');
     if (this.pid !== undefined) context.guard.add(this.pid);
-    // Undrained, it would block the process at some 96 KB.
+    // A process whose stderr nobody reads blocks after about 96 KB.
     stderr.on('data', (chunk: Buffer) => this.#contain(() => this.output.push(chunk))).on('error', () => undefined);
     this.link = new StreamLink(stdout, stdin, context);
     this.ended = this.#watch(stdout);
@@ -120,9 +121,9 @@ export class ServerProcess implements ServerConnection {
         if (this.#hasExited) return;
         this.#hasExited = true;
         how = sentence;
-        this.#context.clock.after(OUTPUT_GRACE_MS, finish); // first: its end is told, whatever fails below
+        this.#context.clock.after(OUTPUT_GRACE_MS, finish); // set first, so that the end is reported whatever fails below
         this.#sweepGroup();
-        this.link.resume(); // what it wrote last does not wait for a client that reads slowly
+        this.link.resume(); // its last output must not wait for a slow client
         if (stdout.readableEnded || stdout.destroyed) return finish();
         stdout.once('end', finish);
       };
@@ -135,7 +136,7 @@ export class ServerProcess implements ServerConnection {
     });
   }
 
-  /** An error in an event of a process is nobody's to catch, and would end the daemon. */
+  /** Nobody catches an error in an event handler: it would end the daemon. */
   #contain(task: () => void): void {
     try {
       task();
@@ -144,7 +145,7 @@ export class ServerProcess implements ServerConnection {
     }
   }
 
-  /** Whatever the process has left behind in its group goes with it. */
+  /** Ends what the process has left behind in its group. */
   #sweepGroup(): void {
     const { pid } = this;
     if (pid === undefined) return;
@@ -156,10 +157,7 @@ export class ServerProcess implements ServerConnection {
   }
 }
 
-// What a server's process is told of our environment: what programs need to run at all, and what its definition
-// declares. Everything else (tokens, keys) stays here.
-
-/** How to reach the network, and whom to trust there. */
+/** Variables for proxies and trusted certificates. */
 const OF_THE_NETWORK = [
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
   'NODE_EXTRA_CA_CERTS',
@@ -168,6 +166,7 @@ const OF_THE_NETWORK = [
   'SSL_CERT_FILE',
 ];
 
+/** All that a server inherits from the daemon: what programs need to run at all, and no token or key. */
 const INHERITED = [
   ...OF_THE_NETWORK,
   'HOME',
@@ -190,6 +189,7 @@ const INHERITED = [
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The environment of a child: INHERITED, and what the definition declares. */
 export function childEnvironment(own: Environment, declared: Readonly<Record<string, string>>): Record<string, string> {
   const inherited = INHERITED.flatMap((name) => {
     const value = own[name];

@@ -1,5 +1,5 @@
-// The older transport: one stream for all that the server says, and a POST for each message to it, at the place that the
-// stream names first.
+// The older transport, HTTP with SSE: one stream for everything that the server says, and a POST for each message to it, at the URL
+// that the stream names first. EitherTransport finds out which of the two transports a server speaks.
 
 import { type Deferred, deferred } from '../util/deferred.ts';
 import { contentFailure, originOf, RemoteFailure, statusFailure } from './remote-failure.ts';
@@ -11,7 +11,7 @@ export interface SseTransportOptions extends TransportPorts {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: RemoteFetch['fetch'];
-  /** The stream has ended, for this reason: nothing can be asked any more. */
+  /** Called with the reason when the stream has ended: nothing can be asked any more. */
   readonly ended: (failure: unknown) => void;
 }
 
@@ -25,10 +25,10 @@ export class SseTransport implements RemoteTransport {
 
   constructor(options: SseTransportOptions) {
     this.#options = options;
-    this.#endpoint.promise.catch(() => undefined); // whoever starts it is told
+    this.#endpoint.promise.catch(() => undefined); // start() rejects with the same error
   }
 
-  /** Resolves when messages can be sent. */
+  /** Opens the stream; resolves when messages can be sent. */
   async start(): Promise<void> {
     const { fetch, url } = this.#options;
     const headers = { ...this.#headers(), accept: EVENT_STREAM };
@@ -61,7 +61,7 @@ export class SseTransport implements RemoteTransport {
     else if (type === 'endpoint') this.#endpoint.resolve(this.#placeIn(data.b.toString('utf8', data.start, data.end)));
   }
 
-  /** Throws if it is at another server: what is sent there is for this one. */
+  /** The URL for messages. Throws if it is at another origin: messages may hold secrets for this one. */
   #placeIn(text: string): URL {
     const { url } = this.#options;
     if (!URL.canParse(text, url.href)) throw new RemoteFailure('names no place to send messages to');
@@ -89,7 +89,7 @@ export class SseTransport implements RemoteTransport {
   }
 
   sayGoodbye(): Promise<void> {
-    return Promise.resolve(); // the end of the stream says it
+    return Promise.resolve(); // the end of the stream tells the server
   }
 
   close(): void {
@@ -99,13 +99,12 @@ export class SseTransport implements RemoteTransport {
 
 const CLOSED = new RemoteFailure('closed the connection');
 
-// Streamable HTTP, or the older SSE if the server refuses the first message over HTTP.
-
 type Sent = Promise<RemoteFailure | undefined>;
 
+/** Streamable HTTP, or the older SSE if the server refuses the first message over HTTP. */
 export class EitherTransport implements RemoteTransport {
   readonly #start: (kind: 'http' | 'sse') => Promise<RemoteTransport>;
-  /** From the first message on; settled once a server has taken that. */
+  /** Set by the first message; settled when a server has taken that. */
   #chosen: Deferred<RemoteTransport> | undefined;
 
   constructor(start: (kind: 'http' | 'sse') => Promise<RemoteTransport>) {
@@ -115,7 +114,7 @@ export class EitherTransport implements RemoteTransport {
   async send(message: RemoteMessage, exchange: Exchange): Sent {
     if (this.#chosen !== undefined) return (await this.#chosen.promise).send(message, exchange);
     const chosen = deferred<RemoteTransport>();
-    chosen.promise.catch(() => undefined); // whoever sends the first message is told
+    chosen.promise.catch(() => undefined); // the first send() rejects with the same error
     this.#chosen = chosen;
     try {
       return await this.#sendFirst(message, exchange, chosen);
@@ -156,11 +155,11 @@ export class EitherTransport implements RemoteTransport {
   }
 
   close(): void {
-    // Whoever started the transports closes them.
+    // The connection that started the transports closes them.
   }
 }
 
-/** Such as POST is refused by; one that is not there, or wants to know who we are, says the same to GET. */
+/** True for a refusal by which an older server may answer POST. Not for 401 and 403, which it would answer to GET too. */
 function isOfOlderServer(error: unknown): boolean {
   if (!(error instanceof RemoteFailure)) return false;
   const { status = 0 } = error;

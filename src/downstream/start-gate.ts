@@ -1,16 +1,16 @@
-// How many servers are started at the same time: few processes, because each of them keeps a core busy while it loads;
-// many connections, because they only wait. A start that takes long gives its turn away, so one that hangs holds up nobody.
-// Clients take turns, and the servers of one client do: a client that needs sixty holds up another one's by one start.
+// Bounds how many servers start at the same time: few processes, because each keeps a core busy while it loads; many
+// connections, because they only wait. A start that takes long gives its turn away, so one that hangs holds up nobody.
+// Clients take turns, and so do the servers of one client: a client that needs sixty holds up another client's by one start.
 
 import type { Counters } from '../core/counters.ts';
 import type { Clock } from '../util/clock.ts';
 
-/** A turn lasts no longer. */
+/** The longest turn. */
 const TURN_MS = 3_000;
 
 export interface Applicant {
   readonly server: string;
-  /** The clients that wait for it by now; nobody, if the bridge itself does. */
+  /** The clients that wait for the server now; empty if the bridge itself does. */
   readonly askers: () => Iterable<object>;
 }
 
@@ -26,11 +26,11 @@ export class StartGate {
   readonly #counters: Pick<Counters, 'startsQueued'>;
   #taken = 0;
   #waiting: Waiting[] = [];
-  /** The last place that was given away at the end of the line. */
+  /** The last place in the line that was given to anyone. */
   #lastPlace = 0;
-  /** Places of those who ask: who was served goes to the end. */
+  /** The place of each client. A client that was served goes to the end. */
   readonly #placeOfAsker = new WeakMap<object, number>();
-  /** The same of servers, while any wait. */
+  /** The same for servers, by name. Empty while nothing waits. */
   readonly #placeOfServer = new Map<string, number>();
 
   constructor(most: number, { clock, counters }: { clock: Clock; counters: Pick<Counters, 'startsQueued'> }) {
@@ -39,7 +39,7 @@ export class StartGate {
     this.#counters = counters;
   }
 
-  /** Calls `start` when it may, with what is to be called once this server has started, or could not be. */
+  /** Calls `start` when it is the applicant's turn. `leave` must be called when the server has started, or has failed to. */
   enter(applicant: Applicant, start: (leave: () => void) => void): void {
     if (this.#taken < this.#most) return this.#enter(start);
     this.#counters.startsQueued++;
@@ -74,7 +74,7 @@ export class StartGate {
     return next;
   }
 
-  /** Of the first in line of those who ask for it. */
+  /** The place of the first in line among the clients that ask. */
   #placeOf(applicant: Applicant): number {
     let first = Number.POSITIVE_INFINITY;
     for (const asker of askersOf(applicant)) {

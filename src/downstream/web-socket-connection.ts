@@ -1,4 +1,5 @@
-// A connection to a server over a WebSocket, by the `ws` package, which is loaded with the first of them.
+// A connection to a server over a WebSocket: one message a text frame, its bytes as they are, nothing decoded. The package `ws` is
+// loaded with the first such connection.
 
 import { isUtf8 } from 'node:buffer';
 import type { WebSocket } from 'ws';
@@ -13,14 +14,14 @@ import { networkFailure, RemoteFailure, statusFailure } from './remote-failure.t
 import type { LaunchContext } from './server-process.ts';
 
 const SUBPROTOCOL = 'mcp';
-/** How long a server may take to say goodbye. */
+/** Time for a server to close its side. */
 const GOODBYE_MS = 1000;
 
 export class WebSocketConnection extends RemoteConnection {
   readonly link: WebSocketLink;
   readonly #context: LaunchContext;
   #socket: WebSocket | undefined;
-  /** Settles when the socket is closed. */
+  /** Resolves when the socket is closed. */
   #gone = Promise.resolve();
   #isOpen = false;
 
@@ -45,7 +46,7 @@ export class WebSocketConnection extends RemoteConnection {
       headers,
       maxPayload: this.#context.maxFrameBytes,
       perMessageDeflate: false,
-      skipUTF8Validation: true, // the link does, and lets the others go on
+      skipUTF8Validation: true, // the link checks each message, and drops a bad one alone
     });
     this.#socket = socket;
     this.#gone = new Promise((resolve) => socket.once('close', () => resolve()));
@@ -62,7 +63,7 @@ export class WebSocketConnection extends RemoteConnection {
     socket.on('close', () => this.over('closed the connection'));
   }
 
-  /** 'close' follows. */
+  /** Notes the reason; 'close' follows. */
   #onError(error: Error): void {
     if (!this.#isOpen) return this.fail(openingFailure(error));
     const isTooLong = 'code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
@@ -87,7 +88,7 @@ function upgradeFailure(status: number): RemoteFailure {
   return statusFailure(status, false);
 }
 
-/** The socket's own words, where it was the answer to the upgrade that was wrong. */
+/** The failure for an upgrade that did not succeed. `ws` has no codes for wrong answers, so its words decide. */
 function openingFailure(error: Error): RemoteFailure {
   if (error.message.includes('subprotocol')) return new RemoteFailure(`does not speak the subprotocol ${SUBPROTOCOL}`);
   if (error.message.includes('Upgrade header') || error.message.includes('Sec-WebSocket'))
@@ -95,21 +96,19 @@ function openingFailure(error: Error): RemoteFailure {
   return networkFailure(error);
 }
 
-// A link over a WebSocket: one message a text frame. The bytes are those of the wire both ways; nothing is decoded.
-
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
-/** What the close frame of an end without a fault says (RFC 6455, 7.4.1). */
+/** The code of a close frame for an end without a fault (RFC 6455, 7.4.1). */
 const NORMAL = 1000;
 
 export class WebSocketLink implements Link, ByteSink {
   readonly outbox: Outbox;
   readonly #splitter: FrameSplitter;
   #socket: WebSocket | undefined;
-  /** What was to be sent before there was a socket. */
+  /** Messages to be sent before there was a socket. */
   #early: Buffer[] = [];
   #handler: LinkHandler | undefined;
-  /** Messages that have come, each handed on when there is time for it. */
+  /** Messages that have come; each is handed on when its turn has time for it. */
   readonly #received: PacedQueue<Buffer>;
   #isPaused = false;
   #isClosed = false;
@@ -122,7 +121,7 @@ export class WebSocketLink implements Link, ByteSink {
       resume: () => this.#isPaused || this.#socket?.resume(),
       failed: (error) => this.#fail(error),
     });
-    // What comes this way was measured before; with an id of ours in it, it may be a little longer.
+    // The limit was checked when the message came from a client; with the bridge's id in it, it may be a little longer.
     this.#splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
       frame: (b, start, end) => this.#send(b.subarray(start, end)),
       overflowed: () => undefined,
@@ -135,7 +134,7 @@ export class WebSocketLink implements Link, ByteSink {
     this.#socket = socket;
     socket.on('message', (data) => this.#received.push(data as Buffer)); // `nodebuffer` is the socket's binaryType
     socket.on('close', () => {
-      this.#received.flush(); // it was said before the end
+      this.#received.flush(); // these came before the end
       this.#closed();
     });
     if (this.#isPaused) socket.pause();
@@ -146,7 +145,7 @@ export class WebSocketLink implements Link, ByteSink {
     this.#handler = handler;
   }
 
-  /** A message beyond the limit has begun; the socket will close over it. */
+  /** Reports a message beyond the limit, after which the socket closes. */
   overflowed(): void {
     this.#handler?.overflowed();
   }
@@ -164,7 +163,7 @@ export class WebSocketLink implements Link, ByteSink {
     }
     const frame = Buffer.allocUnsafe(data.length + 1);
     data.copy(frame);
-    // On our own lines a message ends at its first newline. Within JSON it is no more than a space.
+    // A frame of the bridge ends at its first newline. Within JSON a newline means no more than a space.
     for (let at = frame.indexOf(NEWLINE); at >= 0 && at < data.length; at = frame.indexOf(NEWLINE, at + 1))
       frame[at] = SPACE;
     frame[data.length] = NEWLINE;
@@ -193,7 +192,7 @@ export class WebSocketLink implements Link, ByteSink {
       this.#early.push(message);
       return;
     }
-    // A failed write ends in 'close', which is where it is handled.
+    // A failed write leads to 'close', which handles it.
     socket.send(message, { binary: false }, () => this.#handler?.drained());
   }
 
