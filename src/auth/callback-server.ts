@@ -1,4 +1,5 @@
-// Where the browser is sent back to with the code: a server on this machine alone, for as long as one sign-in takes.
+// The page to which the browser returns with the code: a server on loopback, open for one sign-in. It accepts a code with the
+// state of this sign-in only.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -19,7 +20,7 @@ export class CallbackServer {
     this.url = `http://${HOST}:${(server.address() as AddressInfo).port}${PATH}`;
   }
 
-  /** On any free port, if none is given. */
+  /** Listens on the port, or on any free one if none is given. */
   static async open(port = 0): Promise<CallbackServer> {
     const server = createServer();
     try {
@@ -34,7 +35,7 @@ export class CallbackServer {
     return new CallbackServer(server);
   }
 
-  /** The code that comes with this state. What comes with another one is refused, and the wait goes on. */
+  /** Waits for the code that comes with this state. A request with another state is refused, and the wait goes on. */
   code(state: string, clock: Clock): Promise<string> {
     return new Promise((resolve, reject) => {
       const timer = clock.after(TIME_LIMIT_MIN * 60_000, () => reject(tooLate()));
@@ -54,7 +55,7 @@ export class CallbackServer {
   }
 }
 
-/** Answers the browser. Undefined for what is none of our business. */
+/** Answers the browser. Undefined for a request that has nothing to do with the sign-in. */
 function outcomeOf(
   request: IncomingMessage,
   response: ServerResponse,
@@ -82,6 +83,6 @@ function refused(error: string | null): BridgeError {
 
 function tooLate(): BridgeError {
   return new BridgeError('AUTH_FAILED', `Nobody has signed in within ${TIME_LIMIT_MIN} minutes`, {
-    hint: 'Run it again.',
+    hint: 'Run the command again.',
   });
 }

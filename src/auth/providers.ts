@@ -1,5 +1,5 @@
-// What the SDK's OAuth flow asks of us: one provider for the daemon, which only ever refreshes, and one for a person who
-// signs in.
+// The providers that the SDK's OAuth flow asks for: one for the daemon, which only refreshes tokens, and one for a person who signs
+// in. They hold what is to be stored, and write no file.
 
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type {
@@ -14,7 +14,7 @@ import type { SignedIn } from './token-file.ts';
 abstract class Provider implements OAuthClientProvider {
   abstract readonly redirectUrl: string;
   protected readonly settings: OAuthSettings;
-  /** What there is to be kept. */
+  /** The tokens and the client that are to be stored. */
   signedIn: SignedIn;
 
   constructor(settings: OAuthSettings, signedIn: SignedIn) {
@@ -51,16 +51,16 @@ abstract class Provider implements OAuthClientProvider {
   abstract codeVerifier(): string;
 }
 
-/** Nobody is there to sign in: what needs that ends the flow. */
+/** Refreshes tokens. No person is there, so a step that needs one ends the flow. */
 export class RefreshProvider extends Provider {
-  /** Never used, but without one the SDK takes us for a program that signs in as itself. */
+  /** Never used. Without it the SDK takes the bridge for a program that signs in as itself. */
   readonly redirectUrl = 'http://127.0.0.1/callback';
 
   tokens(): OAuthTokens | undefined {
     return this.signedIn.tokens;
   }
 
-  /** The server knows nothing of them any more. */
+  /** Called when the server does not know the client or the tokens any more. */
   invalidateCredentials(): void {
     this.signedIn = {};
     throw this.#nobodyThere();
@@ -86,7 +86,7 @@ export class RefreshProvider extends Provider {
 export class SignInProvider extends Provider {
   readonly redirectUrl: string;
   readonly #state: string;
-  /** The page where the person signs in. */
+  /** The page at which the person signs in. */
   page: URL | undefined;
   #verifier = '';
 
@@ -104,14 +104,14 @@ export class SignInProvider extends Provider {
     if (this.settings.clientId === undefined) this.signedIn = { ...this.signedIn, client };
   }
 
-  /** The SDK would ask once more, with a code that no longer counts. */
+  /** Ends the flow: the SDK would ask again with a code that has been used. */
   invalidateCredentials(scope: string): void {
     const what = scope === 'all' ? 'this client' : 'the code that it has given';
     throw new BridgeError('AUTH_FAILED', `it does not accept ${what}`);
   }
 
   tokens(): undefined {
-    return undefined; // whoever signs in wants new ones
+    return undefined; // a person who signs in wants new tokens
   }
 
   redirectToAuthorization(url: URL): void {

@@ -1,4 +1,5 @@
-// What both the refresh and the sign-in send, and with which settings.
+// Requests of the refresh and of the sign-in, and the settings for both. No request waits for ever, and no answer is read without
+// a limit.
 
 import type { OAuthSettings, RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
@@ -6,16 +7,16 @@ import { fillIn } from '../util/variables.ts';
 import { GrowingBytes, TooLong } from '../wire/growing-bytes.ts';
 
 const ANSWER_TIMEOUT_MS = 30_000;
-/** Of metadata, registrations and tokens; after decompression. */
+/** The longest answer with metadata, a registration or tokens, after decompression. */
 const MOST_ANSWER_BYTES = 256 << 10;
 
-/** `fetch` that does not wait for ever, nor for more than such an answer may be. */
+/** `fetch` with a limit for the time and for the length of the answer. */
 export async function patientFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await asked(url, init);
   if (response.body === null) return response;
   const bytes = new GrowingBytes(MOST_ANSWER_BYTES);
   try {
-    for await (const piece of response.body) bytes.add(piece); // what throws in here cancels the rest
+    for await (const piece of response.body) bytes.add(piece); // an error in here cancels the rest
   } catch (error) {
     throw error instanceof TooLong ? tooLong() : error;
   }
@@ -23,7 +24,7 @@ export async function patientFetch(url: string | URL, init?: RequestInit): Promi
   return new Response(new Uint8Array(b.subarray(start, end)), response);
 }
 
-/** Says whom it could not reach, and why. The SDK tries another address after a TypeError, and so it stays one. */
+/** Names the host that could not be reached, and the reason. A TypeError, after which the SDK tries another address. */
 export class NotReached extends TypeError {}
 
 async function asked(url: string | URL, init: RequestInit | undefined): Promise<Response> {
@@ -44,7 +45,7 @@ function tooLong(): BridgeError {
   return new BridgeError('AUTH_FAILED', `an answer was longer than ${MOST_ANSWER_BYTES >> 10} KiB`);
 }
 
-/** With the variables of the secret filled in. */
+/** The settings of the server, with the variables of its secret filled in. */
 export function settingsOf(
   { name, oauth }: RemoteServer,
   environment: Readonly<Record<string, string | undefined>>,

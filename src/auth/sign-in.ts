@@ -1,4 +1,5 @@
-// A person signs in to a server: in a browser, with the SDK's OAuth flow. Loaded by `mcp-bridge auth` alone.
+// Signs a person in to a server, in a browser, with the SDK's OAuth flow, and stores the tokens. Loaded by `mcp-bridge auth` alone.
+// No text of the server's answers gets into an error.
 
 import { randomBytes } from 'node:crypto';
 import { auth, extractWWWAuthenticateParams } from '@modelcontextprotocol/sdk/client/auth.js';
@@ -14,11 +15,11 @@ import { TokenFile } from './token-file.ts';
 export interface SignInOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Called with the page to sign in at. */
+  /** Shows the page at which to sign in. */
   readonly show: (page: string) => void;
 }
 
-/** Resolves when the tokens are stored. */
+/** Signs in; resolves when the tokens are stored. */
 export async function signIn(definition: RemoteServer, options: SignInOptions): Promise<void> {
   const settings = settingsOf(definition, options.environment);
   const callback = await CallbackServer.open(settings.callbackPort);
@@ -38,7 +39,7 @@ export async function signIn(definition: RemoteServer, options: SignInOptions): 
   await file.locked(() => file.write(provider.signedIn));
 }
 
-/** What the server says of how to sign in, with its refusal of whoever has not. */
+/** The options for the flow, from the answer with which the server refuses a request without a token. */
 async function flowFor({ url, oauth }: RemoteServer): Promise<Parameters<typeof auth>[1]> {
   const ping = { jsonrpc: '2.0', id: 0, method: 'ping' };
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -63,12 +64,12 @@ async function step({ name }: RemoteServer, task: () => Promise<unknown>): Promi
   } catch (error) {
     throw new BridgeError('AUTH_FAILED', `Signing in to ${name} has failed: ${reasonOf(error)}`, {
       cause: error,
-      hint: 'Does the server have OAuth, and does it let clients register? Else name one in its oauth.clientId.',
+      hint: 'Check that the server has OAuth. If it does not let clients register, set its oauth.clientId.',
     });
   }
 }
 
-/** Without the answers of the server, which the SDK's errors hold. */
+/** The reason without the text of the server's answers, which the SDK's errors hold. */
 function reasonOf(error: unknown): string {
   if (error instanceof BridgeError || error instanceof NotReached) return error.message;
   const status = /\bHTTP (\d{3})\b/.exec(messageOf(error))?.[0];
@@ -79,8 +80,8 @@ function reasonOf(error: unknown): string {
   return 'its answers are not those of OAuth';
 }
 
-/** A server could name any other program of this machine by another scheme. */
+/** The page to sign in at, if it is on the web: by another scheme a server could start any program of this machine. */
 function pageOf({ page }: SignInProvider): string {
   if (page?.protocol === 'https:' || page?.protocol === 'http:') return page.href;
-  throw new BridgeError('AUTH_FAILED', 'The page to sign in at is not on the web');
+  throw new BridgeError('AUTH_FAILED', 'The page that the server names to sign in at is not on the web');
 }

@@ -1,5 +1,5 @@
-// What is kept of having signed in to one server: the tokens, and the client that they were given to. The daemon and
-// `mcp-bridge auth` share the file; who changes it holds its lock, or one would lose the other's refresh token.
+// The file with the sign-in to one server: the tokens, and the client to which they were given. The daemon and `mcp-bridge auth`
+// share it. Every change needs its lock, or one process would lose the other's refresh token.
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -37,12 +37,12 @@ export class TokenFile {
     }
   }
 
-  /** Under the lock only. */
+  /** Replaces the file. Call it under the lock. */
   write(signedIn: SignedIn): void {
     writePrivate(this.path, `${JSON.stringify(signedIn)}\n`);
   }
 
-  /** Under the lock only. Whether there was anything. */
+  /** Removes the file. Call it under the lock. Returns true if there was one. */
   remove(): boolean {
     return removePrivate(this.path);
   }

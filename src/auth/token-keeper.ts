@@ -1,5 +1,5 @@
-// The daemon's access to one server's tokens: reads what `mcp-bridge auth` has stored, and refreshes it once for all who
-// need it. It never asks a person.
+// The daemon's access to the tokens of one server: reads what `mcp-bridge auth` has stored, and refreshes it once for all requests
+// that need it. It never asks a person.
 
 import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
@@ -9,7 +9,7 @@ import { type SignedIn, TokenFile } from './token-file.ts';
 
 export interface TokenKeeperOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Told of each secret, before anything can be said of it. */
+  /** Hides a secret from all texts. Called before the secret is used. */
   readonly hide: (name: string, value: string) => void;
 }
 
@@ -31,7 +31,7 @@ export class TokenKeeper {
     return this.#signedIn.tokens?.access_token;
   }
 
-  /** Another one than that which was refused; undefined if a person has to sign in. */
+  /** A new token in place of the refused one; undefined if a person has to sign in. */
   renewed(refused: string | undefined, response: Response): Promise<string | undefined> {
     this.#renewal ??= this.#renew(refused, response).finally(() => {
       this.#renewal = undefined;
@@ -69,7 +69,7 @@ export class TokenKeeper {
     const { resourceMetadataUrl } = extractWWWAuthenticateParams(response);
     const serverUrl = this.#definition.url;
     const told = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl };
-    // What the server does not accept any more, the provider has dropped by then.
+    // The provider has dropped by then what the server no longer accepts.
     let failure: unknown;
     await auth(provider, { serverUrl, fetchFn: patientFetch, ...told }).catch((error: unknown) => {
       failure = error;
@@ -80,7 +80,7 @@ export class TokenKeeper {
   }
 }
 
-/** The sign-in may still be good. */
+/** The error for a refresh that failed. The sign-in itself may still be good. */
 function notNow(server: string, cause: unknown): BridgeError {
   return new BridgeError('SERVER_UNREACHABLE', `The sign-in to server ${server} could not be renewed now`, {
     cause,
@@ -89,7 +89,7 @@ function notNow(server: string, cause: unknown): BridgeError {
   });
 }
 
-/** Names the failure in words of ours: the SDK's messages hold what the server has said. */
+/** Names the failure in the bridge's own words: the SDK's messages hold texts of the server. */
 function reasonOf(error: unknown): string {
   const status = /\bHTTP (\d{3})\b/.exec(messageOf(error))?.[0];
   if (status !== undefined) return status;

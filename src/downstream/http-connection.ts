@@ -93,7 +93,7 @@ export class HttpConnection extends RemoteConnection {
       received: this.link.receive.bind(this.link),
       mayRead: () => this.link.mayRead(),
       failed: (error: unknown) => this.#onFailure(error),
-      gaveUp: (error: unknown) => this.#session.examine(error),
+      gaveUp: (error: unknown) => this.#session.noteFailure(error),
     };
     if (kind === 'http') return this.#use(new HttpTransport(options));
     const ended = (error: unknown): void => {
@@ -118,7 +118,7 @@ export class HttpConnection extends RemoteConnection {
   #onFailure(error: unknown): void {
     this.#noteFault(error);
     this.#noteError(error);
-    if (error instanceof RemoteFailure && error.isFinal) this.#session.examine(error);
+    if (error instanceof RemoteFailure && error.isFinal) this.#session.noteFailure(error);
   }
 
   #noteError(error: unknown): BridgeError {
@@ -153,7 +153,7 @@ export class RemoteSession {
   }
 
   /** Ends the session if the failure of a message means that. */
-  examine(failure: unknown): void {
+  noteFailure(failure: unknown): void {
     if (failure instanceof RemoteFailure && (failure.isFinal || failure.isUnreachable)) this.#end(failure);
   }
 
@@ -178,7 +178,7 @@ export class RemoteSession {
       return false;
     } catch (error) {
       if (error instanceof RemoteFailure && error.isUnheard) this.#end(sessionEnded());
-      else this.examine(error);
+      else this.noteFailure(error);
       return this.#isOver;
     } finally {
       timer.cancel();

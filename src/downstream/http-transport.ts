@@ -179,7 +179,7 @@ export class HttpTransport implements RemoteTransport {
 }
 
 function noStream(status: number): RemoteFailure {
-  return new RemoteFailure('has no stream for what belongs to no request', { status });
+  return new RemoteFailure('has no stream for notifications', { status });
 }
 
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

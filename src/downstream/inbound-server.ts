@@ -21,7 +21,7 @@ const LONGEST_INITIALIZED = 512;
 const MOST_UNTAKEN = 65_536;
 const UNHEARD = rpcError(
   INVALID_REQUEST,
-  'This connection is that of a server: it is asked, and asks nothing while no call of a client is under way',
+  'This connection belongs to a server: it may ask something only while a call of a client is under way',
 );
 
 const read = new Envelope();
@@ -135,6 +135,6 @@ function isWithin(b: Buffer, start: number, end: number): boolean {
 export function notConnected(name: string): BridgeError {
   return new BridgeError('SERVER_NOT_CONNECTED', `Server ${name} is not connected`, {
     server: name,
-    hint: 'It connects to the bridge by itself: see whether its program runs.',
+    hint: 'It connects to the bridge by itself: check that its program runs.',
   });
 }

@@ -56,7 +56,7 @@ function missingIn(definition: ServerDefinition, how: string, bridgeDir: string)
 const PATH_REMEDY = 'mcp-bridge restart gives it that of your shell';
 
 function remedyFor(definition: ServerDefinition): string {
-  if (definition.transport === 'dial-in') return 'See what its program says.';
+  if (definition.transport === 'dial-in') return 'Check the output of its program.';
   if (definition.transport !== 'stdio') return `Check its url, at ${originOf(definition.url)}`;
   return `Check its command: ${definition.command}`;
 }
@@ -76,16 +76,16 @@ export function crash({ name, transport }: ServerDefinition, how: string): Bridg
 export function brokenServer(name: string, lastError: string | undefined, limits: Limits): BridgeError {
   const { maxDeathsPerMinute, brokenMs } = limits;
   const message = `Server ${name} has died ${maxDeathsPerMinute} times within a minute: ${lastError}`;
-  const hint = `It is tried again ${brokenMs / 1000} s after its last death.`;
+  const hint = `A call starts it again ${brokenMs / 1000} s after it last died.`;
   return new BridgeError('SERVER_BROKEN', message, { server: name, hint });
 }
 
 /** The error for a server that was ended because of an error in the bridge. */
 export function ownFault(definition: ServerDefinition): BridgeError {
   const { name } = definition;
-  return new BridgeError('SERVER_CRASHED', `Server ${name} was ended because the bridge failed over it`, {
+  return new BridgeError('SERVER_CRASHED', `Server ${name} was ended because of an error in the bridge`, {
     server: name,
-    hint: 'The log of the daemon says more: mcp-bridge logs',
+    hint: 'See the log of the daemon: mcp-bridge logs',
   });
 }
 

@@ -42,7 +42,7 @@ const TOO_SLOW = 'has not answered in time';
 
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'could not be reached: connection refused',
-  ENOTFOUND: 'could not be reached: nobody knows its host name',
+  ENOTFOUND: 'could not be reached: its host name is unknown',
   EAI_AGAIN: 'could not be reached: its host name cannot be looked up now',
   EHOSTUNREACH: 'could not be reached: there is no way to its host',
   ENETUNREACH: 'could not be reached: there is no way to its network',
@@ -105,7 +105,11 @@ function innerOf(error: Error): unknown {
 
 /** The failure for an answer with this status. `isOfSession`: the request named a session that the server has known. */
 export function statusFailure(status: number, isOfSession: boolean): RemoteFailure {
-  if (status === 401) return new RemoteFailure(`does not accept us (HTTP ${status})`, { status, isFinal: isOfSession });
+  if (status === 401)
+    return new RemoteFailure(`says that the bridge is not authorized (HTTP ${status})`, {
+      status,
+      isFinal: isOfSession,
+    });
   if (status === 404 && isOfSession) return sessionEnded();
   return new RemoteFailure(`${sentenceFor(status)} (HTTP ${status})`, { status });
 }
@@ -124,7 +128,7 @@ function sentenceFor(status: number): string {
   if (status >= 500) return 'failed';
   if (status === 403) return 'denies access';
   if (status === 404 || status === 410) return 'is not at its url';
-  if (status >= 300 && status < 400) return 'sends us to another place, which is not followed';
+  if (status >= 300 && status < 400) return 'redirects to another server, which the bridge does not follow';
   return 'refused the request';
 }
 

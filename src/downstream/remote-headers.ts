@@ -26,7 +26,7 @@ export function configuredHeaders(
     const place = `The header ${name} of server ${server}`;
     const text = isFilledIn ? value : fillIn(value, environment, place, used);
     if (!isHeader(name, text))
-      throw new BridgeError('SERVER_START_FAILED', `${place} is none that HTTP allows`, { server });
+      throw new BridgeError('SERVER_START_FAILED', `${place} is not a header that HTTP allows`, { server });
     return [name, text] as const;
   });
   return Object.fromEntries(filled);

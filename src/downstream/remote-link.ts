@@ -77,7 +77,7 @@ export interface RemoteLinkOptions {
   readonly refused: (error: unknown) => void;
   /** Called with the protocol version that the server has chosen. */
   readonly negotiated: (protocolVersion: string) => void;
-  readonly session: Pick<RemoteSession, 'examine' | 'isForgotten'>;
+  readonly session: Pick<RemoteSession, 'noteFailure' | 'isForgotten'>;
   /** The door at which requests wait for a connection. */
   readonly door: Pick<ExchangeDoor, 'enter'>;
 }
@@ -393,7 +393,7 @@ export class RemoteLink implements Link, ByteSink {
       if (!this.#isRetired) await this.#exchange(notice, () => false);
     } catch (error) {
       if (isOurs(error)) this.#handler?.failed?.(error);
-      this.#options.session.examine(error);
+      this.#options.session.noteFailure(error);
     } finally {
       late.cancel();
       this.#release(notice.charge);
@@ -413,7 +413,7 @@ export class RemoteLink implements Link, ByteSink {
     if (isOurs(error)) this.#handler?.failed?.(error);
     if (!this.#isAwaited(request)) return;
     if (request.method === 'initialize') return refused(error);
-    session.examine(error);
+    session.noteFailure(error);
     const isUnheard = error instanceof RemoteFailure && error.isUnheard;
     if (isUnheard && this.#giveBack(request) && (await session.isForgotten())) return this.#settle(request);
     if (error instanceof RemoteFailure && error.isTooLong) this.#handler?.overflowed();

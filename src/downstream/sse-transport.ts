@@ -64,10 +64,12 @@ export class SseTransport implements RemoteTransport {
   /** The URL for messages. Throws if it is at another origin: messages may hold secrets for this one. */
   #placeIn(text: string): URL {
     const { url } = this.#options;
-    if (!URL.canParse(text, url.href)) throw new RemoteFailure('names no place to send messages to');
+    if (!URL.canParse(text, url.href)) throw new RemoteFailure('names no URL for messages');
     const place = new URL(text, url);
     if (place.origin !== url.origin)
-      throw new RemoteFailure(`wants messages sent to ${originOf(place.href)}, which is not done`);
+      throw new RemoteFailure(
+        `wants messages sent to ${originOf(place.href)}, another server, which the bridge does not do`,
+      );
     return place;
   }
 

@@ -84,7 +84,7 @@ describe('a server that dials in', () => {
       data: { code: 'REQUEST_REFUSED', hint: expect.stringContaining('open another one') },
     });
     const asked = await server.request('asked', 'tools/list');
-    expect(asked.error).toMatchObject({ code: -32600, message: expect.stringContaining('that of a server') });
+    expect(asked.error).toMatchObject({ code: -32600, message: expect.stringContaining('belongs to a server') });
     expect((await server.request(2, 'ping')).result).toEqual({});
     expect((await daemon.status()).dialledIn).toMatchObject([{ name: 'ide', state: 'waiting' }]);
     server.destroy();

@@ -42,7 +42,7 @@ test('runs again for each connection, and its new headers count', async () => {
     { dir },
   );
   const refused = await (await daemon.connect()).initialize();
-  expect(refused.error?.message).toBe('Server remote does not accept us (HTTP 401)');
+  expect(refused.error?.message).toBe('Server remote says that the bridge is not authorized (HTTP 401)');
   print(TOKEN);
   const client = await daemon.client();
   await client.callTool(1, 'drop');

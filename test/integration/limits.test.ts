@@ -47,7 +47,7 @@ test('a server is broken at maxDeathsPerMinute, and tried again after brokenMs',
   expect(errors).toHaveLength(2);
   const { error } = await client.initialize();
   expect(error).toMatchObject({
-    data: { code: 'SERVER_BROKEN', hint: 'It is tried again 0.3 s after its last death.' },
+    data: { code: 'SERVER_BROKEN', hint: 'A call starts it again 0.3 s after it last died.' },
   });
   expect(error?.message).toContain('has died 2 times within a minute');
   while ((await daemon.status()).counters.serverStarts === 2) await client.initialize();

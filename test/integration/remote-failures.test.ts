@@ -106,7 +106,7 @@ test.each<[string, RequestListener, string]>([
   [
     'a way to another host',
     answering(302, '', { location: 'http://example.invalid/s3cret' }),
-    'sends us to another place, which is not followed (HTTP 302)',
+    'redirects to another server, which the bridge does not follow (HTTP 302)',
   ],
 ])('a server over http that answers with %s', async (_, listener, sentence) => {
   const url = `http://127.0.0.1:${await listening(createServer(listener))}/mcp`;
@@ -133,7 +133,7 @@ test('a place that does not speak TLS', async () => {
 
 describe('a server over ws', () => {
   test.each<[number, string]>([
-    [401, 'does not accept us (HTTP 401)'],
+    [401, 'says that the bridge is not authorized (HTTP 401)'],
     [403, 'denies access (HTTP 403)'],
     [404, 'is not at its url (HTTP 404)'],
     [503, 'failed (HTTP 503)'],
@@ -210,7 +210,7 @@ test('a call that is not let in any more ends the connection, and the next one r
   status = 401;
   const answer = await client.request(1, 'tools/list');
   expect(answer.error).toMatchObject({
-    message: 'Server s does not accept us (HTTP 401)',
+    message: 'Server s says that the bridge is not authorized (HTTP 401)',
     data: { code: 'SERVER_UNREACHABLE', hint: 'Check its headers, or their helper.' },
   });
   await daemon.until(({ instances }) => instances[0]?.state === 'failed');

@@ -51,7 +51,7 @@ test('headers go with the upgrade, and are never shown', async () => {
   const wrong = await TestDaemon.start(server('wrong-s3cret'));
   const refused = await (await wrong.connect()).initialize();
   expect(refused.error).toMatchObject({
-    message: 'Server remote does not accept us (HTTP 401)',
+    message: 'Server remote says that the bridge is not authorized (HTTP 401)',
     data: { code: 'SERVER_START_FAILED' },
   });
   expect(JSON.stringify([refused, await wrong.status(), wrong.log])).not.toContain('wrong-s3cret');

@@ -26,11 +26,11 @@ function sessionWith(ping: () => Promise<void> = () => Promise.resolve()) {
 test.each([
   ['a session that was ended', sessionEnded(), 'has ended the session'],
   ['nobody there', new RemoteFailure('is away', { isUnreachable: true }), 'is away'],
-  ['who is not let in any more', statusFailure(401, true), 'does not accept us (HTTP 401)'],
+  ['who is not let in any more', statusFailure(401, true), 'says that the bridge is not authorized (HTTP 401)'],
 ])('%s ends it, once nothing is awaited', async (_, failure, how) => {
   const { session, clock, quiet, overs } = sessionWith();
-  session.examine(failure);
-  session.examine(sessionEnded());
+  session.noteFailure(failure);
+  session.noteFailure(sessionEnded());
   await settled();
   expect(overs).toEqual([]);
   quiet.resolve();
@@ -40,7 +40,7 @@ test.each([
 
 test('what is under way has a second to be answered', async () => {
   const { session, clock, overs } = sessionWith();
-  session.examine(sessionEnded());
+  session.noteFailure(sessionEnded());
   clock.advance(999);
   await settled();
   expect(overs).toEqual([]);
@@ -54,7 +54,7 @@ test.each([sessionDoubted(400), statusFailure(500, true), new Error('s3cret')])(
   async (failure) => {
     const { session, quiet, overs, pings } = sessionWith();
     quiet.resolve();
-    session.examine(failure);
+    session.noteFailure(failure);
     await settled();
     expect([overs, pings()]).toEqual([[], 0]);
   },

@@ -74,7 +74,7 @@ describe('a server that could not be started', () => {
   test.each([
     ['its command', program('node'), 'Check its command: node'],
     ['its url, without what may be secret', REMOTE, 'Check its url, at https://a.example'],
-    ['its program, if it comes by itself', DIAL_IN, 'See what its program says.'],
+    ['its program, if it comes by itself', DIAL_IN, 'Check the output of its program.'],
   ])('without a word has people look at %s', (_, definition, remedy) => {
     expect(messageAndHint(startFailure(definition, having(''), ended('ended')))).toEqual([
       `Server s ended: ${remedy}`,
@@ -104,7 +104,7 @@ describe('a server that has gone', () => {
     const limits = { ...DEFAULT_LIMITS, maxDeathsPerMinute: 5, brokenMs: 60_000 };
     expect(messageAndHint(brokenServer('s', 'Server s ended with code 1', limits))).toEqual([
       'Server s has died 5 times within a minute: Server s ended with code 1',
-      'It is tried again 60 s after its last death.',
+      'A call starts it again 60 s after it last died.',
     ]);
   });
 });

@@ -6,7 +6,7 @@ const coded = (code: string, cause?: unknown): Error => Object.assign(new Error(
 describe('a failure on the way to a server at a URL', () => {
   test.each([
     ['ECONNREFUSED', 'could not be reached: connection refused (ECONNREFUSED)'],
-    ['ENOTFOUND', 'could not be reached: nobody knows its host name (ENOTFOUND)'],
+    ['ENOTFOUND', 'could not be reached: its host name is unknown (ENOTFOUND)'],
     ['EAI_AGAIN', 'could not be reached: its host name cannot be looked up now (EAI_AGAIN)'],
     ['CERT_HAS_EXPIRED', 'could not be reached: its certificate has expired (CERT_HAS_EXPIRED)'],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'could not be reached: its certificate is not trusted (SELF_SIGNED_CERT_IN_CHAIN)'],
@@ -28,12 +28,12 @@ describe('a failure on the way to a server at a URL', () => {
   });
 
   test.each([
-    [401, false, 'does not accept us (HTTP 401)'],
+    [401, false, 'says that the bridge is not authorized (HTTP 401)'],
     [403, false, 'denies access (HTTP 403)'],
     [404, false, 'is not at its url (HTTP 404)'],
     [404, true, 'has ended the session'],
     [418, false, 'refused the request (HTTP 418)'],
-    [302, false, 'sends us to another place, which is not followed (HTTP 302)'],
+    [302, false, 'redirects to another server, which the bridge does not follow (HTTP 302)'],
     [500, true, 'failed (HTTP 500)'],
     [503, false, 'failed (HTTP 503)'],
   ])('of the status %i is one sentence', (status, isOpen, sentence) => {

@@ -21,7 +21,7 @@ describe('headers', () => {
   ])('that HTTP cannot carry (%j: %j) are refused without their value', (name, value) => {
     expect(isHeader(name, value)).toBe(false);
     const fill = () => configuredHeaders(serverWith({ [name]: value }), {}, new Map());
-    expect(fill).toThrow(`The header ${name} of server s is none that HTTP allows`);
+    expect(fill).toThrow(`The header ${name} of server s is not a header that HTTP allows`);
   });
 
   test('count once, whatever the case of their names, and the later ones go before', () => {

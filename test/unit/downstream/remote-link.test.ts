@@ -39,7 +39,7 @@ function linked(send: Send, { isForgotten = false, takesBack = true, most = 1024
     errorOf: (error) => new BridgeError('SERVER_UNREACHABLE', String(error)),
     refused: (error) => refused.push(error),
     negotiated: (version) => versions.push(version),
-    session: { examine: ignored, isForgotten: () => Promise.resolve(isForgotten) },
+    session: { noteFailure: ignored, isForgotten: () => Promise.resolve(isForgotten) },
     door: new ExchangeGate(most).door(),
   });
   link.start({
