@@ -2,7 +2,7 @@
 // and how it goes there. The library, `connect` and all commands ask here.
 
 import { dirname } from 'node:path';
-import { type ClientSettings, clientSettingsOf, NO_CLIENT_SETTINGS } from '../config/client-settings.ts';
+import { clientSettingsOf, NO_CLIENT_SETTINGS, type OwnClientSettings } from '../config/client-settings.ts';
 import { type ConfigPlace, type FoundConfigFile, findConfigFile, pathsIn, readConfig } from '../config/config-file.ts';
 import { Reader } from '../config/reader.ts';
 import { type SocketPath, socketPath } from '../local/socket-path.ts';
@@ -22,7 +22,7 @@ export interface LocateOptions {
 
 /** What clients need of the config file, and where it came from; `file` is undefined without one. */
 export interface LoadedSettings extends FoundConfigFile {
-  readonly config: ClientSettings;
+  readonly config: OwnClientSettings;
 }
 
 export interface Located<Loaded extends LoadedSettings = LoadedSettings> extends SocketPath {

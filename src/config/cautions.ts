@@ -3,7 +3,7 @@
 import { secretsInArguments, secretsInText } from '../util/given-secrets.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
-import type { Finding } from './reader.ts';
+import type { ConfigFinding } from './reader.ts';
 
 export interface CautionOptions {
   /** Whether others may read the file. */
@@ -11,7 +11,7 @@ export interface CautionOptions {
   readonly resolvePath: (path: string) => string;
 }
 
-export function cautionsFor(content: unknown, options: CautionOptions): Finding[] {
+export function cautionsFor(content: unknown, options: CautionOptions): ConfigFinding[] {
   const { mcpBridge, mcpServers } = membersOf(content);
   const { socketPath } = membersOf(mcpBridge);
   const cautions = Object.entries(membersOf(mcpServers)).flatMap(([name, entry]) =>
@@ -22,7 +22,11 @@ export function cautionsFor(content: unknown, options: CautionOptions): Finding[
     : cautions;
 }
 
-function serverCautions(place: string, entry: Readonly<Record<string, unknown>>, options: CautionOptions): Finding[] {
+function serverCautions(
+  place: string,
+  entry: Readonly<Record<string, unknown>>,
+  options: CautionOptions,
+): ConfigFinding[] {
   const { command, cwd } = entry;
   const isRelative = typeof command === 'string' && /^[^/~$][^/]*\//.test(command) && cwd === undefined;
   const relative = caution(
@@ -33,10 +37,10 @@ function serverCautions(place: string, entry: Readonly<Record<string, unknown>>,
   return [...(isRelative ? [relative] : []), ...(options.isShared ? secretCautions(place, entry) : [])];
 }
 
-function secretCautions(place: string, entry: Readonly<Record<string, unknown>>): Finding[] {
+function secretCautions(place: string, entry: Readonly<Record<string, unknown>>): ConfigFinding[] {
   const { args, url, env, headers, oauth } = entry;
   const texts = Array.isArray(args) ? args.filter((arg) => typeof arg === 'string') : [];
-  const inMap = (map: unknown, name: string, hint: string): Finding[] =>
+  const inMap = (map: unknown, name: string, hint: string): ConfigFinding[] =>
     Object.entries(membersOf(map)).flatMap(([key, value]) =>
       holdsSecret(key, value) ? [caution(`${place}.${name}.${key}`, SECRET, hint)] : [],
     );
@@ -58,6 +62,6 @@ function holdsSecret(key: string, value: unknown): boolean {
   return looksSecret(key) || secretsInText(value).length > 0;
 }
 
-function caution(place: string, problem: string, hint: string): Finding {
+function caution(place: string, problem: string, hint: string): ConfigFinding {
   return { level: 'warning', place, problem, hint };
 }

@@ -8,11 +8,11 @@ import { cautionsFor } from './cautions.ts';
 import { isProgram, pathsIn, readText, refuseAnotherUsers } from './config-file.ts';
 import { runConfig } from './config-program.ts';
 import { patternsOf } from './load.ts';
-import type { Finding } from './reader.ts';
+import type { ConfigFinding } from './reader.ts';
 import { validate } from './schema.ts';
 import type { PatternBudget } from './tool-rules.ts';
 
-export interface PlacedFinding extends Finding {
+export interface PlacedFinding extends ConfigFinding {
   /** From 1 up; undefined for the whole file, and for what a program has made. */
   readonly line?: number | undefined;
   readonly column?: number | undefined;
@@ -23,7 +23,7 @@ export interface CheckOptions {
   /** Whether others than this user may read the file. */
   readonly isShared: boolean;
   /** What others have to say of what is in it. */
-  readonly more: (content: unknown) => readonly Finding[];
+  readonly more: (content: unknown) => readonly ConfigFinding[];
 }
 
 const MOST_SYNTAX_FAULTS = 10;
@@ -63,7 +63,7 @@ function findingsIn(
   file: string,
   { homedir, isShared, more }: CheckOptions,
   patterns: PatternBudget | undefined,
-): readonly Finding[] {
+): readonly ConfigFinding[] {
   const resolvePath = pathsIn(file, homedir);
   const { findings } = validate(content, resolvePath, patterns);
   const said = new Set(findings.map(({ place }) => place.replace(/\.server(?:Name|Command|Url)$/, '')));
@@ -71,7 +71,7 @@ function findingsIn(
   return [...findings, ...others, ...cautionsFor(content, { isShared, resolvePath })];
 }
 
-function syntaxFault(code: string): Finding {
+function syntaxFault(code: string): ConfigFinding {
   return { level: 'error', place: '', problem: sentenceOf(code) ?? code, hint: 'nothing of the file is used' };
 }
 
@@ -89,14 +89,14 @@ interface Place {
 }
 
 /** Notes where everything stands, under the names that findings use; returns the keys that stand twice. */
-function readPlaces(node: Node, place: string, places: Map<string, Place>): Finding[] {
+function readPlaces(node: Node, place: string, places: Map<string, Place>): ConfigFinding[] {
   if (place === '') places.set('', { key: node.offset, value: node.offset });
   if (node.type === 'array')
     return (node.children ?? []).flatMap((item, i) => {
       places.set(`${place}[${i}]`, { key: item.offset, value: item.offset });
       return readPlaces(item, `${place}[${i}]`, places);
     });
-  const repeated: Finding[] = [];
+  const repeated: ConfigFinding[] = [];
   const seen = new Set<unknown>();
   for (const { children = [] } of node.type === 'object' ? (node.children ?? []) : []) {
     const [key, value] = children;
@@ -114,7 +114,7 @@ function readPlaces(node: Node, place: string, places: Map<string, Place>): Find
 const ABOUT_THE_KEY = /^(?:is not known|stands here)/;
 
 /** Of what is not there, that of what it should be in. */
-function offsetOf({ place, problem }: Finding, places: ReadonlyMap<string, Place>): number {
+function offsetOf({ place, problem }: ConfigFinding, places: ReadonlyMap<string, Place>): number {
   for (let name = place; ; name = name.replace(/(?:^|\.)[^.[\]]*$|\[\d+\]$/, '')) {
     const found = places.get(name);
     if (found !== undefined) return name === place && ABOUT_THE_KEY.test(problem) ? found.key : found.value;

@@ -6,7 +6,7 @@ import { CLIENT_ID_RULE, isClientId } from '../protocol/client-id.ts';
 import { DEFAULT_RECONNECT, RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
 import type { Reader } from './reader.ts';
 
-export interface ClientSettings {
+export interface OwnClientSettings {
   readonly socketPath: string | undefined;
   /** Whether clients start a daemon where none runs. */
   readonly autoConnect: boolean;
@@ -14,7 +14,7 @@ export interface ClientSettings {
   readonly clientId: string | undefined;
 }
 
-export const NO_CLIENT_SETTINGS: ClientSettings = {
+export const NO_CLIENT_SETTINGS: OwnClientSettings = {
   socketPath: undefined,
   autoConnect: true,
   reconnect: DEFAULT_RECONNECT,
@@ -26,7 +26,7 @@ export function clientSettingsOf(
   reader: Reader,
   root: Readonly<Record<string, unknown>>,
   resolvePath: (path: string) => string,
-): ClientSettings {
+): OwnClientSettings {
   const bridge = reader.section(root.mcpBridge, 'mcpBridge');
   const client = reader.section(root.client, 'client');
   const socketPath = reader.text(bridge.socketPath, 'mcpBridge.socketPath');

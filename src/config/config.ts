@@ -8,13 +8,13 @@ import { CACHE, type DaemonSettings, DEFAULT_DAEMON, DISCOVERY } from '../model/
 import type { ToolChangePolicy, ToolRule } from '../model/tool-rules.ts';
 import { DEFAULT_RECONNECT } from '../util/backoff.ts';
 import { type AuditSettings, NO_AUDIT } from './audit-settings.ts';
-import type { ClientSettings } from './client-settings.ts';
+import type { OwnClientSettings } from './client-settings.ts';
 import type { ClientEntry } from './clients-schema.ts';
 import type { PolicyLists } from './policy-schema.ts';
-import type { SynonymGroups } from './search-words.ts';
+import type { ConfiguredSynonyms } from './search-words.ts';
 import type { ServerSettings } from './server-schema.ts';
 
-export interface Config extends ClientSettings {
+export interface Config extends OwnClientSettings {
   readonly view: string | undefined;
   /** What holds for some clients only. */
   readonly clients: readonly ClientEntry[];
@@ -47,7 +47,7 @@ export interface DiscoverySettings {
   /** The directories of Agent Plugins. */
   readonly agentPlugins: readonly string[];
   /** Groups of words that may stand for each other in a search. */
-  readonly synonyms: SynonymGroups;
+  readonly synonyms: ConfiguredSynonyms;
   /** How long a tool that is run by `execute_tool` may take; 0 for as long as its server allows. */
   readonly timeoutMs: number;
   readonly policy: PolicyLists;

@@ -3,7 +3,7 @@
 import { isRecord } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
 
-export interface Finding {
+export interface ConfigFinding {
   /** An error is a mistake; a warning is said of what may well be meant. */
   readonly level: 'error' | 'warning';
   /** Such as `mcpServers.weather.args[1]`; empty for the whole file. */
@@ -13,13 +13,13 @@ export interface Finding {
   readonly hint?: string | undefined;
 }
 
-export function sentenceFor({ place, problem, hint }: Finding): string {
+export function sentenceFor({ place, problem, hint }: ConfigFinding): string {
   const more = hint === undefined ? '' : ` (${hint})`;
   return `${place === '' ? 'The file' : place} ${problem}${more}`;
 }
 
 export class Reader {
-  readonly findings: Finding[] = [];
+  readonly findings: ConfigFinding[] = [];
   /** Places of what stands under another key, by what was meant. */
   readonly misspelled: string[] = [];
   /** Those for which something has to be left out. */

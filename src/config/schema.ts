@@ -11,7 +11,7 @@ import { type ClosingSection, closed, closingSectionsIn } from './closing-sectio
 import type { Config, DiscoverySettings } from './config.ts';
 import { dialInOf } from './dial-in-schema.ts';
 import { policyOf } from './policy-schema.ts';
-import { type Finding, Reader } from './reader.ts';
+import { type ConfigFinding, Reader } from './reader.ts';
 import { synonymsOf } from './search-words.ts';
 import { readSection, readSettings } from './section.ts';
 import { serverOf, serverSettingsOf } from './server-schema.ts';
@@ -22,7 +22,7 @@ export interface Validated {
   /** One line each, beginning with the place, such as `mcpServers.weather.args[1]`. */
   readonly faults: readonly string[];
   /** The same, for who looks for the places in the text. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ConfigFinding[];
   /** Those with faults of the sections that keep somebody out; what they say then is the stricter reading. */
   readonly inDoubt: readonly ClosingSection[];
 }

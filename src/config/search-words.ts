@@ -2,14 +2,14 @@
 
 import type { Reader } from './reader.ts';
 
-export type SynonymGroups = readonly (readonly string[])[];
+export type ConfiguredSynonyms = readonly (readonly string[])[];
 
 /** Each group relates each of its words to each other one. */
 const MOST_GROUPS = 1000;
 const MOST_WORDS = 50;
 const LONGEST = 100;
 
-export function synonymsOf(reader: Reader, value: unknown, place: string): SynonymGroups {
+export function synonymsOf(reader: Reader, value: unknown, place: string): ConfiguredSynonyms {
   const fields = reader.section(value, place);
   reader.keys(fields, place, ['synonyms']);
   const { synonyms = [] } = fields;

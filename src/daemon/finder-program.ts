@@ -1,13 +1,13 @@
 // The program of the process that looks for servers: it reads one request from stdin, writes an answer for each directory to stdout,
 // and ends. It watches nothing: it marks each path before it reads it, and the daemon watches what the answers depend on.
 
-import { Finding, KeptSources } from '../discovery/finding.ts';
+import { KeptSources, ServerSearch } from '../discovery/finding.ts';
 import { useOpenAddon } from '../local/kernel-lock.ts';
 import { markOf } from '../local/path-mark.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { ADDON_FD, type FinderAnswer, type FinderRequest } from './finder-process.ts';
 
-export { Finding, KeptSources } from '../discovery/finding.ts';
+export { KeptSources, ServerSearch } from '../discovery/finding.ts';
 
 /** Runs it in this process. */
 export async function answerOnce(): Promise<void> {
@@ -47,18 +47,18 @@ async function* answersTo({ dirs, kept: before, ...request }: FinderRequest): As
 
 class Look {
   readonly #kept: KeptSources;
-  readonly #finding: Finding;
+  readonly #finding: ServerSearch;
   #marks: [path: string, mark: string][] = [];
 
   constructor(kept: Iterable<readonly [key: string, packed: string]>) {
     this.#kept = new KeptSources(kept);
-    this.#finding = new Finding({
+    this.#finding = new ServerSearch({
       asked: (path) => void this.#marks.push([path, markOf(path)]),
       kept: this.#kept,
     });
   }
 
-  async answerFor(request: Parameters<Finding['find']>[0]): Promise<FinderAnswer> {
+  async answerFor(request: Parameters<ServerSearch['find']>[0]): Promise<FinderAnswer> {
     const { dir } = request;
     try {
       const answer = await this.#finding.find(request);

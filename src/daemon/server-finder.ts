@@ -4,7 +4,7 @@
 import { withSectionsOf } from '../config/closing-sections.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { FindAnswer, FindRequest, KeptSources } from '../discovery/finding.ts';
-import type { OwnProcess } from '../discovery/own-discovery.ts';
+import type { DiscoveringProcess } from '../discovery/own-discovery.ts';
 import type { Policy } from '../discovery/policy.ts';
 import { isAsMarked, markOf } from '../local/path-mark.ts';
 import { PathWatcher } from '../local/path-watcher.ts';
@@ -20,7 +20,7 @@ import { PathClaims } from './path-claims.ts';
 import { ProcessWatch } from './process-watch.ts';
 
 export interface ServerFinderOptions {
-  readonly process: OwnProcess;
+  readonly process: DiscoveringProcess;
   /** The name of the program that looks for servers, and its packed code. */
   readonly program: string;
   readonly code: Buffer;
@@ -169,10 +169,10 @@ export class ServerFinder {
   /** The config's own servers, for which no other process is needed; policy holds for them all the same. */
   async #foundOwn(dir: string, faults: readonly string[]): Promise<FoundServers> {
     try {
-      const { Finding, KeptSources } = await import('../discovery/finding.ts');
+      const { ServerSearch, KeptSources } = await import('../discovery/finding.ts');
       this.#ownKept ??= new KeptSources();
       const marks = new Map<string, string>();
-      const finding = new Finding({ asked: (path) => void marks.set(path, markOf(path)), kept: this.#ownKept });
+      const finding = new ServerSearch({ asked: (path) => void marks.set(path, markOf(path)), kept: this.#ownKept });
       const answer = await finding.find({ ...this.#request(true), dir });
       this.#follow({ dir: ownOf(dir), paths: finding.pathsOf(dir), markOf: (path) => marks.get(path) });
       await this.#heed(answer.policies);

@@ -14,7 +14,7 @@ import { isRememberedLaunch, rememberedLaunch } from './remembered-launch.ts';
 import { textAt, treeAt } from './tree.ts';
 
 /** The oldest go first, and then count as never seen. */
-const MOST_KEPT = 10_000;
+const MOST_CLIENT_APPROVALS = 10_000;
 
 export class ClientApprovalFile extends StateFile<StoredClientApprovals> {
   constructor(environment: StateEnvironment, homedir: string) {
@@ -23,7 +23,7 @@ export class ClientApprovalFile extends StateFile<StoredClientApprovals> {
       member: 'approvals',
       empty: () => new StoredClientApprovals([]),
       parse: approvalsIn,
-      format: ({ approvals }: StoredClientApprovals) => approvals.slice(-MOST_KEPT),
+      format: ({ approvals }: StoredClientApprovals) => approvals.slice(-MOST_CLIENT_APPROVALS),
       ifRemoved: 'what other clients have approved counts as it stands now',
     };
     super(kind, environment, homedir);

@@ -2,7 +2,7 @@
 
 import type { DialectName } from './dialects.ts';
 
-export interface ClientRules {
+export interface ClientTraits {
   readonly dialect: DialectName;
   /** The unit of `timeout`. */
   readonly timeoutUnit: 'ms' | 's';
@@ -25,7 +25,7 @@ export interface ClientRules {
   readonly names: RegExp | undefined;
 }
 
-const DEFAULT: ClientRules = {
+const DEFAULT: ClientTraits = {
   dialect: 'none',
   timeoutUnit: 'ms',
   leastTimeoutMs: 0,
@@ -39,10 +39,10 @@ const DEFAULT: ClientRules = {
   names: undefined,
 };
 
-const CODE: Partial<ClientRules> = { dialect: 'vscode', isListedPerFile: true };
-const LAYERED: Partial<ClientRules> = { isLayered: true };
+const CODE: Partial<ClientTraits> = { dialect: 'vscode', isListedPerFile: true };
+const LAYERED: Partial<ClientTraits> = { isLayered: true };
 
-const RULES: Readonly<Record<string, Partial<ClientRules>>> = {
+const RULES: Readonly<Record<string, Partial<ClientTraits>>> = {
   'seed-dir': { dialect: 'braces' },
   override: { dialect: 'braces' },
   source: { dialect: 'braces' },
@@ -87,6 +87,6 @@ const RULES: Readonly<Record<string, Partial<ClientRules>>> = {
 
 const COMPLETE = new Map(Object.entries(RULES).map(([client, rules]) => [client, { ...DEFAULT, ...rules }]));
 
-export function rulesOf(client: string): ClientRules {
+export function rulesOf(client: string): ClientTraits {
   return COMPLETE.get(client) ?? DEFAULT;
 }

@@ -1,6 +1,6 @@
 // What only Codex has: variables that are named instead of written, and fields that exclude each other.
 
-import { type EntryNotes, textMap, type Value } from './entry-fields.ts';
+import { type EntryNotes, type EntryValue, textMap } from './entry-fields.ts';
 import { isTree, member, type Tree, textAt } from './tree.ts';
 
 const OF_A_PROCESS = ['command', 'args', 'env', 'env_vars'];
@@ -17,9 +17,9 @@ export function checkCodexFields(fields: Tree, notes: EntryNotes): void {
 }
 
 /** Variables that are handed on under their own names. */
-export function codexVariables(fields: Tree): Map<string, Value> {
+export function codexVariables(fields: Tree): Map<string, EntryValue> {
   const listed = member(fields, 'env_vars');
-  const found = new Map<string, Value>();
+  const found = new Map<string, EntryValue>();
   for (const item of Array.isArray(listed) ? listed : []) {
     const name = typeof item === 'string' ? item : textAt(item, 'name');
     const isRemote = isTree(item) && item.source !== undefined && item.source !== 'local';
@@ -28,8 +28,8 @@ export function codexVariables(fields: Tree): Map<string, Value> {
   return found;
 }
 
-export function codexHeaders(fields: Tree, notes: EntryNotes): Map<string, Value> {
-  const headers = new Map<string, Value>();
+export function codexHeaders(fields: Tree, notes: EntryNotes): Map<string, EntryValue> {
+  const headers = new Map<string, EntryValue>();
   const token = textAt(fields, 'bearer_token_env_var');
   if (token !== undefined) headers.set('Authorization', { prefix: 'Bearer ', variable: token, isNeeded: true });
   for (const [name, variable] of textMap(member(fields, 'env_http_headers'), 'env_http_headers', notes))

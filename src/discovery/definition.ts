@@ -2,12 +2,12 @@
 // one entry at a time; what entries do to each other comes later.
 
 import { problemIn } from '../util/glob.ts';
-import { type ClientRules, rulesOf } from './client-rules.ts';
+import { type ClientTraits, rulesOf } from './client-rules.ts';
 import { type About, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
 import { DIALECTS, type Surroundings } from './dialects.ts';
 import type { Launch, ServerSource, ServerState } from './discovered-server.ts';
 import type { Draft } from './draft.ts';
-import type { Value, Values } from './entry-fields.ts';
+import type { EntryValue, EntryValues } from './entry-fields.ts';
 import type { Entry } from './formats/format.ts';
 import { givenAsWritten } from './given-variables.ts';
 import type { Location } from './locations.ts';
@@ -87,7 +87,7 @@ type Tell = (code: DiagnosticCode, message: string, about?: About) => void;
 
 function namedVerdict(
   { name, scope, refusal, fault: ownFault }: PlacedEntry,
-  rules: ClientRules,
+  rules: ClientTraits,
   verdict: Verdict,
   tell: Tell,
 ): Verdict {
@@ -113,7 +113,7 @@ function surroundingsOf(entry: PlacedEntry, { machine, input }: Definer): Surrou
   return { machine, project, own: entry.variables ?? NONE, input };
 }
 
-type Judgement = Pick<Draft, 'raw' | 'inputs' | 'state' | 'reason'> & { readonly rules: ClientRules };
+type Judgement = Pick<Draft, 'raw' | 'inputs' | 'state' | 'reason'> & { readonly rules: ClientTraits };
 
 /** Member by member: thousands of these are made, and spreading is several times as slow. */
 function draftOf(entry: PlacedEntry, launch: Launch, written: Written, judged: Judgement): Draft {
@@ -161,7 +161,7 @@ function launchOf(entry: PlacedEntry, written: Written, variables: Variables, fi
   const { machine } = filling;
   // A command that prints headers runs somewhere too.
   const runs = transport === 'stdio' || headersHelper !== undefined;
-  const filled = (values: Values, field: 'env' | 'headers'): Texts =>
+  const filled = (values: EntryValues, field: 'env' | 'headers'): Texts =>
     textsOf(values, (value) => textOf(value, variables, field, filling));
   return {
     transport,
@@ -175,7 +175,7 @@ function launchOf(entry: PlacedEntry, written: Written, variables: Variables, fi
   };
 }
 
-function textOf(value: Value, variables: Variables, field: 'env' | 'headers', { needed, tell }: Filling) {
+function textOf(value: EntryValue, variables: Variables, field: 'env' | 'headers', { needed, tell }: Filling) {
   if (typeof value === 'string') return variables.fill(value, field);
   const text = variables.named(value.variable);
   if (text !== undefined) return `${value.prefix}${text}`;
@@ -227,13 +227,13 @@ type Texts = Readonly<Record<string, string>>;
 const NO_TEXTS: Texts = Object.freeze({});
 
 /** What becomes of each value; those that become nothing are left out. */
-function textsOf(values: Values, change: (value: Value) => string | undefined): Texts {
+function textsOf(values: EntryValues, change: (value: EntryValue) => string | undefined): Texts {
   if (values.size === 0) return NO_TEXTS;
   const pairs = [...values].map(([name, value]) => [name, change(value)] as const);
   return Object.fromEntries(pairs.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
 }
 
-function rawText(value: Value): string {
+function rawText(value: EntryValue): string {
   return typeof value === 'string' ? value : `${value.prefix}\${${value.variable}}`;
 }
 
@@ -245,7 +245,7 @@ function remarkOn(verdict: Verdict & { kind: 'usable' }, written: Written, tell:
     tell('url-without-type', 'has a URL and no type. Streamable HTTP is tried, then SSE; name the type.');
   if (verdict.remarks.includes('no-sandbox'))
     tell('no-sandbox', 'wants a sandbox, which is VS Code’s own: behind the bridge it runs with all your rights.');
-  const isPadded = (text: Value | undefined): boolean => typeof text === 'string' && text !== text.trim();
+  const isPadded = (text: EntryValue | undefined): boolean => typeof text === 'string' && text !== text.trim();
   const padded = [
     ...(isPadded(command) ? ['command'] : []),
     ...(isPadded(url) ? ['url'] : []),

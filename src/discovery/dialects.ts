@@ -4,7 +4,7 @@
 import { inputIn } from './input-references.ts';
 import type { Machine } from './machine.ts';
 
-export type Field = 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers';
+export type VariableField = 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers';
 
 /** What the entry stands in. */
 export interface Surroundings {
@@ -17,7 +17,7 @@ export interface Surroundings {
   input(id: string): string | undefined;
 }
 
-export type Finding =
+export type VariableFinding =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'list'; readonly texts: readonly string[] }
   /** A variable that is not set, and what takes its place. */
@@ -28,9 +28,9 @@ export type Finding =
 
 export interface Dialect {
   readonly pattern: RegExp;
-  readonly fields: readonly Field[];
+  readonly fields: readonly VariableField[];
   /** Undefined for what is no variable after all. */
-  find(match: readonly (string | undefined)[], field: Field, at: Surroundings): Finding | undefined;
+  find(match: readonly (string | undefined)[], field: VariableField, at: Surroundings): VariableFinding | undefined;
 }
 
 export type DialectName =
@@ -53,8 +53,8 @@ export type DialectName =
   | 'warp'
   | 'windsurf';
 
-const LAUNCH: readonly Field[] = ['command', 'args', 'env', 'url', 'headers'];
-const ALL: readonly Field[] = [...LAUNCH, 'cwd'];
+const LAUNCH: readonly VariableField[] = ['command', 'args', 'env', 'url', 'headers'];
+const ALL: readonly VariableField[] = [...LAUNCH, 'cwd'];
 
 const BRACES = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 const PLAIN_BRACES = /\$\{([A-Za-z_]\w*)\}/g;
@@ -65,29 +65,29 @@ const DOLLAR_AND_OWN = /\$(?:([A-Za-z_]\w*)|\{(\/|[A-Za-z_]\w*)(?::-([^}]*))?\})
 /** Claude Code does not hand its own credentials to servers at a URL. */
 const OWN_CREDENTIALS = new Set(['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN']);
 
-function variable(name: string, otherwise: string | undefined, { machine }: Surroundings): Finding {
+function variable(name: string, otherwise: string | undefined, { machine }: Surroundings): VariableFinding {
   const text = machine.env(name) ?? otherwise;
   return text === undefined ? { kind: 'missing', name, text: undefined } : { kind: 'text', text };
 }
 
-function ownVariable(name: string, { own }: Surroundings): Finding | undefined {
+function ownVariable(name: string, { own }: Surroundings): VariableFinding | undefined {
   const value = own.get(name);
   if (value === undefined) return undefined;
   return typeof value === 'string' ? { kind: 'text', text: value } : { kind: 'list', texts: value };
 }
 
-function suppliedInput(id: string, { input }: Surroundings): Finding {
+function suppliedInput(id: string, { input }: Surroundings): VariableFinding {
   const text = input(id);
   return text === undefined ? { kind: 'input', id } : { kind: 'text', text };
 }
 
-function userConfig(name: string, at: Surroundings): Finding | undefined {
+function userConfig(name: string, at: Surroundings): VariableFinding | undefined {
   if (!name.startsWith('user_config.')) return undefined;
   return ownVariable(name, at) ?? suppliedInput(name, at);
 }
 
 /** `${env:X}`, `${input:X}`, and the places that an editor knows. */
-function editorVariable(content: string, at: Surroundings): Finding | undefined {
+function editorVariable(content: string, at: Surroundings): VariableFinding | undefined {
   const { machine, project } = at;
   const [kind = '', name] = content.split(/:(.*)/s);
   if (kind === 'env' && name) return variable(name, undefined, at);
@@ -100,7 +100,7 @@ function editorVariable(content: string, at: Surroundings): Finding | undefined 
 }
 
 /** `${NAME}`, `${NAME:-otherwise}`, and `${input:NAME}` for a value that `mcp-bridge input set` keeps. */
-function bridgeVariable(content: string, at: Surroundings): Finding | undefined {
+function bridgeVariable(content: string, at: Surroundings): VariableFinding | undefined {
   const input = inputIn(content);
   if (input !== undefined) return suppliedInput(input, at);
   const [, name, otherwise] = /^([A-Za-z_]\w*)(?::-(.*))?$/s.exec(content) ?? [];
@@ -108,18 +108,18 @@ function bridgeVariable(content: string, at: Surroundings): Finding | undefined 
 }
 
 /** A setting, or what a command of an extension would say: nobody but VS Code knows it. */
-function codeVariable(content: string, at: Surroundings): Finding | undefined {
+function codeVariable(content: string, at: Surroundings): VariableFinding | undefined {
   return /^(?:config|command):./s.test(content) ? suppliedInput(content, at) : editorVariable(content, at);
 }
 
 /** Of a variable that is missing or empty, Warp makes an error. */
-function warpVariable(name: string, at: Surroundings): Finding {
+function warpVariable(name: string, at: Surroundings): VariableFinding {
   const text = at.machine.env(name);
   return text === undefined || text === '' ? suppliedInput(name, at) : { kind: 'text', text };
 }
 
 /** What `envs` says, or the keyring keeps under a name of `env_keys`; of the environment nothing else. */
-function gooseVariable(name: string, at: Surroundings): Finding | undefined {
+function gooseVariable(name: string, at: Surroundings): VariableFinding | undefined {
   if (!at.own.has(`${KEYRING}${name}`)) return ownVariable(name, at);
   const text = at.machine.env(name);
   return text === undefined ? suppliedInput(name, at) : { kind: 'text', text };
@@ -129,7 +129,7 @@ function gooseVariable(name: string, at: Surroundings): Finding | undefined {
 export const KEYRING = 'keyring:';
 
 /** The files that are there have been read before. */
-function windsurfVariable(content: string, at: Surroundings): Finding | undefined {
+function windsurfVariable(content: string, at: Surroundings): VariableFinding | undefined {
   const [, kind, name = ''] = /^(env|file):(.+)$/s.exec(content) ?? [];
   if (kind === 'file') return suppliedInput(content, at);
   return kind === 'env' ? variable(name, undefined, at) : undefined;
@@ -139,13 +139,17 @@ function windsurfVariable(content: string, at: Surroundings): Finding | undefine
 function copilotVariable(
   name: string,
   otherwise: string | undefined,
-  { field, at }: { field: Field; at: Surroundings },
-): Finding | undefined {
+  { field, at }: { field: VariableField; at: Surroundings },
+): VariableFinding | undefined {
   const own = ownVariable(name, at);
   return own === undefined && (field === 'env' || field === 'headers') ? variable(name, otherwise, at) : own;
 }
 
-function claudeVariable(match: readonly (string | undefined)[], field: Field, at: Surroundings): Finding | undefined {
+function claudeVariable(
+  match: readonly (string | undefined)[],
+  field: VariableField,
+  at: Surroundings,
+): VariableFinding | undefined {
   const [, content = ''] = match;
   const known = ownVariable(content, at) ?? userConfig(content, at);
   if (known !== undefined) return known;
@@ -156,7 +160,11 @@ function claudeVariable(match: readonly (string | undefined)[], field: Field, at
 }
 
 /** The second pass over `env` leaves nothing of a variable that is not set. */
-function geminiVariable(match: readonly (string | undefined)[], field: Field, at: Surroundings): Finding | undefined {
+function geminiVariable(
+  match: readonly (string | undefined)[],
+  field: VariableField,
+  at: Surroundings,
+): VariableFinding | undefined {
   const [, bare, braced, otherwise, percent] = match;
   if (percent !== undefined && (field !== 'env' || at.machine.platform !== 'win32')) return undefined;
   const name = bare ?? braced ?? percent ?? '';

@@ -40,7 +40,7 @@ import { projectTest } from './project-test.ts';
 import { trustCodexProjects } from './project-trust.ts';
 import { ownPathsOf, SelfReference } from './self-reference.ts';
 import { SourceMemory, type SourceVisit } from './source-memory.ts';
-import { type Pause, SourceReader } from './source-reader.ts';
+import { type PauseBeforeRetry, SourceReader } from './source-reader.ts';
 
 export interface DiscoveryOptions {
   readonly precedence?: Precedence;
@@ -64,7 +64,7 @@ export interface DiscoveryOptions {
   /** More registries of running servers, and whether those of any may be on other machines. */
   readonly registries?: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
   /** With it, a broken file is read once more a moment later. */
-  readonly pause?: Pause;
+  readonly pause?: PauseBeforeRetry;
   /** The ids that definitions have: each keeps its own, and nobody else gets it. */
   readonly heldNames?: HeldNames;
   /** What earlier discoveries have read: with it, only what has changed since is read again. */

@@ -13,7 +13,7 @@ export interface Document {
 }
 
 /** What reading a file came to. */
-export type Reading =
+export type DocumentReading =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unusable'; readonly path: string }
   | { readonly kind: 'document'; readonly realpath: string; readonly document: Document };

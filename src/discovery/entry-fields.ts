@@ -4,7 +4,7 @@
 import { isTree, member, type Tree } from './tree.ts';
 
 /** A text, or a variable of the environment that is named and not written. */
-export type Value = string | Reference;
+export type EntryValue = string | Reference;
 
 interface Reference {
   readonly prefix: string;
@@ -13,7 +13,7 @@ interface Reference {
   readonly isNeeded: boolean;
 }
 
-export type Values = ReadonlyMap<string, Value>;
+export type EntryValues = ReadonlyMap<string, EntryValue>;
 
 /** What was wrong with an entry: `fault` for all of it, the names of variables for those. */
 export class EntryNotes {
@@ -76,7 +76,7 @@ export function textList(value: unknown, key: string, notes: EntryNotes): string
 const NO_TEXTS: ReadonlyMap<string, string> = new Map();
 
 /** All of them in one; what comes later counts. Most entries have one map or none, and need no other. */
-export function joinedValues(maps: readonly Values[]): Values {
+export function joinedValues(maps: readonly EntryValues[]): EntryValues {
   const filled = maps.filter(({ size }) => size > 0);
   return filled.length < 2 ? (filled[0] ?? NO_TEXTS) : new Map(filled.flatMap((map) => [...map]));
 }

@@ -11,7 +11,7 @@ import { type FirstSeen, NOTHING_COVERED, NOTHING_SEEN, type SeenApprovals } fro
 import type { Discovery } from './discovery.ts';
 import { KeptInputs } from './kept-inputs.ts';
 import type { KeptSources } from './kept-sources.ts';
-import { type ConfigForDiscovery, discoverHere, type OwnFindings, type OwnProcess } from './own-discovery.ts';
+import { type ConfigForDiscovery, type DiscoveringProcess, discoverHere, type OwnFindings } from './own-discovery.ts';
 import type { Policy } from './policy.ts';
 import { servedServers } from './served-servers.ts';
 import { SourceMemory } from './source-memory.ts';
@@ -22,7 +22,7 @@ export { KeptSources } from './kept-sources.ts';
 /** All that an answer depends on, but for files. It is carried as JSON. */
 export interface FindRequest {
   readonly dir: string;
-  readonly own: OwnProcess;
+  readonly own: DiscoveringProcess;
   readonly config: ConfigForDiscovery;
   /** Nobody else's definitions are looked at. */
   readonly isOwnOnly: boolean;
@@ -56,7 +56,7 @@ interface ReadApprovals {
   readonly fault: string | undefined;
 }
 
-export class Finding {
+export class ServerSearch {
   readonly #asked: FindingOptions['asked'];
   readonly #kept: KeptSources;
   readonly #memory: SourceMemory;
@@ -97,7 +97,7 @@ export class Finding {
     return [...approvals, ...this.#choices, ...this.#memory.pathsOf(dir)];
   }
 
-  async #watchChoices({ environment, homedir }: OwnProcess): Promise<void> {
+  async #watchChoices({ environment, homedir }: DiscoveringProcess): Promise<void> {
     for (const { path } of [new KeptInputs(environment, homedir), new SwitchedServers(environment, homedir)]) {
       if (this.#choices.has(path)) continue;
       this.#choices.add(path);
@@ -107,7 +107,7 @@ export class Finding {
 
   /** What other clients approved for the first time is served once that is kept, and not otherwise. */
   async #findKept(
-    { environment, homedir }: OwnProcess,
+    { environment, homedir }: DiscoveringProcess,
     discover: (seen: SeenApprovals) => Promise<OwnFindings>,
     faults: string[],
   ): Promise<OwnFindings> {
@@ -127,12 +127,12 @@ export class Finding {
     }
   }
 
-  #readApprovals(own: OwnProcess): Promise<ReadApprovals> {
+  #readApprovals(own: DiscoveringProcess): Promise<ReadApprovals> {
     this.#approvals ??= this.#approvalsOf(own);
     return this.#approvals;
   }
 
-  async #approvalsOf({ environment, homedir }: OwnProcess): Promise<ReadApprovals> {
+  async #approvalsOf({ environment, homedir }: DiscoveringProcess): Promise<ReadApprovals> {
     const file = new ApprovalFile(environment, homedir);
     this.#approvalFile = file.path;
     await this.#asked(file.path);

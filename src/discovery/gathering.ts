@@ -5,7 +5,7 @@ import { rulesOf } from './client-rules.ts';
 import type { PlacedEntry } from './definition.ts';
 import { diagnostic, type Report } from './diagnostic.ts';
 import type { ServerSource } from './discovered-server.ts';
-import type { Document, Reading, Syntax } from './document.ts';
+import type { Document, DocumentReading, Syntax } from './document.ts';
 import type { Entry, Format, ParsedFile } from './formats/format.ts';
 import { FORMATS } from './formats/formats.ts';
 import { refuseAsKilo } from './kilo-project.ts';
@@ -67,7 +67,11 @@ function syntaxOf({ syntax }: Format, path: string): Syntax {
   return /\.toml$/i.test(path) ? 'toml' : 'json';
 }
 
-function readingOf({ location, path }: FoundFile, reader: SourceReader, isOfProject: boolean): Promise<Reading> {
+function readingOf(
+  { location, path }: FoundFile,
+  reader: SourceReader,
+  isOfProject: boolean,
+): Promise<DocumentReading> {
   const syntax = syntaxOf(FORMATS[location.format], path);
   return location.text === undefined
     ? reader.read(path, syntax, isOfProject)
@@ -77,7 +81,7 @@ function readingOf({ location, path }: FoundFile, reader: SourceReader, isOfProj
 type Current = Omit<ReadFile, 'companion'>;
 
 /** Of places that stand for each other, the first that is there counts, broken or not. */
-function current(found: readonly FoundFile[], readings: readonly Reading[], report: Report): Current[] {
+function current(found: readonly FoundFile[], readings: readonly DocumentReading[], report: Report): Current[] {
   const taken = new Map<string, string>();
   return found.flatMap((file, i) => {
     const reading = readings[i];

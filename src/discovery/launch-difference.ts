@@ -1,7 +1,7 @@
 // What is different in a definition since somebody decided about another one at its place.
 
 import {
-  type Launched,
+  type DecidedLaunch,
   type PartKind,
   type RememberedLaunch,
   type RememberedPart,
@@ -15,7 +15,7 @@ export interface Difference {
   readonly now?: string;
 }
 
-export function differencesIn(server: Launched, before: RememberedLaunch): Difference[] {
+export function differencesIn(server: DecidedLaunch, before: RememberedLaunch): Difference[] {
   const now = rememberedLaunch(server, before.salt);
   const of = ({ parts }: RememberedLaunch, what: PartKind) => parts.filter((part) => part.what === what);
   const found = [

@@ -8,7 +8,7 @@ import { CLAUDE_PLACES, MANAGED_SERVERS } from './places/claude-places.ts';
 import { EDITOR_PLACES } from './places/editor-places.ts';
 import { FIRST_PLACES } from './places/first-places.ts';
 import { LAYERED_PLACES } from './places/layered-places.ts';
-import type { Place } from './places/place.ts';
+import type { ClientPlace } from './places/place.ts';
 import { REGISTRY, REGISTRY_PLACES } from './places/registry-places.ts';
 
 export interface Location {
@@ -74,14 +74,14 @@ export function managedLocations(machine: Machine): Location[] {
   );
 }
 
-function locationsAt(machine: Machine, places: readonly Place[]): Location[] {
+function locationsAt(machine: Machine, places: readonly ClientPlace[]): Location[] {
   const bases = basesOf(machine);
   return places
     .filter(({ on }) => on?.includes(machine.platform) ?? true)
     .flatMap((place) => (place.at === INLINE ? inlineLocation(machine, place) : everyLocation(machine, bases, place)));
 }
 
-function locationsIn(machine: Machine, bases: ReadonlyMap<string, Base>, place: Place): Location[] {
+function locationsIn(machine: Machine, bases: ReadonlyMap<string, Base>, place: ClientPlace): Location[] {
   const [name = '', ...rest] = place.at.split('/');
   const { dirs, isProject = false } = bases.get(name) ?? { dirs: [] };
   const star = rest.findIndex((segment) => segment.includes('*'));
@@ -98,7 +98,7 @@ function locationsIn(machine: Machine, bases: ReadonlyMap<string, Base>, place: 
 }
 
 /** Directory by directory, and in each the names in their order. */
-function everyLocation(machine: Machine, bases: ReadonlyMap<string, Base>, place: Place): Location[] {
+function everyLocation(machine: Machine, bases: ReadonlyMap<string, Base>, place: ClientPlace): Location[] {
   const [name = ''] = place.at.split('/');
   const names = place.at.slice(name.length + 1).split('|');
   const { dirs = [], isProject = false } = bases.get(name) ?? {};
@@ -109,11 +109,11 @@ function everyLocation(machine: Machine, bases: ReadonlyMap<string, Base>, place
 }
 
 /** Where the last one wins, the nearest comes last. */
-function inOrder({ client }: Place, dirs: readonly string[]): readonly string[] {
+function inOrder({ client }: ClientPlace, dirs: readonly string[]): readonly string[] {
   return LAYERED_PLACES.some((layered) => layered.client === client) ? [...dirs].reverse() : dirs;
 }
 
-function inlineLocation(machine: Machine, { client, format }: Place): Location[] {
+function inlineLocation(machine: Machine, { client, format }: ClientPlace): Location[] {
   const text = machine.env(INLINE);
   if (!text) return [];
   return [

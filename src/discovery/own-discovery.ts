@@ -24,7 +24,7 @@ export { ApprovalFile } from './approval-file.ts';
 export { ClientApprovalFile } from './client-approval-file.ts';
 
 /** What is asked of a process. */
-export interface OwnProcess {
+export interface DiscoveringProcess {
   readonly platform: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly homedir: string;
@@ -63,7 +63,7 @@ export interface OwnFindings extends Discovery {
 }
 
 /** With what the user of the bridge has said: values for inputs, and which servers are off. */
-export async function discoverHere(own: OwnProcess, options: OwnDiscoveryOptions): Promise<OwnFindings> {
+export async function discoverHere(own: DiscoveringProcess, options: OwnDiscoveryOptions): Promise<OwnFindings> {
   const [inputs, inputFault] = attempted(() => new KeptInputs(own.environment, own.homedir).read(), new Map());
   const [off, switchFault] = attempted(() => new SwitchedServers(own.environment, own.homedir).read(), new Set());
   const found = await discoverNamed(own, options, inputs);
@@ -83,7 +83,11 @@ function switchedBy(off: ReadonlySet<string>) {
 
 type Inputs = OwnFindings['inputs'];
 
-async function discoverNamed(own: OwnProcess, options: OwnDiscoveryOptions, inputs: Inputs): Promise<Discovery> {
+async function discoverNamed(
+  own: DiscoveringProcess,
+  options: OwnDiscoveryOptions,
+  inputs: Inputs,
+): Promise<Discovery> {
   const discover = (heldNames: HeldNames): Promise<Discovery> => discoverWith(own, options, { heldNames, inputs });
   if (options.isOwnOnly === true) return discover(NO_HELD_NAMES);
   const file = new HeldNamesFile(own.environment, own.homedir);
@@ -102,7 +106,7 @@ async function discoverNamed(own: OwnProcess, options: OwnDiscoveryOptions, inpu
 }
 
 function discoverWith(
-  own: OwnProcess,
+  own: DiscoveringProcess,
   { cwd, config, approvals, seenApprovals, memory, isOwnOnly = false, isToBeWritten = false }: OwnDiscoveryOptions,
   { heldNames, inputs }: { readonly heldNames: HeldNames; readonly inputs: Inputs },
 ): Promise<Discovery> {
@@ -143,7 +147,10 @@ function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
-function hostOf({ platform, environment: env, homedir, program, socketPath }: OwnProcess, cwd: string): DiscoveryHost {
+function hostOf(
+  { platform, environment: env, homedir, program, socketPath }: DiscoveringProcess,
+  cwd: string,
+): DiscoveryHost {
   const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints: [`unix://${socketPath}`] };
   return nodeDiscoveryHost({ platform, homedir, cwd, env, self });
 }
@@ -155,7 +162,7 @@ export interface LookedAt {
 }
 
 /** Where definitions may be, whether anything is there or not. */
-export async function placesHere(own: OwnProcess, cwd: string): Promise<LookedAt[]> {
+export async function placesHere(own: DiscoveringProcess, cwd: string): Promise<LookedAt[]> {
   const host = hostOf(own, cwd);
   const machine = await machineOf(host, (path) => isThere(host, path));
   return locationsOf(machine).map(({ client, path, pattern }) => ({
@@ -175,7 +182,7 @@ function isThere({ files }: DiscoveryHost, path: string): Promise<boolean> {
  * The config of a daemon that clients start. One that stands in the working directory is not: whoever wrote what is there
  * may have written it.
  */
-export function ownConfigOf(loaded: LoadedConfig, { environment, homedir }: OwnProcess): Promise<LoadedConfig> {
+export function ownConfigOf(loaded: LoadedConfig, { environment, homedir }: DiscoveringProcess): Promise<LoadedConfig> {
   if (loaded.origin !== 'directory') return Promise.resolve(loaded);
   return loadConfig({ cwd: homedir, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME, runsPrograms: true });
 }

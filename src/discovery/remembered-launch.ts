@@ -33,7 +33,7 @@ export interface RememberedLaunch {
   readonly parts: readonly RememberedPart[];
 }
 
-export type Launched = Shown & Pick<DiscoveredServer, 'tools'> & { readonly oauth: unknown };
+export type DecidedLaunch = Shown & Pick<DiscoveredServer, 'tools'> & { readonly oauth: unknown };
 
 /** Guards what was read from a file. */
 export function isRememberedLaunch(value: unknown): value is RememberedLaunch {
@@ -47,7 +47,7 @@ const DIGITS = 8;
 const MOST_NAMED = 500;
 const LONGEST = 2000;
 
-export function rememberedLaunch(server: Launched, salt = randomBytes(16).toString('hex')): RememberedLaunch {
+export function rememberedLaunch(server: DecidedLaunch, salt = randomBytes(16).toString('hex')): RememberedLaunch {
   const shown = shownLaunch(server);
   const { raw, tools } = server;
   const part = (what: PartKind, text: string | undefined, value: unknown): RememberedPart[] =>

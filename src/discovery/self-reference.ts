@@ -9,10 +9,10 @@ import { packageRun } from './package-identity.ts';
 
 const INTERPRETERS = new Set(['node', 'bun', 'deno', 'tsx', 'nodejs']);
 
-export type Launched = Pick<Draft, 'transport' | 'command' | 'args' | 'cwd' | 'url'>;
+export type LaunchedProgram = Pick<Draft, 'transport' | 'command' | 'args' | 'cwd' | 'url'>;
 
 /** The paths of a definition that may be our own under another name. */
-export function ownPathsOf({ transport, command = '', args, cwd }: Launched, machine: Machine): string[] {
+export function ownPathsOf({ transport, command = '', args, cwd }: LaunchedProgram, machine: Machine): string[] {
   if (transport !== 'stdio') return [];
   const line = unwrapped(command, args);
   const script = INTERPRETERS.has(programName(line.command))
@@ -39,7 +39,7 @@ export class SelfReference {
     this.#addresses = new Set(self.endpoints.flatMap((endpoint) => addressesIn(endpoint)));
   }
 
-  includes(launched: Launched): boolean {
+  includes(launched: LaunchedProgram): boolean {
     if (launched.transport !== 'stdio') return this.#isOurAddress(launched.url ?? '');
     const line = unwrapped(launched.command ?? '', launched.args);
     const name = programName(line.command);

@@ -2,7 +2,14 @@
 // watches nothing: whoever does says what changed. What it does not hear of, it believes to be as it was.
 
 import { posix, win32 } from 'node:path';
-import { type Aspect, type Aspects, type Looking, type Observation, Place, type SourceKeeper } from './source-place.ts';
+import {
+  type Aspect,
+  type Aspects,
+  type Observation,
+  type SourceKeeper,
+  type SourceLook,
+  SourcePlace,
+} from './source-place.ts';
 
 export interface SourceMemoryOptions {
   /**
@@ -23,7 +30,7 @@ export class SourceMemory {
   readonly #asked: NonNullable<SourceMemoryOptions['asked']>;
   readonly #mostDirectories: number;
   readonly #keeper: SourceKeeper | undefined;
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, SourcePlace>();
   /** The last discovery in each working directory. */
   readonly #last = new Map<string, SourceVisit>();
   #running = 0;
@@ -102,9 +109,9 @@ export class SourceMemory {
     if (this.#last.size > this.#mostDirectories && oldest !== undefined) this.leave(oldest);
   }
 
-  #claim(path: string): Place {
+  #claim(path: string): SourcePlace {
     const known = this.#places.get(path);
-    const place = known ?? new Place(path, this.#keeper, this.#asked(path) ?? undefined);
+    const place = known ?? new SourcePlace(path, this.#keeper, this.#asked(path) ?? undefined);
     place.claims++;
     if (known === undefined) this.#places.set(path, place);
     return place;
@@ -120,11 +127,11 @@ export class SourceMemory {
 
 /** One discovery's way through the memory. */
 export class SourceVisit {
-  readonly #claim: (path: string) => Place;
+  readonly #claim: (path: string) => SourcePlace;
   readonly #release: (path: string) => void;
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, SourcePlace>();
 
-  constructor(claim: (path: string) => Place, release: (path: string) => void) {
+  constructor(claim: (path: string) => SourcePlace, release: (path: string) => void) {
     this.#claim = claim;
     this.#release = release;
   }
@@ -133,7 +140,7 @@ export class SourceVisit {
   async recall<Name extends Aspect>(
     aspect: Name,
     path: string,
-    looking: Looking<Aspects[Name]>,
+    looking: SourceLook<Aspects[Name]>,
   ): Promise<Observation<Aspects[Name]>> {
     const place = this.#placeAt(path);
     const seen = await place.noteOf(aspect).recall(looking);
@@ -151,7 +158,7 @@ export class SourceVisit {
     this.#places.clear();
   }
 
-  #placeAt(path: string): Place {
+  #placeAt(path: string): SourcePlace {
     const known = this.#places.get(path);
     if (known !== undefined) return known;
     const place = this.#claim(path);

@@ -2,14 +2,14 @@
 // broken.
 
 import type { Diagnostic } from './diagnostic.ts';
-import type { Reading } from './document.ts';
+import type { DocumentReading } from './document.ts';
 import { LOST } from './source-text.ts';
 
 /** What may be asked of a path. */
 export interface Aspects {
-  readonly json: Reading;
-  readonly toml: Reading;
-  readonly yaml: Reading;
+  readonly json: DocumentReading;
+  readonly toml: DocumentReading;
+  readonly yaml: DocumentReading;
   readonly names: readonly string[];
   readonly text: string | undefined;
   readonly realpath: string;
@@ -32,7 +32,7 @@ export interface Observation<Value> {
 }
 
 /** How one aspect of one path is looked at. */
-export interface Looking<Value> {
+export interface SourceLook<Value> {
   observe(): Promise<Observation<Value>>;
   /** The value, out of what it was made of, or of its JSON. */
   revive(origin: unknown): Promise<Value>;
@@ -71,7 +71,7 @@ class Note<Value> {
     return this.#isPending;
   }
 
-  recall(looking: Looking<Value>): Promise<Observation<Value>> {
+  recall(looking: SourceLook<Value>): Promise<Observation<Value>> {
     this.#current ??= this.#begin(looking, ++this.#turn);
     return this.#current;
   }
@@ -81,7 +81,7 @@ class Note<Value> {
     this.#current = undefined;
   }
 
-  #begin(looking: Looking<Value>, turn: number): Promise<Observation<Value>> {
+  #begin(looking: SourceLook<Value>, turn: number): Promise<Observation<Value>> {
     this.#isPending = true;
     const ended = (): void => {
       if (turn === this.#turn) this.#isPending = false;
@@ -94,7 +94,7 @@ class Note<Value> {
     return observing;
   }
 
-  async #observed(looking: Looking<Value>, turn: number): Promise<Observation<Value>> {
+  async #observed(looking: SourceLook<Value>, turn: number): Promise<Observation<Value>> {
     if (this.#remains.ready !== undefined) await this.#remains.ready;
     const { origin, ...seen } = await looking.observe();
     if (seen.fault !== undefined)
@@ -108,7 +108,7 @@ class Note<Value> {
   }
 
   /** What was good in an earlier process. */
-  async #revived(looking: Looking<Value>): Promise<Observation<Value> | undefined> {
+  async #revived(looking: SourceLook<Value>): Promise<Observation<Value> | undefined> {
     const origin = this.#remains.kept();
     if (origin === undefined) return undefined;
     return { value: await looking.revive(origin), diagnostics: [], isGood: true };
@@ -129,7 +129,7 @@ function afterFault<Value>(
 type Notes = { [Name in Aspect]?: Note<Aspects[Name]> };
 
 /** All that is known of one path, for as long as a discovery that counts has asked for it. */
-export class Place {
+export class SourcePlace {
   readonly #notes: Notes = {};
   readonly #path: string;
   readonly #keeper: SourceKeeper | undefined;

@@ -4,7 +4,7 @@
 import { MOST_CONFIG_BYTES } from '../local/regular-file.ts';
 import { membersOf } from '../util/json-value.ts';
 import { type Diagnostic, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
-import { type Document, documentOf, type Reading, type Syntax, type Writing } from './document.ts';
+import { type Document, type DocumentReading, documentOf, type Syntax, type Writing } from './document.ts';
 import type { DiscoveryHost } from './host.ts';
 import { SyntaxFault } from './json-document.ts';
 import type { Location } from './locations.ts';
@@ -38,18 +38,18 @@ interface Asked extends Omit<Writing, 'text'> {
   readonly most: number;
 }
 
-export type Pause = (delayMs: number) => Promise<void>;
+export type PauseBeforeRetry = (delayMs: number) => Promise<void>;
 
 export class SourceReader {
   readonly #host: DiscoveryHost;
   readonly #path: PathRules;
   readonly #visit: SourceVisit;
   readonly #report: Report;
-  readonly #pause: Pause | undefined;
-  readonly #readings = new Map<string, Promise<Reading>>();
+  readonly #pause: PauseBeforeRetry | undefined;
+  readonly #readings = new Map<string, Promise<DocumentReading>>();
   #lastTurn: Promise<void> = Promise.resolve();
 
-  constructor(host: DiscoveryHost, visit: SourceVisit, report: Report, pause: Pause | undefined) {
+  constructor(host: DiscoveryHost, visit: SourceVisit, report: Report, pause: PauseBeforeRetry | undefined) {
     this.#host = host;
     this.#path = pathsOf(host);
     this.#visit = visit;
@@ -139,7 +139,7 @@ export class SourceReader {
   }
 
   /** Of a file that a project brings less is read. */
-  read(path: string, syntax: Syntax, isOfProject = false): Promise<Reading> {
+  read(path: string, syntax: Syntax, isOfProject = false): Promise<DocumentReading> {
     const known = this.#readings.get(path);
     if (known !== undefined) return known;
     const most = isOfProject ? MOST_PROJECT_BYTES : MOST_CONFIG_BYTES;
@@ -153,7 +153,7 @@ export class SourceReader {
     return reading;
   }
 
-  async parse(text: string, path: string, syntax: Syntax): Promise<Reading> {
+  async parse(text: string, path: string, syntax: Syntax): Promise<DocumentReading> {
     try {
       const document = await documentOf({ text, path, syntax }, this.#report);
       return { kind: 'document', realpath: path, document };
@@ -205,7 +205,7 @@ export class SourceReader {
     return value;
   }
 
-  async #readFile({ path, syntax, most }: Asked): Promise<Observation<Reading>> {
+  async #readFile({ path, syntax, most }: Asked): Promise<Observation<DocumentReading>> {
     const diagnostics: Diagnostic[] = [];
     const report = (found: Diagnostic): void => void diagnostics.push(found);
     try {
@@ -272,7 +272,7 @@ interface Origin {
   readonly realpath: string;
 }
 
-async function readingOf({ text, realpath }: Origin, path: string, syntax: Syntax): Promise<Reading> {
+async function readingOf({ text, realpath }: Origin, path: string, syntax: Syntax): Promise<DocumentReading> {
   const document = await documentOf({ text, path, syntax }, () => undefined);
   return { kind: 'document', realpath, document };
 }

@@ -4,9 +4,9 @@ import type { Approval, Approvals } from './approval.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import type { RememberedLaunch } from './remembered-launch.ts';
 
-export type Place = Pick<DiscoveredServer, 'client' | 'name' | 'file'>;
+export type DecidedPlace = Pick<DiscoveredServer, 'client' | 'name' | 'file'>;
 
-export interface StoredDecision extends Place {
+export interface StoredDecision extends DecidedPlace {
   readonly hash: string;
   readonly decision: Approval;
   /** When, as in ISO 8601. */
@@ -35,11 +35,11 @@ export class StoredApprovals implements Approvals {
   }
 
   /** The last decision about another definition at the same place. */
-  lastBefore(hash: string, place: Place): StoredDecision | undefined {
+  lastBefore(hash: string, place: DecidedPlace): StoredDecision | undefined {
     return this.decisions.findLast((decision) => decision.hash !== hash && isAt(decision, place));
   }
 }
 
-export function isAt(decision: Place, { client, name, file }: Place): boolean {
+export function isAt(decision: DecidedPlace, { client, name, file }: DecidedPlace): boolean {
   return decision.client === client && decision.name === name && decision.file === file;
 }

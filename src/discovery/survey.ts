@@ -10,14 +10,14 @@ import { NOTHING_COVERED, StoredClientApprovals } from './client-approvals.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { missingPrograms } from './missing-programs.ts';
-import { discoverHere, type OwnFindings, type OwnProcess, ownConfigOf } from './own-discovery.ts';
+import { type DiscoveringProcess, discoverHere, type OwnFindings, ownConfigOf } from './own-discovery.ts';
 import type { RememberedLaunch } from './remembered-launch.ts';
 import { LOST } from './source-text.ts';
 import { StoredApprovals } from './stored-approvals.ts';
 
 /** Where to look, and what the bridge's own config says there. */
 export interface SurveyPlace {
-  readonly own: OwnProcess;
+  readonly own: DiscoveringProcess;
   /** The directory whose project is looked at. */
   readonly cwd: string;
   readonly loaded: LoadedConfig;
@@ -34,7 +34,7 @@ export interface Survey {
   /** What other clients' approvals stood for when they were first seen. */
   readonly clientApprovals: StoredClientApprovals;
   readonly config: LoadedConfig;
-  readonly own: OwnProcess;
+  readonly own: DiscoveringProcess;
   /** Whose project was looked at. */
   readonly cwd: string;
   /** What is not on this machine of servers that are ready as they are written. */

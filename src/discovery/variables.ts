@@ -1,6 +1,6 @@
 // Fills the variables of an entry in, once and without looking at what comes of it again, and notes what is missing.
 
-import type { Dialect, Field, Finding, Surroundings } from './dialects.ts';
+import type { Dialect, Surroundings, VariableField, VariableFinding } from './dialects.ts';
 
 export class Variables {
   readonly #dialect: Dialect;
@@ -14,7 +14,7 @@ export class Variables {
     this.#at = at;
   }
 
-  fill(text: string, field: Field): string {
+  fill(text: string, field: VariableField): string {
     if (!this.#dialect.fields.includes(field)) return text;
     return text.replace(this.#dialect.pattern, (...match: unknown[]) => {
       const end = match.findIndex((part) => typeof part === 'number');
@@ -40,7 +40,7 @@ export class Variables {
     return Array.isArray(value) ? value : undefined;
   }
 
-  #textOf(finding: Finding | undefined, whole: string): string {
+  #textOf(finding: VariableFinding | undefined, whole: string): string {
     switch (finding?.kind) {
       case undefined:
         return whole;

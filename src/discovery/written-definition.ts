@@ -1,11 +1,12 @@
 // An entry in the words of this program, as it is written: no variable is filled in yet. What the client's own rules
 // make of it (client-rules.ts) is decided here, and nothing about the machine.
 
-import type { ClientRules } from './client-rules.ts';
+import type { ClientTraits } from './client-rules.ts';
 import { checkCodexFields, codexHeaders, codexVariables } from './codex-fields.ts';
 import type { DiscoveredTransport } from './discovered-server.ts';
 import {
   EntryNotes,
+  type EntryValues,
   firstOf,
   isSwitchedOff,
   joinedValues,
@@ -14,7 +15,6 @@ import {
   textField,
   textList,
   textMap,
-  type Values,
 } from './entry-fields.ts';
 import { unheededIn } from './known-fields.ts';
 import { isTree, member, type Tree, textAt, treeAt } from './tree.ts';
@@ -23,11 +23,11 @@ export interface Written {
   readonly transport: DiscoveredTransport;
   readonly command: string | undefined;
   readonly args: readonly string[];
-  readonly env: Values;
+  readonly env: EntryValues;
   readonly envFile: string | undefined;
   readonly cwd: string | undefined;
   readonly url: string | undefined;
-  readonly headers: Values;
+  readonly headers: EntryValues;
   readonly headersHelper: string | undefined;
   readonly oauth: Tree | undefined;
   readonly timeoutMs: number | undefined;
@@ -69,7 +69,7 @@ const TRANSPORTS: Readonly<Record<string, DiscoveredTransport>> = {
 const FOREIGN_TYPES = new Set(['sse-ide', 'ws-ide', 'sdk', 'claudeai-proxy']);
 const URL_KEYS = ['httpUrl', 'url', 'serverUrl', 'uri'];
 
-export function writtenEntry(entry: unknown, client: string, rules: ClientRules): WrittenEntry {
+export function writtenEntry(entry: unknown, client: string, rules: ClientTraits): WrittenEntry {
   const notes = new EntryNotes();
   if (!isTree(entry)) notes.refuse('it must be an object');
   const fields = flat(isTree(entry) ? entry : {});
@@ -128,7 +128,7 @@ function programOf(fields: Tree, notes: EntryNotes): Pick<Written, 'command' | '
   return { command: textField(fields, [found.key], notes), args };
 }
 
-function envOf(fields: Tree, client: string, notes: EntryNotes): Values {
+function envOf(fields: Tree, client: string, notes: EntryNotes): EntryValues {
   const found = firstOf(fields, ['env', 'environment', 'envs']);
   return joinedValues([
     ...(client === 'codex' ? [codexVariables(fields)] : []),
@@ -139,12 +139,12 @@ function envOf(fields: Tree, client: string, notes: EntryNotes): Values {
 }
 
 /** What Goose keeps in the keyring it takes from the environment too. */
-function keyringVariables(fields: Tree): Values {
+function keyringVariables(fields: Tree): EntryValues {
   const names = listField(fields, ['env_keys']) ?? [];
   return new Map(names.map((name) => [name, { prefix: '', variable: name, isNeeded: true }]));
 }
 
-function headersOf(fields: Tree, client: string, notes: EntryNotes): Values {
+function headersOf(fields: Tree, client: string, notes: EntryNotes): EntryValues {
   return joinedValues([
     ...(client === 'codex' ? [codexHeaders(fields, notes)] : []),
     textMap(member(fields, 'headers'), 'headers', notes),
@@ -158,7 +158,7 @@ interface Choice {
   readonly fields: Tree;
   readonly command: string | undefined;
   readonly url: string | undefined;
-  readonly rules: ClientRules;
+  readonly rules: ClientTraits;
 }
 
 function chosen(choice: Choice): { transport: DiscoveredTransport; verdict: Verdict } {
@@ -212,7 +212,7 @@ function completeness(
   return { kind: 'usable', remarks };
 }
 
-function timesOf(fields: Tree, rules: ClientRules): Pick<Written, 'timeoutMs' | 'startupTimeoutMs'> {
+function timesOf(fields: Tree, rules: ClientTraits): Pick<Written, 'timeoutMs' | 'startupTimeoutMs'> {
   const { timeoutUnit } = rules;
   const timeout = member(fields, 'timeout');
   const call =

@@ -4,7 +4,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { rulesOf } from '../discovery/client-rules.ts';
-import { type Launched, ownPathsOf, SelfReference } from '../discovery/self-reference.ts';
+import { type LaunchedProgram, ownPathsOf, SelfReference } from '../discovery/self-reference.ts';
 import { writtenEntry } from '../discovery/written-definition.ts';
 import { expectSystemError } from '../util/expected-error.ts';
 import { type BridgeLaunch, type ClientTarget, ENTRY_NAME } from './client-targets.ts';
@@ -37,12 +37,12 @@ export function kinshipOf(name: string, fields: unknown, target: ClientTarget, h
   return isOurs(launched, host) ? 'ours' : 'foreign';
 }
 
-function launchedBy(fields: unknown, { client }: ClientTarget): Launched {
+function launchedBy(fields: unknown, { client }: ClientTarget): LaunchedProgram {
   const { transport, command, args, url, cwd } = writtenEntry(fields, client, rulesOf(client)).written;
   return { transport, command, args, url, cwd };
 }
 
-function isOurs(launched: Launched, host: EditingHost): boolean {
+function isOurs(launched: LaunchedProgram, host: EditingHost): boolean {
   const machine = machineOfHost(host);
   const self = { bins: ['mcp-bridge', host.program], packages: ['mcp-bridge'], endpoints: [] };
   const paths = [host.program, ...ownPathsOf(launched, machine)];
@@ -50,7 +50,7 @@ function isOurs(launched: Launched, host: EditingHost): boolean {
   return new SelfReference(self, machine, realpaths).includes(launched);
 }
 
-function startsProgramElsewhere({ command, args }: Launched, host: EditingHost): boolean {
+function startsProgramElsewhere({ command, args }: LaunchedProgram, host: EditingHost): boolean {
   const wanted = bridgeLaunch(host, { config: undefined });
   const [script = '', action] = args;
   if (action !== 'connect' || basename(script) !== basename(wanted.args[0] ?? '')) return false;

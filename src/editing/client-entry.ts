@@ -15,7 +15,7 @@ export interface Going {
   readonly server: DiscoveredServer;
 }
 
-export interface ClientRules {
+export interface RulesOfClient {
   /** Undefined where nothing has to be said of the client. */
   readonly entry: OwnClientEntry | undefined;
   /** What has become a rule, for people. */
@@ -40,7 +40,7 @@ interface Making {
 
 type Rule = NonNullable<OwnClientEntry['toolRules']>[number];
 
-export function clientRulesOf(going: readonly Going[], making: Making): ClientRules {
+export function clientRulesOf(going: readonly Going[], making: Making): RulesOfClient {
   const { client, permissions, offered, obstacle } = making;
   const ids = new Map(going.map(({ name, as }) => [name, as]));
   const names = namesOf(going, offered);

@@ -3,13 +3,13 @@
 
 import { type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { ApprovalFile, ClientApprovalFile, discoverHere, type OwnProcess } from '../discovery/own-discovery.ts';
+import { ApprovalFile, ClientApprovalFile, type DiscoveringProcess, discoverHere } from '../discovery/own-discovery.ts';
 import { REGISTRY } from '../discovery/places/registry-places.ts';
 import { socketPath } from '../local/socket-path.ts';
 import type { EditingHost } from './editing-host.ts';
-import type { OwnConfig } from './own-config.ts';
+import type { OpenOwnConfig } from './own-config.ts';
 
-export interface FoundServers {
+export interface ServersToMove {
   /** Other programs', as if the bridge had none of its own; without those that run already, which need no definition. */
   readonly others: readonly DiscoveredServer[];
   /** Those of the bridge's own config. */
@@ -18,7 +18,7 @@ export interface FoundServers {
   readonly all: readonly DiscoveredServer[];
 }
 
-export interface Looking {
+export interface ServerLook {
   /** Whose project is looked at. */
   readonly cwd: string;
   /** Whether the ids that servers get are kept, as before a change. */
@@ -26,10 +26,10 @@ export interface Looking {
 }
 
 export async function foundServers(
-  own: OwnConfig,
-  { cwd, keepsNames }: Looking,
+  own: OpenOwnConfig,
+  { cwd, keepsNames }: ServerLook,
   host: EditingHost,
-): Promise<FoundServers> {
+): Promise<ServersToMove> {
   const { environment, homedir } = host;
   const config = await loadedConfig(own, host);
   const approvals = new ApprovalFile(environment, homedir).read();
@@ -49,14 +49,14 @@ export async function foundServers(
 }
 
 /** As the daemon would load it; one that is not there yet says nothing. */
-async function loadedConfig({ file }: OwnConfig, { cwd, homedir }: EditingHost): Promise<LoadedConfig> {
+async function loadedConfig({ file }: OpenOwnConfig, { cwd, homedir }: EditingHost): Promise<LoadedConfig> {
   return file.bytes === undefined ? NO_CONFIG : loadConfig({ named: file.path, cwd, homedir });
 }
 
 function processOf(
   { config }: LoadedConfig,
   { platform, environment, homedir, program, cwd }: EditingHost,
-): OwnProcess {
+): DiscoveringProcess {
   const user = { environment, homedir };
   const wishes = { environment: environment.MCP_BRIDGE_SOCKET, config: config.socketPath, cwd, user };
   return { platform, environment, homedir, program, socketPath: socketPath(wishes).path };

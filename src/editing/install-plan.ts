@@ -9,7 +9,7 @@ import type { ServerNature } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { bridgeLaunch, type LaunchOptions } from './bridge-entry.ts';
 import type { ClientConfig } from './client-config.ts';
-import { type ClientRules, clientRulesOf } from './client-entry.ts';
+import { clientRulesOf, type RulesOfClient } from './client-entry.ts';
 import { permissionsOf } from './client-permissions.ts';
 import { type BridgeLaunch, ENTRY_NAME } from './client-targets.ts';
 import type { ConfigDocument } from './config-document.ts';
@@ -18,7 +18,7 @@ import { foundServers } from './found-servers.ts';
 import type { InstallRecord, Moved } from './install-record.ts';
 import { type Movable, type Staying, sortServers } from './movable-servers.ts';
 import { entryInTheWay, hasClientEntry, type OwnClientEntry, withClientEntry } from './own-clients.ts';
-import { type OwnConfig, openOwnConfig } from './own-config.ts';
+import { type OpenOwnConfig, openOwnConfig } from './own-config.ts';
 import { OwnNames } from './own-names.ts';
 
 export interface InstallPlan {
@@ -26,11 +26,11 @@ export interface InstallPlan {
   /** The client's file as it is to be. */
   readonly document: ConfigDocument;
   /** The bridge's own, where servers move. */
-  readonly own: OwnConfig | undefined;
+  readonly own: OpenOwnConfig | undefined;
   readonly ownDocument: ConfigDocument | undefined;
   readonly moved: readonly Moved[];
   /** What becomes of the client's own rules for the tools of those. */
-  readonly rules: ClientRules;
+  readonly rules: RulesOfClient;
   readonly staying: readonly Staying[];
   /** How many of the client's own were not asked to move. */
   readonly beside: number;
@@ -91,7 +91,7 @@ interface Ruling {
   readonly document: ConfigDocument;
   readonly ownDocument: ConfigDocument;
   readonly moved: readonly Moved[];
-  readonly own: OwnConfig;
+  readonly own: OpenOwnConfig;
   readonly config: ClientConfig;
   readonly movable: readonly Movable[];
   readonly offered: readonly DiscoveredServer[];
@@ -158,7 +158,7 @@ function named(name: string, command: string, args: readonly string[]): [string,
 
 interface Moving {
   readonly document: ConfigDocument;
-  readonly own: OwnConfig;
+  readonly own: OpenOwnConfig;
   readonly config: ClientConfig;
   readonly names: OwnNames;
 }
@@ -195,6 +195,6 @@ async function unlessRefused(change: Promise<ConfigDocument>): Promise<ConfigDoc
 }
 
 /** It is there already because an installation was cut short between its two files. */
-function wasMovedBefore(record: InstallRecord | undefined, name: string, own: OwnConfig): boolean {
+function wasMovedBefore(record: InstallRecord | undefined, name: string, own: OpenOwnConfig): boolean {
   return record?.ownFile === own.file.path && record.moved.some(({ as, own: entry }) => as === name && entry !== null);
 }

@@ -11,7 +11,7 @@ import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts
 import { alone, type EditingHost, replace } from './editing-host.ts';
 import { type InstallPlan, type PlanOptions, planInstall } from './install-plan.ts';
 import { backUp, type InstallRecord, type Moved, type Original, recordsBeside, writeRecord } from './install-record.ts';
-import { isNarrowed, narrowedLine, type OwnConfig, replaceOwn } from './own-config.ts';
+import { isNarrowed, narrowedLine, type OpenOwnConfig, replaceOwn } from './own-config.ts';
 import { filledWords } from './own-entry.ts';
 
 export interface InstallOptions extends PlanOptions {
@@ -116,14 +116,14 @@ function recordOf(plan: InstallPlan, { bytes, ownBytes }: Written, host: Editing
 }
 
 /** Whoever is uninstalled last takes away what the first one has made. */
-function ownMadeOf({ record, file }: ClientConfig, own: OwnConfig | undefined, host: EditingHost) {
+function ownMadeOf({ record, file }: ClientConfig, own: OpenOwnConfig | undefined, host: EditingHost) {
   if (own === undefined) return record?.ownMade ?? null;
   if (own.file.bytes === undefined) return [];
   const beside = recordsBeside(own.file.path, file.path, host).map((other) => other.record.ownMade);
   return record?.ownMade ?? beside.find((made) => made) ?? null;
 }
 
-function isMovedInto({ document }: OwnConfig, moved: readonly Moved[]): boolean {
+function isMovedInto({ document }: OpenOwnConfig, moved: readonly Moved[]): boolean {
   return moved.some(({ as, own }) => own !== null && document.entries.has(as));
 }
 

@@ -8,11 +8,11 @@ import {
   lineBreakOf,
   lineEnd,
   lineStart,
-  type Splice,
   spliced,
+  type TextSplice,
   wholeLines,
 } from './splice.ts';
-import type { Obstacle, Place, TextEditor } from './text-editor.ts';
+import type { EntryPlace, Obstacle, TextEditor } from './text-editor.ts';
 
 export const JSON_EDITOR: TextEditor = { obstacle, inserted, copied, removed };
 
@@ -46,7 +46,7 @@ function repeatedIn({ children = [] }: Node): Node | undefined {
   return children.find(({ children: [key] = [] }) => seen.size === seen.add(key?.value).size);
 }
 
-function inserted(text: string, { container, name }: Place, value: unknown): string {
+function inserted(text: string, { container, name }: EntryPlace, value: unknown): string {
   let node = rootOf(text);
   const missing = [...container];
   if (node === undefined) return `${rendered(nested([...missing, name], value), lineBreakOf(text), '  ')}\n`;
@@ -62,7 +62,7 @@ function inserted(text: string, { container, name }: Place, value: unknown): str
 
 function copied(
   text: string,
-  place: Place,
+  place: EntryPlace,
   from: { readonly value: unknown; readonly text: string },
 ): string | undefined {
   const written = valueAt(from.text, place);
@@ -74,7 +74,7 @@ function copied(
   return spliced(bare, [{ ...splice, text: from.text.slice(offset, offset + length) }]);
 }
 
-function valueAt(text: string, { container, name }: Place): Node | undefined {
+function valueAt(text: string, { container, name }: EntryPlace): Node | undefined {
   let node = rootOf(text);
   for (const key of [...container, name]) node = node && valueIn(propertiesNamed(node, key)[0]);
   return node;
@@ -89,7 +89,7 @@ interface Member {
   readonly value: unknown;
 }
 
-function insertion(text: string, object: Node, member: Member): Splice[] {
+function insertion(text: string, object: Node, member: Member): TextSplice[] {
   const last = object.children?.at(-1);
   if (last === undefined) return [intoEmpty(text, object, member)];
   return isSpread(text, object) ? afterLine(text, object, member) : afterSibling(text, object, member);
@@ -103,7 +103,7 @@ function isSpread(text: string, object: Node): boolean {
   return isAlone || text.trim().includes('\n');
 }
 
-function intoEmpty(text: string, object: Node, member: Member): Splice {
+function intoEmpty(text: string, object: Node, member: Member): TextSplice {
   const [start, end] = [object.offset + 1, object.offset + object.length - 1];
   const inside = text.slice(start, end);
   const kept = inside.trimEnd();
@@ -114,7 +114,7 @@ function intoEmpty(text: string, object: Node, member: Member): Splice {
   return { ...at, text: `${eol}${indent}${property(member, { eol, indent, unit: unitOf(text) })}${eol}${outer}` };
 }
 
-function afterSibling(text: string, object: Node, member: Member): Splice[] {
+function afterSibling(text: string, object: Node, member: Member): TextSplice[] {
   const last = object.children?.at(-1) as Node;
   const comma = commaAfter(text, last);
   const gap = /[,:]\s/.test(text.slice(object.offset, last.offset + last.length)) ? ' ' : '';
@@ -123,7 +123,7 @@ function afterSibling(text: string, object: Node, member: Member): Splice[] {
   return [{ start: at, end: at, text: comma === undefined ? `,${gap}${written}` : `${gap}${written},` }];
 }
 
-function afterLine(text: string, object: Node, member: Member): Splice[] {
+function afterLine(text: string, object: Node, member: Member): TextSplice[] {
   const children = object.children ?? [];
   const last = children.at(-1) as Node;
   const model = children.findLast(({ offset }) => isFirstOnLine(text, offset)) ?? last;
@@ -191,7 +191,7 @@ function unitOf(text: string): string {
   return found.startsWith('\t') ? '\t' : found;
 }
 
-function removed(text: string, { container, name }: Place): string {
+function removed(text: string, { container, name }: EntryPlace): string {
   let object = rootOf(text);
   for (const key of container) object = object && valueIn(propertiesNamed(object, key)[0]);
   const [found] = object === undefined ? [] : propertiesNamed(object, name);
@@ -199,7 +199,7 @@ function removed(text: string, { container, name }: Place): string {
   return spliced(text, removal(text, object, found));
 }
 
-function removal(text: string, object: Node, found: Node): Splice[] {
+function removal(text: string, object: Node, found: Node): TextSplice[] {
   const siblings = object.children ?? [];
   const comma = commaAfter(text, found);
   const end = found.offset + found.length;

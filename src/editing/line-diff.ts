@@ -5,7 +5,7 @@ const CONTEXT = 3;
 /** Beyond it the middle is shown as a whole that goes and one that comes. */
 const MOST_CELLS = 4_000_000;
 
-export interface Line {
+export interface DiffLine {
   readonly sign: ' ' | '-' | '+';
   readonly text: string;
 }
@@ -17,7 +17,7 @@ export function lineDiff(before: string, after: string): string {
   let end = 0;
   while (end < Math.min(from.length, to.length) - start && from.at(-1 - end) === to.at(-1 - end)) end++;
   const middle = sequenceDiff(from.slice(start, from.length - end), to.slice(start, to.length - end));
-  const same = (texts: readonly string[]): Line[] => texts.map((text) => ({ sign: ' ', text }));
+  const same = (texts: readonly string[]): DiffLine[] => texts.map((text) => ({ sign: ' ', text }));
   return hunksOf([...same(from.slice(0, start)), ...middle, ...same(from.slice(from.length - end))]);
 }
 
@@ -28,12 +28,12 @@ function linesOf(text: string): string[] {
 }
 
 /** By the longest common subsequence. */
-export function sequenceDiff(from: readonly string[], to: readonly string[]): Line[] {
-  const minus = (text: string): Line => ({ sign: '-', text });
-  const plus = (text: string): Line => ({ sign: '+', text });
+export function sequenceDiff(from: readonly string[], to: readonly string[]): DiffLine[] {
+  const minus = (text: string): DiffLine => ({ sign: '-', text });
+  const plus = (text: string): DiffLine => ({ sign: '+', text });
   if (from.length * to.length > MOST_CELLS) return [...from.map(minus), ...to.map(plus)];
   const lengths = commonLengths(from, to);
-  const lines: Line[] = [];
+  const lines: DiffLine[] = [];
   let [i, j] = [0, 0];
   while (i < from.length || j < to.length) {
     const [a, b] = [from[i], to[j]];
@@ -62,7 +62,7 @@ function commonLengths(from: readonly string[], to: readonly string[]): Uint16Ar
   return rows;
 }
 
-function hunksOf(lines: readonly Line[]): string {
+function hunksOf(lines: readonly DiffLine[]): string {
   const isShown = lines.map(({ sign }) => sign !== ' ');
   const near = lines.map((_, i) => isShown.slice(Math.max(0, i - CONTEXT), i + CONTEXT + 1).includes(true));
   let [result, from, to] = ['', 1, 1];
@@ -83,7 +83,7 @@ function hunksOf(lines: readonly Line[]): string {
   return result;
 }
 
-function countOf(lines: readonly Line[], sign: Line['sign']): number {
+function countOf(lines: readonly DiffLine[], sign: DiffLine['sign']): number {
   return lines.filter((line) => line.sign === sign).length;
 }
 

@@ -8,8 +8,8 @@ import { isTree, member } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { anyOf } from '../util/glob.ts';
 import { ConfigDocument } from './config-document.ts';
-import type { OwnConfig } from './own-config.ts';
-import { indentAt, isFirstOnLine, lineBreakOf, lineEnd, lineStart, type Splice, spliced } from './splice.ts';
+import type { OpenOwnConfig } from './own-config.ts';
+import { indentAt, isFirstOnLine, lineBreakOf, lineEnd, lineStart, spliced, type TextSplice } from './splice.ts';
 
 /** What `install` writes for a client. */
 export interface OwnClientEntry {
@@ -44,7 +44,7 @@ function mayMatch(entry: unknown, client: string): boolean {
 
 /** With `after` in the place of `before`, or at the end; without it, if there is no `after`. */
 export async function withClientEntry(
-  { file, document }: Pick<OwnConfig, 'file' | 'document'>,
+  { file, document }: Pick<OpenOwnConfig, 'file' | 'document'>,
   before: unknown,
   after: OwnClientEntry | undefined,
 ): Promise<ConfigDocument> {
@@ -103,7 +103,7 @@ function written(text: string, offset: number, entry: OwnClientEntry): string {
 }
 
 /** Behind the last entry, and what is said beside it. */
-function appendix(text: string, last: Node, entry: OwnClientEntry): Splice[] {
+function appendix(text: string, last: Node, entry: OwnClientEntry): TextSplice[] {
   const end = last.offset + last.length;
   const comma = /^\s*,/.test(text.slice(end)) ? '' : ',';
   const entryText = written(text, last.offset, entry);
@@ -117,7 +117,7 @@ function appendix(text: string, last: Node, entry: OwnClientEntry): Splice[] {
 }
 
 /** Of one behind another one, its lines go and the comma before it. */
-function removal(text: string, nodes: readonly Node[], at: number): Splice[] {
+function removal(text: string, nodes: readonly Node[], at: number): TextSplice[] {
   const [node, before] = [nodes[at], nodes[at - 1]];
   if (node === undefined) return [];
   const end = node.offset + node.length;

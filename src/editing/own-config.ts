@@ -9,13 +9,13 @@ import { type ConfigFile, readConfigFile } from './config-file.ts';
 import { type EditingHost, replace } from './editing-host.ts';
 import { holdsSecrets } from './own-entry.ts';
 
-export interface OwnConfig {
+export interface OpenOwnConfig {
   readonly file: ConfigFile;
   readonly document: ConfigDocument;
 }
 
 /** The file named by the user, else the user's own, which need not be there yet. */
-export async function openOwnConfig(named: string | undefined, host: EditingHost): Promise<OwnConfig> {
+export async function openOwnConfig(named: string | undefined, host: EditingHost): Promise<OpenOwnConfig> {
   const file = named === undefined ? usersConfig(host) : readConfigFile(resolve(host.cwd, named));
   if (!['.json', '.jsonc'].includes(extname(file.path))) {
     throw new BridgeError('CONFIG_INVALID', `${file.path} is a program, which is not changed for you`, {

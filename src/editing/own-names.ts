@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
 import { signatureOf } from '../discovery/signature.ts';
 import type { ConfigDocument } from './config-document.ts';
-import type { FoundServers } from './found-servers.ts';
+import type { ServersToMove } from './found-servers.ts';
 
 export type Naming =
   | { readonly kind: 'same'; readonly name: string }
@@ -21,7 +21,7 @@ export class OwnNames {
   /** By what is equal for the same server; that may hold secrets. */
   readonly #names: Map<string, string>;
 
-  constructor({ others, own, all }: FoundServers) {
+  constructor({ others, own, all }: ServersToMove) {
     this.#all = all;
     this.#others = others.filter(({ state, client }) => OFFERED.has(state) && client !== 'bridge');
     this.#names = new Map(own.map((server) => [signatureOf(server).key, server.name]));

@@ -9,9 +9,9 @@ import { nearest } from '../util/nearest.ts';
 import type { ConfigDocument } from './config-document.ts';
 import { diffOf, type EditReport } from './edit-report.ts';
 import { alone, type EditingHost, machineOfHost } from './editing-host.ts';
-import { type FoundServers, foundServers } from './found-servers.ts';
+import { foundServers, type ServersToMove } from './found-servers.ts';
 import { backUp } from './install-record.ts';
-import { isNarrowed, narrowedLine, type OwnConfig, openOwnConfig, replaceOwn } from './own-config.ts';
+import { isNarrowed, narrowedLine, type OpenOwnConfig, openOwnConfig, replaceOwn } from './own-config.ts';
 import { faultOf, filledWords, ownEntryOf } from './own-entry.ts';
 import { OwnNames } from './own-names.ts';
 
@@ -67,7 +67,7 @@ function hintHere(name: string, names: readonly string[]): string {
 }
 
 /** Where other programs define it. */
-async function hintElsewhere(name: string, own: OwnConfig, host: EditingHost): Promise<string | undefined> {
+async function hintElsewhere(name: string, own: OpenOwnConfig, host: EditingHost): Promise<string | undefined> {
   const { others } = await foundServers(own, { cwd: host.cwd, keepsNames: false }, host);
   const places = others
     .filter((server) => server.name === name)
@@ -85,12 +85,12 @@ interface Change {
   readonly entries: readonly unknown[];
 }
 
-function write({ file }: OwnConfig, { document, entries }: Change, host: EditingHost): void {
+function write({ file }: OpenOwnConfig, { document, entries }: Change, host: EditingHost): void {
   backUp(file, OWN, host);
   replaceOwn(file, { bytes: Buffer.from(document.text), entries }, host);
 }
 
-function narrowing({ file }: OwnConfig, entries: readonly unknown[], mood: 'did' | 'would'): string[] {
+function narrowing({ file }: OpenOwnConfig, entries: readonly unknown[], mood: 'did' | 'would'): string[] {
   return isNarrowed(file, entries) ? [narrowedLine(file, mood)] : [];
 }
 
@@ -136,9 +136,9 @@ function refuseUnknown(client: string, host: EditingHost): void {
 /** What is the same as another client's is its own client's too. */
 const IMPORTABLE = new Set<ServerState>(['ready', 'duplicate']);
 
-type Importing = FoundServers & Pick<ImportOptions, 'dryRun'>;
+type Importing = ServersToMove & Pick<ImportOptions, 'dryRun'>;
 
-async function importedInto(own: OwnConfig, clients: readonly string[] | 'all', { dryRun, ...found }: Importing) {
+async function importedInto(own: OpenOwnConfig, clients: readonly string[] | 'all', { dryRun, ...found }: Importing) {
   let { document } = own;
   const lines: string[] = [];
   const entries: unknown[] = [];

@@ -6,7 +6,7 @@ import { maskedText } from '../discovery/masked-text.ts';
 import { maskedArgs } from '../discovery/shown-launch.ts';
 import { looksRandom, looksSecret } from '../util/secret-signs.ts';
 import { lineDiff } from './line-diff.ts';
-import { type Splice, spliced } from './splice.ts';
+import { spliced, type TextSplice } from './splice.ts';
 import { anatomyOf, type TextValue } from './text-anatomy.ts';
 
 export interface ShownChange {
@@ -49,7 +49,7 @@ function secretsIn(values: readonly TextValue[]): string[] {
     .sort((a, b) => b.length - a.length);
 }
 
-function maskedAt(text: string, { start, end, value }: TextValue, shown: string): Splice[] {
+function maskedAt(text: string, { start, end, value }: TextValue, shown: string): TextSplice[] {
   if (shown === String(value)) return [];
   const lineEnd = text.slice(start, end).endsWith('\n') ? '\n' : '';
   return [{ start, end, text: `${typeof value === 'string' ? JSON.stringify(shown) : shown}${lineEnd}` }];

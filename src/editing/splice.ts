@@ -1,14 +1,14 @@
 // Pieces of a text that are replaced, and what the text around them looks like. All that is not named by a splice stays
 // as it is, byte for byte.
 
-export interface Splice {
+export interface TextSplice {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
 /** The splices must not overlap; those at one place are made in their order. */
-export function spliced(text: string, splices: readonly Splice[]): string {
+export function spliced(text: string, splices: readonly TextSplice[]): string {
   const inOrder = [...splices].sort((a, b) => a.start - b.start || a.end - b.end);
   let result = '';
   let at = 0;
@@ -51,7 +51,7 @@ export function lineBreakOf(text: string): string {
 }
 
 /** Grown over the line ends and the indentation of what would be left as an empty line. */
-export function wholeLines(text: string, { start, end }: { start: number; end: number }): Splice {
+export function wholeLines(text: string, { start, end }: { start: number; end: number }): TextSplice {
   const from = lineStart(text, start);
   const to = lineEnd(text, end);
   const isAloneBefore = text.slice(from, start).trim() === '';

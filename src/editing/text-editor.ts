@@ -4,7 +4,7 @@
 import type { Syntax } from '../discovery/document.ts';
 
 /** A member of a map in a file: the keys that lead to the map, and its own name. */
-export interface Place {
+export interface EntryPlace {
   readonly container: readonly string[];
   readonly name: string;
 }
@@ -13,11 +13,11 @@ export interface TextEditor {
   /** The offset of what makes it unsafe to change this container, and why; undefined if nothing does. */
   obstacle(text: string, container: readonly string[]): Obstacle | undefined;
   /** The text with a new member at the end of the container, which is made if it is not there. */
-  inserted(text: string, place: Place, value: unknown): string;
+  inserted(text: string, place: EntryPlace, value: unknown): string;
   /** The same with the member as another text has it, with its layout and comments; undefined if that cannot be said. */
-  copied(text: string, place: Place, from: { readonly value: unknown; readonly text: string }): string | undefined;
+  copied(text: string, place: EntryPlace, from: { readonly value: unknown; readonly text: string }): string | undefined;
   /** The text without the member. */
-  removed(text: string, place: Place): string;
+  removed(text: string, place: EntryPlace): string;
 }
 
 export interface Obstacle {

@@ -3,13 +3,13 @@
 
 import { type AST, parseTOML } from 'toml-eslint-parser';
 import { isRecord } from '../util/json-value.ts';
-import { lineBreakOf, lineEnd, lineStart, nextLine, type Splice, spliced } from './splice.ts';
-import type { Obstacle, Place, TextEditor } from './text-editor.ts';
+import { lineBreakOf, lineEnd, lineStart, nextLine, spliced, type TextSplice } from './splice.ts';
+import type { EntryPlace, Obstacle, TextEditor } from './text-editor.ts';
 
 /** The parser of the rest of the house refuses what is there twice. */
 export const TOML_EDITOR: TextEditor = { obstacle: (): Obstacle | undefined => undefined, inserted, copied, removed };
 
-function inserted(text: string, { container, name }: Place, value: unknown): string {
+function inserted(text: string, { container, name }: EntryPlace, value: unknown): string {
   const eol = lineBreakOf(text);
   const header = `[${[...container, name].map(keyText).join('.')}]`;
   const lines = Object.entries(isRecord(value) ? value : {}).map(
@@ -26,7 +26,7 @@ function appended(text: string, table: string): string {
 }
 
 /** Tables only: what stands in a table of other things needs them. */
-function copied(text: string, { container, name }: Place, from: { readonly text: string }): string | undefined {
+function copied(text: string, { container, name }: EntryPlace, from: { readonly text: string }): string | undefined {
   const path = [...container, name];
   const tables = parseTOML(from.text)
     .body[0].body.filter((node) => node.type === 'TOMLTable')
@@ -52,7 +52,7 @@ function valueText(value: unknown): string {
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
 }
 
-function removed(text: string, { container, name }: Place): string {
+function removed(text: string, { container, name }: EntryPlace): string {
   const path = [...container, name];
   const top = parseTOML(text).body[0];
   return spliced(
@@ -61,7 +61,7 @@ function removed(text: string, { container, name }: Place): string {
   );
 }
 
-function removals(text: string, node: AST.TOMLTable | AST.TOMLKeyValue, path: readonly string[]): Splice[] {
+function removals(text: string, node: AST.TOMLTable | AST.TOMLKeyValue, path: readonly string[]): TextSplice[] {
   if (node.type === 'TOMLKeyValue') return leadsTo(keysOf(node), path) ? [lines(text, node.range)] : [];
   if (leadsTo(node.resolvedKey, path)) return [table(text, node)];
   return node.body
@@ -77,12 +77,12 @@ function leadsTo(keys: readonly (string | number)[], path: readonly string[]): b
   return path.every((key, i) => keys[i] === key);
 }
 
-function lines(text: string, [start, end]: AST.Range): Splice {
+function lines(text: string, [start, end]: AST.Range): TextSplice {
   return { start: lineStart(text, start), end: nextLine(text, end), text: '' };
 }
 
 /** With the empty line before it, if one follows too or nothing else does. */
-function table(text: string, { range, body }: AST.TOMLTable): Splice {
+function table(text: string, { range, body }: AST.TOMLTable): TextSplice {
   const own = lines(text, [range[0], body.at(-1)?.range[1] ?? lineEnd(text, range[0])]);
   const before = own.start === 0 ? 0 : lineStart(text, own.start - 1);
   const isBlankBefore = before < own.start && text.slice(before, own.start).trim() === '';

@@ -3,7 +3,7 @@
 
 import { isMap, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from 'yaml';
 import { isFirstOnLine, lineBreakOf, lineStart, nextLine, spliced } from './splice.ts';
-import type { Obstacle, Place, TextEditor } from './text-editor.ts';
+import type { EntryPlace, Obstacle, TextEditor } from './text-editor.ts';
 
 export const YAML_EDITOR: TextEditor = { obstacle, inserted, copied, removed };
 
@@ -61,7 +61,7 @@ function repeatedIn(map: YAMLMap): Pair | undefined {
   return map.items.find((pair) => seen.size === seen.add(keyOf(pair)).size);
 }
 
-function inserted(text: string, { container, name }: Place, value: unknown): string {
+function inserted(text: string, { container, name }: EntryPlace, value: unknown): string {
   const found = find(text, container);
   switch (found.kind) {
     case 'map':
@@ -78,7 +78,7 @@ function inserted(text: string, { container, name }: Place, value: unknown): str
 /** Blocks only, and where they stand as far to the right. */
 function copied(
   text: string,
-  place: Place,
+  place: EntryPlace,
   from: { readonly value: unknown; readonly text: string },
 ): string | undefined {
   const bare = inserted(text, place, from.value);
@@ -88,7 +88,10 @@ function copied(
   return spliced(bare, [{ ...found, text: lines.endsWith('\n') ? lines : lines + lineBreakOf(text) }]);
 }
 
-function linesAt(text: string, { container, name }: Place): { start: number; end: number; column: number } | undefined {
+function linesAt(
+  text: string,
+  { container, name }: EntryPlace,
+): { start: number; end: number; column: number } | undefined {
   const found = find(text, container);
   const pair = found.kind === 'map' && found.map.flow !== true ? pairNamed(found.map, name) : undefined;
   if (pair === undefined) return undefined;
@@ -162,7 +165,7 @@ function endOfPair(text: string, { key, value }: Pair): number {
   return start + text.slice(start, end).trimEnd().length;
 }
 
-function removed(text: string, { container, name }: Place): string {
+function removed(text: string, { container, name }: EntryPlace): string {
   const found = find(text, container);
   const pair = found.kind === 'map' ? pairNamed(found.map, name) : undefined;
   if (found.kind !== 'map' || pair === undefined) return text;

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { EMPTY_CONFIG } from '../../src/config/config.ts';
 import { FinderProcess } from '../../src/daemon/finder-process.ts';
-import { type FindAnswer, Finding, type FindRequest, KeptSources } from '../../src/discovery/finding.ts';
+import { type FindAnswer, type FindRequest, KeptSources, ServerSearch } from '../../src/discovery/finding.ts';
 import { isAsMarked } from '../../src/local/path-mark.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
@@ -201,7 +201,7 @@ test('a random schedule of changes, deaths and pauses finds what one process fin
       const { clock, finder, find, pid, requestFor } = finderAt(home);
       const kept = new KeptSources();
       const compare = async (): Promise<void> => {
-        const reference = new Finding({ asked: () => undefined, kept });
+        const reference = new ServerSearch({ asked: () => undefined, kept });
         for (const dir of ['.', 'p']) expect(await find(dir)).toEqual(carried(await reference.find(requestFor(dir))));
       };
       await compare();

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { checkConfig, type PlacedFinding, unreadable } from '../../config/check.ts';
 import type { ConfigPlace } from '../../config/config-file.ts';
-import type { Finding } from '../../config/reader.ts';
+import type { ConfigFinding } from '../../config/reader.ts';
 import { type ListName, rulesIn } from '../../discovery/policy-rules.ts';
 import { membersOf } from '../../util/json-value.ts';
 import { type Candidate, candidatesIn } from '../config-candidates.ts';
@@ -61,7 +61,7 @@ function placeFor({ file, config }: ConfigValues, { cwd, homedir, environment }:
 async function findingsOf(candidate: Candidate, host: CliHost): Promise<Told[]> {
   const { file, origin, isForeignProgram } = candidate;
   if (isForeignProgram) return [{ file, ...NOT_RUN, hint: `mcp-bridge config check ${file} runs and checks it` }];
-  const more = (content: unknown): Finding[] => policyFindings(content, file, host.environment);
+  const more = (content: unknown): ConfigFinding[] => policyFindings(content, file, host.environment);
   const isShared = origin === 'directory' || isReadByOthers(file);
   const found = await checkConfig(file, { homedir: host.homedir, isShared, more }).catch((error) => [
     unreadable(error),
@@ -76,9 +76,9 @@ function isReadByOthers(file: string): boolean {
 }
 
 /** Rules that fit nothing. */
-function policyFindings(content: unknown, file: string, environment: CliHost['environment']): Finding[] {
+function policyFindings(content: unknown, file: string, environment: CliHost['environment']): ConfigFinding[] {
   const { policy } = membersOf(content);
-  const found: Finding[] = [];
+  const found: ConfigFinding[] = [];
   const within = 'policy.';
   for (const list of ['allowedMcpServers', 'deniedMcpServers'] satisfies ListName[])
     rulesIn(membersOf(policy)[list], list, {

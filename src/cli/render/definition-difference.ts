@@ -1,7 +1,7 @@
 // The difference of two definitions of a tool, for people: place by place, texts by lines and words. All of what has come
 // is shown, however long: what would hide at the end of it is what they look for. It is escaped by whoever prints it.
 
-import { type Line, sequenceDiff } from '../../editing/line-diff.ts';
+import { type DiffLine, sequenceDiff } from '../../editing/line-diff.ts';
 import { isRecord } from '../../util/json-value.ts';
 
 /** Lines without their ends, indented below what they are about. */
@@ -93,7 +93,7 @@ function textDifference(before: string, now: string): string[] {
 }
 
 /** Lines that are the same help to find those that are not, if they are next to them. */
-function contextOf(lines: readonly Line[], i: number): string[] {
+function contextOf(lines: readonly DiffLine[], i: number): string[] {
   const isNear = [lines[i - 1], lines[i + 1]].some((line) => line !== undefined && line.sign !== ' ');
   return isNear ? [`  ${lines[i]?.text ?? ''}`] : [];
 }

@@ -1,12 +1,12 @@
 // Agents in a terminal, and programs of their own.
 
-import { type Place, place } from './place.ts';
+import { type ClientPlace, place } from './place.ts';
 
 const GEMINI_SYSTEM = ['ETC/gemini-cli', 'LIBRARY/GeminiCli', 'PROGRAMDATA/gemini-cli'];
 const AMP_SYSTEM = ['ETC/ampcode', 'LIBRARY/ampcode', 'PROGRAMDATA/ampcode'];
 const AMP_FILES = ['settings.json', 'settings.jsonc'];
 
-const TERMINAL: readonly Place[] = [
+const TERMINAL: readonly ClientPlace[] = [
   ...GEMINI_SYSTEM.map((dir) => place('gemini-cli', `${dir}/settings.json`, 'settings', { scope: 'enterprise' })),
   place('gemini-cli', 'GEMINI/settings.json', 'settings'),
   place('gemini-cli', 'P/.gemini/settings.json', 'settings'),
@@ -65,12 +65,12 @@ const TERMINAL: readonly Place[] = [
 ];
 
 /** VS Code's agents read what others have; whose it is, is said above. */
-const READ_BY_CODE: readonly Place[] = [
+const READ_BY_CODE: readonly ClientPlace[] = [
   place('vscode', 'P/.mcp.json', 'any-key', { scope: 'workspace' }),
   place('vscode', 'COPILOT/mcp-config.json', 'mcp-servers'),
 ];
 
-const PROGRAMS: readonly Place[] = [
+const PROGRAMS: readonly ClientPlace[] = [
   place('lm-studio', '~/.lmstudio/mcp.json', 'mcp-servers', { instead: 'lm-studio' }),
   place('lm-studio', '~/.cache/lm-studio/mcp.json', 'mcp-servers', { scope: 'user-legacy', instead: 'lm-studio' }),
   place('librechat', 'P/librechat.yaml', 'librechat'),
@@ -80,4 +80,4 @@ const PROGRAMS: readonly Place[] = [
   place('boltai', '~/.boltai/mcp.json', 'mcp-servers'),
 ];
 
-export const AGENT_PLACES: readonly Place[] = [...TERMINAL, ...READ_BY_CODE, ...PROGRAMS];
+export const AGENT_PLACES: readonly ClientPlace[] = [...TERMINAL, ...READ_BY_CODE, ...PROGRAMS];

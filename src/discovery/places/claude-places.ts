@@ -1,7 +1,7 @@
 // Claude Code, Claude Desktop and its extensions, and what an administrator has set for them. Plugins are found through
 // their own list (claude-plugins.ts).
 
-import { type Place, place } from './place.ts';
+import { type ClientPlace, place } from './place.ts';
 
 const DESKTOP_FILE = 'Claude/claude_desktop_config.json';
 /** Where the Store's package of Claude Desktop really keeps what it believes to be in %APPDATA%. */
@@ -9,7 +9,7 @@ const PACKAGED = 'LAD/Packages/Claude_*/LocalCache/Roaming';
 
 export const MANAGED_SERVERS = 'CLAUDE_MANAGED/managed-mcp.json';
 
-export const CLAUDE_PLACES: readonly Place[] = [
+export const CLAUDE_PLACES: readonly ClientPlace[] = [
   place('claude-code', MANAGED_SERVERS, 'managed', { scope: 'enterprise' }),
   place('claude-code', 'P/.mcp.json', 'project-mcp-json'),
   place('claude-code', 'CLAUDE/settings.json', 'claude-settings'),

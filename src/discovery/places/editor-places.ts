@@ -1,6 +1,6 @@
 // Editors and the assistants that live in them.
 
-import { type Place, place } from './place.ts';
+import { type ClientPlace, place } from './place.ts';
 
 const CODE = 'APP/Code/User';
 
@@ -14,7 +14,7 @@ const CODE_FAMILY: readonly (readonly [client: string, dir: string])[] = [
   ['kiro', 'Kiro'],
 ];
 
-function codePlaces(client: string, dir: string): Place[] {
+function codePlaces(client: string, dir: string): ClientPlace[] {
   return [
     place(client, `${dir}/mcp.json`, 'servers'),
     place(client, `${dir}/profiles/*/mcp.json`, 'servers', { scope: 'profile:*' }),
@@ -22,7 +22,7 @@ function codePlaces(client: string, dir: string): Place[] {
   ];
 }
 
-const VS_CODE: readonly Place[] = [
+const VS_CODE: readonly ClientPlace[] = [
   ...codePlaces('vscode', CODE),
   place('vscode', '~/.vscode-server/data/User/mcp.json', 'servers'),
   ...codePlaces('vscode-insiders', 'APP/Code - Insiders/User'),
@@ -35,7 +35,7 @@ const VS_CODE: readonly Place[] = [
 
 const ON_WINDOWS = { on: ['win32'] } as const;
 
-const VISUAL_STUDIO: readonly Place[] = [
+const VISUAL_STUDIO: readonly ClientPlace[] = [
   place('visual-studio', '~/.mcp.json', 'servers', ON_WINDOWS),
   place('visual-studio', 'P/.vs/mcp.json', 'servers', ON_WINDOWS),
   place('visual-studio', 'P/.mcp.json', 'servers', ON_WINDOWS),
@@ -43,7 +43,7 @@ const VISUAL_STUDIO: readonly Place[] = [
   place('visual-studio', 'P/.cursor/mcp.json', 'any-key', ON_WINDOWS),
 ];
 
-const CLINE_KIN: readonly Place[] = [
+const CLINE_KIN: readonly ClientPlace[] = [
   place('cline', 'CLINE_FILE', 'mcp-servers', { instead: 'cline' }),
   place('cline', `${CODE}/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json`, 'mcp-servers', {
     scope: 'user-legacy',
@@ -53,7 +53,7 @@ const CLINE_KIN: readonly Place[] = [
   place('roo-code', 'P/.roo/mcp.json', 'mcp-servers'),
 ];
 
-export const EDITOR_PLACES: readonly Place[] = [
+export const EDITOR_PLACES: readonly ClientPlace[] = [
   ...VS_CODE,
   place('cursor', 'P/.cursor/mcp.json', 'mcp-servers'),
   ...VISUAL_STUDIO,

@@ -1,8 +1,8 @@
 // Where definitions are looked for first, in the order that decides among equals.
 
-import { type Place, place } from './place.ts';
+import { type ClientPlace, place } from './place.ts';
 
-export const FIRST_PLACES: readonly Place[] = [
+export const FIRST_PLACES: readonly ClientPlace[] = [
   ...['json', 'jsonc'].map((ending) =>
     place('bridge', `P/mcp-bridge.config.${ending}`, 'bridge', { scope: 'dynamic', instead: 'bridge' }),
   ),

@@ -1,8 +1,8 @@
 // Clients that merge their files field by field: the table has them from the weakest to the strongest.
 
-import { type Place, place } from './place.ts';
+import { type ClientPlace, place } from './place.ts';
 
-const each = (client: string, bases: readonly string[], names: readonly string[], detail = {}): Place[] =>
+const each = (client: string, bases: readonly string[], names: readonly string[], detail = {}): ClientPlace[] =>
   bases.map((base) => place(client, `${base}/${names.join('|')}`, 'opencode', detail));
 
 const below = (dir: string, names: readonly string[]): string[] => names.map((name) => `${dir}/${name}`);
@@ -11,7 +11,7 @@ const OPENCODE = ['opencode.json', 'opencode.jsonc'];
 const KILO = ['kilo.json', 'kilo.jsonc'];
 const LEGACY_KILO = 'APP/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json';
 
-export const LAYERED_PLACES: readonly Place[] = [
+export const LAYERED_PLACES: readonly ClientPlace[] = [
   ...each('opencode', ['XC'], below('opencode', ['config.json', ...OPENCODE])),
   place('opencode', 'OPENCODE_CONFIG', 'opencode'),
   ...each('opencode', ['UP'], OPENCODE),

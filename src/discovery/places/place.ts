@@ -5,7 +5,7 @@
 import type { FormatName } from '../formats/format.ts';
 import type { Platform } from '../host.ts';
 
-export interface Place {
+export interface ClientPlace {
   readonly client: string;
   readonly at: string;
   readonly format: FormatName;
@@ -16,8 +16,8 @@ export interface Place {
   readonly instead?: string;
 }
 
-type Detail = Omit<Place, 'client' | 'at' | 'format'>;
+type Detail = Omit<ClientPlace, 'client' | 'at' | 'format'>;
 
-export function place(client: string, at: string, format: FormatName, detail: Detail = {}): Place {
+export function place(client: string, at: string, format: FormatName, detail: Detail = {}): ClientPlace {
   return { client, at, format, ...detail };
 }

@@ -7,7 +7,7 @@ import { approve } from '../../../src/cli/commands/approve.ts';
 import type { LoadedConfig } from '../../../src/config/load.ts';
 import { NO_CONFIG } from '../../../src/config/load.ts';
 import { ClientApprovalFile } from '../../../src/discovery/client-approval-file.ts';
-import { Finding, KeptSources } from '../../../src/discovery/finding.ts';
+import { KeptSources, ServerSearch } from '../../../src/discovery/finding.ts';
 import type { StdioServer } from '../../../src/model/server-definition.ts';
 import { fakeHost } from '../../support/cli-host.ts';
 import { writeFiles } from '../../support/file-tree.ts';
@@ -33,7 +33,7 @@ interface Served {
 async function served(dir = project): Promise<Served> {
   const environment = { XDG_STATE_HOME: join(home, 'state'), HOME: home };
   const own = { platform: 'linux', environment, homedir: home, program: '/x/mcp-bridge', socketPath: '/x/sock' };
-  const finding = new Finding({ asked: () => undefined, kept: new KeptSources() });
+  const finding = new ServerSearch({ asked: () => undefined, kept: new KeptSources() });
   const { servers, pending, faults } = await finding.find({ dir, own, config, isOwnOnly: false });
   return { commands: servers.map((server) => (server as StdioServer).command).sort(), pending, faults };
 }
