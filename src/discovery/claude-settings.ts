@@ -2,9 +2,9 @@
 // allows. A project's own settings can reject and switch off anything; they approve and switch on only in a project that
 // its user trusts.
 
-import type { ClientApproval } from './client-approvals.ts';
+import type { ClientApproval } from './approval.ts';
+import { basesOf } from './bases.ts';
 import type { Machine } from './machine.ts';
-import { basesOf } from './places/bases.ts';
 import type { SourceReader } from './source-reader.ts';
 import { isTree, member, type Tree, textsAt, treeAt } from './tree.ts';
 

@@ -1,12 +1,16 @@
-// Servers that a client has switched off, or has not allowed, in another place than their entry: they are off here too.
-// Whatever a project's own files say here can only switch off.
+// Servers that a client has switched off, or does not allow, in another place than their entry: they are off here too.
+// A project's own files can only switch off. For Kilo, files of a project that would read variables are refused here.
 
+import { basesOf } from './bases.ts';
 import type { PlacedEntry } from './definition.ts';
+import { diagnostic } from './diagnostic.ts';
+import type { Entry, ParsedFile } from './formats.ts';
 import type { Gathering } from './gathering.ts';
 import { type Location, locationsOf } from './locations.ts';
 import type { Machine } from './machine.ts';
-import { basesOf } from './places/bases.ts';
-import { isTree, member, type Tree, textsAt, treeAt } from './tree.ts';
+import { isInside } from './plugins.ts';
+import { filesNamedIn, namesEnvironment, namesFile } from './text-variables.ts';
+import { isTree, member, type Tree, textsAt, treeAt, treeOf } from './tree.ts';
 import { fitsGlob } from './url-pattern.ts';
 
 type IsOff = (entry: PlacedEntry) => boolean;
@@ -109,4 +113,44 @@ function isShared(locations: readonly Location[], path: string): boolean {
 async function treeIn(path: string, { reader }: Gathering, isOfProject = false): Promise<Tree | undefined> {
   const reading = await reader.read(path, 'json', isOfProject);
   return reading.kind === 'document' && isTree(reading.document.value) ? reading.document.value : undefined;
+}
+
+export function refuseAsKilo(entries: readonly Entry[], file: ParsedFile): Entry[] {
+  const { value, path, report } = file;
+  if (namesEnvironment(withoutHeaders(value))) {
+    const message = `${path} names variables of the environment, so Kilo takes nothing of it. Nothing of it is used.`;
+    report(diagnostic('ignored-location', message, { path }));
+    return entries.map((entry) => ({ ...entry, refusal: 'Kilo drops a project’s file that names variables' }));
+  }
+  return entries.map((entry) => {
+    const refusal = refusalOf(entry, file);
+    if (refusal === undefined) return entry;
+    const message = `${path}: "${entry.name}" is dropped by Kilo: ${refusal}. It is not used.`;
+    report(diagnostic('ignored-location', message, { path, server: entry.name }));
+    return { ...entry, refusal };
+  });
+}
+
+function refusalOf({ fields }: Entry, { path, machine }: ParsedFile): string | undefined {
+  const headers = isTree(fields) ? fields.headers : undefined;
+  if (namesEnvironment(headers) || namesFile(headers)) return 'a project’s headers may not name variables or files';
+  const dir = machine.path.dirname(path);
+  const isOutside = (name: string): boolean =>
+    name.startsWith('~') || !isInside(machine, machine.root, machine.path.resolve(dir, name));
+  return filesNamedIn(fields).some(isOutside) ? 'it names a file outside the project' : undefined;
+}
+
+function withoutHeaders(value: unknown): unknown {
+  if (!isTree(value)) return value;
+  const servers = treeAt(value, 'mcp');
+  return servers === undefined ? value : { ...value, mcp: mapTrees(servers) };
+}
+
+function mapTrees(servers: Tree): Tree {
+  return treeOf(
+    Object.entries(servers).map(([name, fields]) => [
+      name,
+      isTree(fields) ? treeOf(Object.entries(fields).filter(([key]) => key !== 'headers')) : fields,
+    ]),
+  );
 }

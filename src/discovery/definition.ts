@@ -2,21 +2,17 @@
 // one entry at a time; what entries do to each other comes later.
 
 import { problemIn } from '../util/glob.ts';
+import { basesOf } from './bases.ts';
 import { type ClientTraits, rulesOf } from './client-rules.ts';
 import { type About, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
-import { DIALECTS, type Surroundings } from './dialects.ts';
-import type { Launch, ServerSource, ServerState } from './discovered-server.ts';
-import type { Draft } from './draft.ts';
-import type { EntryValue, EntryValues } from './entry-fields.ts';
-import type { Entry } from './formats/format.ts';
-import { givenAsWritten } from './given-variables.ts';
+import { DIALECTS, type Surroundings, Variables } from './dialects.ts';
+import type { Draft, Launch, ServerSource, ServerState } from './discovered-server.ts';
+import type { Entry } from './formats.ts';
 import type { Location } from './locations.ts';
 import type { Machine } from './machine.ts';
-import { basesOf } from './places/bases.ts';
-import { maskedArgs } from './shown-launch.ts';
+import { givenAsWritten, maskedArgs } from './shown-launch.ts';
 import { urlDeceit } from './url-form.ts';
-import { Variables } from './variables.ts';
-import { type Verdict, type Written, writtenEntry } from './written-definition.ts';
+import { type EntryValue, type EntryValues, type Verdict, type Written, writtenEntry } from './written-definition.ts';
 
 /** An entry, and where it was found. */
 export interface PlacedEntry extends Entry {

@@ -2,20 +2,23 @@
 // and why. Starts nothing, writes nothing, and takes all it knows from the host that it is given.
 
 import type { ProcessIdentity } from '../local/process-identity.ts';
-import { type Approvals, type Consent, decideApproval } from './approval.ts';
-import { pluginLocations } from './claude-plugins.ts';
+import {
+  type Approvals,
+  type Consent,
+  decideApproval,
+  type FirstSeen,
+  NOTHING_SEEN,
+  type SeenApprovals,
+} from './approval.ts';
+import { basesOf, relativeVariables } from './bases.ts';
 import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
-import { type FirstSeen, NOTHING_SEEN, type SeenApprovals } from './client-approvals.ts';
 import { switchOff } from './client-switches.ts';
 import { type Definer, define, type PlacedEntry } from './definition.ts';
 import { type Diagnostic, diagnostic } from './diagnostic.ts';
-import type { DiscoveredServer } from './discovered-server.ts';
-import { byOrder, byPrecedence, type Draft, withState } from './draft.ts';
+import { byOrder, byPrecedence, type DiscoveredServer, type Draft, withState } from './discovered-server.ts';
 import { type Conflict, type Group, groupDuplicates } from './duplicates.ts';
 import { withEnvFile } from './env-file.ts';
-import { type Gathering, gather } from './gathering.ts';
-import { linkedExtensions, mergeExtensions } from './gemini-extensions.ts';
-import { type GivenServers, givenEntries } from './given-servers.ts';
+import { type Gathering, type GivenServers, gather, givenEntries } from './gathering.ts';
 import { type HeldNames, NO_HELD_NAMES } from './held-names.ts';
 import type { DiscoveryHost } from './host.ts';
 import { mergeLayers } from './layers.ts';
@@ -28,16 +31,15 @@ import {
   overrideOf,
   registryLocations,
   sourceLocations,
+  tellShellFiles,
+  withMoved,
 } from './locations.ts';
 import { type Machine, machineOf } from './machine.ts';
-import { tellShellFiles, withMoved } from './moved-places.ts';
 import { named } from './naming.ts';
-import { basesOf, relativeVariables } from './places/bases.ts';
-import { codexPlugins, copilotPlugins } from './plugins.ts';
-import { copilotPolicyFiles, explainPolicy, type OwnPolicy, type Policies, policiesOf } from './policy-sources.ts';
+import { codexPlugins, copilotPlugins, linkedExtensions, mergeExtensions, pluginLocations } from './plugins.ts';
+import { copilotPolicyFiles, explainPolicy, type OwnPolicy, type Policies, policiesOf } from './policy.ts';
 import { type Precedence, shadow } from './precedence.ts';
-import { projectTest } from './project-test.ts';
-import { trustCodexProjects } from './project-trust.ts';
+import { projectTest, trustCodexProjects } from './project-trust.ts';
 import { ownPathsOf, SelfReference } from './self-reference.ts';
 import { SourceMemory, type SourceVisit } from './source-memory.ts';
 import { type PauseBeforeRetry, SourceReader } from './source-reader.ts';

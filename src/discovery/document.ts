@@ -1,9 +1,13 @@
-// What a file says, whatever it is written in. The parsers of TOML and YAML are loaded when such a file is there. Their
-// own messages quote the file, which may hold secrets, so only the place is passed on.
+// The content of a config file, written in JSON, TOML or YAML. The parsers of TOML and YAML, and the one for JSON with
+// comments, are loaded for the first file that needs them. Their own messages quote the file, which may hold secrets, so
+// only the place is passed on.
 
+import type { Node, ParseError } from 'jsonc-parser';
+import type { Document as YamlDocument } from 'yaml';
+import { expectSyntaxError } from '../util/expected-error.ts';
+import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { diagnostic, type Report } from './diagnostic.ts';
-import { parseJson, SyntaxFault } from './json-document.ts';
-import { sizeOf } from './tree.ts';
+import { sizeOf, treeOf } from './tree.ts';
 
 export type Syntax = 'json' | 'toml' | 'yaml';
 
@@ -71,8 +75,7 @@ async function parseToml(text: string) {
 }
 
 async function parseYaml(text: string) {
-  const { LineCounter, parseAllDocuments } = await import('yaml');
-  const { keysTwiceIn } = await import('./yaml-keys.ts');
+  const { isScalar, LineCounter, parseAllDocuments, visit } = await import('yaml');
   const lineCounter = new LineCounter();
   const documents = parseAllDocuments(text, { prettyErrors: false, lineCounter, logLevel: 'error', uniqueKeys: false });
   const [document, second] = Array.isArray(documents) ? documents : [];
@@ -82,8 +85,102 @@ async function parseYaml(text: string) {
     const { line, col } = lineCounter.linePos(fault.pos[0]);
     throw new SyntaxFault('this is not YAML', line, col);
   }
-  const duplicates = document === undefined ? [] : keysTwiceIn(document);
+  const duplicates = document === undefined ? [] : keysTwiceIn(document, { isScalar, visit });
   // What is an alias of itself has no end; written as JSON it has one, or is refused.
   const value: unknown = JSON.parse(JSON.stringify(document?.toJS() ?? null));
   return { value, duplicates, hasComments: false };
+}
+
+// Strict JSON goes through JSON.parse; the slower parser is loaded for the rest, and to say which key stands twice.
+export interface JsonDocument {
+  readonly value: unknown;
+  /** Keys that are there twice; the last one counts. */
+  readonly duplicates: readonly string[];
+  readonly hasComments: boolean;
+}
+
+export class SyntaxFault extends Error {
+  override readonly name = 'SyntaxFault';
+  readonly line: number;
+  readonly column: number;
+
+  constructor(message: string, line: number, column: number) {
+    super(message);
+    this.line = line;
+    this.column = column;
+  }
+}
+
+export async function parseJson(text: string): Promise<JsonDocument> {
+  const strict = parseStrictly(text);
+  if (strict !== undefined && sizeOf(strict.value).keys === keysWritten(text))
+    return { ...strict, duplicates: [], hasComments: false };
+  const lenient = await parseLeniently(text);
+  return { ...lenient, hasComments: strict === undefined };
+}
+
+function parseStrictly(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    expectSyntaxError(error);
+    return undefined;
+  }
+}
+
+const STRING_OR_KEY = /"(?:[^"\\]|\\.)*"\s*(:?)/g;
+
+function keysWritten(text: string): number {
+  let count = 0;
+  for (const [, colon] of text.matchAll(STRING_OR_KEY)) if (colon === ':') count++;
+  return count;
+}
+
+async function parseLeniently(text: string): Promise<Omit<JsonDocument, 'hasComments'>> {
+  const { parseTree, printParseErrorCode } = await import('jsonc-parser');
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first !== undefined) throw faultAt(text, first.offset, sentenceOf(printParseErrorCode(first.error)));
+  const duplicates: string[] = [];
+  return { value: root === undefined ? undefined : plainValue(root, duplicates), duplicates };
+}
+
+function faultAt(text: string, offset: number, sentence = 'this is not JSON'): SyntaxFault {
+  const { line, column } = placeIn(text, offset);
+  return new SyntaxFault(sentence, line, column);
+}
+
+/** The parser's own values make a prototype of `__proto__`. */
+function plainValue(node: Node, duplicates: string[]): unknown {
+  if (node.type === 'array') return (node.children ?? []).map((child) => plainValue(child, duplicates));
+  if (node.type !== 'object') return node.value;
+  const members = new Map<string, unknown>();
+  for (const { children: [key, value] = [] } of node.children ?? []) {
+    const name = String(key?.value);
+    if (members.has(name)) duplicates.push(name);
+    if (value !== undefined) members.set(name, plainValue(value, duplicates));
+  }
+  return treeOf(members);
+}
+
+// The parser would compare each key with all others of its map, and write out again keys that are no texts: a small file
+// could take minutes. So the keys are looked at here, once.
+/** Those that are twice in one map; the last one counts. Throws a SyntaxFault for a key that is no text. */
+type YamlTools = Pick<typeof import('yaml'), 'isScalar' | 'visit'>;
+
+function keysTwiceIn(document: YamlDocument, { isScalar, visit }: YamlTools): string[] {
+  const twice: string[] = [];
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        if (key !== null && !isScalar(key)) throw new SyntaxFault('a key in it is no text', 1, 1);
+        const name = String(key?.value);
+        if (seen.has(name)) twice.push(name);
+        seen.add(name);
+      }
+    },
+  });
+  return twice;
 }

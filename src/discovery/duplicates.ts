@@ -2,7 +2,7 @@
 // What is only probably the same is told, and stays apart.
 
 import { diagnostic, type Report } from './diagnostic.ts';
-import { type Draft, memberName, withState } from './draft.ts';
+import { type Draft, memberName, withState } from './discovered-server.ts';
 import { type Signature, signatureOf } from './signature.ts';
 
 export interface Group {

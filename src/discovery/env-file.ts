@@ -1,6 +1,6 @@
 // The file of variables that an entry may name. What the entry itself sets counts before it.
 
-import type { Draft } from './draft.ts';
+import type { Draft } from './discovered-server.ts';
 import type { Machine } from './machine.ts';
 
 const LINE = /^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=(.*)$/;

@@ -4,12 +4,17 @@
 import type { ProcessIdentity } from '../local/process-identity.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
-import type { Approval, Approvals } from './approval.ts';
-import { ApprovalFile } from './approval-file.ts';
-import { ClientApprovalFile } from './client-approval-file.ts';
-import { type FirstSeen, NOTHING_COVERED, NOTHING_SEEN, type SeenApprovals } from './client-approvals.ts';
+import {
+  type Approval,
+  type Approvals,
+  type FirstSeen,
+  NOTHING_COVERED,
+  NOTHING_SEEN,
+  type SeenApprovals,
+} from './approval.ts';
+import { ApprovalFile, ClientApprovalFile } from './approval-file.ts';
 import type { Discovery } from './discovery.ts';
-import { KeptInputs } from './kept-inputs.ts';
+import { KeptInputs } from './inputs.ts';
 import type { KeptSources } from './kept-sources.ts';
 import { type ConfigForDiscovery, type DiscoveringProcess, discoverHere, type OwnFindings } from './own-discovery.ts';
 import type { Policy } from './policy.ts';

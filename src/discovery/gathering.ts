@@ -1,18 +1,18 @@
-// From places to entries: reads what is there, sees which of several places counts and which files several clients
-// share, and has each file read once, by the first client that it belongs to.
+// From places to entries: reads what is there, decides which of several places is used and which files several clients
+// share, and has each file read once, by the first client that it belongs to. Definitions that a caller gives come last.
 
 import { rulesOf } from './client-rules.ts';
+import { refuseAsKilo } from './client-switches.ts';
 import type { PlacedEntry } from './definition.ts';
 import { diagnostic, type Report } from './diagnostic.ts';
 import type { ServerSource } from './discovered-server.ts';
 import type { Document, DocumentReading, Syntax } from './document.ts';
-import type { Entry, Format, ParsedFile } from './formats/format.ts';
-import { FORMATS } from './formats/formats.ts';
-import { refuseAsKilo } from './kilo-project.ts';
+import { type Entry, entriesOfMap, FORMATS, type Format, type ParsedFile } from './formats.ts';
 import type { Location } from './locations.ts';
 import { type Machine, pathKey } from './machine.ts';
 import type { FoundFile, SourceReader } from './source-reader.ts';
 import { fillFiles, fillTexts, hasTextVariables, namesFile } from './text-variables.ts';
+import { isTree } from './tree.ts';
 
 export interface Gathering {
   readonly reader: SourceReader;
@@ -205,4 +205,41 @@ async function withTexts(entry: PlacedEntry, gathering: Gathering): Promise<Plac
   if (!FILLED_AS_TEXT.has(client) || entry.refusal !== undefined || !hasTextVariables(fields)) return [entry];
   const fill = { machine, report, readText: (file: string) => reader.readText(file, entry.awaitsApproval) };
   return [{ ...entry, fields: await fillTexts(fields, path, name, fill), unfilled: fields }];
+}
+
+export interface GivenServers {
+  /** `bridge` for the bridge's own. */
+  readonly client: string;
+  /** `dynamic` for flags and the bridge's own config, `hosted` for connectors. */
+  readonly scope: string;
+  /** Where they come from, for people. */
+  readonly file: string;
+  readonly servers: unknown;
+}
+
+type Surroundings = Pick<ParsedFile, 'machine' | 'report' | 'isProject'>;
+
+/** They come before all that was found. */
+export function givenEntries(given: readonly GivenServers[], surroundings: Surroundings): PlacedEntry[] {
+  const entries = given.flatMap(({ client, scope, file: path, servers }) => {
+    const location: Location = {
+      client,
+      scope,
+      format: 'bridge',
+      path,
+      pattern: [],
+      project: undefined,
+      instead: undefined,
+    };
+    const parsed: ParsedFile = { ...surroundings, value: servers, location, path, companion: undefined };
+    const place = client === 'bridge' ? ['mcpServers'] : [];
+    return (isTree(servers) ? entriesOfMap(parsed, servers, place) : []).map((entry) => ({
+      ...entry,
+      ...{ client, scope, location, path, realpath: path },
+      sources: [{ client, scope, name: entry.name, file: path }],
+      awaitsApproval: false,
+      isStale: false,
+    }));
+  });
+  return entries.map((entry, i) => ({ ...entry, order: i - entries.length }));
 }

@@ -1,7 +1,8 @@
-// Ids that definitions have been given, so that each keeps its own while others come and go. A definition is known by its
-// client and its name there: where it stands and what it starts may change, and it is still what its user means.
+// Ids that definitions have been given, so that each keeps its own while others come and go, and the file that holds them
+// from one look to the next. A definition is known by its client and its name there: its place and its command may change.
 
-import type { Draft } from './draft.ts';
+import { type StateEnvironment, StateFile } from '../local/state-file.ts';
+import type { Draft } from './discovered-server.ts';
 
 /** Ids by the keys of the definitions that hold them. No two keys hold one id. */
 export type HeldNames = ReadonlyMap<string, string>;
@@ -29,4 +30,43 @@ export function heldOrOwnName(draft: Keyed, held: HeldNames, holders: ReadonlyMa
 /** The keys by the ids that they hold. */
 export function holdersOf(held: HeldNames): Map<string, string> {
   return new Map([...held].map(([key, id]) => [id, key]));
+}
+
+/** The oldest go first; their definitions get another one if somebody else has taken it meanwhile. */
+const MOST_HELD = 10_000;
+
+export class HeldNamesFile extends StateFile<HeldNames> {
+  constructor(environment: StateEnvironment, homedir: string) {
+    const kind = {
+      name: 'names.json',
+      member: 'names',
+      empty: () => new Map(),
+      parse: namesIn,
+      format: (names: HeldNames) => [...names].slice(-MOST_HELD),
+      ifRemoved: 'servers of one name in several clients may change names',
+    };
+    super(kind, environment, homedir);
+  }
+
+  /** Keeps these too; false if one of them, or its key, is somebody else's by now. */
+  async add(young: HeldNames): Promise<boolean> {
+    let isAdded = false;
+    await this.change((held) => {
+      const holders = holdersOf(held);
+      const isFree = ([key, id]: readonly [string, string]): boolean =>
+        (held.get(key) ?? id) === id && (holders.get(id) ?? key) === key;
+      isAdded = [...young].every(isFree);
+      return isAdded ? new Map([...held, ...young]) : undefined;
+    });
+    return isAdded;
+  }
+}
+
+function namesIn(value: unknown): HeldNames | undefined {
+  const names = Array.isArray(value) && value.every(isPair) ? new Map(value) : undefined;
+  return names !== undefined && holdersOf(names).size === names.size ? names : undefined;
+}
+
+function isPair(value: unknown): value is readonly [string, string] {
+  return Array.isArray(value) && value.length === 2 && value.every((item) => typeof item === 'string');
 }

@@ -2,7 +2,7 @@
 // changed since it was last carried is. Somebody else holds it in between, and understands nothing of it.
 
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import type { Aspect, SourceKeeper } from './source-place.ts';
+import type { Aspect, SourceKeeper } from './source-memory.ts';
 
 /** By a key of ours; null for what is kept no more. */
 export type KeptChange = readonly [key: string, packed: string | null];

@@ -5,8 +5,8 @@
 
 import { rulesOf } from './client-rules.ts';
 import type { PlacedEntry } from './definition.ts';
-import { isSwitchedOff } from './entry-fields.ts';
 import { isTree, type Tree, treeOf } from './tree.ts';
+import { isSwitchedOff } from './written-definition.ts';
 
 const STARTS = ['command', 'cmd', 'url', 'httpUrl', 'serverUrl', 'uri', 'transport'];
 const DEFINES = [

@@ -1,15 +1,23 @@
-// Where to look on one machine: the tables of places, made into paths. Pure; a pattern is matched by whoever reads.
+// The places to look at on one machine: the tables of places made into paths, and the places that clients' own settings
+// name. A pattern is matched by its reader. Files that define servers by running something are reported and not read.
 
-import type { FormatName } from './formats/format.ts';
-import type { Machine } from './machine.ts';
-import { AGENT_PLACES } from './places/agent-places.ts';
-import { type Base, basesOf } from './places/bases.ts';
-import { CLAUDE_PLACES, MANAGED_SERVERS } from './places/claude-places.ts';
-import { EDITOR_PLACES } from './places/editor-places.ts';
-import { FIRST_PLACES } from './places/first-places.ts';
-import { LAYERED_PLACES } from './places/layered-places.ts';
-import type { ClientPlace } from './places/place.ts';
-import { REGISTRY, REGISTRY_PLACES } from './places/registry-places.ts';
+import { type Base, basesOf } from './bases.ts';
+import { diagnostic } from './diagnostic.ts';
+import type { FormatName } from './formats.ts';
+import type { Gathering } from './gathering.ts';
+import { type Machine, projectDirs } from './machine.ts';
+import {
+  AGENT_PLACES,
+  CLAUDE_PLACES,
+  type ClientPlace,
+  EDITOR_PLACES,
+  FIRST_PLACES,
+  LAYERED_PLACES,
+  MANAGED_SERVERS,
+  REGISTRY,
+  REGISTRY_PLACES,
+} from './places.ts';
+import { textAt } from './tree.ts';
 
 export interface Location {
   readonly client: string;
@@ -190,4 +198,31 @@ function namedLocation(client: string, path: string): Location {
     project: undefined,
     instead: undefined,
   };
+}
+
+/** The locations, with those before them that have taken their place. */
+export async function withMoved(locations: readonly Location[], { reader, machine }: Gathering): Promise<Location[]> {
+  const { path } = machine;
+  const [data = ''] = basesOf(machine).get('DATA')?.dirs ?? [];
+  const reading = await reader.read(path.join(data, 'Jan', 'settings.json'), 'json');
+  const folder = reading.kind === 'document' ? textAt(reading.document.value, 'data_folder') : undefined;
+  if (folder === undefined || !path.isAbsolute(folder)) return [...locations];
+  const moved = path.join(folder, 'mcp_config.json');
+  return locations.flatMap((location) =>
+    location.client === 'jan' && location.path !== moved ? [{ ...location, path: moved }, location] : [location],
+  );
+}
+
+/** Crush runs these files, and takes over what they set. */
+export async function tellShellFiles({ reader, machine, report }: Gathering): Promise<void> {
+  const config = (basesOf(machine).get('XC')?.dirs ?? []).map((dir) => machine.path.join(dir, 'crush'));
+  const dirs = [...config, ...(machine.hasProject ? projectDirs(machine) : [])];
+  await Promise.all(
+    dirs.map(async (dir) => {
+      const path = machine.path.join(dir, 'crushrc');
+      if ((await reader.peek(path, machine.hasProject)) === undefined) return;
+      const message = `${path} is a shell file, which Crush runs. It is not run here: put its servers into crush.json.`;
+      report(diagnostic('executes', message, { path }));
+    }),
+  );
 }

@@ -1,10 +1,9 @@
-// What of a command line or a URL may be shown: secrets that somebody has written into it become three stars. Variables
-// stay as they are written, and so does whatever a shell would run: a mask must not hide a command.
+// The parts of a command line or a URL that may be shown: secrets in it become three stars. Variables stay as they are
+// written, and so does whatever a shell runs or may run (ADR 44): a mask must not hide a command. In doubt a script runs a
+// variable: its value is then shown to whoever approves it, whatever its name looks like.
 
-import { executedWords } from '../util/executed-words.ts';
+import { executedWords, programName } from '../util/executed-words.ts';
 import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
-import { ScriptVariables, type VariableUse } from './executed-variables.ts';
-import { isSteering } from './steering-variables.ts';
 
 const MASK = '***';
 const VARIABLE = /\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{(?:env|file):[^{}]*\}|%[A-Za-z_]\w*%/g;
@@ -169,4 +168,193 @@ function maskedQuery(query: string): string {
       return `${pair.slice(0, at + 1)}${isHarmless ? value : maskedValue(value)}`;
     })
     .join('&');
+}
+
+// Names of variables that decide what a program runs, where that comes from, and whom it trusts.
+const STEERING = new RegExp(
+  `^(?:${[
+    ...[
+      'PATH',
+      'PATHEXT',
+      'HOME',
+      'USERPROFILE',
+      'SHELL',
+      'COMSPEC',
+      'ENV',
+      'BASH_ENV',
+      'BASH_FUNC_.*',
+      'ZDOTDIR',
+      'IFS',
+    ],
+    ...['LD_\\w+', 'DYLD_\\w+', 'GCONV_PATH', 'XDG_(?:CONFIG|DATA)_\\w+', 'EDITOR', 'VISUAL', 'PAGER', 'BROWSER'],
+    ...['NODE_OPTIONS', 'NODE_PATH', 'NODE_EXTRA_CA_CERTS', 'NODE_TLS_REJECT_UNAUTHORIZED', 'NODE_REPL_\\w+'],
+    ...['npm_config_.*', 'YARN_\\w+', 'PNPM_\\w+', 'BUN_\\w+', 'DENO_\\w+', 'COREPACK_\\w+', 'ELECTRON_RUN_AS_NODE'],
+    ...['PYTHON\\w*', 'PIP_\\w+', 'PIPX_\\w+', 'UV_\\w+', 'VIRTUAL_ENV', 'CONDA_\\w+'],
+    ...[
+      'RUBYLIB',
+      'RUBYOPT',
+      'GEM_HOME',
+      'GEM_PATH',
+      'BUNDLE_GEMFILE',
+      'PERL5\\w*',
+      'PERLLIB',
+      'PHPRC',
+      'PHP_INI_SCAN_DIR',
+      'LUA_\\w+',
+    ],
+    ...['JDK_JAVA_OPTIONS', '_JAVA_OPTIONS', 'JAVA_TOOL_OPTIONS', 'JAVA_HOME', 'CLASSPATH'],
+    ...[
+      'DOTNET_STARTUP_HOOKS',
+      'DOTNET_ROOT\\w*',
+      'DOTNET_ADDITIONAL_DEPS',
+      'CORECLR_\\w+',
+      'COR_\\w+',
+      'GOFLAGS',
+      'GOPROXY',
+      'CARGO_HOME',
+      'CARGO_BUILD_\\w+',
+      'RUSTC\\w*',
+    ],
+    ...[
+      'GIT_SSH\\w*',
+      'GIT_EXEC_PATH',
+      'GIT_CONFIG\\w*',
+      'GIT_ASKPASS',
+      'GIT_PROXY_COMMAND',
+      'GIT_TEMPLATE_DIR',
+      'SSH_ASKPASS',
+      'SUDO_ASKPASS',
+      'DOCKER_HOST',
+      'DOCKER_CONFIG',
+      'CONTAINER_HOST',
+      'KUBECONFIG',
+    ],
+    ...['\\w+_PROXY', 'SSL_CERT_\\w+', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE', 'OPENSSL_\\w+'],
+  ].join('|')})$`,
+  'i',
+);
+
+/** Says if a variable of this name can make a program run something else than it would. */
+export function isSteering(name: string): boolean {
+  return STEERING.test(name);
+}
+
+/**
+ * `runs`: the value is a command, or part of one. `may-run`: the script uses it in some other way. `unused`: the script does
+ * not name it, or hands it to a program as a secret (`--token "$NAME"`).
+ */
+export type VariableUse = 'runs' | 'may-run' | 'unused';
+
+/** Words by which a shell comes to a variable without its name. */
+const INDIRECT = /\beval\b|\$\{!/;
+/** Words that say all variables, to whoever reads on in the same command. */
+const ALL_VARIABLES = /(?<![.\w])(?:env|set|export|declare|typeset|printenv|compgen)\b/;
+/** A part of a script that may pass on a value in a way that is not followed here. */
+const NOT_FOLLOWED = /[|`<>(){}]/;
+const HARMLESS = /\|\||\d?>&\d|\d?>\s*\/dev\/null/g;
+const EXPANSION = /[$%!][{(]?(?:env:)?[#!]?([A-Za-z_]\w*)/g;
+const ASSIGNED_NAME = /^([A-Za-z_]\w*)\+?=/;
+/** Commands of a shell that run their arguments, or keep them to be run. */
+const RUNS_ARGUMENTS = /^(?:eval|source|\.|trap|set|alias|for|select|case)$/;
+const ASSIGNS_ARGUMENTS = /^(?:export|declare|typeset|local|readonly)$/;
+const KEYWORD = /^(?:then|do|else|elif|if|while|until|not|!)$/;
+/** Words of a program in another language that run what it has as a text. */
+const RUNS_TEXT = /eval|exec|spawn|system|popen|Function|require|import|compile|subprocess/;
+/** Neither one that a shell assigns nor one that it expands. */
+const NAME = /(?<![\w$]|\$\{)[A-Za-z_]\w*(?![\w=])/g;
+
+export class ScriptVariables {
+  readonly #runs = new Set<string>();
+  readonly #mayRun = new Set<string>();
+  /** The variables that each assigned one takes its value from. */
+  readonly #givers = new Map<string, Set<string>>();
+  readonly #mayRunAll: boolean;
+
+  constructor(script: string) {
+    this.#mayRunAll = INDIRECT.test(script) || readsAllVariables(script);
+    const text = script.replace(/\$\{([A-Za-z_]\w*)\}/g, '$$$1');
+    const isFollowed = !NOT_FOLLOWED.test(text.replace(HARMLESS, ';'));
+    for (const command of simpleCommands(text)) this.#read(command, isFollowed);
+    if (RUNS_TEXT.test(script)) for (const [name] of script.matchAll(NAME)) this.#mayRun.add(name);
+    this.#spread(this.#runs);
+    this.#spread(this.#mayRun);
+  }
+
+  useOf(name: string): VariableUse {
+    if (this.#runs.has(name)) return 'runs';
+    return this.#mayRunAll || this.#mayRun.has(name) ? 'may-run' : 'unused';
+  }
+
+  #read(words: readonly string[], isFollowed: boolean): void {
+    const first = words.findIndex((word) => !ASSIGNED_NAME.test(word) && !KEYWORD.test(word));
+    const program = programName(words[first] ?? '');
+    const runsAll = RUNS_ARGUMENTS.test(program);
+    const executed = executedWords(first < 0 ? [] : words.slice(first));
+    for (const [at, word] of words.entries()) {
+      const names = [...word.matchAll(EXPANSION)].map(([, name = '']) => name);
+      if (names.length === 0) continue;
+      const [, assigned] = ASSIGNED_NAME.exec(word) ?? [];
+      const isAssigned = assigned !== undefined && (first < 0 || at < first || ASSIGNS_ARGUMENTS.test(program));
+      if (isAssigned) {
+        this.#assign(assigned, names, isFollowed);
+        continue;
+      }
+      const isRun = at >= first && (runsAll || executed.has(at - first));
+      if (!isRun && isFollowed && isSecretOption(words, at)) continue;
+      for (const name of names) (isRun ? this.#runs : this.#mayRun).add(name);
+    }
+  }
+
+  #assign(assigned: string, names: readonly string[], isFollowed: boolean): void {
+    if (isSteering(assigned)) for (const name of names) this.#runs.add(name);
+    if (!isFollowed) for (const name of names) this.#mayRun.add(name);
+    const givers = this.#givers.get(assigned) ?? new Set();
+    for (const name of names) givers.add(name);
+    this.#givers.set(assigned, givers);
+  }
+
+  /** A set grows while it is walked: each name is looked at once. */
+  #spread(used: Set<string>): void {
+    for (const name of used) for (const giver of this.#givers.get(name) ?? []) used.add(giver);
+  }
+}
+
+/** Command by command: one expression for all of it takes a time that grows with the square of the length. */
+function readsAllVariables(script: string): boolean {
+  return script.split(/[;&\n]/).some((command) => {
+    const at = command.search(ALL_VARIABLES);
+    return at >= 0 && /[|`)]/.test(command.slice(at));
+  });
+}
+
+/** The value of an option whose name says that it is a secret. */
+function isSecretOption(words: readonly string[], at: number): boolean {
+  const own = /^(--?[A-Za-z][\w-]*)=/.exec(words[at] ?? '')?.[1];
+  const name = own ?? words[at - 1] ?? '';
+  return /^(?:-H|--header)$/.test(name) || (/^--?[A-Za-z][\w-]*$/.test(name) && looksSecret(name));
+}
+
+const PART = /"(?:[^"\\]|\\.)*"|'[^']*'|\\.|([;&|\n(){}`]+)|(\s+)|[^\s"';&|(){}`\\]+|["'\\]/gs;
+
+/** The words of each simple command, without their quotes. What stands in quotes that are not closed is a word too. */
+function simpleCommands(script: string): string[][] {
+  const commands: string[][] = [];
+  let words: string[] = [];
+  let word = '';
+  const endWord = (): void => {
+    if (word !== '') words.push(word);
+    word = '';
+  };
+  const endCommand = (): void => {
+    endWord();
+    if (words.length > 0) commands.push(words);
+    words = [];
+  };
+  for (const [part, separator, space] of script.matchAll(PART)) {
+    if (separator !== undefined) endCommand();
+    else if (space !== undefined) part.includes('\n') ? endCommand() : endWord();
+    else word += /^(["']).+\1$/s.test(part) ? part.slice(1, -1) : part;
+  }
+  endCommand();
+  return commands;
 }

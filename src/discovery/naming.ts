@@ -3,8 +3,7 @@
 // what cannot be used.
 
 import { aliasesOf } from '../model/aliases.ts';
-import type { DiscoveredServer, ServerState } from './discovered-server.ts';
-import type { Draft } from './draft.ts';
+import type { DiscoveredServer, Draft, ServerState } from './discovered-server.ts';
 import { type HeldNames, holderKey, holdersOf, NO_HELD_NAMES } from './held-names.ts';
 
 const HOLDING = new Set<ServerState>(['ready', 'needs-input', 'disabled', 'duplicate']);

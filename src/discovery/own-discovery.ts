@@ -4,24 +4,20 @@
 import type { Config } from '../config/config.ts';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import type { Approvals } from './approval.ts';
-import type { SeenApprovals } from './client-approvals.ts';
+import type { Approvals, SeenApprovals } from './approval.ts';
 import { diagnostic } from './diagnostic.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { type Discovery, discoverServers } from './discovery.ts';
-import { type HeldNames, NO_HELD_NAMES } from './held-names.ts';
-import { HeldNamesFile } from './held-names-file.ts';
+import { type HeldNames, HeldNamesFile, NO_HELD_NAMES } from './held-names.ts';
 import type { DiscoveryHost } from './host.ts';
-import { referenceTo } from './input-references.ts';
-import { KeptInputs } from './kept-inputs.ts';
+import { KeptInputs, referenceTo } from './inputs.ts';
 import { locationsOf } from './locations.ts';
 import { machineOf } from './machine.ts';
 import { nodeDiscoveryHost } from './node-host.ts';
 import type { SourceMemory } from './source-memory.ts';
 import { SWITCHED_OFF, SwitchedServers } from './switched-servers.ts';
 
-export { ApprovalFile } from './approval-file.ts';
-export { ClientApprovalFile } from './client-approval-file.ts';
+export { ApprovalFile, ClientApprovalFile } from './approval-file.ts';
 
 /** What is asked of a process. */
 export interface DiscoveringProcess {

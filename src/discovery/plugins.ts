@@ -1,12 +1,16 @@
-// The files in which a plugin of any client has its servers: those that it has by convention, its manifest, and those that
-// the manifest names.
+// Servers of plugins and extensions: the files in which a plugin of any client has them, where Claude Code keeps its plugins
+// and skills, and the linked extensions of the Gemini CLI with what a user's settings add to them.
 
+import { basesOf } from './bases.ts';
+import type { ClaudeSettings } from './claude-settings.ts';
+import type { PlacedEntry } from './definition.ts';
 import type { Location, Plugin } from './locations.ts';
-import type { Machine } from './machine.ts';
+import { type Machine, pathKey } from './machine.ts';
+import { mainCheckoutOf } from './project-trust.ts';
 import type { SourceReader } from './source-reader.ts';
-import { member, textAt, treeAt } from './tree.ts';
+import { isTree, member, type Tree, textAt, textsAt, treeAt, treeOf } from './tree.ts';
 
-export interface FoundPlugin {
+interface FoundPlugin {
   readonly client: string;
   readonly root: string;
   /** The directory of the project that brings it. */
@@ -18,7 +22,7 @@ export interface FoundPlugin {
   about(manifest: unknown): Plugin;
 }
 
-export async function pluginFiles(reader: SourceReader, machine: Machine, found: FoundPlugin): Promise<Location[]> {
+async function pluginFiles(reader: SourceReader, machine: Machine, found: FoundPlugin): Promise<Location[]> {
   const { path } = machine;
   const { client, root, project } = found;
   const isOfProject = project !== undefined;
@@ -133,4 +137,199 @@ export async function copilotPlugins(reader: SourceReader, machine: Machine, dir
     }),
   );
   return found.flat(2);
+}
+
+const MANIFEST = '.claude-plugin/plugin.json';
+
+interface Found {
+  /** What settings know it by, such as `name@marketplace`. */
+  readonly id: string;
+  readonly name: string;
+  readonly root: string;
+  /** The directory of the project that brings it. */
+  readonly project: string | undefined;
+  /** Whether it is for this project only. */
+  readonly isOfProject: boolean;
+}
+
+interface Finding {
+  readonly reader: SourceReader;
+  readonly machine: Machine;
+  readonly settings: ClaudeSettings;
+  /** Where plugins have what they need. */
+  readonly home: string;
+}
+
+export async function pluginLocations(
+  reader: SourceReader,
+  machine: Machine,
+  settings: ClaudeSettings,
+): Promise<Location[]> {
+  const { path } = machine;
+  const dirsOf = (base: string): string => basesOf(machine).get(base)?.dirs[0] ?? '';
+  const finding: Finding = { reader, machine, settings, home: dirsOf('CLAUDE_PLUGINS') };
+  const found = [
+    ...(await installedPlugins(finding)),
+    ...(await skillPlugins(finding, path.join(dirsOf('CLAUDE'), 'skills'), undefined)),
+    ...(machine.hasProject
+      ? await skillPlugins(finding, path.join(machine.cwd, '.claude', 'skills'), machine.cwd)
+      : []),
+  ];
+  const locations = found.map((plugin) =>
+    pluginFiles(reader, machine, {
+      client: 'claude-code',
+      root: plugin.root,
+      project: plugin.project,
+      manifests: [MANIFEST],
+      files: ['.mcp.json'],
+      about: (manifest) => pluginOf(finding, plugin, manifest),
+    }),
+  );
+  return (await Promise.all(locations)).flat();
+}
+
+async function installedPlugins({ reader, machine, home }: Finding): Promise<Found[]> {
+  const { path, cwd, root: projectRoot } = machine;
+  const reading = await reader.read(path.join(home, 'installed_plugins.json'), 'json');
+  const plugins = reading.kind === 'document' ? treeAt(reading.document.value, 'plugins') : undefined;
+  if (plugins === undefined) return [];
+  const dirs = [cwd, projectRoot, (await mainCheckoutOf(reader, machine)) ?? cwd];
+  const isOurs = (project: string): boolean => dirs.some((dir) => pathKey(machine, dir) === pathKey(machine, project));
+  return Object.entries(plugins).flatMap(([id, installs]) =>
+    (Array.isArray(installs) ? installs : [installs]).flatMap((install: unknown) => {
+      const root = textAt(install, 'installPath');
+      const project = textAt(install, 'projectPath');
+      if (root === undefined || !path.isAbsolute(root)) return [];
+      if (project !== undefined && !isOurs(project)) return [];
+      return [{ id, name: id.split('@')[0] ?? id, root, project: undefined, isOfProject: project !== undefined }];
+    }),
+  );
+}
+
+async function skillPlugins(
+  { reader, machine }: Finding,
+  skills: string,
+  project: string | undefined,
+): Promise<Found[]> {
+  const { path } = machine;
+  const isOfProject = project !== undefined;
+  const names = reader.fewOf([...(await reader.list(skills))].sort(), skills, isOfProject);
+  const found = await Promise.all(
+    names.map(async (dir) => {
+      const root = path.join(skills, dir);
+      const reading = await reader.read(path.join(root, ...MANIFEST.split('/')), 'json', isOfProject);
+      if (reading.kind !== 'document') return [];
+      const name = textAt(reading.document.value, 'name') ?? dir;
+      return [{ id: `${name}@skills-dir`, name, root, project, isOfProject }];
+    }),
+  );
+  return found.flat();
+}
+
+/** Without a word in any settings, the manifest says whether it is on. */
+function pluginOf({ machine, settings, home }: Finding, found: Found, manifest: unknown): Plugin {
+  const { id, name, root, isOfProject } = found;
+  const isOn = settings.enabledPlugins.get(id) ?? member(manifest, 'defaultEnabled') !== false;
+  const options = optionsOf(settings.pluginConfigs.get(id), treeAt(manifest, 'userConfig'));
+  const data = machine.path.join(home, 'data', id.replace(/[^A-Za-z0-9_-]/g, '-'));
+  const own = { CLAUDE_PLUGIN_ROOT: root, CLAUDE_PLUGIN_DATA: data };
+  const project = { CLAUDE_PROJECT_DIR: machine.cwd };
+  const variables = new Map([...options, ...Object.entries({ ...own, ...project })]);
+  return { name, root, isOff: !isOn, variables, given: isOfProject ? { ...own, ...project } : own };
+}
+
+/** What its user has chosen, and what it has for the rest. */
+function optionsOf(config: unknown, declared: unknown): ReadonlyMap<string, string | readonly string[]> {
+  const defaults = Object.entries(isTree(declared) ? declared : {}).map(
+    ([key, option]) => [key, member(option, 'default')] as const,
+  );
+  const chosen = Object.entries(treeAt(config, 'options') ?? {});
+  return new Map(
+    [...defaults, ...chosen].flatMap(([key, value]) => {
+      const texts = [value].flat().map(scalarText);
+      const known = texts.filter((text) => text !== undefined);
+      if (known.length < texts.length) return [];
+      return [[`user_config.${key}`, Array.isArray(value) ? known : (known[0] ?? '')] as const];
+    }),
+  );
+}
+
+function scalarText(value: unknown): string | undefined {
+  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
+}
+
+// An extension that is linked lives where its author works on it.
+const INSTALL_FILE = '.gemini-extension-install.json';
+
+export async function linkedExtensions(reader: SourceReader, machine: Machine): Promise<Location[]> {
+  const { path } = machine;
+  const [dir = ''] = basesOf(machine).get('GEMINI')?.dirs ?? [];
+  const extensions = path.join(dir, 'extensions');
+  const names = reader.fewOf([...(await reader.list(extensions))].sort(), extensions, false);
+  const found = await Promise.all(names.map((name) => linkAt(reader, machine, path.join(extensions, name))));
+  return found.flat().map((source) => ({
+    client: 'gemini-cli',
+    scope: 'extension',
+    format: 'gemini-extension',
+    path: path.join(source, 'gemini-extension.json'),
+    pattern: [],
+    project: undefined,
+    instead: undefined,
+  }));
+}
+
+async function linkAt(reader: SourceReader, { path }: Machine, dir: string): Promise<string[]> {
+  const reading = await reader.read(path.join(dir, INSTALL_FILE), 'json');
+  if (reading.kind !== 'document' || textAt(reading.document.value, 'type') !== 'link') return [];
+  const source = textAt(reading.document.value, 'source');
+  return source !== undefined && path.isAbsolute(source) ? [path.resolve(source)] : [];
+}
+
+const STARTS = ['command', 'url', 'httpUrl', 'tcp', 'type'];
+
+/** An entry of settings that starts nothing by itself is what its user changes of the extension's server. */
+export function mergeExtensions(entries: readonly PlacedEntry[]): PlacedEntry[] {
+  const isGemini = ({ client }: PlacedEntry): boolean => client === 'gemini-cli';
+  const changes = entries.filter((entry) => isGemini(entry) && isChange(entry));
+  if (changes.length === 0) return [...entries];
+  const merged = new Set<PlacedEntry>();
+  const result = entries.map((entry) => {
+    if (!isGemini(entry) || entry.extension === undefined) return entry;
+    const own = changes.filter(({ name }) => name === entry.name);
+    for (const change of own) merged.add(change);
+    // The strongest comes first.
+    return own.reduceRight(withChange, entry);
+  });
+  return result.filter((entry) => !merged.has(entry));
+}
+
+/** What a project says is no change of its user's. */
+function isChange({ extension, fields, awaitsApproval }: PlacedEntry): boolean {
+  return (
+    extension === undefined &&
+    !awaitsApproval &&
+    isTree(fields) &&
+    !STARTS.some((key) => member(fields, key) !== undefined)
+  );
+}
+
+function withChange(below: PlacedEntry, { fields, sources }: PlacedEntry): PlacedEntry {
+  if (!isTree(below.fields) || !isTree(fields)) return below;
+  return { ...below, fields: mergedFields(below.fields, fields), sources: [...below.sources, ...sources] };
+}
+
+/** A tool is used if both allow it, and neither excludes it. */
+function mergedFields(below: Tree, above: Tree): Tree {
+  const lists = [below, above].map((fields) =>
+    Array.isArray(fields.includeTools) ? textsAt(fields, 'includeTools') : undefined,
+  );
+  const allowed = lists.filter((list) => list !== undefined);
+  const includeTools = allowed.reduce((all, list) => all.filter((tool) => list.includes(tool)), allowed[0] ?? []);
+  const excludeTools = [...textsAt(below, 'excludeTools'), ...textsAt(above, 'excludeTools')];
+  return treeOf([
+    ...Object.entries({ ...below, ...above }),
+    ['env', { ...treeAt(below, 'env'), ...treeAt(above, 'env') }],
+    ['excludeTools', [...new Set(excludeTools)]],
+    ...(allowed.length === 0 ? [] : [['includeTools', includeTools] as const]),
+  ]);
 }

@@ -3,8 +3,15 @@
 // those that go by another id already.
 
 import { rulesOf } from './client-rules.ts';
-import type { DiscoveredServer } from './discovered-server.ts';
-import { byOrder, byPrecedence, type Draft, memberName, rankOf, withState } from './draft.ts';
+import {
+  byOrder,
+  byPrecedence,
+  type DiscoveredServer,
+  type Draft,
+  memberName,
+  rankOf,
+  withState,
+} from './discovered-server.ts';
 import { type HeldNames, heldOrOwnName, holdersOf, NO_HELD_NAMES } from './held-names.ts';
 
 /** `scope`: by scope within each client. `first-wins`: the first in the list of places, over everything. */

@@ -1,13 +1,12 @@
-// Codex's own trust in directories: what the files of a trusted one say is approved as far as that trust covers it
-// (client-approvals.ts). It is decided for each directory: by its own entry, else by that of the project's root, else by
-// that of the repository's main checkout.
+// The question whether somebody trusts the project that we are in: which of the paths in a client's file is this project,
+// also through a link or as a git worktree, and how Codex trusts it, directory by directory.
 
+import { basesOf } from './bases.ts';
 import type { PlacedEntry } from './definition.ts';
 import type { Gathering } from './gathering.ts';
-import { pathKey } from './machine.ts';
-import { basesOf } from './places/bases.ts';
+import { type Machine, pathKey } from './machine.ts';
+import type { SourceReader } from './source-reader.ts';
 import { textAt, treeAt } from './tree.ts';
-import { mainCheckoutOf } from './worktree.ts';
 
 export async function trustCodexProjects(
   entries: readonly PlacedEntry[],
@@ -51,4 +50,51 @@ async function trustLevels({ reader, machine }: Gathering): Promise<ReadonlyMap<
       return level === undefined ? [] : [[pathKey(machine, path), level] as const];
     }),
   );
+}
+
+/**
+ * Undefined where the project is no worktree. Both sides have to say so: whoever wrote a project can name any repository
+ * in its `.git`, but not write into that one.
+ */
+export async function mainCheckoutOf(reader: SourceReader, { path, root }: Machine): Promise<string | undefined> {
+  const link = path.join(root, '.git');
+  const named = /^gitdir:\s*(.+?)\s*$/m.exec((await reader.peek(link, true)) ?? '')?.[1];
+  if (named === undefined) return undefined;
+  const own = path.resolve(root, named);
+  const [worktrees, git] = [path.dirname(own), path.dirname(path.dirname(own))];
+  if (path.basename(worktrees) !== 'worktrees' || path.basename(git) !== '.git') return undefined;
+  const back = (await reader.peek(path.join(own, 'gitdir'), true))?.trim();
+  if (back === undefined) return undefined;
+  const [there, here] = await Promise.all([reader.realpath(path.resolve(own, back)), reader.realpath(link)]);
+  return there === here ? path.dirname(git) : undefined;
+}
+
+/** Claude Code's file may have hundreds of projects: only those of the same name are looked at. */
+const MOST_LOOKED_AT = 32;
+
+export async function projectTest(reader: SourceReader, machine: Machine): Promise<(dir: string) => boolean> {
+  const dirs = [machine.cwd, machine.root];
+  const real = await Promise.all(dirs.map((dir) => reader.realpath(dir)));
+  const own = new Set([...dirs, ...real].map((dir) => pathKey(machine, dir)));
+  const isOwn = (dir: string): boolean => own.has(pathKey(machine, dir));
+  const linked = await linkedKeys(reader, machine, isOwn);
+  return (dir) => isOwn(dir) || linked.has(dir);
+}
+
+async function linkedKeys(
+  reader: SourceReader,
+  machine: Machine,
+  isOwn: (dir: string) => boolean,
+): Promise<ReadonlySet<string>> {
+  const { path, cwd, root } = machine;
+  const [file = ''] = basesOf(machine).get('CLAUDE_FILE')?.dirs ?? [];
+  const reading = await reader.read(file, 'json');
+  const projects = reading.kind === 'document' ? treeAt(reading.document.value, 'projects') : undefined;
+  const nameOf = (dir: string): string => path.basename(dir).toLowerCase();
+  const names = new Set([cwd, root].map(nameOf));
+  const asked = Object.keys(projects ?? {})
+    .filter((dir) => path.isAbsolute(dir) && names.has(nameOf(dir)) && !isOwn(dir))
+    .slice(0, MOST_LOOKED_AT);
+  const found = await Promise.all(asked.map(async (dir) => (isOwn(await reader.realpath(dir)) ? [dir] : [])));
+  return new Set(found.flat());
 }

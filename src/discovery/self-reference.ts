@@ -2,10 +2,10 @@
 // other gateways are seen by a mark in the environment of what is started (local/bridge-depth.ts).
 
 import { programName, unwrapped } from './command-line.ts';
-import type { Draft } from './draft.ts';
+import type { Draft } from './discovered-server.ts';
 import type { OwnIdentity } from './host.ts';
 import type { Machine } from './machine.ts';
-import { packageRun } from './package-identity.ts';
+import { packageRun } from './signature.ts';
 
 const INTERPRETERS = new Set(['node', 'bun', 'deno', 'tsx', 'nodejs']);
 

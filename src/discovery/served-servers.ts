@@ -1,5 +1,5 @@
-// What the bridge serves of what was found: its own definitions, as its config has them, and those of others that are
-// ready, under their ids.
+// The servers that the bridge serves of what discovery found: its own definitions, as its config has them, and ready ones of
+// other programs, under their ids. Nothing is started here.
 
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
@@ -9,7 +9,7 @@ import { relativePrograms } from '../util/executed-words.ts';
 import { textOf } from '../util/json-value.ts';
 import { argsForClients } from './client-place.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
-import { withInputs } from './input-references.ts';
+import { withInputs } from './inputs.ts';
 import { isOfProject, isOwn } from './naming.ts';
 import { natureOf } from './server-natures.ts';
 import { SWITCHED_OFF } from './switched-servers.ts';

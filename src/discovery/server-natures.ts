@@ -3,7 +3,7 @@
 
 import type { ServerNature } from '../model/server-definition.ts';
 import { type CommandLine, programName, unwrapped } from './command-line.ts';
-import { packageRun } from './package-identity.ts';
+import { packageRun } from './signature.ts';
 
 interface Entry {
   /** Packages and programs, without scope, registry or version. */

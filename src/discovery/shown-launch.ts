@@ -1,16 +1,22 @@
-// A definition as it may be shown: on a terminal, in JSON, and in the file of approvals. The one place that decides what
-// of it is a secret. Variables stay as they are written; of the environment and of headers there are names only, but for
-// the values that are run: what somebody approves is shown even if it looks like a secret.
+// A definition as it may be shown: on a terminal, in JSON, and in the file of approvals. The one place that decides what of
+// it is a secret. Variables stay as they are written, with the variable, file or input that each takes; of the environment
+// and of headers there are names only, but for the values that are run.
 
 import { executedWords } from '../util/executed-words.ts';
 import { printable } from '../util/printable.ts';
 import { looksRandom, looksSecret } from '../util/secret-signs.ts';
 import { programName } from './command-line.ts';
 import type { DiscoveredServer, DiscoveredTransport, Launch } from './discovered-server.ts';
-import { ScriptVariables } from './executed-variables.ts';
-import { withoutGiven } from './given-variables.ts';
-import { isShown, maskedScript, maskedText, maskedUrl, maskedValue, withoutUsers } from './masked-text.ts';
-import { isSteering } from './steering-variables.ts';
+import {
+  isShown,
+  isSteering,
+  maskedScript,
+  maskedText,
+  maskedUrl,
+  maskedValue,
+  ScriptVariables,
+  withoutUsers,
+} from './masked-text.ts';
 
 export interface ShownLaunch {
   readonly transport: DiscoveredTransport;
@@ -174,4 +180,64 @@ export function commandLine({ command, args }: Pick<ShownLaunch, 'command' | 'ar
 
 function quoted(word: string): string {
   return /^[\w@%+=:,./~${}*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+// A repository that sends `$AWS_SECRET_ACCESS_KEY` in a header must not look harmless.
+/** Such as `$NAME`, `the file ~/x`, `the input x`. */
+export type Sources = Readonly<Record<string, readonly string[]>>;
+
+const REFERENCE =
+  /\$\{\{\s*([^{}]+?)\s*\}\}|\$\{([^{}]+)\}|\{((?:env|file):[^{}]+)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%/g;
+
+/** By the names of those that take any. */
+function sourcesIn(values: Readonly<Record<string, string>>): Sources {
+  const found = Object.entries(values).flatMap(([name, text]) => {
+    const sources = sourcesOf(text);
+    return sources.length === 0 ? [] : [[printable(name), sources] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+function sourcesOf(text: string): string[] {
+  return [
+    ...new Set([...text.matchAll(REFERENCE)].map((match) => printable(named(match.slice(1).find(Boolean) ?? '')))),
+  ];
+}
+
+function named(reference: string): string {
+  const [, kind, rest = ''] =
+    /^(env|file|input|inputs|secrets|user_config|config|command)[:.](.*)$/s.exec(reference) ?? [];
+  if (kind === 'file') return `the file ${rest}`;
+  if (kind !== undefined && kind !== 'env') return `the ${kind.replace(/s$/, '')} ${rest}`;
+  return `$${(kind === 'env' ? rest : reference).replace(/:-.*$/s, '')}`;
+}
+
+/** All that a definition sends to the other side, or starts it with. */
+export function sourcesOfLaunch({ headers, env, url }: Pick<Launch, 'headers' | 'env' | 'url'>): {
+  readonly headers: Sources;
+  readonly variables: Sources;
+  readonly url: readonly string[];
+} {
+  return { headers: sourcesIn(headers), variables: sourcesIn(env), url: sourcesOf(url ?? '') };
+}
+
+// Variables that a client adds to the environment of its servers are about the client and where it works: they tell no
+// servers apart, and nobody has to approve them.
+const GIVEN = new Set([
+  ...['CLAUDE_PROJECT_DIR', 'CLAUDE_PLUGIN_ROOT', 'CLAUDE_PLUGIN_DATA'],
+  ...['PLUGIN_ROOT', 'PLUGIN_DATA'],
+]);
+
+type Texts = Readonly<Record<string, string>>;
+
+/** As an entry would write them. */
+export function givenAsWritten(given: Texts): Texts {
+  return Object.fromEntries(Object.keys(given).map((name) => [name, `\${${name}}`]));
+}
+
+/** The variables of an environment that are the entry's own; `written` is the same before any variable was filled in. */
+export function withoutGiven(env: Texts, written: Texts): Texts {
+  const isGiven = (name: string): boolean => GIVEN.has(name) && written[name] === `\${${name}}`;
+  const names = Object.keys(env);
+  return names.some(isGiven) ? Object.fromEntries(Object.entries(env).filter(([name]) => !isGiven(name))) : env;
 }

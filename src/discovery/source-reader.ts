@@ -1,17 +1,15 @@
-// Reads the files of all locations, each once however many clients share it. A file that cannot be read or parsed is
-// reported, and hides no other.
+// Reads the files of all locations, each once however many clients share it. Text is UTF-8 and nothing else, because a
+// guess would make servers out of garbage. A file that cannot be read or parsed is reported, and hides no other.
 
+import { isUtf8 } from 'node:buffer';
 import { MOST_CONFIG_BYTES } from '../local/regular-file.ts';
 import { membersOf } from '../util/json-value.ts';
 import { type Diagnostic, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
-import { type Document, type DocumentReading, documentOf, type Syntax, type Writing } from './document.ts';
+import { type Document, type DocumentReading, documentOf, type Syntax, SyntaxFault, type Writing } from './document.ts';
 import type { DiscoveryHost } from './host.ts';
-import { SyntaxFault } from './json-document.ts';
 import type { Location } from './locations.ts';
 import { type PathRules, pathsOf } from './machine.ts';
-import type { SourceVisit } from './source-memory.ts';
-import type { Aspect, Aspects, Observation } from './source-place.ts';
-import { LOST, MOST_PROJECT_BYTES, SourceFault, sizeWords, textOf } from './source-text.ts';
+import type { Aspect, Aspects, Observation, SourceVisit } from './source-memory.ts';
 
 /** A file as it was found. */
 export interface FoundFile {
@@ -344,4 +342,52 @@ function expectFileError(error: unknown): void {
 function codeOf(error: unknown): string | undefined {
   const { code } = membersOf(error);
   return typeof code === 'string' ? code : undefined;
+}
+
+/** Of a file that a project brings: whoever wrote it must not keep everybody else waiting for its parser. */
+const MOST_PROJECT_BYTES = 256 * 1024;
+
+function sizeWords(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${bytes / 1024} KB` : `${bytes / 1024 / 1024} MB`;
+}
+
+/** How the message about a file ends where nothing of it was read before. */
+export const LOST = 'Nothing of it is used.';
+
+/** There is something, and nothing to read in it. */
+class SourceFault extends Error {
+  override readonly name = 'SourceFault';
+  readonly diagnostic: Diagnostic;
+  /** What was there is there no more: nothing that was read before counts. */
+  readonly isGone: boolean;
+
+  constructor(code: DiagnosticCode, message: string, path: string, isGone = false) {
+    super(message);
+    this.isGone = isGone;
+    this.diagnostic = diagnostic(code, message, { path });
+  }
+}
+
+/** Throws a SourceFault when that is no text, or none at all. */
+function textOf(bytes: Uint8Array, path: string, report: Report, most = MOST_CONFIG_BYTES): string {
+  const refuse = (code: DiagnosticCode, message: string): SourceFault => new SourceFault(code, message, path);
+  if (bytes.length > most) throw refuse('too-large', `${path} is larger than ${sizeWords(most)}. ${LOST}`);
+  const wide = wideEncodingOf(bytes);
+  if (wide !== undefined) throw refuse('encoding', `${path} is in ${wide}. Save it as UTF-8. ${LOST}`);
+  if (!isUtf8(bytes)) throw refuse('encoding', `${path} is not UTF-8. Save it as UTF-8. ${LOST}`);
+  const decoded = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const text = decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;
+  if (text.trim() === '') throw refuse('empty', `${path} is empty.`);
+  if (text !== decoded)
+    report(diagnostic('bom', `${path} begins with a byte order mark, which some clients do not take.`, { path }));
+  return text;
+}
+
+function wideEncodingOf(bytes: Uint8Array): string | undefined {
+  const [first, second, third, fourth] = bytes;
+  if (first === 0xff && second === 0xfe) return 'UTF-16';
+  if (first === 0xfe && second === 0xff) return 'UTF-16';
+  // Without a mark, the zero bytes of the first two letters tell.
+  if (bytes.length >= 4 && (first === 0) !== (second === 0) && (third === 0) !== (fourth === 0)) return 'UTF-16';
+  return undefined;
 }

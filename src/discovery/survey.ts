@@ -3,17 +3,14 @@
 
 import { type LoadedConfig, NO_CONFIG } from '../config/load.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { definitionHash } from './approval.ts';
-import { ApprovalFile } from './approval-file.ts';
-import { ClientApprovalFile } from './client-approval-file.ts';
-import { NOTHING_COVERED, StoredClientApprovals } from './client-approvals.ts';
+import { definitionHash, NOTHING_COVERED, StoredClientApprovals } from './approval.ts';
+import { ApprovalFile, ClientApprovalFile, StoredApprovals } from './approval-file.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { missingPrograms } from './missing-programs.ts';
 import { type DiscoveringProcess, discoverHere, type OwnFindings, ownConfigOf } from './own-discovery.ts';
 import type { RememberedLaunch } from './remembered-launch.ts';
-import { LOST } from './source-text.ts';
-import { StoredApprovals } from './stored-approvals.ts';
+import { LOST } from './source-reader.ts';
 
 /** Where to look, and what the bridge's own config says there. */
 export interface SurveyPlace {

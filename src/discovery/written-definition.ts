@@ -1,22 +1,8 @@
-// An entry in the words of this program, as it is written: no variable is filled in yet. What the client's own rules
-// make of it (client-rules.ts) is decided here, and nothing about the machine.
+// An entry in the words of this program, as it is written: its fields in every spelling that some client has for them, with
+// no variable filled in yet. The client's own rules (client-rules.ts) apply here; nothing depends on the machine.
 
 import type { ClientTraits } from './client-rules.ts';
-import { checkCodexFields, codexHeaders, codexVariables } from './codex-fields.ts';
 import type { DiscoveredTransport } from './discovered-server.ts';
-import {
-  EntryNotes,
-  type EntryValues,
-  firstOf,
-  isSwitchedOff,
-  joinedValues,
-  listField,
-  milliseconds,
-  textField,
-  textList,
-  textMap,
-} from './entry-fields.ts';
-import { unheededIn } from './known-fields.ts';
 import { isTree, member, type Tree, textAt, treeAt } from './tree.ts';
 
 export interface Written {
@@ -228,4 +214,193 @@ function timesOf(fields: Tree, rules: ClientTraits): Pick<Written, 'timeoutMs' |
       milliseconds(member(fields, 'discoveryTimeoutMs'), 'ms') ??
       milliseconds(isTree(timeout) ? timeout.startup : undefined, timeoutUnit),
   };
+}
+
+/** A text, or a variable of the environment that is named and not written. */
+export type EntryValue = string | Reference;
+
+interface Reference {
+  readonly prefix: string;
+  readonly variable: string;
+  /** Whether there is no use in the entry without it. */
+  readonly isNeeded: boolean;
+}
+
+export type EntryValues = ReadonlyMap<string, EntryValue>;
+
+/** What was wrong with an entry: `fault` for all of it, the names of variables for those. */
+class EntryNotes {
+  fault: string | undefined;
+  readonly badValues: string[] = [];
+
+  refuse(fault: string): undefined {
+    this.fault ??= fault;
+    return undefined;
+  }
+}
+
+const TRUE = new Set<unknown>([true, 'true', 'yes', 'on', 1]);
+const FALSE = new Set<unknown>([false, 'false', 'no', 'off', 0]);
+
+/** Whether it says so. YAML of today makes texts of `yes` and `no`. */
+function says(fields: Tree, key: string, words: ReadonlySet<unknown>): boolean {
+  const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+  return value !== undefined && words.has(typeof value === 'string' ? value.toLowerCase() : value);
+}
+
+export function isSwitchedOff(fields: Tree): boolean {
+  if (says(fields, 'disabled', TRUE)) return true;
+  if (member(fields, 'anythingllm', 'autoStart') === false) return true;
+  return ['enabled', 'active', 'isActive'].some((key) => says(fields, key, FALSE));
+}
+
+function firstOf(fields: Tree, keys: readonly string[]): { key: string; value: unknown } | undefined {
+  for (const key of keys) {
+    const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (value !== undefined && value !== null) return { key, value };
+  }
+  return undefined;
+}
+
+function textField(fields: Tree, keys: readonly string[], notes: EntryNotes): string | undefined {
+  const found = firstOf(fields, keys);
+  if (found === undefined || typeof found.value === 'string') return found?.value as string | undefined;
+  return notes.refuse(`"${found.key}" must be a text`);
+}
+
+function scalarText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
+  return undefined;
+}
+
+/** A list of texts; numbers and such become texts. */
+function textList(value: unknown, key: string, notes: EntryNotes): string[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) {
+    notes.refuse(`"${key}" must be a list`);
+    return [];
+  }
+  const texts = value.map(scalarText);
+  if (texts.includes(undefined)) notes.refuse(`"${key}" must be a list of texts`);
+  return texts.filter((text) => text !== undefined);
+}
+
+const NO_TEXTS: ReadonlyMap<string, string> = new Map();
+
+/** All of them in one; what comes later counts. Most entries have one map or none, and need no other. */
+function joinedValues(maps: readonly EntryValues[]): EntryValues {
+  const filled = maps.filter(({ size }) => size > 0);
+  return filled.length < 2 ? (filled[0] ?? NO_TEXTS) : new Map(filled.flatMap((map) => [...map]));
+}
+
+/** A map of texts, or a list of `NAME=value`. A value that is no text is left out, and noted. */
+function textMap(value: unknown, key: string, notes: EntryNotes): ReadonlyMap<string, string> {
+  if (value === undefined || value === null) return NO_TEXTS;
+  if (Array.isArray(value)) return mapOfList(value, notes);
+  if (!isTree(value)) {
+    notes.refuse(`"${key}" must be an object`);
+    return NO_TEXTS;
+  }
+  const map = new Map<string, string>();
+  for (const [name, item] of Object.entries(value)) {
+    const text = scalarText(item);
+    if (text !== undefined) map.set(name, text);
+    else if (item !== null) notes.badValues.push(name); // null takes a variable away
+  }
+  return map;
+}
+
+function mapOfList(list: readonly unknown[], notes: EntryNotes): Map<string, string> {
+  const map = new Map<string, string>();
+  for (const [i, item] of list.entries()) {
+    const at = typeof item === 'string' ? item.indexOf('=') : -1;
+    if (at > 0 && typeof item === 'string') map.set(item.slice(0, at), item.slice(at + 1));
+    else notes.badValues.push(`[${i}]`);
+  }
+  return map;
+}
+
+/** The texts of the first of these that is a list. */
+function listField(fields: Tree, keys: readonly string[]): string[] | undefined {
+  for (const key of keys) {
+    const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (Array.isArray(value)) return value.filter((item) => typeof item === 'string');
+  }
+  return undefined;
+}
+
+/** A time in the client's unit, or in the one that its key names. */
+function milliseconds(value: unknown, unit: 'ms' | 's'): number | undefined {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number) || number <= 0) return undefined;
+  return Math.round(unit === 's' ? number * 1000 : number);
+}
+
+const OF_A_PROCESS = ['command', 'args', 'env', 'env_vars'];
+const OF_A_URL = ['url', 'bearer_token_env_var', 'http_headers', 'env_http_headers', 'http_headers_helper'];
+
+function checkCodexFields(fields: Tree, notes: EntryNotes): void {
+  if (member(fields, 'bearer_token') !== undefined)
+    notes.refuse('Codex takes no "bearer_token" in the file: name a variable with "bearer_token_env_var"');
+  const has = (keys: readonly string[]): string | undefined => keys.find((key) => member(fields, key) !== undefined);
+  if (has(['command']) !== undefined && has(OF_A_URL) !== undefined)
+    notes.refuse(`Codex takes no "${has(OF_A_URL)}" beside a "command"`);
+  if (has(['url']) !== undefined && has(OF_A_PROCESS) !== undefined)
+    notes.refuse(`Codex takes no "${has(OF_A_PROCESS)}" beside a "url"`);
+}
+
+/** Variables that are handed on under their own names. */
+function codexVariables(fields: Tree): Map<string, EntryValue> {
+  const listed = member(fields, 'env_vars');
+  const found = new Map<string, EntryValue>();
+  for (const item of Array.isArray(listed) ? listed : []) {
+    const name = typeof item === 'string' ? item : textAt(item, 'name');
+    const isRemote = isTree(item) && item.source !== undefined && item.source !== 'local';
+    if (name !== undefined && !isRemote) found.set(name, { prefix: '', variable: name, isNeeded: false });
+  }
+  return found;
+}
+
+function codexHeaders(fields: Tree, notes: EntryNotes): Map<string, EntryValue> {
+  const headers = new Map<string, EntryValue>();
+  const token = textAt(fields, 'bearer_token_env_var');
+  if (token !== undefined) headers.set('Authorization', { prefix: 'Bearer ', variable: token, isNeeded: true });
+  for (const [name, variable] of textMap(member(fields, 'env_http_headers'), 'env_http_headers', notes))
+    headers.set(name, { prefix: '', variable, isNeeded: false });
+  return headers;
+}
+
+// Fields that mean something here, in every spelling. Other fields are the client's own affair; consent is never taken from
+// one of them.
+const KNOWN = new Set([
+  ...['name', 'description', 'type', 'transport', 'transportType', 'source', 'settings', 'anythingllm'],
+  ...['enabled', 'disabled', 'active', 'isActive'],
+  ...['command', 'cmd', 'args', 'cwd', 'working_directory', 'workingDirectory'],
+  ...['env', 'environment', 'envs', 'envFile', 'env_keys', 'env_vars'],
+  ...['httpUrl', 'url', 'serverUrl', 'uri', 'oauth', 'auth'],
+  ...['headers', 'http_headers', 'env_http_headers', 'requestInit', 'requestOptions'],
+  ...['headersHelper', 'http_headers_helper'],
+  ...['bearer_token', 'bearer_token_env_var'],
+  ...['timeout', 'timeoutMs', 'tool_timeout_sec', 'request_timeout_ms'],
+  ...['startup_timeout_sec', 'startup_timeout_ms', 'discoveryTimeoutMs'],
+  ...[
+    'tools',
+    'enabled_tools',
+    'enabledTools',
+    'available_tools',
+    'includeTools',
+    'disabled_tools',
+    'disabledTools',
+    'excludeTools',
+  ],
+]);
+/** In the bridge's own config they have a meaning that discovery does not look into. */
+const OF_THE_BRIDGE = new Set(['sharing', 'maxConcurrentCalls', 'idleMs', 'trustHints']);
+
+const NONE: readonly string[] = [];
+
+function unheededIn(fields: Tree): readonly string[] {
+  const keys = Object.keys(fields).filter((key) => !KNOWN.has(key) && !OF_THE_BRIDGE.has(key));
+  return keys.length === 0 ? NONE : keys;
 }

@@ -1,9 +1,8 @@
 // What a client's own settings say of the tools of its servers: what it forbids, asks before, allows unasked, or runs hooks
 // for. Those rules are about names that the servers do not have behind the bridge. Nothing is changed here.
 
-import { documentOf, type Syntax } from '../discovery/document.ts';
-import { SyntaxFault } from '../discovery/json-document.ts';
-import { basesOf } from '../discovery/places/bases.ts';
+import { basesOf } from '../discovery/bases.ts';
+import { documentOf, type Syntax, SyntaxFault } from '../discovery/document.ts';
 import { isTree, type Tree, textsAt, treeAt } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { ClientTarget } from './client-targets.ts';

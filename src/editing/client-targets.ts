@@ -1,9 +1,9 @@
 // The clients that the bridge can be put into: which file of each, which map in it, and what an entry looks like there.
 // Where the files are on a machine is said by discovery's bases.
 
+import { basesOf } from '../discovery/bases.ts';
 import type { Syntax } from '../discovery/document.ts';
 import type { Machine } from '../discovery/machine.ts';
-import { basesOf } from '../discovery/places/bases.ts';
 
 /** What a client is to start. */
 export interface BridgeLaunch {

@@ -2,8 +2,7 @@
 // if anything but the one member became different, the change is refused.
 
 import { isDeepStrictEqual } from 'node:util';
-import { documentOf, type Syntax } from '../discovery/document.ts';
-import { SyntaxFault } from '../discovery/json-document.ts';
+import { documentOf, type Syntax, SyntaxFault } from '../discovery/document.ts';
 import { isTree, member, type Tree, treeAt, treeOf } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { placeIn } from '../util/json-fault.ts';

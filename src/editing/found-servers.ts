@@ -4,7 +4,7 @@
 import { type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { ApprovalFile, ClientApprovalFile, type DiscoveringProcess, discoverHere } from '../discovery/own-discovery.ts';
-import { REGISTRY } from '../discovery/places/registry-places.ts';
+import { REGISTRY } from '../discovery/places.ts';
 import { socketPath } from '../local/socket-path.ts';
 import type { EditingHost } from './editing-host.ts';
 import type { OpenOwnConfig } from './own-config.ts';

@@ -4,8 +4,7 @@
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { discoverServers } from '../discovery/discovery.ts';
 import type { DiscoveryHost } from '../discovery/host.ts';
-import { referenceTo } from '../discovery/input-references.ts';
-import { KeptInputs } from '../discovery/kept-inputs.ts';
+import { KeptInputs, referenceTo } from '../discovery/inputs.ts';
 import { type Location, locationsOf } from '../discovery/locations.ts';
 import { nodeDiscoveryHost } from '../discovery/node-host.ts';
 import type { Tree } from '../discovery/tree.ts';

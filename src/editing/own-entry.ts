@@ -6,7 +6,7 @@ import { serverOf } from '../config/server-schema.ts';
 import { argsForClients, keptForClients } from '../discovery/client-place.ts';
 import { rulesOf } from '../discovery/client-rules.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { isMarked, isMistakable, unmarked } from '../discovery/input-references.ts';
+import { isMarked, isMistakable, unmarked } from '../discovery/inputs.ts';
 import { mapTexts, type Tree, treeAt, treeOf } from '../discovery/tree.ts';
 
 export type OwnEntry =

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import { signIn } from '../../auth/sign-in.ts';
 import { TokenFile } from '../../auth/token-file.ts';
-import { withInputs } from '../../discovery/input-references.ts';
+import { withInputs } from '../../discovery/inputs.ts';
 import { servedServers } from '../../discovery/served-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { systemClock } from '../../util/clock.ts';

@@ -4,7 +4,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text as textFrom } from 'node:stream/consumers';
-import { KeptInputs } from '../../discovery/kept-inputs.ts';
+import { KeptInputs } from '../../discovery/inputs.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { haveDaemonLook } from '../daemon-look.ts';
 import { DONE, interrupted } from '../exit-code.ts';

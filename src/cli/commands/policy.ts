@@ -1,7 +1,7 @@
 // `mcp-bridge policy explain`: which rule allows or blocks a server.
 
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
-import { explainPolicy } from '../../discovery/policy-sources.ts';
+import { explainPolicy } from '../../discovery/policy.ts';
 import { named } from '../../discovery/selection.ts';
 import type { Survey } from '../../discovery/survey.ts';
 import { DONE } from '../exit-code.ts';

@@ -4,7 +4,7 @@
 import { platform } from 'node:os';
 import { maskedUrl } from '../../discovery/masked-text.ts';
 import { placesHere } from '../../discovery/own-discovery.ts';
-import { REGISTRY } from '../../discovery/places/registry-places.ts';
+import { REGISTRY } from '../../discovery/places.ts';
 import { knownRegistries, type RegistryPlace } from '../../registry/registry-places.ts';
 import { type RunningServer, runningServers } from '../../registry/running-servers.ts';
 import { DONE } from '../exit-code.ts';

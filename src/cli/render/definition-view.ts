@@ -1,12 +1,10 @@
 // One definition for people: everything that would be started or connected to, and nothing that is secret.
 
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
-import type { Difference } from '../../discovery/launch-difference.ts';
-import type { PartKind } from '../../discovery/remembered-launch.ts';
-import { commandLine, shownLaunch } from '../../discovery/shown-launch.ts';
-import { isSteering } from '../../discovery/steering-variables.ts';
+import { isSteering } from '../../discovery/masked-text.ts';
+import type { Difference, PartKind } from '../../discovery/remembered-launch.ts';
+import { commandLine, type Sources, shownLaunch, sourcesOfLaunch } from '../../discovery/shown-launch.ts';
 import { hostOfUrl } from '../../discovery/url-form.ts';
-import { type Sources, sourcesOfLaunch } from '../../discovery/value-sources.ts';
 import type { CliHost } from '../host.ts';
 import { printable } from './table.ts';
 import { tilde } from './terminal.ts';

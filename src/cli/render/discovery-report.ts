@@ -2,13 +2,12 @@
 
 import { definitionHash } from '../../discovery/approval.ts';
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
-import { differencesIn } from '../../discovery/launch-difference.ts';
 import { maskedText } from '../../discovery/masked-text.ts';
-import { explainPolicy } from '../../discovery/policy-sources.ts';
-import { shownLaunch } from '../../discovery/shown-launch.ts';
+import { explainPolicy } from '../../discovery/policy.ts';
+import { differencesIn } from '../../discovery/remembered-launch.ts';
+import { shownLaunch, sourcesOfLaunch } from '../../discovery/shown-launch.ts';
 import { decidedBefore, type Survey } from '../../discovery/survey.ts';
 import { hostOfUrl } from '../../discovery/url-form.ts';
-import { sourcesOfLaunch } from '../../discovery/value-sources.ts';
 
 export function reportOf(found: Survey, servers: readonly DiscoveredServer[] = found.discovery.servers): object {
   const { discovery, config, failures, cwd } = found;

@@ -4,10 +4,10 @@
 import { platform } from 'node:os';
 import { isProgram } from '../../config/config-file.ts';
 import { loadConfig } from '../../config/load.ts';
-import { NOTHING_COVERED } from '../../discovery/client-approvals.ts';
+import { NOTHING_COVERED } from '../../discovery/approval.ts';
+import { StoredApprovals } from '../../discovery/approval-file.ts';
 import { maskedText } from '../../discovery/masked-text.ts';
 import { discoverHere } from '../../discovery/own-discovery.ts';
-import { StoredApprovals } from '../../discovery/stored-approvals.ts';
 import { isRecord, membersOf } from '../../util/json-value.ts';
 import type { CliHost } from '../host.ts';
 import { definitionLines, type Line, rendered, warningsOf } from './definition-view.ts';

@@ -3,9 +3,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { definitionHash } from '../../../src/discovery/approval.ts';
 import { ApprovalFile } from '../../../src/discovery/approval-file.ts';
-import type { DiscoveredServer } from '../../../src/discovery/index.ts';
-import { discoverServers } from '../../../src/discovery/index.ts';
-import { differencesIn } from '../../../src/discovery/launch-difference.ts';
+import { type DiscoveredServer, discoverServers } from '../../../src/discovery/index.ts';
+import { differencesIn } from '../../../src/discovery/remembered-launch.ts';
 import { memoryHost } from '../../support/memory-host.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { approve } from '../../../src/cli/commands/approve.ts';
 import type { LoadedConfig } from '../../../src/config/load.ts';
 import { NO_CONFIG } from '../../../src/config/load.ts';
-import { ClientApprovalFile } from '../../../src/discovery/client-approval-file.ts';
+import { ClientApprovalFile } from '../../../src/discovery/approval-file.ts';
 import { KeptSources, ServerSearch } from '../../../src/discovery/finding.ts';
 import type { StdioServer } from '../../../src/model/server-definition.ts';
 import { fakeHost } from '../../support/cli-host.ts';

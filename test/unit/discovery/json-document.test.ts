@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseJson, SyntaxFault } from '../../../src/discovery/json-document.ts';
+import { parseJson, SyntaxFault } from '../../../src/discovery/document.ts';
 
 test('what is JSON is read as JSON.parse reads it', async () => {
   await fc.assert(

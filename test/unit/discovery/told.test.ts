@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { definitionHash, discoverServers } from '../../../src/discovery/index.ts';
-import { isSteering } from '../../../src/discovery/steering-variables.ts';
+import { isSteering } from '../../../src/discovery/masked-text.ts';
 import { memoryHost } from '../../support/memory-host.ts';
 
 const HOST = { platform: 'linux', homedir: '/home/u' } as const;

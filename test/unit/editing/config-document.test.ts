@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Syntax } from '../../../src/discovery/document.ts';
-import { parseJson } from '../../../src/discovery/json-document.ts';
+import { parseJson, type Syntax } from '../../../src/discovery/document.ts';
 import { ConfigDocument } from '../../../src/editing/config-document.ts';
 import { jsonTexts, TOML_TEXTS, YAML_TEXTS } from '../../support/config-texts.ts';
 

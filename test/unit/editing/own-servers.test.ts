@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { KeptInputs } from '../../../src/discovery/kept-inputs.ts';
+import { KeptInputs } from '../../../src/discovery/inputs.ts';
 import { ApprovalFile } from '../../../src/discovery/own-discovery.ts';
 import { foundServers } from '../../../src/editing/found-servers.ts';
 import { openOwnConfig } from '../../../src/editing/own-config.ts';

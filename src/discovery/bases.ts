@@ -1,7 +1,7 @@
 // The directories that the tables of places begin with, on each platform. A base that a platform does not have has no
 // directories, and its places do not exist there.
 
-import { type Machine, projectDirs } from '../machine.ts';
+import { type Machine, projectDirs } from './machine.ts';
 
 export interface Base {
   readonly dirs: readonly string[];
