@@ -1,9 +1,14 @@
 // What a command may know of the process that it runs in. Made once, in main.ts; tests make their own.
 
 import type { Readable, Writable } from 'node:stream';
+import type { SocketReader } from '../client/stdio-relay.ts';
 
 export interface CliHost {
   readonly stdin: Readable;
+  /** Whether stdin is a pipe or a socket. */
+  readonly isPiped?: boolean;
+  /** Opens stdin as a socket that reads with `reader`; undefined where stdin is none. Then nobody may use `stdin`. */
+  openStdin?(reader: SocketReader): Readable | undefined;
   readonly stdout: Writable;
   readonly stderr: Writable;
   /** Somebody has said `--no-color`. */

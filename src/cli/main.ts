@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // The program: hands its process to a command line, and ends with the exit code once all output is written.
 
+import { fstatSync } from 'node:fs';
+import { Socket, type SocketConstructorOpts } from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import { homeDir, settleHome } from '../local/home-dir.ts';
 import { systemCode } from '../util/bridge-error.ts';
@@ -16,6 +18,14 @@ const typedHome = process.env.HOME;
 const host: CliHost = {
   get stdin() {
     return process.stdin;
+  },
+  get isPiped() {
+    const stat = fstatSync(0);
+    return stat.isFIFO() || stat.isSocket();
+  },
+  openStdin(reader) {
+    if (this.isPiped !== true) return undefined;
+    return new Socket({ fd: 0, readable: true, writable: false, onread: reader } as SocketConstructorOpts);
   },
   get stdout() {
     return process.stdout;

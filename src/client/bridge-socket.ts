@@ -3,12 +3,14 @@
 import type { Socket } from 'node:net';
 import { inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import type { FrameInput } from '../wire/frame-input.ts';
 import { PatientSocket } from './patient-socket.ts';
 
-export async function openBridgeSocket(path: string): Promise<Socket> {
+/** With an `input` the socket reads frames into that, instead of emitting data. */
+export async function openBridgeSocket(path: string, input?: FrameInput): Promise<Socket> {
   if (inspectSocket(path) === 'absent') throw notRunning(path);
   return new Promise((resolve, reject) => {
-    const socket = new PatientSocket();
+    const socket = new PatientSocket(input);
     socket.once('error', (error) => reject(connectError(path, error)));
     socket.once('connect', () => {
       socket.removeAllListeners('error');

@@ -5,6 +5,7 @@ import { EventEmitter } from 'node:events';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
+import { eachFrame, joined } from '../wire/frame-input.ts';
 import { checkClientId } from './client-id.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { callListener, handMessage } from './listener-call.ts';
@@ -178,6 +179,9 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     });
     return {
       frame: (b, start, end) => this.#received(b, start, end),
+      frames: (b, start, end) => eachFrame(b, start, end, (one, from, to) => this.#received(one, from, to)),
+      longFrame: (pieces, bytes) => this.#received(joined(pieces, bytes), 0, bytes - 1),
+      isDone: () => true,
       flush: () => true,
       full: (isFull) => {
         this.#isFull = isFull;
@@ -200,6 +204,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   }
 
   #received(b: Buffer, start: number, end: number): void {
+    if (this.#end !== undefined) return; // a listener has closed it in the middle of a read
     handMessage(this, () => JSON.parse(b.toString('utf8', start, end)) as JsonRpcMessage);
   }
 

@@ -1,15 +1,17 @@
 // What comes from the client on its way to a daemon. Each frame is looked at, so that it is known what is unanswered;
 // while there is no daemon, they wait.
 
+import { isUtf8 } from 'node:buffer';
 import { batchOf, cutBatch, messageIn } from '../wire/batch.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
+import { FrameHead } from '../wire/frame-head.ts';
+import { eachFrame, joined } from '../wire/frame-input.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { replaced, startsWith } from './bytes.ts';
 import type { Conversation, WaitingFrame } from './conversation.ts';
 import { FrameRun } from './frame-run.ts';
 import { Introduction, introductionLine } from './introduction.ts';
-import { eachFrame } from './kept-frames.ts';
 import { MethodKind, methodKind } from './method-kind.ts';
 import type { OpenRequest } from './open-requests.ts';
 import { errorAnswer, OUTCOME_UNKNOWN, tooLarge } from './own-messages.ts';
@@ -19,9 +21,16 @@ export interface ClientFramesOptions {
   readonly meta: Readonly<Record<string, unknown>>;
   /** Sends whole frames. */
   readonly send: (piece: Buffer) => void;
+  /** Sends one frame that came in these pieces. */
+  readonly sendLong: (pieces: readonly Buffer[]) => void;
   /** Hands a frame to the client. */
   readonly tell: (line: Buffer) => void;
 }
+
+const NEWLINE_BYTE = 0x0a;
+/** Short lines are read as a text: more of it than this, or longer ones, would cost more than they bring. */
+export const MOST_TEXT = 64 * 1024;
+export const MOST_LINE = 4096;
 
 const INITIALIZED: Buffer = Buffer.from('"notifications/initialized"');
 const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
@@ -34,19 +43,74 @@ export class ClientFrames {
   readonly #conversation: Conversation;
   readonly #meta: ClientFramesOptions['meta'];
   readonly #tell: ClientFramesOptions['tell'];
+  readonly #head = new FrameHead();
   readonly #envelope = new Envelope();
   readonly #run: FrameRun;
 
-  constructor(conversation: Conversation, { meta, send, tell }: ClientFramesOptions) {
+  constructor(conversation: Conversation, { meta, send, sendLong, tell }: ClientFramesOptions) {
     this.#conversation = conversation;
     this.#meta = meta;
     this.#tell = tell;
-    this.#run = new FrameRun(send);
+    this.#run = new FrameRun(send, sendLong);
+  }
+
+  /** Whole frames have come, each with its newline; they leave with `flush` at the latest. */
+  frames(b: Buffer, start: number, end: number): void {
+    const isShort = end - start <= MOST_TEXT && end - start <= this.#conversation.maxMessageBytes;
+    if (!this.isLive || !isShort || b.indexOf(NEWLINE_BYTE, start) - start > MOST_LINE)
+      return eachFrame(b, start, end, (piece, from, to) => this.frame(piece, from, to));
+    const { stream, requests } = this.#conversation;
+    const head = this.#head;
+    const text = b.latin1Slice(start, end);
+    let runAt = 0;
+    let position = stream.sentBytes + this.#run.bytes;
+    for (let at = 0; at < text.length; ) {
+      if (head.isRequestLine(text, at)) {
+        const { idText, next } = head;
+        if (requests.addPlain(idText, b, start + at, start + next - 1, position + next - runAt)) {
+          at = next;
+          continue;
+        }
+      }
+      if (at > runAt) this.#run.addAll(b, start + runAt, start + at);
+      const newline = text.indexOf('\n', at);
+      eachFrame(b, start + at, start + newline + 1, (piece, from, to) => this.#whole(piece, from, to));
+      at = newline + 1;
+      runAt = at;
+      position = stream.sentBytes + this.#run.bytes;
+    }
+    if (text.length > runAt) this.#run.addAll(b, start + runAt, end);
   }
 
   /** One frame has come; it leaves with `flush` at the latest. */
   frame(b: Buffer, start: number, end: number): void {
+    if (this.isLive && !this.#isTooLarge(start, end) && this.#head.isRequest([b.subarray(start, end + 1)])) {
+      const { stream, requests } = this.#conversation;
+      const position = stream.sentBytes + this.#run.bytes + end - start + 1;
+      if (requests.addPlain(this.#head.idText, b, start, end, position)) return this.#run.add(b, start, end);
+    }
+    this.#whole(b, start, end);
+  }
+
+  /** The same of a long frame, in pieces that have it and its newline. */
+  longFrame(pieces: readonly Buffer[], bytes: number): void {
+    if (this.isLive && !this.#isTooLarge(0, bytes - 1) && this.#head.isRequest(pieces)) {
+      const { stream, requests } = this.#conversation;
+      const position = stream.sentBytes + this.#run.bytes + bytes;
+      if (requests.addLong(this.#head.idText, pieces, position)) return this.#run.addLong(pieces);
+    }
+    this.#whole(joined(pieces, bytes), 0, bytes - 1);
+  }
+
+  /** A request is on its way to the daemon. */
+  #sent(request: OpenRequest): void {
+    request.position = this.#conversation.stream.sentBytes + this.#run.bytes;
+    request.sendings++;
+  }
+
+  #whole(b: Buffer, start: number, end: number): void {
     const { requests } = this.#conversation;
+    if (!isUtf8(b.subarray(start, end))) return this.#passUnread({ b, start, end });
     if (!this.#envelope.scan(b, start, end, DEEPEST)) return this.#unreadable(b, start, end);
     if (this.#isTooLarge(start, end)) return this.#refuse(b, start, end);
     switch (this.#envelope.kind) {
@@ -72,8 +136,7 @@ export class ClientFrames {
     if (this.#isTooLarge(start, end)) return this.#giveBack(frame); // for this daemon, if not for the one before
     this.#run.add(b, start, end);
     if (request !== undefined) {
-      request.position = stream.sentBytes + this.#run.bytes;
-      request.sendings++;
+      this.#sent(request);
       if (request !== hello) return;
       this.#run.flush();
       stream.begin();
@@ -84,15 +147,15 @@ export class ClientFrames {
   repeatable(pieces: readonly Buffer[]): WaitingFrame[] {
     const repeatable: WaitingFrame[] = [];
     const envelope = this.#envelope;
-    for (const piece of pieces)
-      eachFrame(piece, (b, start, end) => {
-        if (!envelope.scan(b, start, end, DEEPEST)) repeatable.push({ b, start, end, request: undefined });
-        else if (envelope.kind === 'request') {
-          const request = this.#conversation.requests.get(envelope.id(b, Field.id));
-          if (request !== undefined) repeatable.push({ b, start, end, request });
-        } else if (envelope.kind === 'notification' && !startsWith(b, envelope.from(Field.method), OWN))
-          repeatable.push({ b, start, end, request: undefined });
-      });
+    const all = Buffer.concat([...pieces]);
+    eachFrame(all, 0, all.length, (b, start, end) => {
+      if (!envelope.scan(b, start, end, DEEPEST)) repeatable.push({ b, start, end, request: undefined });
+      else if (envelope.kind === 'request') {
+        const request = this.#conversation.requests.get(envelope.id(b, Field.id));
+        if (request !== undefined) repeatable.push({ b, start, end, request });
+      } else if (envelope.kind === 'notification' && !startsWith(b, envelope.from(Field.method), OWN))
+        repeatable.push({ b, start, end, request: undefined });
+    });
     return repeatable;
   }
 

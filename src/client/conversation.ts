@@ -1,5 +1,6 @@
 // What a client and its daemons have said that outlives a daemon: what is unanswered, what was set, who was introduced.
 
+import { idOf } from '../wire/frame-head.ts';
 import type { Introduction, Welcome } from './introduction.ts';
 import { OpenQuestions } from './open-questions.ts';
 import { type OpenRequest, OpenRequests } from './open-requests.ts';
@@ -56,6 +57,11 @@ export class Conversation {
     while (this.requests.has(id));
     this.#ownIds.add(id);
     return id;
+  }
+
+  /** Whether this, as it is spelled, is the id of such a request. */
+  isOwn(idText: string): boolean {
+    return this.#ownIds.size > 0 && this.#ownIds.has(idOf(idText));
   }
 
   /** Whether this is the answer to such a request, which is over with that. */

@@ -3,22 +3,31 @@
 
 import { membersOf, textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
+import { FrameHead, idOf } from '../wire/frame-head.ts';
+import { eachFrame, joined } from '../wire/frame-input.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { findMembers } from '../wire/json-members.ts';
 import { isRequestId, type RequestId } from '../wire/request-id.ts';
 import { replaced, startsWith } from './bytes.ts';
+import { MOST_LINE, MOST_TEXT } from './client-frames.ts';
 import type { Farewell } from './comeback.ts';
 import type { Conversation } from './conversation.ts';
 import { type Refusal, readWelcome, type Welcome, withoutResumption } from './introduction.ts';
 
 export interface DaemonFramesPorts {
+  /** Whole frames for the client, each with its newline. */
+  readonly deliverAll: (b: Buffer, start: number, end: number) => void;
   /** A frame for the client. */
   readonly deliver: (b: Buffer, start: number, end: number) => void;
+  /** The same of a long frame, in pieces that have it and its newline. */
+  readonly deliverLong: (pieces: readonly Buffer[], bytes: number) => void;
   /** An `initialize` was answered, the client's or one of this side's own. */
   readonly answered: (answer: Welcome | Refusal) => void;
   /** The daemon goes in order. */
   readonly leaving: (farewell: Farewell) => void;
 }
+
+const NEWLINE_BYTE = 0x0a;
 
 const BRIDGE: Buffer = Buffer.from('"bridge/');
 const RECEIVED: Buffer = Buffer.from('"bridge/received"');
@@ -34,6 +43,7 @@ export class DaemonFrames {
   lastWord = '';
   readonly #conversation: Conversation;
   readonly #ports: DaemonFramesPorts;
+  readonly #head = new FrameHead();
   readonly #envelope = new Envelope();
 
   constructor(conversation: Conversation, ports: DaemonFramesPorts) {
@@ -41,7 +51,66 @@ export class DaemonFrames {
     this.#ports = ports;
   }
 
+  /** Whole frames have come, each with its newline. */
+  frames(b: Buffer, start: number, end: number): void {
+    const isShort = end - start <= MOST_TEXT && b.indexOf(NEWLINE_BYTE, start) - start <= MOST_LINE;
+    if (!isShort || this.#isShakingHands)
+      return eachFrame(b, start, end, (piece, from, to) => this.frame(piece, from, to));
+    const { requests, stream } = this.#conversation;
+    const text = b.latin1Slice(start, end);
+    const head = this.#head;
+    let runAt = 0;
+    let count = 0;
+    let at = 0;
+    const deliverRun = (): void => {
+      if (at === runAt) return;
+      stream.received(at - runAt, count);
+      count = 0;
+      this.#ports.deliverAll(b, start + runAt, start + at);
+    };
+    while (at < text.length) {
+      if (head.isAnswerLine(text, at) && !this.#conversation.isOwn(head.idText)) {
+        requests.answeredAs(head.idText, !head.isError);
+        at = head.next;
+        count++;
+        continue;
+      }
+      deliverRun();
+      const newline = text.indexOf('\n', at);
+      eachFrame(b, start + at, start + newline + 1, (piece, from, to) => this.frame(piece, from, to));
+      at = newline + 1;
+      runAt = at;
+    }
+    deliverRun();
+  }
+
   frame(b: Buffer, start: number, end: number): void {
+    if (this.#isShakingHands || !this.#head.isAnswer([b.subarray(start, end + 1)])) return this.#whole(b, start, end);
+    this.#conversation.stream.received(end - start + 1);
+    if (this.#isForClient()) this.#ports.deliver(b, start, end);
+  }
+
+  /** The same of a long frame, in pieces that have it and its newline. */
+  longFrame(pieces: readonly Buffer[], bytes: number): void {
+    if (this.#isShakingHands || !this.#head.isAnswer(pieces)) return this.#whole(joined(pieces, bytes), 0, bytes - 1);
+    this.#conversation.stream.received(bytes);
+    if (this.#isForClient()) this.#ports.deliverLong(pieces, bytes);
+  }
+
+  /** An answer to `initialize` may come next, which has to be read. */
+  get #isShakingHands(): boolean {
+    return this.isGreeting || this.greetingId !== undefined || this.#conversation.hello !== undefined;
+  }
+
+  /** An answer has come, of which the daemon has read all, and this side the ends: each answers what has its id. */
+  #isForClient(): boolean {
+    const { idText, isError } = this.#head;
+    if (this.#conversation.isOwn(idText)) return !this.#conversation.takeOwn(idOf(idText));
+    this.#conversation.requests.answeredAs(idText, !isError);
+    return true;
+  }
+
+  #whole(b: Buffer, start: number, end: number): void {
     const envelope = this.#envelope;
     const isRead = envelope.scan(b, start, end, DEEPEST);
     if (isRead && envelope.kind === 'response' && this.#isWelcome(b, start, end)) return;
@@ -111,7 +180,7 @@ export class DaemonFrames {
     if (id !== undefined) {
       if (this.#conversation.takeOwn(id)) return;
       this.#conversation.requests.answered(id, this.#envelope.has(Field.result));
-    }
+    } else if (this.#envelope.has(Field.error)) this.#conversation.requests.settle(); // one of them was refused
     this.#ports.deliver(b, start, end);
   }
 

@@ -1,13 +1,17 @@
 // One connection to a daemon, as frames; of a frame that is unfinished when it ends nothing is kept.
 
 import type { Duplex } from 'node:stream';
-import { FrameSplitter } from '../wire/frame-splitter.ts';
+import { FrameInput } from '../wire/frame-input.ts';
 import { PatientSocket } from './patient-socket.ts';
 
 export interface DaemonLinkHandler {
-  frame(link: DaemonLink, b: Buffer, start: number, end: number): void;
+  /** Whole frames, each with its newline. */
+  frames(link: DaemonLink, b: Buffer, start: number, end: number): void;
+  longFrame(link: DaemonLink, pieces: readonly Buffer[], bytes: number): void;
   /** All frames of a chunk have come. */
   chunkEnded(link: DaemonLink): void;
+  /** Whether nobody refers any more to the frames that have come. */
+  isDone(link: DaemonLink): boolean;
   drained(link: DaemonLink): void;
   /** Called once, last. */
   closed(link: DaemonLink, error: Error | undefined): void;
@@ -20,6 +24,11 @@ const LEAVE_MS = 2000;
 /** Who was told that nothing more comes says what is left, and ends; one that was stopped (Ctrl-Z) does neither. */
 const LAST_WORDS_MS = 30_000;
 
+/** What a socket to a daemon reads frames into. */
+export function newDaemonInput(): FrameInput {
+  return new FrameInput({ maxFrameBytes: MOST_FRAME_BYTES, isTakenAtOnce: true });
+}
+
 export class DaemonLink {
   readonly #stream: Duplex;
   #writtenBytes = 0;
@@ -28,16 +37,19 @@ export class DaemonLink {
   constructor(stream: Duplex, handler: DaemonLinkHandler) {
     this.#stream = stream;
     let failure: Error | undefined;
-    const splitter = new FrameSplitter(MOST_FRAME_BYTES, {
-      frame: (b, start, end) => handler.frame(this, b, start, end),
+    const own = stream instanceof PatientSocket ? stream.input : undefined;
+    const input = own ?? newDaemonInput();
+    input.start({
+      frames: (b, start, end) => handler.frames(this, b, start, end),
+      longFrame: (pieces, bytes) => handler.longFrame(this, pieces, bytes),
+      readEnded: () => {
+        this.#silence?.refresh();
+        handler.chunkEnded(this);
+      },
       overflowed: () => this.destroy(),
-      badFrame: () => this.destroy(), // no bridge sends such
+      mayReuse: () => handler.isDone(this),
     });
-    stream.on('data', (chunk: Buffer) => {
-      this.#silence?.refresh();
-      splitter.push(chunk);
-      handler.chunkEnded(this);
-    });
+    if (own === undefined) stream.on('data', (chunk: Buffer) => input.push(chunk, 0, chunk.length));
     stream.on('drain', () => handler.drained(this));
     stream.on('error', (error) => {
       failure = error;
@@ -58,7 +70,21 @@ export class DaemonLink {
   /** False: no more until `drained`. */
   write(bytes: Buffer): boolean {
     this.#writtenBytes += bytes.length;
-    return this.#stream.write(bytes);
+    return this.#stream.write(bytes) || this.#stream.writableLength === 0;
+  }
+
+  /** The same of several pieces, which leave together. */
+  writeAll(pieces: readonly Buffer[]): boolean {
+    this.#stream.cork();
+    let takes = true;
+    for (const piece of pieces) takes = this.write(piece);
+    this.#stream.uncork();
+    return takes || this.#stream.writableLength === 0;
+  }
+
+  /** The kernel has copied all that was written. */
+  get hasSentAll(): boolean {
+    return this.#stream instanceof PatientSocket && this.#stream.writableLength === 0;
   }
 
   pause(): void {

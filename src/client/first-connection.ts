@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { AttemptPace, type ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
+import type { FrameInput } from '../wire/frame-input.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
 import { reconnect } from './reconnection.ts';
 
@@ -13,6 +14,8 @@ export interface FirstConnection {
   readonly path: () => string;
   /** How a daemon is started; undefined if none may be. */
   readonly start: StartSettings | undefined;
+  /** What the socket reads frames into, instead of emitting data. */
+  readonly newInput?: (() => FrameInput) | undefined;
   readonly reconnect: ReconnectSettings;
   readonly clock: Clock;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -25,8 +28,8 @@ export interface FirstConnection {
 
 /** Rejects with why there is no connection: with the last attempt's own error, as if it had been the only one. */
 export async function openFirst(options: FirstConnection): Promise<Socket> {
-  const { path, start, reconnect: settings, clock, sleep, random, signal, waits } = options;
-  const open = (): Promise<Socket> => openOrStart(path(), start);
+  const { path, start, newInput, reconnect: settings, clock, sleep, random, signal, waits } = options;
+  const open = (): Promise<Socket> => openOrStart(path(), start, newInput);
   const first = open();
   if (start !== undefined || !settings.isEnabled) return first;
   try {

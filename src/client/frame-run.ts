@@ -1,4 +1,5 @@
-// Gathers frames that stand behind each other in one chunk, so that they leave in one write and without a copy.
+// Gathers frames that stand behind each other in one chunk, so that they leave in one write and without a copy. A long
+// frame leaves in the pieces in which it came, in one write too.
 
 import { NEWLINE } from './bytes.ts';
 
@@ -6,12 +7,14 @@ const NEWLINE_BYTE = 0x0a;
 
 export class FrameRun {
   readonly #write: (bytes: Buffer) => void;
+  readonly #writeAll: (pieces: readonly Buffer[]) => void;
   #b: Buffer | undefined;
   #from = 0;
   #to = 0;
 
-  constructor(write: (bytes: Buffer) => void) {
+  constructor(write: (bytes: Buffer) => void, writeAll: (pieces: readonly Buffer[]) => void) {
     this.#write = write;
+    this.#writeAll = writeAll;
   }
 
   /** Bytes that were gathered and not written yet. */
@@ -30,6 +33,20 @@ export class FrameRun {
     if (this.#b === undefined) this.#from = start;
     this.#b = b;
     this.#to = end + 1;
+  }
+
+  /** b[start, end) are whole frames with their newlines. */
+  addAll(b: Buffer, start: number, end: number): void {
+    if (this.#b !== b || this.#to !== start) this.flush();
+    if (this.#b === undefined) this.#from = start;
+    this.#b = b;
+    this.#to = end;
+  }
+
+  /** The pieces have one frame and its newline. */
+  addLong(pieces: readonly Buffer[]): void {
+    this.flush();
+    this.#writeAll(pieces);
   }
 
   flush(): void {

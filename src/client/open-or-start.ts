@@ -2,20 +2,25 @@
 
 import type { Socket } from 'node:net';
 import { BridgeError } from '../util/bridge-error.ts';
+import type { FrameInput } from '../wire/frame-input.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
 import type { StartOptions } from './start-daemon.ts';
 
 /** How a daemon is started, wherever its socket is. */
-export type StartSettings = Omit<StartOptions, 'path'>;
+export type StartSettings = Omit<StartOptions, 'path' | 'newInput'>;
 
-/** Without `start` there must be one. */
-export async function openOrStart(path: string, start: StartSettings | undefined): Promise<Socket> {
+/** Without `start` there must be one. `newInput` is what its socket reads frames into, instead of emitting data. */
+export async function openOrStart(
+  path: string,
+  start: StartSettings | undefined,
+  newInput?: () => FrameInput,
+): Promise<Socket> {
   try {
-    return await openBridgeSocket(path);
+    return await openBridgeSocket(path, newInput?.());
   } catch (error) {
     const isAbsent = error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING';
     if (!isAbsent || start === undefined) throw error;
     const { startDaemon } = await import('./start-daemon.ts');
-    return (await startDaemon({ ...start, path, serveArgs: ['--autostarted', ...start.serveArgs] })).socket;
+    return (await startDaemon({ ...start, path, newInput, serveArgs: ['--autostarted', ...start.serveArgs] })).socket;
   }
 }

@@ -1,8 +1,13 @@
 // What the client has asked and nobody has answered, with its bytes: whoever the daemon is by then, each of them gets
 // exactly one answer. Also what the client has set, which a new daemon has to be told.
 
-import type { Envelope } from '../wire/envelope.ts';
-import { Field } from '../wire/envelope.ts';
+import { isUtf8 } from 'node:buffer';
+import { Envelope, Field } from '../wire/envelope.ts';
+import { idOf } from '../wire/frame-head.ts';
+import { joined } from '../wire/frame-input.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { DEEPEST } from '../wire/json-grammar.ts';
+import { copyOf } from '../wire/own-frame.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import { MethodKind, methodKind } from './method-kind.ts';
 
@@ -12,9 +17,9 @@ export interface OpenRequest {
   readonly idText: string;
   readonly kind: MethodKind;
   /** Its frame is b[start, end). */
-  readonly b: Buffer;
-  readonly start: number;
-  readonly end: number;
+  b: Buffer;
+  start: number;
+  end: number;
   /** For those that set something: `params`, and the resource's URI, as they are spelled. */
   readonly params: string;
   readonly uri: string;
@@ -26,8 +31,93 @@ export interface OpenRequest {
   sendings: number;
 }
 
+/**
+ * A request that sets nothing, of which only the ends were read: enough to know it again by its answer. All of it is
+ * scanned once more has to be known; then those are forgotten that the daemon has refused without saying which they were.
+ */
+interface PlainRequest {
+  b: Buffer;
+  start: number;
+  end: number;
+  /** It came in these, with its newline: then they count, and b has nothing. */
+  readonly pieces: readonly Buffer[] | undefined;
+  readonly position: number;
+}
+
+/** Longer ones keep the memory that they came in. */
+const MOST_COPIED = 4096;
+
+const scanner = new Envelope();
+
+const NOTHING: Buffer = Buffer.alloc(0);
+
+function requestOf(read: Envelope, b: Buffer, start: number, end: number): OpenRequest | undefined {
+  const id = read.id(b, Field.id);
+  if (id === undefined) return undefined;
+  const kind = methodKind(b, read.from(Field.method), read.to(Field.method));
+  const sets = kind >= MethodKind.subscribe;
+  return {
+    id,
+    idText: read.raw(b, Field.id),
+    kind,
+    b,
+    start,
+    end,
+    params: sets && read.has(Field.params) ? read.raw(b, Field.params) : '',
+    uri: sets && read.has(Field.uri) ? read.raw(b, Field.uri) : '',
+    position: undefined,
+    isMaybeDone: false,
+    sendings: 0,
+  };
+}
+
+/** All of it, read; none if the daemon refuses it. */
+function scanned(plain: PlainRequest): readonly OpenRequest[] {
+  const { b, start, end } = plain.pieces === undefined ? plain : frameIn(plain.pieces);
+  if (!isUtf8(b.subarray(start, end)) || !scanner.scan(b, start, end, DEEPEST) || scanner.kind !== 'request') return [];
+  const request = requestOf(scanner, b, start, end);
+  if (request === undefined) return [];
+  request.position = plain.position;
+  request.sendings = 1;
+  return [request];
+}
+
+/** What is not sent yet comes behind all that is; places are counted behind the `initialize`. */
+function inOrder(one: OpenRequest, other: OpenRequest): number {
+  const placeOf = ({ kind, position = Number.MAX_SAFE_INTEGER }: OpenRequest): number =>
+    kind === MethodKind.initialize ? 0 : position;
+  return placeOf(one) - placeOf(other);
+}
+
+function frameIn(pieces: readonly Buffer[]): Frame {
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  return { b: joined(pieces, bytes), start: 0, end: bytes - 1 };
+}
+
+/** Whether nothing of a frame stands in this memory any more. */
+function hasLeft(
+  frame: { b: Buffer; start: number; end: number; readonly pieces?: readonly Buffer[] | undefined },
+  memory: ArrayBufferLike,
+): boolean {
+  if (frame.pieces !== undefined) return frame.pieces.every(({ buffer }) => buffer !== memory);
+  if (frame.b.buffer !== memory) return true;
+  if (frame.end - frame.start > MOST_COPIED) return false;
+  const own = copyOf(frame);
+  frame.b = own.b;
+  frame.start = own.start;
+  frame.end = own.end;
+  return true;
+}
+
+/** The spelling under which a plain request has this id. */
+function textOf(id: RequestId): string {
+  return typeof id === 'number' ? String(id) : `"${id}"`;
+}
+
 export class OpenRequests {
   readonly #requests = new Map<RequestId, OpenRequest>();
+  /** By their ids as they are spelled; none of them is among the others. */
+  readonly #plain = new Map<string, PlainRequest>();
   /** Asked under ids of which another one is open: the daemon refuses each, unless that one is answered by then. */
   #doubles: OpenRequest[] = [];
   /** By URI, the `params` that asked for it. */
@@ -35,15 +125,16 @@ export class OpenRequests {
   #logLevel: string | undefined;
 
   get size(): number {
-    return this.#requests.size + this.#doubles.length;
+    return this.#plain.size + this.#requests.size + this.#doubles.length;
   }
 
   has(id: RequestId): boolean {
-    return this.#requests.has(id);
+    return this.#plain.has(textOf(id)) || this.#requests.has(id);
   }
 
   /** Of several with this id, the one that was asked first. */
   get(id: RequestId | undefined): OpenRequest | undefined {
+    this.settle();
     return id === undefined ? undefined : this.#requests.get(id);
   }
 
@@ -53,36 +144,71 @@ export class OpenRequests {
 
   /** In the order in which they were asked, the doubles behind the others. */
   all(): readonly OpenRequest[] {
+    this.settle();
     return [...this.#requests.values(), ...this.#doubles];
   }
 
   /** `read` has scanned b[start, end), a request. Undefined if its id is none: the daemon refuses it. */
   add(read: Envelope, b: Buffer, start: number, end: number): OpenRequest | undefined {
-    const id = read.id(b, Field.id);
-    if (id === undefined) return undefined;
-    const kind = methodKind(b, read.from(Field.method), read.to(Field.method));
-    const sets = kind >= MethodKind.subscribe;
-    const request: OpenRequest = {
-      id,
-      idText: read.raw(b, Field.id),
-      kind,
-      b,
-      start,
-      end,
-      params: sets && read.has(Field.params) ? read.raw(b, Field.params) : '',
-      uri: sets && read.has(Field.uri) ? read.raw(b, Field.uri) : '',
-      position: undefined,
-      isMaybeDone: false,
-      sendings: 0,
-    };
-    if (this.#requests.has(id)) this.#doubles.push(request);
-    else this.#requests.set(id, request);
+    const request = requestOf(read, b, start, end);
+    if (request === undefined) return undefined;
+    if (this.#plain.has(textOf(request.id))) this.settle();
+    this.#open(request);
     return request;
+  }
+
+  /** A plain request is sent, and ends at `position`. False if another one has its id: then it is none that is plain. */
+  addPlain(idText: string, b: Buffer, start: number, end: number, position: number): boolean {
+    if (this.#isTaken(idText)) return false;
+    this.#plain.set(idText, { b, start, end, pieces: undefined, position });
+    return true;
+  }
+
+  /** The same of a long one, in pieces that have it and its newline. */
+  addLong(idText: string, pieces: readonly Buffer[], position: number): boolean {
+    if (this.#isTaken(idText)) return false;
+    this.#plain.set(idText, { b: NOTHING, start: 0, end: 0, pieces, position });
+    return true;
+  }
+
+  /** An answer has come to the request with the id that is spelled so. */
+  answeredAs(idText: string, isResult: boolean): void {
+    if (!this.#plain.delete(idText)) this.#answered(idOf(idText), isResult);
+  }
+
+  #isTaken(idText: string): boolean {
+    return this.#plain.has(idText) || (this.#requests.size > 0 && this.#requests.has(idOf(idText)));
+  }
+
+  #open(request: OpenRequest): void {
+    if (this.#requests.has(request.id)) this.#doubles.push(request);
+    else this.#requests.set(request.id, request);
+  }
+
+  /** Scans the plain requests: from here on they are like all others. */
+  settle(): void {
+    if (this.#plain.size === 0) return;
+    const requests = [...this.#requests.values()];
+    for (const plain of this.#plain.values()) requests.push(...scanned(plain));
+    this.#plain.clear();
+    this.#requests.clear();
+    for (const request of requests.sort(inOrder)) this.#requests.set(request.id, request);
+  }
+
+  /** Whether this memory may be used for something else: short frames that stand in it are copied. */
+  leave(memory: ArrayBufferLike): boolean {
+    for (const one of this.#plain.values()) if (!hasLeft(one, memory)) return false;
+    for (const one of this.#requests.values()) if (!hasLeft(one, memory)) return false;
+    return this.#doubles.every((one) => hasLeft(one, memory));
   }
 
   /** Of several with this id, an error is the answer to the last one: that its id is in use. */
   answered(id: RequestId, isResult: boolean): void {
-    const double = isResult ? undefined : this.#doubles.findLast((one) => one.id === id);
+    if (!this.#plain.delete(textOf(id))) this.#answered(id, isResult);
+  }
+
+  #answered(id: RequestId, isResult: boolean): void {
+    const double = isResult || this.#doubles.length === 0 ? undefined : this.#doubles.findLast((one) => one.id === id);
     const request = double ?? this.#requests.get(id);
     if (request === undefined) return;
     this.close(request);
@@ -91,6 +217,7 @@ export class OpenRequests {
 
   /** Nobody waits for its answer any more. */
   cancelled(id: RequestId): void {
+    if (this.#plain.delete(textOf(id))) return;
     const request = this.#requests.get(id);
     if (request !== undefined) this.close(request);
   }
@@ -102,6 +229,7 @@ export class OpenRequests {
       return;
     }
     this.#requests.delete(request.id);
+    if (this.#doubles.length === 0) return;
     const next = this.#doubles.find(({ id }) => id === request.id);
     if (next === undefined) return;
     this.#doubles = this.#doubles.filter((one) => one !== next);

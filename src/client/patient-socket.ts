@@ -1,8 +1,10 @@
 // A socket on which a write that fails because the other side has gone is not the end of reading: what that has said before
 // it went is still in the kernel, and says more than the failure does. The failure is told when that has been read.
+// With an input it reads frames into that, and emits no data.
 
-import { Socket } from 'node:net';
+import { Socket, type SocketConstructorOpts } from 'node:net';
 import { systemCode } from '../util/bridge-error.ts';
+import type { FrameInput } from '../wire/frame-input.ts';
 
 type Done = (error?: Error | null) => void;
 /** Of writes. With any other failure the other side may be there, and would never end. */
@@ -13,6 +15,12 @@ type Chunks = { chunk: unknown; encoding: BufferEncoding }[];
 export class PatientSocket extends Socket {
   /** What the kernel has taken, and the other side may have read. */
   takenBytes = 0;
+  readonly input: FrameInput | undefined;
+
+  constructor(input?: FrameInput) {
+    super(input === undefined ? {} : ({ onread: input.reader() } as SocketConstructorOpts));
+    this.input = input;
+  }
 
   override _write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
     this.#write(bytesOf(chunk, encoding), (written) => super._write(chunk, encoding, written), done);

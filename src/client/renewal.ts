@@ -50,7 +50,10 @@ export function renew(
   }
   if (canRepeat && repeated.length > 0)
     say(notification('bridge/again', `{"ids":[${repeated.map(({ idText }) => idText).join(',')}]}`));
-  for (const one of repeated) frames.send({ b: one.b, start: one.start, end: one.end, request: one });
+  for (const one of repeated) {
+    const { b, start, end } = one;
+    frames.send({ b, start, end, request: one });
+  }
   sendWaiting(conversation, frames);
   if (isGreeted && conversation.isInitialized) tellChanges(conversation, tell);
 }

@@ -38,6 +38,7 @@ export class ResumingConnection {
     this.#fromClient = new ClientFrames(this.#conversation, {
       meta: options.meta,
       send: (piece) => this.#send(piece),
+      sendLong: (pieces) => this.#sendLong(pieces),
       tell: (line) => {
         this.#tell(line);
         options.client.flush();
@@ -46,6 +47,8 @@ export class ResumingConnection {
     this.#unread = new UnreadFrames(this.#conversation, this.#fromClient);
     this.#fromDaemon = new DaemonFrames(this.#conversation, {
       deliver: (b, start, end) => this.#deliver(b, start, end),
+      deliverAll: (b, start, end) => options.client.frames(b, start, end),
+      deliverLong: (pieces, bytes) => options.client.longFrame(pieces, bytes),
       answered: (answer) => this.#answered(answer),
       leaving: (farewell) => {
         this.#comeback.farewell = farewell;
@@ -77,6 +80,23 @@ export class ResumingConnection {
     if (this.#state !== 'closed') this.#fromClient.frame(b, start, end);
   }
 
+  /** The client has sent whole frames, each with its newline. */
+  frames(b: Buffer, start: number, end: number): void {
+    if (this.#state !== 'closed') this.#fromClient.frames(b, start, end);
+  }
+
+  /** The same of a long frame, in pieces that have it and its newline. */
+  longFrame(pieces: readonly Buffer[], bytes: number): void {
+    if (this.#state !== 'closed') this.#fromClient.longFrame(pieces, bytes);
+  }
+
+  /** Whether nobody refers any more to what has come from the client in this memory. */
+  mayReuse(memory: ArrayBufferLike): boolean {
+    const { stream, requests, waiting } = this.#conversation;
+    if (this.#state !== 'live' || this.#link?.hasSentAll !== true) return false;
+    return waiting.length === 0 && !stream.isIn(memory) && requests.leave(memory);
+  }
+
   /** What has come from the client is all for now. */
   flush(): void {
     this.#fromClient.flush();
@@ -96,6 +116,7 @@ export class ResumingConnection {
   end(): void {
     if (this.#hasEnded || this.#state === 'closed') return;
     this.#hasEnded = true;
+    this.#conversation.requests.settle();
     this.#refuseQuestions();
     this.flush();
     this.#leaveIfDone();
@@ -113,9 +134,13 @@ export class ResumingConnection {
   #attach(stream: Duplex): DaemonLink {
     this.#flow.isBlocked = false;
     const attached = new DaemonLink(stream, {
-      frame: (link, b, start, end) => {
-        if (link === this.#link) this.#fromDaemon.frame(b, start, end);
+      frames: (link, b, start, end) => {
+        if (link === this.#link) this.#fromDaemon.frames(b, start, end);
       },
+      longFrame: (link, pieces, bytes) => {
+        if (link === this.#link) this.#fromDaemon.longFrame(pieces, bytes);
+      },
+      isDone: () => this.#options.client.isDone(),
       chunkEnded: (link) => {
         if (link === this.#link) this.#chunkEnded(link);
       },
@@ -141,6 +166,7 @@ export class ResumingConnection {
   }
 
   #deliver(b: Buffer, start: number, end: number): void {
+    if (this.#isClosed()) return;
     this.#options.client.frame(b, start, end);
     if (this.#hasEnded) this.#refuseQuestions();
   }
@@ -164,6 +190,11 @@ export class ResumingConnection {
     if (this.#link?.write(piece) === false) this.#flow.isBlocked = true;
   }
 
+  #sendLong(pieces: readonly Buffer[]): void {
+    for (const piece of pieces) this.#conversation.stream.sent(piece);
+    if (this.#link?.writeAll(pieces) === false) this.#flow.isBlocked = true;
+  }
+
   // --- losing it, and coming back ---
 
   #dropped(link: DaemonLink, error: Error | undefined): void {
@@ -173,6 +204,7 @@ export class ResumingConnection {
     if (this.#state !== 'live') return;
     this.#state = 'away';
     this.#fromClient.isLive = false;
+    this.#conversation.requests.settle();
     this.#unread.dropped(link, this.#comeback.farewell);
     const reason = this.#comeback.lost(error);
     if (this.#conversation.introduction === undefined && !this.#isNeeded()) {
@@ -290,6 +322,7 @@ export class ResumingConnection {
     this.#link = undefined;
     link?.leave();
     this.#unread.sessionEnded();
+    this.#conversation.requests.settle();
     if (error !== undefined) failAll(this.#conversation, error, (line) => this.#tell(line));
     this.#options.client.flush();
     this.#options.client.closed(error);

@@ -11,6 +11,12 @@ export type ConnectionEvent =
 export interface ServedClient {
   /** A whole frame for it: b[start, end), with a newline behind. */
   frame(b: Buffer, start: number, end: number): void;
+  /** Whole frames, each with its newline. */
+  frames(b: Buffer, start: number, end: number): void;
+  /** The same of a long frame, in pieces that have it and its newline. */
+  longFrame(pieces: readonly Buffer[], bytes: number): void;
+  /** Whether it refers no more to the bytes of frames that it was handed: then they may be written over. */
+  isDone(): boolean;
   /** What has come is all for now. False: no more until `taken` is called. */
   flush(): boolean;
   /** Whether it should send no more for the moment. */

@@ -1,15 +1,18 @@
 // Both directions of a session, counted in bytes: what was sent and may have to be sent again, and how much has come.
 // Counting begins behind the handshake; without a token nothing is kept.
 
-import { KeptFrames } from './kept-frames.ts';
+import { KeptBytes } from '../wire/kept-bytes.ts';
+import { RECEIVED_BYTES, RECEIVED_FRAMES } from '../wire/resume-notices.ts';
 
-const SAY_AFTER_BYTES = 256 * 1024;
-const SAY_AFTER_FRAMES = 256;
+/** Beyond this the oldest is let go of, and the session cannot be resumed from there. */
+const MOST_KEPT = 8 * 1024 * 1024;
+/** What is sent is never changed, so all of it is kept where it is. */
+const kept = (): KeptBytes => new KeptBytes(MOST_KEPT, 0);
 
 export class SessionStream {
   token: string | undefined;
   #isKept = true;
-  readonly #kept = new KeptFrames();
+  #kept = kept();
   #received = 0;
   #said = 0;
   #framesSinceSaid = 0;
@@ -18,25 +21,25 @@ export class SessionStream {
   begin(): void {
     this.token = undefined;
     this.#isKept = true;
-    this.#kept.reset();
+    this.#kept = kept();
   }
 
   /** It was answered. */
   agree(token: string | undefined): void {
     this.token = token;
     this.#isKept = token !== undefined;
-    if (token === undefined) this.#kept.reset();
+    if (token === undefined) this.#kept = kept();
     this.#received = 0;
     this.#said = 0;
     this.#framesSinceSaid = 0;
   }
 
   sent(piece: Buffer): void {
-    if (this.#isKept) this.#kept.append(piece);
+    if (this.#isKept) this.#kept.add(piece);
   }
 
   get sentBytes(): number {
-    return this.#kept.sentBytes;
+    return this.#kept.to;
   }
 
   get receivedBytes(): number {
@@ -44,23 +47,28 @@ export class SessionStream {
   }
 
   sentFrom(bytes: number): Buffer[] | undefined {
-    return this.#kept.from(bytes);
+    return this.#kept.behind(bytes);
   }
 
   acknowledged(bytes: number): void {
-    this.#kept.acknowledge(bytes);
+    this.#kept.release(Math.min(bytes, this.#kept.to));
   }
 
-  /** A frame of so many bytes has come, its newline included. */
-  received(bytes: number): void {
+  /** Whether anything is kept in this memory for the next connection. */
+  isIn(memory: ArrayBufferLike): boolean {
+    return this.#kept.isIn(memory);
+  }
+
+  /** So many bytes of whole frames have come, their newlines included. */
+  received(bytes: number, frames = 1): void {
     if (this.token === undefined) return;
     this.#received += bytes;
-    this.#framesSinceSaid++;
+    this.#framesSinceSaid += frames;
   }
 
   /** How many bytes have come, if the daemon should hear of it now. */
   toSay(): number | undefined {
-    if (this.#framesSinceSaid < SAY_AFTER_FRAMES && this.#received - this.#said < SAY_AFTER_BYTES) return undefined;
+    if (this.#framesSinceSaid < RECEIVED_FRAMES && this.#received - this.#said < RECEIVED_BYTES) return undefined;
     this.#framesSinceSaid = 0;
     this.#said = this.#received;
     return this.#received;

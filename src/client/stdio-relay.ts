@@ -1,17 +1,23 @@
 // `connect`: stdin and stdout on one side, the bridge on the other, as one server that never breaks (client/). It runs
 // once for each client, so it loads nothing that it can do without.
 
+import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
-import { FrameSplitter } from '../wire/frame-splitter.ts';
+import { FrameInput, type SocketReader } from '../wire/frame-input.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { FrameRun } from './frame-run.ts';
 import { ResumingConnection } from './resuming-connection.ts';
 import type { ServedClient } from './served-client.ts';
 
+export type { SocketReader };
+
+/** Opens stdin: as a socket that reads with `reader`, or as a stream that emits data. */
+export type OpenInput = (reader: SocketReader) => { readonly stream: Readable; readonly emitsData: boolean };
+
 export interface Relay extends Omit<ConnectionOptions, 'client'> {
-  readonly stdin: Readable;
+  readonly stdin: OpenInput;
   readonly stdout: Writable;
   /** The first connection to the daemon. */
   readonly socket: Parameters<ResumingConnection['open']>[0];
@@ -23,19 +29,34 @@ export interface Relay extends Omit<ConnectionOptions, 'client'> {
 const MOST_FRAME_BYTES = 1 << 30;
 /** A client that has ended its side is asked for a sign of life so often, while answers are missing. */
 const SPACE_MS = 1000;
-/** Stands for a frame that cannot be handed on: the daemon says what it thinks of it. */
-const NOT_UTF8: Buffer = Buffer.from([0xff, 0x0a]);
 
 /** Relays until the client has ended it, and has every answer; or to the error for which it cannot go on. */
-export function relay({ stdin, stdout, socket, onEnd, ...options }: Relay): Promise<BridgeError | undefined> {
+export function relay({
+  stdin: openInput,
+  stdout,
+  socket,
+  onEnd,
+  ...options
+}: Relay): Promise<BridgeError | undefined> {
   return new Promise((resolve) => {
     let takes = true;
     let asking: NodeJS.Timeout | undefined;
-    const run = new FrameRun((bytes) => {
-      takes = stdout.write(bytes);
+    // A socket says of all that is not tiny that it has enough, also when the kernel has just taken it.
+    const write = (bytes: Buffer): void => {
+      takes = stdout.write(bytes) || stdout.writableLength === 0;
+    };
+    const run = new FrameRun(write, (pieces) => {
+      stdout.cork();
+      for (const piece of pieces) stdout.write(piece);
+      stdout.uncork();
+      takes = stdout.writableLength === 0;
     });
     const client: ServedClient = {
       frame: (b, start, end) => run.add(b, start, end),
+      frames: (b, start, end) => run.addAll(b, start, end),
+      longFrame: (pieces) => run.addLong(pieces),
+      // Of another stream nobody knows who still has what was written.
+      isDone: () => stdout instanceof Socket && stdout.writableLength === 0,
       flush: () => {
         run.flush();
         return takes;
@@ -50,16 +71,17 @@ export function relay({ stdin, stdout, socket, onEnd, ...options }: Relay): Prom
       },
     };
     const connection = new ResumingConnection({ ...options, client });
-    const splitter = new FrameSplitter(MOST_FRAME_BYTES, {
-      frame: (b, start, end) => connection.frame(b, start, end),
+    const input = new FrameInput({ maxFrameBytes: MOST_FRAME_BYTES, isTakenAtOnce: false });
+    input.start({
+      frames: (b, start, end) => connection.frames(b, start, end),
+      longFrame: (pieces, bytes) => connection.longFrame(pieces, bytes),
+      readEnded: () => connection.flush(),
       overflowed: () => connection.close(),
-      badFrame: () => connection.frame(NOT_UTF8, 0, 1),
+      mayReuse: (memory) => connection.mayReuse(memory),
     });
     const clientGone = (): void => connection.close();
-    stdin.on('data', (chunk: Buffer) => {
-      splitter.push(chunk);
-      connection.flush();
-    });
+    const { stream: stdin, emitsData } = openInput(input.reader());
+    if (emitsData) stdin.on('data', (chunk: Buffer) => input.push(chunk, 0, chunk.length));
     stdin.once('end', () => {
       connection.end();
       // Only a write tells whether anybody is still there; a space is part of the answer behind it (docs/adr/0004).

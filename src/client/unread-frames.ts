@@ -71,5 +71,6 @@ function takeBack(request: OpenRequest): void {
 }
 
 function asWaiting(request: OpenRequest): WaitingFrame {
-  return { b: request.b, start: request.start, end: request.end, request };
+  const { b, start, end } = request;
+  return { b, start, end, request };
 }

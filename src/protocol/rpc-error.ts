@@ -118,6 +118,8 @@ export function refusalOf(fault: FrameFault, maxDepth: number): FrameRefusal {
       return { code: INVALID_REQUEST, message: 'Invalid request: "jsonrpc" is not "2.0"' };
     case 'method-not-a-string':
       return { code: INVALID_REQUEST, message: 'Invalid request: "method" is not a string' };
+    case 'request-and-answer':
+      return { code: INVALID_REQUEST, message: 'Invalid request: both a method and an answer' };
     case 'no-method':
       return { code: INVALID_REQUEST, message: 'Invalid request: neither a method nor an answer' };
   }

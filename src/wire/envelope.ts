@@ -55,6 +55,7 @@ export type FrameFault =
   | 'ambiguous-key'
   | 'not-jsonrpc-2.0'
   | 'method-not-a-string'
+  | 'request-and-answer'
   | 'no-method';
 
 interface KeySpelling {
@@ -211,7 +212,10 @@ export class Envelope {
   #classify(b: Buffer): FrameFault | undefined {
     if ((this.ambiguous & TOP_BITS) !== 0) return 'ambiguous-key';
     const hasMethod = this.has(Field.method);
-    if (!hasMethod && !this.has(Field.result) && !this.has(Field.error)) return 'no-method';
+    const isAnswer = this.has(Field.result) || this.has(Field.error);
+    if (!hasMethod && !isAnswer) return 'no-method';
+    // To one reader it would be a request, and to the next one the answer to another.
+    if (hasMethod && isAnswer) return 'request-and-answer';
     if (hasMethod && byteAt(b, this.from(Field.method)) !== QUOTE) return 'method-not-a-string';
     if (!hasMethod) this.kind = 'response';
     else this.kind = this.has(Field.id) ? 'request' : 'notification';

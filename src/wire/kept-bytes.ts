@@ -1,6 +1,6 @@
 // The end of a stream of bytes that was sent, for a receiver that may have to be sent it again. Places in it are counted
-// from its beginning. Small pieces are copied together, since each would keep alive the block that it was written from;
-// large ones are kept as they are.
+// from its beginning. Small pieces are copied together where each would keep alive the block that it was written from;
+// all others are kept as they are, and must not change.
 //
 //   stream  [ released or let go | kept piece | kept piece | block, filled up to #used ]
 //                                ^ from                                                ^ to
@@ -13,6 +13,7 @@ const NEWLINE = 0x0a;
 
 export class KeptBytes {
   readonly #most: number;
+  readonly #copiedPiece: number;
   #pieces: Buffer[] = [];
   /** The last piece is the filled part of this one, if there is one. */
   #block: Buffer | undefined;
@@ -21,8 +22,10 @@ export class KeptBytes {
   #from = 0;
   #to = 0;
 
-  constructor(most: number) {
+  /** Pieces of at most `copiedPiece` bytes are copied. */
+  constructor(most: number, copiedPiece = COPIED_PIECE) {
     this.#most = most;
+    this.#copiedPiece = copiedPiece;
   }
 
   /** The place of the oldest byte that is kept. */
@@ -42,9 +45,9 @@ export class KeptBytes {
   /** Lets go of the oldest beyond the bound; the last piece stays, however long it is. */
   add(bytes: Uint8Array): void {
     this.#to += bytes.length;
-    if (bytes.length > COPIED_PIECE) {
+    if (bytes.length > this.#copiedPiece) {
       this.#block = undefined;
-      this.#pieces.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+      this.#pieces.push(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
     } else this.#copy(bytes);
     let first = this.#pieces[0];
     while (first !== undefined && this.size - first.length >= this.#most) {
@@ -94,6 +97,24 @@ export class KeptBytes {
       at += piece.length;
     }
     return false;
+  }
+
+  /** What was added from this place on; undefined if that is not kept any more, or was never added. */
+  behind(place: number): Buffer[] | undefined {
+    if (place < this.#from || place > this.#to) return undefined;
+    let at = this.#from;
+    const behind: Buffer[] = [];
+    for (const piece of this.#pieces) {
+      const skipped = Math.max(0, place - at);
+      if (skipped < piece.length) behind.push(piece.subarray(skipped));
+      at += piece.length;
+    }
+    return behind;
+  }
+
+  /** Whether any of it stands in this memory. */
+  isIn(memory: ArrayBufferLike): boolean {
+    return this.#pieces.some(({ buffer }) => buffer === memory);
   }
 
   /** Everything that is kept, oldest first. */

@@ -3,6 +3,7 @@
 import { ResumingConnection } from '../../src/client/resuming-connection.ts';
 import type { ConnectionEvent } from '../../src/client/served-client.ts';
 import type { BridgeError } from '../../src/util/bridge-error.ts';
+import { eachFrame } from '../../src/wire/frame-input.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { Message } from './raw-client.ts';
 import { ScriptedDaemon } from './scripted-daemon.ts';
@@ -30,6 +31,12 @@ export class World {
     this.connection = new ResumingConnection({
       client: {
         frame: (b, start, end) => void this.heard.push(JSON.parse(b.toString('utf8', start, end)) as Message),
+        frames: (b, start, end) =>
+          eachFrame(b, start, end, (one, from, to) => {
+            this.heard.push(JSON.parse(one.toString('utf8', from, to)) as Message);
+          }),
+        longFrame: (pieces) => void this.heard.push(JSON.parse(Buffer.concat([...pieces]).toString()) as Message),
+        isDone: () => true,
         flush: () => true,
         full: () => undefined,
         event: (event) => void this.events.push(event),

@@ -162,8 +162,8 @@ export class ScriptedDaemon {
   }
 
   #frame(connection: ScriptedConnection, line: string): void {
-    if (!line.startsWith('{')) return this.#say(connection, { id: null, error: { code: -32700, message: 'not JSON' } });
-    const message = JSON.parse(line) as Message;
+    const message = messageIn(line);
+    if (message === undefined) return this.#say(connection, { id: null, error: { code: -32700, message: 'not JSON' } });
     if (message.method === 'initialize') return this.#hello(connection, message);
     const { session } = connection;
     if (session === undefined) throw new Error(`${line} came before initialize`);
@@ -282,4 +282,13 @@ function welcome(asked: Message['params'], meta: Readonly<Record<string, unknown
 
 function textOf({ params }: Message): string {
   return String((params?.arguments as { text?: string } | undefined)?.text);
+}
+
+function messageIn(line: string): Message | undefined {
+  try {
+    return JSON.parse(line) as Message;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
 }

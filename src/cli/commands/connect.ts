@@ -3,10 +3,11 @@
 import type { Socket } from 'node:net';
 import { checkClientId } from '../../client/client-id.ts';
 import { notedBuild } from '../../client/daemon-build.ts';
+import { newDaemonInput } from '../../client/daemon-link.ts';
 import { openFirst } from '../../client/first-connection.ts';
 import { type Located, locateBridge } from '../../client/locate.ts';
 import { openOrStart as openAgain } from '../../client/open-or-start.ts';
-import { answerUnavailable, relay } from '../../client/stdio-relay.ts';
+import { answerUnavailable, type OpenInput, relay, type SocketReader } from '../../client/stdio-relay.ts';
 import { BridgeError, messageOf, systemCode } from '../../util/bridge-error.ts';
 import { systemClock } from '../../util/clock.ts';
 import { printable } from '../../util/printable.ts';
@@ -28,8 +29,8 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     throw new BridgeError('USAGE', '--server and --view exclude each other', {
       hint: 'See: mcp-bridge connect --help',
     });
-  const { stdin, stdout, stderr } = host;
-  if ((stdin as { readonly isTTY?: boolean }).isTTY === true) stderr.write(FOR_PROGRAMS);
+  const { stdout, stderr } = host;
+  if (host.isPiped !== true && (host.stdin as { readonly isTTY?: boolean }).isTTY === true) stderr.write(FOR_PROGRAMS);
   let located: Located;
   let socket: Socket;
   try {
@@ -43,18 +44,22 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     const { startingThere } = await import('../start-hint.ts');
     const error = failureOf(startingThere(thrown, values));
     stderr.write(lineFor(error));
-    await answerUnavailable(stdin, stdout, error);
+    await answerUnavailable(host.stdin, stdout, error);
     return FAILED;
   }
   const { where, reconnect } = located;
   const start = startSettings(located, values, host);
+  const openInput = (reader: SocketReader): ReturnType<OpenInput> => {
+    const stream = host.openStdin?.(reader);
+    return { stream: stream ?? host.stdin, emitsData: stream === undefined };
+  };
   const error = await relay({
-    stdin,
+    stdin: openInput,
     stdout,
     socket,
     meta: introduction(values, located, host),
     onEnd: (leave) => host.onEnd(leave),
-    dial: (mayStart) => openAgain(where(), mayStart ? start : undefined),
+    dial: (mayStart) => openAgain(where(), mayStart ? start : undefined, newDaemonInput),
     path: where,
     reconnect,
     clock: systemClock,
@@ -77,6 +82,7 @@ async function firstConnection(located: Located, values: Values<typeof CONNECT>,
   try {
     return await openFirst({
       start: startSettings(located, values, host),
+      newInput: newDaemonInput,
       waits: (attempt) => {
         if (attempt === 2) stderr.write(`mcp-bridge: no mcp-bridge runs at ${printable(path())}; waiting for one\n`);
         // Only a write tells whether anybody is still there; a space is part of the answer behind it (docs/adr/0004).

@@ -46,6 +46,21 @@ describe('a client that ends its side', () => {
     expect(world.closed).toEqual({ error: undefined });
   });
 
+  test('waits for no request that the daemon has refused without its id', async () => {
+    const world = await ready();
+    // Its ends are those of a request: that it is none only a scan of all of it tells.
+    world.write('{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{]}');
+    world.say(call(6));
+    await world.exchange();
+    world.daemon.answer();
+    await world.exchange();
+    expect(world.closed).toBeUndefined();
+    world.connection.end();
+    await world.exchange();
+    expect(world.closed).toEqual({ error: undefined });
+    expect([world.answersTo(5), world.answersTo(6)].map(({ length }) => length)).toEqual([0, 1]);
+  });
+
   test('is come back to for what is open, and then it ends', async () => {
     const world = await ready();
     world.say(call('a'));

@@ -74,7 +74,9 @@ function slowReading(text: string): Reading {
   read(membersOf(text), TOP);
   if ((ambiguous & bitsOf(Object.values(TOP))) !== 0) return answer('ambiguous-key');
   const has = (field: Field): boolean => fields.has(field);
-  if (!has(Field.method) && !has(Field.result) && !has(Field.error)) return answer('no-method');
+  const isAnswer = has(Field.result) || has(Field.error);
+  if (!has(Field.method) && !isAnswer) return answer('no-method');
+  if (has(Field.method) && isAnswer) return answer('request-and-answer');
   if (has(Field.method) && typeof fields.get(Field.method) !== 'string') return answer('method-not-a-string');
   const kind = !has(Field.method) ? 'response' : has(Field.id) ? 'request' : 'notification';
   return answer(fields.get(Field.jsonrpc) === '2.0' ? undefined : 'not-jsonrpc-2.0', kind);
@@ -270,6 +272,8 @@ describe('the envelope of a frame', () => {
     ['null', 'not-an-object'],
     ['{}', 'no-method'],
     ['{"jsonrpc":"2.0","id":1}', 'no-method'],
+    ['{"jsonrpc":"2.0","id":1,"method":"x","result":{}}', 'request-and-answer'],
+    ['{"jsonrpc":"2.0","id":1,"error":{},"method":"x"}', 'request-and-answer'],
     ['{"jsonrpc":"2.0","id":1,"method":7}', 'method-not-a-string'],
     ['{"jsonrpc":"2.0","id":1,"method":null}', 'method-not-a-string'],
     ['{"id":1,"method":"x"}', 'not-jsonrpc-2.0'],

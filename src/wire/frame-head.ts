@@ -1,0 +1,113 @@
+// Reads off a frame what a relay needs to know of it: whether it is a request or an answer, its id and its method. Only
+// its first and last bytes are looked at, where every encoder writes them; all between is somebody's payload.
+//
+//   {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{ ...... }}      {"result":{ ...... },"jsonrpc":"2.0","id":7}
+//   |------------------- FRONT ------------------|                                              |-------- BACK --------|
+//
+// It never guesses: of a frame that is JSON, with each of these members once, what it says is true; of one that is not,
+// nobody acts on what it says before all of it was scanned (envelope.ts). What it cannot tell it leaves to that scan.
+//
+// Patterns, because a `connect` often ends before the compiler has paid for itself: a loop over the bytes is faster only
+// after some ten thousand frames, and a pattern is machine code from the second one on.
+
+import type { RequestId } from './request-id.ts';
+
+/** So far from either end of a frame it looks. */
+const MOST_BYTES = 192;
+
+const VERSION = '"jsonrpc": ?"2\\.0", ?';
+const ID_VALUE = '([1-9]\\d{0,14}|0|"[ !#-[\\]-~]{0,64}")';
+const ID = `"id": ?${ID_VALUE}, ?`;
+/** Any method but those whose requests set something, of which more has to be known. */
+const METHOD = '"method": ?"(?!initialize"|resources/(?:un)?subscribe"|logging/setLevel")[ !#-[\\]-~]+", ?';
+const ANSWER = '"(?:result|(error))":';
+/**
+ * In JSON the last brace closes the message, so what stands before it is a member of the message itself; and a quote right
+ * behind a comma begins a text, because one inside of a text has a backslash before it.
+ */
+const ID_BEHIND = `,(?: ?"jsonrpc": ?"2\\.0",)? ?"id": ?${ID_VALUE}(?:, ?"jsonrpc": ?"2\\.0")? ?\\}`;
+const REST = '[^\\r\\n]*';
+
+/** The beginning of a request: its id stands before or behind the method, or at the end. */
+const REQUEST_FRONT = `\\{ ?(?:${VERSION})?(?:${ID})?(?:${VERSION})?${METHOD}(?:${VERSION})?(?:${ID})?(?:${VERSION})?"params":`;
+const ANSWER_FRONT = `\\{ ?(?:${VERSION})?(?:${ID})?(?:${VERSION})?${ANSWER}`;
+
+const LONG_REQUEST = new RegExp(`^${REQUEST_FRONT}`);
+const LONG_ANSWER = new RegExp(`^${ANSWER_FRONT}`);
+const LONG_BACK = new RegExp(`${ID_BEHIND}$`);
+
+/** A whole line: the id is the first group, or the second one where it stands at the end. */
+const REQUEST_LINE = new RegExp(
+  `\\{ ?(?:${VERSION})?(?:${ID}(?:${VERSION})?${METHOD}(?:${VERSION})?"params":${REST}|${METHOD}"params":${REST}${ID_BEHIND})\\n`,
+  'y',
+);
+/** A whole line: its id and whether it is an error, or the other way round. */
+const ANSWER_LINE = new RegExp(
+  `\\{ ?(?:${VERSION})?(?:${ID}(?:${VERSION})?${ANSWER}${REST}|${ANSWER}${REST}${ID_BEHIND})\\n`,
+  'y',
+);
+
+/** What was read last. One object serves a whole direction. */
+export class FrameHead {
+  /** The id as it is spelled, in the one spelling that its value has here. */
+  idText = '';
+  isError = false;
+  /** Where the line behind the one that was read begins. */
+  next = 0;
+
+  /** Whether the line at `at` is a plain request. Each character of the text is one byte. */
+  isRequestLine(text: string, at: number): boolean {
+    REQUEST_LINE.lastIndex = at;
+    const found = REQUEST_LINE.exec(text);
+    if (found === null) return false;
+    this.next = REQUEST_LINE.lastIndex;
+    this.idText = found[1] ?? found[2] ?? '';
+    return true;
+  }
+
+  /** Whether the line at `at` is an answer. */
+  isAnswerLine(text: string, at: number): boolean {
+    ANSWER_LINE.lastIndex = at;
+    const found = ANSWER_LINE.exec(text);
+    if (found === null) return false;
+    this.next = ANSWER_LINE.lastIndex;
+    this.idText = found[1] ?? found[4] ?? '';
+    this.isError = found[2] !== undefined || found[3] !== undefined;
+    return true;
+  }
+
+  /** Whether a frame that may be long is a plain request: in pieces that have it and its newline. */
+  isRequest(pieces: readonly Buffer[]): boolean {
+    const found = LONG_REQUEST.exec(frontOf(pieces));
+    const idText = found === null ? undefined : (found[1] ?? found[2] ?? idBehind(pieces));
+    this.idText = idText ?? '';
+    return idText !== undefined;
+  }
+
+  /** Whether it is an answer. */
+  isAnswer(pieces: readonly Buffer[]): boolean {
+    const found = LONG_ANSWER.exec(frontOf(pieces));
+    const idText = found === null ? undefined : (found[1] ?? idBehind(pieces));
+    this.idText = idText ?? '';
+    this.isError = found?.[2] !== undefined;
+    return idText !== undefined;
+  }
+}
+
+function frontOf([first]: readonly Buffer[]): string {
+  return first?.latin1Slice(0, Math.min(first.length, MOST_BYTES)) ?? '';
+}
+
+function idBehind(pieces: readonly Buffer[]): string | undefined {
+  let last = pieces.at(-1) ?? Buffer.alloc(0);
+  const before = pieces.at(-2);
+  if (last.length < MOST_BYTES && before !== undefined) last = Buffer.concat([before.subarray(-MOST_BYTES), last]);
+  return LONG_BACK.exec(last.latin1Slice(Math.max(0, last.length - 1 - MOST_BYTES), last.length - 1))?.[1];
+}
+
+/** The value of an id that was read off a frame. */
+export function idOf(idText: string): RequestId {
+  return idText.charCodeAt(0) === QUOTE ? idText.slice(1, -1) : Number(idText);
+}
+
+const QUOTE = 0x22;
