@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { type Located, serveArgsOf } from '../client/locate.ts';
 import { openOrStart as open, type StartSettings } from '../client/open-or-start.ts';
 import type { CliHost } from './host.ts';
-import { placeOf } from './locate.ts';
+import { placeOf } from './where.ts';
 
 interface StartValues {
   readonly 'no-autostart'?: boolean | undefined;

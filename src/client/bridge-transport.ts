@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
-import { eachFrame, joined } from '../wire/frame-input.ts';
+import { eachFrame, joined } from '../wire/frame-pieces.ts';
 import { checkClientId } from './client-id.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { callListener, handMessage } from './listener-call.ts';

@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import { batchOf, cutBatch, messageIn } from '../wire/batch.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { FrameHead } from '../wire/frame-head.ts';
-import { eachFrame, joined } from '../wire/frame-input.ts';
+import { eachFrame, joined } from '../wire/frame-pieces.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { replaced, startsWith } from './bytes.ts';

@@ -4,7 +4,7 @@
 import { membersOf, textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { FrameHead, idOf } from '../wire/frame-head.ts';
-import { eachFrame, joined } from '../wire/frame-input.ts';
+import { eachFrame, joined } from '../wire/frame-pieces.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { findMembers } from '../wire/json-members.ts';
 import { isRequestId, type RequestId } from '../wire/request-id.ts';

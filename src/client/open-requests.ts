@@ -4,7 +4,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { idOf } from '../wire/frame-head.ts';
-import { joined } from '../wire/frame-input.ts';
+import { joined } from '../wire/frame-pieces.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { copyOf } from '../wire/own-frame.ts';

@@ -7,6 +7,8 @@
 //
 // It does not look at what a frame says, and does not ask whether it is UTF-8: both are for those who act on it.
 
+import { joined } from './frame-pieces.ts';
+
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
@@ -170,30 +172,7 @@ export class FrameInput {
   }
 }
 
-/** A frame in one piece. */
-export function joined(pieces: readonly Buffer[], bytes: number): Buffer {
-  const whole = Buffer.allocUnsafeSlow(bytes);
-  let at = 0;
-  for (const piece of pieces) at += piece.copy(whole, at);
-  return whole;
-}
-
 function byteBeforeLast(pieces: readonly Buffer[]): number | undefined {
   const last = pieces.at(-1);
   return last !== undefined && last.length > 1 ? last[last.length - 2] : pieces.at(-2)?.at(-1);
-}
-
-/** Calls back with each frame of b[start, end), which has whole ones: without its newline, and the CR before that. */
-export function eachFrame(
-  b: Buffer,
-  start: number,
-  end: number,
-  use: (b: Buffer, start: number, end: number) => void,
-): void {
-  for (let from = start; from < end; ) {
-    const newline = b.indexOf(NEWLINE, from);
-    const to = newline > from && b[newline - 1] === CARRIAGE_RETURN ? newline - 1 : newline;
-    if (to > from) use(b, from, to);
-    from = newline + 1;
-  }
 }

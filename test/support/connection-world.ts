@@ -3,7 +3,7 @@
 import { ResumingConnection } from '../../src/client/resuming-connection.ts';
 import type { ConnectionEvent } from '../../src/client/served-client.ts';
 import type { BridgeError } from '../../src/util/bridge-error.ts';
-import { eachFrame } from '../../src/wire/frame-input.ts';
+import { eachFrame } from '../../src/wire/frame-pieces.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { Message } from './raw-client.ts';
 import { ScriptedDaemon } from './scripted-daemon.ts';

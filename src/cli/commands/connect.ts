@@ -15,9 +15,9 @@ import { sleep } from '../../util/sleep.ts';
 import { readArguments, type Values } from '../arguments.ts';
 import { DONE, FAILED, lineFor } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { locateOptions, useLocated } from '../locate.ts';
 import { startSettings } from '../open-bridge.ts';
 import { CONNECT } from '../start-options.ts';
+import { locateOptions, useLocated } from '../where.ts';
 
 /** For a person who has typed it. */
 const FOR_PROGRAMS =

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SessionStream } from '../../../src/client/session-stream.ts';
-import { eachFrame } from '../../../src/wire/frame-input.ts';
+import { eachFrame } from '../../../src/wire/frame-pieces.ts';
 
 const text = (pieces: readonly Buffer[] | undefined): string | undefined =>
   pieces === undefined ? undefined : Buffer.concat([...pieces]).toString();

@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { eachFrame, FrameInput, joined } from '../../../src/wire/frame-input.ts';
+import { FrameInput } from '../../../src/wire/frame-input.ts';
+import { eachFrame, joined } from '../../../src/wire/frame-pieces.ts';
 
 interface Read {
   readonly bytes: number;

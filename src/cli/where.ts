@@ -1,0 +1,51 @@
+// Where the bridge is looked for, from a command's options and its process. `connect` loads this and reads nothing of the
+// config but what a client needs; commands that need all of it go by locate.ts.
+
+import type { LoadedSettings, Located, LocateOptions } from '../client/locate.ts';
+import { refuseBelowBridge } from '../local/bridge-depth.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { lineFor } from './exit-code.ts';
+import type { CliHost } from './host.ts';
+
+export interface WhereValues {
+  readonly 'mcp-bridge-socket'?: string | undefined;
+  readonly 'mcp-client-id'?: string | undefined;
+  readonly config?: string | undefined;
+}
+
+export function locateOptions(values: WhereValues, host: CliHost, startsHere = false): LocateOptions {
+  return {
+    socketFlag: values['mcp-bridge-socket'],
+    clientIdFlag: values['mcp-client-id'],
+    configFile: values.config,
+    runsPrograms: startsHere,
+    ...placeOf(host),
+  };
+}
+
+/** What of a process says where things are. */
+export function placeOf({
+  environment,
+  cwd,
+  homedir,
+  program,
+}: CliHost): Pick<CliHost, 'environment' | 'cwd' | 'homedir' | 'program'> {
+  return { environment, cwd, homedir, program };
+}
+
+/** What is to be said of a config that cannot be read by who goes on without it. */
+export function goingOn({ code, message, hint, cause }: BridgeError): BridgeError {
+  const told = `${hint ?? 'Mend the file.'} A daemon goes on with what it said when it was last good, if it ever was.`;
+  return new BridgeError(code, message, { hint: told, cause });
+}
+
+/** Finds the bridge and says what is wrong with a config that cannot be read; no bridge is used below another one. */
+export async function useLocated<Loaded extends LoadedSettings>(
+  find: () => Promise<Located<Loaded>>,
+  host: CliHost,
+): Promise<Located<Loaded>> {
+  refuseBelowBridge(host.environment);
+  const located = await find();
+  if (located.configError !== undefined) host.stderr.write(lineFor(goingOn(located.configError)));
+  return located;
+}
