@@ -1,7 +1,7 @@
 // Tools that nobody may call because they are others than they were, for a person who wants to see all. Agents do not see
 // them: what they say now is what has to be looked at first.
 
-import { type ChangesReport, ControlClient } from '../client/control-client.ts';
+import { ControlClient } from '../client/control-client.ts';
 import type { CliHost } from './host.ts';
 import { locate, type WhereValues } from './locate.ts';
 
@@ -10,7 +10,7 @@ export async function blockedTools(server: string, values: WhereValues, host: Cl
   const { path } = await locate(values, host);
   const client = await ControlClient.open(path, host.version);
   try {
-    const { servers } = await client.call<ChangesReport>('bridge/changes', { cwd: host.cwd, server });
+    const { servers } = await client.call('bridge/changes', { cwd: host.cwd, server });
     const blocking = servers.filter(({ policy }) => policy === 'block');
     const tools = blocking.flatMap((one) => one.tools.filter(({ state }) => state === 'changed'));
     return tools.map(({ tool }) => ({ ...BLOCKED, name: tool }));

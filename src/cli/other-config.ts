@@ -28,7 +28,7 @@ export function otherConfig(
 /** For commands that do what they can with the daemon that there is. */
 export async function tellOtherConfig(values: WhereValues, path: string, host: CliHost): Promise<void> {
   if (values.config === undefined) return;
-  const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+  const running = await askIfRunning(path, host, (client) => client.call('bridge/status'));
   const other = running && otherConfig(values, running, host);
   if (other !== undefined) host.stderr.write(lineFor(other));
 }

@@ -1,7 +1,7 @@
 // The daemon that runs at a path, for the commands that begin or end one.
 
 import { existsSync } from 'node:fs';
-import { ControlClient, type StatusReport, type StopReport } from '../client/control-client.ts';
+import { ControlClient } from '../client/control-client.ts';
 import { LockFile, notedPid } from '../local/lock-file.ts';
 import { lockPathOf } from '../local/socket-path.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -33,7 +33,7 @@ export async function askIfRunning<Result>(
 /** Ends the daemon once what was asked is answered, and waits until it has gone; its pid, or undefined if there is none. */
 export async function endDaemon(path: string, host: CliHost, reason: 'stop' | 'restart'): Promise<number | undefined> {
   const pid = await askIfRunning(path, host, async (client) => {
-    const { pid, openCalls } = await client.call<StopReport>('bridge/stop', { reason });
+    const { pid, openCalls } = await client.call('bridge/stop', { reason });
     if (openCalls > 0) host.stderr.write(`mcp-bridge: calls that are still to be answered: ${openCalls}\n`);
     await client.untilClosed();
     return pid;
@@ -45,7 +45,7 @@ export async function endDaemon(path: string, host: CliHost, reason: 'stop' | 'r
 
 /** The pid of the daemon that has this path, if there is one. */
 export async function daemonPid(path: string, host: CliHost): Promise<number | undefined> {
-  const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+  const running = await askIfRunning(path, host, (client) => client.call('bridge/status'));
   return running?.pid ?? stoppingPid(path);
 }
 

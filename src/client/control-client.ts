@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net';
 import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
+import type { ControlAnswer, ControlMethod, ControlParams } from '../control/report.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
@@ -12,18 +13,17 @@ export type {
   AcceptReport,
   ChangedServer,
   ChangedTool,
-  ChangesReport,
   ClientReport,
+  ControlAnswer,
+  ControlMethod,
+  ControlParams,
   DialledInReport,
   LatencyReport,
   LogsReport,
   ProcessLog,
-  RefreshReport,
-  ReloadReport,
   ServerRefresh,
   ShownDefinition,
   StatusReport,
-  StopReport,
 } from '../control/report.ts';
 
 /** How long the daemon may take for an answer that it has at hand. */
@@ -55,14 +55,14 @@ export class ControlClient {
   /** `open` is how to get to the daemon, if not by its socket alone. */
   static async open(path: string, version: string, open = openBridgeSocket): Promise<ControlClient> {
     const client = new ControlClient(path, await open(path));
-    const hello = client.call('initialize', {
+    const initialized = client.#request('initialize', {
       protocolVersion: '2025-11-25',
       capabilities: {},
       clientInfo: { name: 'mcp-bridge', version },
       _meta: { 'mcp-bridge/role': 'control' },
     });
     try {
-      if (isBridge(await hello)) return client;
+      if (isBridge(await initialized)) return client;
     } catch (error) {
       client.close();
       throw client.#isForeign ? notBridge(path) : error;
@@ -77,9 +77,18 @@ export class ControlClient {
     this.#socket.destroy();
   }
 
-  async call<Result>(method: string, params: object = {}, timeoutMs = ANSWER_TIMEOUT_MS): Promise<Result> {
+  /** Calls a control method. The answer's type is that of the method: only a daemon of this build or an older one answers. */
+  async call<Method extends ControlMethod>(
+    method: Method,
+    params: ControlParams<Method> = {},
+    timeoutMs = ANSWER_TIMEOUT_MS,
+  ): Promise<ControlAnswer<Method>> {
+    return (await this.#request(method, params, timeoutMs)) as ControlAnswer<Method>;
+  }
+
+  async #request(method: string, params: object, timeoutMs = ANSWER_TIMEOUT_MS): Promise<unknown> {
     try {
-      return (await this.#rpc.timeout(timeoutMs).request(method, params)) as Result;
+      return await this.#rpc.timeout(timeoutMs).request(method, params);
     } catch (error) {
       throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${this.path} did not answer: ${messageOf(error)}`, {
         cause: error,

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import { LockFile } from '../local/lock-file.ts';
 import { lockPathOf } from '../local/socket-path.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { ControlClient, type StatusReport, type StopReport } from './control-client.ts';
+import { ControlClient, type StatusReport } from './control-client.ts';
 import { compareVersions } from './daemon-build.ts';
 
 export interface OwnBuild {
@@ -33,11 +33,11 @@ export async function replaceOlder(path: string, own: OwnBuild): Promise<string 
     throw error;
   }
   try {
-    const status = await client.call<Status>('bridge/status');
+    const status: Status = await client.call('bridge/status');
     if (!isOlder(status, own, Date.now())) return undefined;
     const isUsed = status.clients > 0 || (status.parked ?? 0) > 0;
     if (isUsed || status.autostarted !== true) return inUse(path, status, own);
-    await client.call<StopReport>('bridge/stop');
+    await client.call('bridge/stop');
     await client.untilClosed();
     await untilFree(path);
     return undefined;

@@ -3,22 +3,20 @@
 
 import { JSONRPCServer } from 'json-rpc-2.0';
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
-import type { RunningServer } from '../registry/running-servers.ts';
 import { systemClock } from '../util/clock.ts';
-import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { isRecord, textOf } from '../util/json-value.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { refresh } from './refresh.ts';
-import type { ClientReport, ReloadReport, StatusReport, StopReport } from './report.ts';
+import type {
+  ClientReport,
+  ControlAnswer,
+  ControlMethod,
+  ReloadReport,
+  RunningReport,
+  StatusReport,
+} from './report.ts';
 import { logsOf, type ServersHere } from './servers-here.ts';
 import { accept, changesIn } from './tool-changes.ts';
-
-type Params = Readonly<Record<string, unknown>>;
-
-/** The servers that registries list, for programs other than the command. */
-export interface RunningReport {
-  readonly servers: readonly Omit<RunningServer, 'entry'>[];
-  readonly warnings: readonly string[];
-}
 
 /** The daemon as it is asked and told: by the command, and by whatever else watches it or gives it orders. */
 export interface ControlledDaemon {
@@ -34,31 +32,42 @@ export interface ControlledDaemon {
   requestStop(reason: LeavingReason): void;
 }
 
+/** Params come from outside: each method reads what it needs of them. */
+type Params = Readonly<Record<string, unknown>>;
+type Answerers = {
+  readonly [Method in ControlMethod]: (params: Params) => ControlAnswer<Method> | Promise<ControlAnswer<Method>>;
+};
+
 /** Answers one request's bytes with a response as JSON; a notification gets none. */
 export function controlMethods(daemon: ControlledDaemon): (request: Buffer) => Promise<string | undefined> {
   const methods = new JSONRPCServer({ errorListener: () => undefined });
-  methods.addMethod('bridge/status', (params: unknown) => daemon.status(textOf(membersOf(params).cwd) || undefined));
-  methods.addMethod('bridge/connections', () => daemon.clients());
-  methods.addMethod('bridge/reload', () => daemon.reload());
-  methods.addMethod('bridge/running', (params: unknown) => daemon.running(textOf(membersOf(params).cwd) || undefined));
-  const here = (params: Params): Promise<ServersHere> => daemon.serversFor(textOf(params.cwd) || undefined);
-  const withServers = (name: string, answer: (here: ServersHere, params: Params) => unknown): void =>
-    methods.addMethod(name, async (given: unknown) => {
-      const params = isRecord(given) ? given : {};
-      return answer(await here(params), params);
-    });
-  const options = { clock: systemClock, timeoutMs: ownTimeoutMs(daemon.limits) };
-  withServers('bridge/refresh', (servers, params) => refresh(servers, params.servers, options));
-  withServers('bridge/changes', (servers, { server }) => changesIn(servers, server));
-  withServers('bridge/accept', (servers, { server, tools }) => accept(servers, server, tools));
-  withServers('bridge/logs', (servers, { server, after }) => logsOf(servers, server, after));
-  methods.addMethod('bridge/stop', (params: unknown): StopReport => {
-    const reason = membersOf(params).reason === 'restart' ? 'restart' : 'stop';
-    setImmediate(() => daemon.requestStop(reason)); // after the answer is written
-    return { pid: daemon.pid, openCalls: daemon.clients().reduce((sum, { inFlight }) => sum + inFlight, 0) };
-  });
+  for (const [name, answer] of Object.entries(answerersOf(daemon)))
+    methods.addMethod(name, (params: unknown) => answer(isRecord(params) ? params : {}));
   return async (request) => {
     const response = await methods.receiveJSON(request.toString());
     return response === null ? undefined : JSON.stringify(response);
   };
+}
+
+function answerersOf(daemon: ControlledDaemon): Answerers {
+  const here = ({ cwd }: Params): Promise<ServersHere> => daemon.serversFor(directoryIn(cwd));
+  const options = { clock: systemClock, timeoutMs: ownTimeoutMs(daemon.limits) };
+  return {
+    'bridge/status': ({ cwd }) => daemon.status(directoryIn(cwd)),
+    'bridge/connections': () => daemon.clients(),
+    'bridge/reload': () => daemon.reload(),
+    'bridge/running': ({ cwd }) => daemon.running(directoryIn(cwd)),
+    'bridge/refresh': async (params) => refresh(await here(params), params.servers, options),
+    'bridge/changes': async (params) => changesIn(await here(params), params.server),
+    'bridge/accept': async (params) => accept(await here(params), params.server, params.tools),
+    'bridge/logs': async (params) => logsOf(await here(params), params.server, params.after),
+    'bridge/stop': ({ reason }) => {
+      setImmediate(() => daemon.requestStop(reason === 'restart' ? 'restart' : 'stop')); // after the answer is written
+      return { pid: daemon.pid, openCalls: daemon.clients().reduce((sum, { inFlight }) => sum + inFlight, 0) };
+    },
+  };
+}
+
+function directoryIn(cwd: unknown): string | undefined {
+  return textOf(cwd) || undefined;
 }

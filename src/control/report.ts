@@ -2,6 +2,35 @@
 // them as they are: fields may be added, but never change their meaning.
 
 import type { DialInState } from '../protocol/inbound-server.ts';
+import type { RunningServer } from '../registry/running-servers.ts';
+
+/** The methods of the role `control`, each with its params and its answer. Any param may be left out. */
+interface ControlMethods {
+  'bridge/status': { params: InDirectory; answer: StatusReport };
+  'bridge/connections': { params: object; answer: readonly ClientReport[] };
+  'bridge/reload': { params: object; answer: ReloadReport };
+  'bridge/running': { params: InDirectory; answer: RunningReport };
+  'bridge/refresh': { params: InDirectory & { readonly servers?: readonly string[] }; answer: RefreshReport };
+  'bridge/changes': { params: OfServer; answer: ChangesReport };
+  /** `tools` has the hash of each tool as it was shown. */
+  'bridge/accept': { params: OfServer & { readonly tools?: Readonly<Record<string, string>> }; answer: AcceptReport };
+  /** `after` has a position by pid; the text begins there. */
+  'bridge/logs': { params: OfServer & { readonly after?: Readonly<Record<string, number>> }; answer: LogsReport };
+  'bridge/stop': { params: { readonly reason?: 'stop' | 'restart' }; answer: StopReport };
+}
+
+export type ControlMethod = keyof ControlMethods;
+export type ControlParams<Method extends ControlMethod> = ControlMethods[Method]['params'];
+export type ControlAnswer<Method extends ControlMethod> = ControlMethods[Method]['answer'];
+
+/** `cwd` is the caller's working directory. */
+interface InDirectory {
+  readonly cwd?: string;
+}
+
+interface OfServer extends InDirectory {
+  readonly server?: string;
+}
 
 /** A running copy of a server, or a server of which none runs. */
 export interface InstanceReport {
@@ -224,8 +253,14 @@ export interface LogsReport {
   readonly unknown: Failure | null;
 }
 
+/** The servers that registries list, for programs other than the command. */
+export interface RunningReport {
+  readonly servers: readonly Omit<RunningServer, 'entry'>[];
+  readonly warnings: readonly string[];
+}
+
 /** The answer of a daemon that is about to stop. */
-export interface StopReport {
+interface StopReport {
   readonly pid: number;
   readonly openCalls: number;
 }

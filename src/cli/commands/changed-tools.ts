@@ -4,7 +4,6 @@ import type {
   AcceptReport,
   ChangedServer,
   ChangedTool,
-  ChangesReport,
   ControlClient,
   ShownDefinition,
 } from '../../client/control-client.ts';
@@ -57,7 +56,7 @@ export function acceptChanged(values: ChangedToolsValues, host: CliHost): Promis
     host.stdout.write(`${view(wanted)}\n`);
     await agree(wanted, values, host);
     const tools = Object.fromEntries(wanted.tools.map(({ tool, now }) => [tool, now.hash]));
-    tell(wanted, await client.call<AcceptReport>('bridge/accept', { cwd: host.cwd, server: name, tools }), host);
+    tell(wanted, await client.call('bridge/accept', { cwd: host.cwd, server: name, tools }), host);
     return DONE;
   });
 }
@@ -69,7 +68,7 @@ async function changesOf(
 ): Promise<readonly ChangedServer[]> {
   const { server } = values;
   const params = { cwd: host.cwd, ...(server !== undefined && { server }) };
-  const { servers, unknown } = await client.call<ChangesReport>('bridge/changes', params);
+  const { servers, unknown } = await client.call('bridge/changes', params);
   if (unknown !== null) {
     const error = new BridgeError('SERVER_NOT_FOUND', unknown.message, { hint: unknown.hint });
     throw await absent(server ?? '', { error, values, host });

@@ -1,6 +1,11 @@
 // `start`, `stop`, `reload`, `status`, `clients`: the daemon in the background, and what it says of itself.
 
-import { type ClientReport, ControlClient, type ReloadReport, type StatusReport } from '../../client/control-client.ts';
+import {
+  type ControlAnswer,
+  ControlClient,
+  type ControlMethod,
+  type ControlParams,
+} from '../../client/control-client.ts';
 import type { Located } from '../../client/locate.ts';
 import { startDaemon } from '../../client/start-daemon.ts';
 import { LastGoodConfigs } from '../../config/last-good.ts';
@@ -30,7 +35,7 @@ export interface StartValues extends ListingValues {
 export async function start(values: StartValues, host: CliHost): Promise<number> {
   const located = await locate(values, host, values.config !== undefined || isAtHome(host));
   const { path, loaded, configError } = located;
-  const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+  const running = await askIfRunning(path, host, (client) => client.call('bridge/status'));
   if (running !== undefined) {
     const other = otherConfig(values, running, host);
     if (other !== undefined) throw other;
@@ -78,7 +83,7 @@ export async function stop(values: ListingValues, host: CliHost): Promise<number
   // The daemon that ends must be the one that was meant.
   const doubt = doubtOf(located);
   if (doubt !== undefined) throw doubt;
-  const running = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+  const running = await askIfRunning(path, host, (client) => client.call('bridge/status'));
   const pid = (await endDaemon(path, host, 'stop')) ?? null;
   const clients = running?.clients ?? 0;
   const servers = new Set(running?.instances.flatMap(({ server, pid }) => (pid === null ? [] : server)) ?? []);
@@ -98,7 +103,7 @@ export interface StatusValues extends ListingValues {
 export async function status(values: StatusValues, host: CliHost): Promise<number> {
   if (values.interval !== undefined)
     throw new BridgeError('USAGE', '--interval goes with --watch', { hint: 'See: mcp-bridge status --help' });
-  const report = await ask<StatusReport>(values, host, 'bridge/status', { cwd: host.cwd });
+  const report = await ask(values, host, 'bridge/status', { cwd: host.cwd });
   if (values.json === true) return printJson(report, host);
   host.stdout.write(statusText(report, tableStyle(host, 1)));
   const other = otherOverride(report, host);
@@ -107,7 +112,7 @@ export async function status(values: StatusValues, host: CliHost): Promise<numbe
 }
 
 export async function clients(values: ListingValues, host: CliHost): Promise<number> {
-  const list = await ask<ClientReport[]>(values, host, 'bridge/connections');
+  const list = await ask(values, host, 'bridge/connections');
   if (values.json === true) return printJson(list, host);
   if (list.length === 0) {
     host.stdout.write(NO_CLIENT);
@@ -120,7 +125,7 @@ export async function clients(values: ListingValues, host: CliHost): Promise<num
 const NO_CLIENT = 'No client is connected. To put the bridge into one: mcp-bridge install\n';
 
 export async function reload(values: ListingValues, host: CliHost): Promise<number> {
-  const report = await ask<ReloadReport>(values, host, 'bridge/reload');
+  const report = await ask(values, host, 'bridge/reload');
   if (values.json === true) return printJson(report, host);
   const { added, changed, removed, faults } = report;
   const changes = [
@@ -137,16 +142,16 @@ export async function reload(values: ListingValues, host: CliHost): Promise<numb
   return DONE;
 }
 
-export async function ask<Result>(
+export async function ask<Method extends ControlMethod>(
   values: WhereValues,
   host: CliHost,
-  method: string,
-  params: object = {},
-): Promise<Result> {
+  method: Method,
+  params?: ControlParams<Method>,
+): Promise<ControlAnswer<Method>> {
   const client = await openAnyway(values, host);
   try {
     await tellOtherConfig(values, client.path, host);
-    return await client.call<Result>(method, params);
+    return await client.call(method, params);
   } finally {
     client.close();
   }

@@ -19,7 +19,7 @@ export async function dialledIn(values: WhereValues, host: CliHost): Promise<Dia
   let client: ControlClient | undefined;
   try {
     client = await ControlClient.open(path, host.version);
-    return await client.call<StatusReport>('bridge/status', { cwd: host.cwd });
+    return await client.call('bridge/status', { cwd: host.cwd });
   } catch (error) {
     // What else there is to decide about needs no daemon.
     if (error instanceof BridgeError) return NONE;

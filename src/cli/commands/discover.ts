@@ -1,7 +1,6 @@
 // `mcp-bridge discover`: every definition of a server that was found, where, and what became of it and why.
 
 import { dirname, join } from 'node:path';
-import type { StatusReport } from '../../client/control-client.ts';
 import { type Narrowed, ofClients } from '../../discovery/client-filter.ts';
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
 import { alikeAmong, apart } from '../../discovery/duplicates.ts';
@@ -46,7 +45,7 @@ export async function discover(values: DiscoverValues, host: CliHost): Promise<n
 /** Only who has set the variable wants to know whether the daemon has it. */
 async function tellOverride({ own }: Survey, host: CliHost): Promise<void> {
   if (!host.environment.MCP_SERVERS_CONFIG) return;
-  const running = await askIfRunning(own.socketPath, host, (client) => client.call<StatusReport>('bridge/status'));
+  const running = await askIfRunning(own.socketPath, host, (client) => client.call('bridge/status'));
   const other = running === undefined ? undefined : otherOverride(running, host);
   if (other !== undefined) host.stdout.write(`\n${wrappedLines(`! ${other}`, { width: widthOf(host) })}\n`);
 }

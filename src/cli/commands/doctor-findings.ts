@@ -1,7 +1,7 @@
 // What `doctor` looks at besides the socket, the daemon and its directories: processes that a daemon has left behind, clients
 // that go past the bridge, and whether each server starts.
 
-import type { ControlClient, RefreshReport, StatusReport } from '../../client/control-client.ts';
+import type { ControlClient, StatusReport } from '../../client/control-client.ts';
 import { fileOf, readClientConfig } from '../../editing/client-config.ts';
 import { CLIENT_TARGETS } from '../../editing/client-targets.ts';
 import { DEPTH_VARIABLE } from '../../local/bridge-depth.ts';
@@ -114,7 +114,7 @@ export async function startFindings(names: readonly string[], client: ControlCli
       continue;
     }
     try {
-      const report = await client.call<RefreshReport>('bridge/refresh', { servers: [name], cwd }, START_MS);
+      const report = await client.call('bridge/refresh', { servers: [name], cwd }, START_MS);
       const error = report.servers[0]?.error ?? null;
       const { tools } = report.servers[0] ?? { tools: null };
       findings.push(

@@ -212,7 +212,7 @@ async function daemonFindings(
     return start === true ? [absent, notStarted] : [absent];
   }
   try {
-    const status = await client.call<StatusReport>('bridge/status');
+    const status = await client.call('bridge/status');
     const names = await serversHere(path, host);
     return [
       ...described(status, host),

@@ -14,7 +14,7 @@ type InstanceReport = StatusReport['instances'][number];
 
 export async function metrics(values: WhereValues, host: CliHost): Promise<number> {
   const { path } = await locate(values, host);
-  const report = await askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+  const report = await askIfRunning(path, host, (client) => client.call('bridge/status'));
   const memory = residentBytesOfGroups(new Set(report?.instances.flatMap(({ pid }) => pid ?? [])));
   host.stdout.write(metricsText(report, memory));
   return DONE;

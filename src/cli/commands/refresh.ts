@@ -1,6 +1,6 @@
 // `mcp-bridge refresh`: has servers say anew what they have, and shows what is different.
 
-import type { RefreshReport, ServerRefresh } from '../../client/control-client.ts';
+import type { ServerRefresh } from '../../client/control-client.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { withControl } from '../control-session.ts';
 import { DONE, FAILED, lineFor } from '../exit-code.ts';
@@ -25,7 +25,7 @@ export async function refresh(values: RefreshValues, host: CliHost): Promise<num
   const { servers } = await withControl(values, host, (client) =>
     new Spinner(host).during(
       () => waitingFor(wanted) || 'Waiting for all servers',
-      client.call<RefreshReport>('bridge/refresh', params, TIMEOUT_MS),
+      client.call('bridge/refresh', params, TIMEOUT_MS),
     ),
   );
   const failed = servers.filter(({ error }) => error !== null);

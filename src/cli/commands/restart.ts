@@ -68,7 +68,7 @@ export async function upgrade(values: RestartValues, host: CliHost): Promise<num
 }
 
 function statusAt(path: string, host: CliHost): Promise<StatusReport | undefined> {
-  return askIfRunning(path, host, (client) => client.call<StatusReport>('bridge/status'));
+  return askIfRunning(path, host, (client) => client.call('bridge/status'));
 }
 
 /** The arguments of `serve` that say which config counts, and from where on one is found. */

@@ -23,7 +23,7 @@ const COLOUR = /\u001b\[[\d;]*m/g;
 export async function serverLogs(values: ServerLogsValues, count: number, host: CliHost): Promise<number> {
   const { server, follow = false, json = false } = values;
   const params = { server, cwd: host.cwd };
-  const report = await ask<LogsReport>(values, host, 'bridge/logs', follow ? { ...params, after: {} } : params);
+  const report = await ask(values, host, 'bridge/logs', follow ? { ...params, after: {} } : params);
   await checkReport(report, values, host);
   const last = { ...report, processes: report.processes.map((one) => lastLinesOf(one, count)) };
   if (!follow) {
@@ -141,7 +141,7 @@ class FollowedServer {
     let client: ControlClient | undefined;
     try {
       client = await ControlClient.open(path, host.version);
-      const report = await client.call<LogsReport>('bridge/logs', { ...params, after: this.#after });
+      const report = await client.call('bridge/logs', { ...params, after: this.#after });
       this.#trouble = '';
       return report;
     } catch (error) {

@@ -1,7 +1,7 @@
 // `mcp-bridge status --watch`, `mcp-bridge top`: what the daemon does, again and again, also across its restarts. On a
 // terminal it is written over; a pipe gets one snapshot after the other.
 
-import { type ClientReport, ControlClient, type StatusReport } from '../../client/control-client.ts';
+import { ControlClient } from '../../client/control-client.ts';
 import { residentBytesOfGroups } from '../../local/process-table.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { printableJson } from '../../util/printable.ts';
@@ -63,8 +63,8 @@ async function look(path: string, host: CliHost, moments: Moments, asJson: boole
   let client: ControlClient | undefined;
   try {
     client = await ControlClient.open(path, host.version);
-    const status = await client.call<StatusReport>('bridge/status');
-    const clients = await client.call<ClientReport[]>('bridge/connections');
+    const status = await client.call('bridge/status');
+    const clients = await client.call('bridge/connections');
     if (asJson) return [printableJson(JSON.stringify({ ...status, connections: clients }))];
     const pids = new Set(status.instances.flatMap(({ pid }) => pid ?? []));
     const connected = clients.filter(({ view }) => view !== 'control');

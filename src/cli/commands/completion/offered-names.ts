@@ -2,7 +2,6 @@
 // the files of this directory say what it would serve. Starts no daemon and no server, and offers nothing where nothing is
 // known in time.
 
-import type { ClientReport } from '../../../client/control-client.ts';
 import { isWaiting } from '../../../discovery/candidates.ts';
 import type { DiscoveredServer } from '../../../discovery/discovered-server.ts';
 import { handleOf, isNamed } from '../../../discovery/selection.ts';
@@ -47,7 +46,7 @@ const OFFERED: Readonly<Record<(typeof NAMES)[number], Offered>> = {
   },
   connected: async (values, host) => {
     const { path } = await locate(values, host);
-    const clients = await askIfRunning(path, host, (client) => client.call<ClientReport[]>('bridge/connections'));
+    const clients = await askIfRunning(path, host, (client) => client.call('bridge/connections'));
     return (clients ?? []).filter(({ view }) => view !== 'control').map(({ clientId }) => clientId);
   },
 };

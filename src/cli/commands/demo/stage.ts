@@ -70,7 +70,7 @@ export class Stage {
   async status(): Promise<StatusReport> {
     const control = await ControlClient.open(this.socketPath, this.#host.version);
     try {
-      return await control.call<StatusReport>('bridge/status');
+      return await control.call('bridge/status');
     } finally {
       control.close();
     }
