@@ -215,7 +215,7 @@ export class ConnectionManager {
   /** From here on nothing is done for it any more. */
   #retire(session: Session): void {
     if (session.state === 'closing') return;
-    session.state = 'closing';
+    session.transition('closing');
     this.#openCount--;
     // A step that fails is no reason to keep what the others would have let go.
     const step = (task: () => void): void => this.contain(session, task);
@@ -249,7 +249,7 @@ export class ConnectionManager {
 
   /** Its connection is another session's from here on, and it has had nothing else yet. */
   #dissolve(session: Session): void {
-    session.state = 'closing';
+    session.transition('closing');
     this.#openCount--;
     this.#sessions.delete(session);
   }

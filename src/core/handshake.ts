@@ -129,7 +129,7 @@ export class Handshake {
     const canResume = initialize.resume === 'can' && initialize.role === 'client' && !this.#isLettingIn;
     if (canResume) this.#ports.resumption.count(session, first);
     session.hasTriedInitialize = true;
-    session.state = 'initializing';
+    session.transition('initializing');
     session.held = [];
     session.initializeId = idText;
     this.#welcome(session, { ...initialize, resume: canResume ? 'can' : undefined }, idText)
@@ -267,7 +267,7 @@ export class Handshake {
     if (!session.isOpen) return;
     session.view?.leave();
     session.view = undefined;
-    session.state = 'connecting';
+    session.transition('connecting');
     session.mayBatch = false;
     if (error instanceof BridgeError) return session.output.fail(idText, rpcErrorOf(error));
     this.#context.logger.error('initialize failed', { error: messageOf(error) });

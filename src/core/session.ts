@@ -25,6 +25,14 @@ import type { InitializeAnswer, View } from './view.ts';
 /** `closing` is final: whatever still comes is dropped. */
 export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
 
+/** The states that may follow each state. An `initialize` that fails leads back to `connecting`: the client may try again. */
+const MAY_FOLLOW: Readonly<Record<SessionState, readonly SessionState[]>> = {
+  connecting: ['initializing', 'closing'],
+  initializing: ['ready', 'connecting', 'closing'],
+  ready: ['closing'],
+  closing: [],
+};
+
 /** What the client has been asked, and has not answered. */
 export interface ClientQuestion {
   answer(answer: Frame, envelope: Envelope): void;
@@ -50,7 +58,7 @@ export class Session {
   link: Carrier | ResumableLink;
   readonly #leave: (session: Session) => void;
   readonly connectedAt: Date;
-  state: SessionState = 'connecting';
+  #state: SessionState = 'connecting';
   clientId = '';
   name = '';
   version = '';
@@ -142,6 +150,16 @@ export class Session {
     this.lastHeardMs = now.ms;
   }
 
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** The one place where a session's state changes. */
+  transition(to: SessionState): void {
+    invariant(MAY_FOLLOW[this.#state].includes(to), `a session that is ${this.#state} does not become ${to}`);
+    this.#state = to;
+  }
+
   /** From here on it may be bound to servers. */
   introduce({ capabilities, cwd, pid, name, program, clientInfo }: ClientInitialize): void {
     this.capabilities = capabilities;
@@ -166,8 +184,8 @@ export class Session {
 
   /** Has said that it is ready, or behaves as if. */
   becomeReady(): void {
-    if (this.state !== 'initializing') return;
-    this.state = 'ready';
+    if (this.#state !== 'initializing') return;
+    this.transition('ready');
     for (const task of this.#whenReady.splice(0)) task();
   }
 

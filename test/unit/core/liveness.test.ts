@@ -26,7 +26,8 @@ function sessionAt(
     leave: () => undefined,
     now: { date: new Date(0), ms },
   });
-  session.state = state;
+  if (state === 'initializing' || state === 'ready') session.transition('initializing');
+  if (state === 'ready' || state === 'closing') session.transition(state);
   session.hasTriedInitialize = state !== 'connecting';
   const look = (nowMs: number, settings: Partial<LivenessSettings> = {}): LivenessFinding => {
     turn.end();
