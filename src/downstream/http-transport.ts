@@ -71,7 +71,7 @@ export class HttpTransport implements RemoteTransport {
   }
 
   async #readStream(response: Response, exchange: Exchange): Promise<RemoteFailure> {
-    const stream = Resumption.ofCall();
+    const stream = StreamResumption.ofCall();
     let next: Response | undefined = response;
     while (next !== undefined) {
       const refused = await this.#read(next, stream, exchange);
@@ -86,7 +86,7 @@ export class HttpTransport implements RemoteTransport {
    * Reads a stream until it ends or breaks. Resolves with a reason if a message in it could not be taken. Rejects if it was aborted,
    * or a message was too long.
    */
-  async #read(response: Response, stream: Resumption, exchange?: Exchange): Promise<RemoteFailure | undefined> {
+  async #read(response: Response, stream: StreamResumption, exchange?: Exchange): Promise<RemoteFailure | undefined> {
     const { clock, received, mayRead, pacer, maxFrameBytes: mostBytes } = this.#options;
     let lastWords: Timer | undefined;
     let refused: RemoteFailure | undefined;
@@ -106,7 +106,7 @@ export class HttpTransport implements RemoteTransport {
   }
 
   /** Opens the stream again where it broke; undefined if the server refuses that. */
-  async #resume(stream: Resumption, signal: AbortSignal): Promise<Response | undefined> {
+  async #resume(stream: StreamResumption, signal: AbortSignal): Promise<Response | undefined> {
     const { clock, failed, gaveUp } = this.#options;
     for (;;) {
       await pause(clock, stream.nextPauseMs(), signal);
@@ -127,7 +127,7 @@ export class HttpTransport implements RemoteTransport {
 
   async #followNotices(): Promise<void> {
     const { signal } = this.#end;
-    const stream = Resumption.ofNotices();
+    const stream = StreamResumption.ofNotices();
     try {
       let response: Response | undefined = await this.#get(signal, undefined);
       while (response !== undefined) {
@@ -142,7 +142,7 @@ export class HttpTransport implements RemoteTransport {
   }
 
   /** Resumes without an id: the server would send the message that was too long again. */
-  #startOver(stream: Resumption, error: unknown): undefined {
+  #startOver(stream: StreamResumption, error: unknown): undefined {
     if (!(error instanceof RemoteFailure)) throw error;
     this.#options.failed(error);
     stream.forget();
@@ -215,7 +215,7 @@ const LONGEST_RETRY_MS = 60_000;
  * Decides where an event stream is resumed, and after how long. Each pause is twice the one before while nothing comes. The server
  * may ask for longer pauses, never for shorter ones.
  */
-export class Resumption {
+export class StreamResumption {
   readonly #pauses: Pauses;
   #lastId: string | undefined;
   #retryMs = 0;
@@ -226,12 +226,12 @@ export class Resumption {
     this.#pauses = pauses;
   }
 
-  static ofCall(): Resumption {
-    return new Resumption(OF_A_CALL);
+  static ofCall(): StreamResumption {
+    return new StreamResumption(OF_A_CALL);
   }
 
-  static ofNotices(): Resumption {
-    return new Resumption(OF_NOTICES);
+  static ofNotices(): StreamResumption {
+    return new StreamResumption(OF_NOTICES);
   }
 
   /** The id of the last event. Undefined while no event had one: the stream cannot be resumed then. */
