@@ -12,9 +12,9 @@ export interface AuditSettings {
   readonly maxBytes: number;
   /** How many files that were put aside are kept. */
   readonly keep: number;
-  /** Whether arguments are written as they are, instead of a hash. */
+  /** True if arguments are written as they are, instead of a hash. */
   readonly keepsArguments: boolean;
-  /** What becomes of calls that cannot be recorded. */
+  /** Says what happens to calls that cannot be recorded. */
   readonly onFailure: SettingsOf<typeof AUDIT>['onFailure'];
 }
 

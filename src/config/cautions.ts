@@ -6,7 +6,7 @@ import { looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
 import type { ConfigFinding } from './reader.ts';
 
 export interface CautionOptions {
-  /** Whether others may read the file. */
+  /** True if others may read the file. */
   readonly isShared: boolean;
   readonly resolvePath: (path: string) => string;
 }

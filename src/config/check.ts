@@ -20,9 +20,9 @@ export interface PlacedFinding extends ConfigFinding {
 
 export interface CheckOptions {
   readonly homedir: string;
-  /** Whether others than this user may read the file. */
+  /** True if others than this user may read the file. */
   readonly isShared: boolean;
-  /** What others have to say of what is in it. */
+  /** Adds findings about the content that other rooms know how to judge. */
   readonly more: (content: unknown) => readonly ConfigFinding[];
 }
 
@@ -113,7 +113,7 @@ function readPlaces(node: Node, place: string, places: Map<string, Place>): Conf
 
 const ABOUT_THE_KEY = /^(?:is not known|stands here)/;
 
-/** Of what is not there, that of what it should be in. */
+/** The place of the nearest value that is there. */
 function offsetOf({ place, problem }: ConfigFinding, places: ReadonlyMap<string, Place>): number {
   for (let name = place; ; name = name.replace(/(?:^|\.)[^.[\]]*$|\[\d+\]$/, '')) {
     const found = places.get(name);

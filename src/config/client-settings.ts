@@ -8,7 +8,7 @@ import type { Reader } from './reader.ts';
 
 export interface OwnClientSettings {
   readonly socketPath: string | undefined;
-  /** Whether clients start a daemon where none runs. */
+  /** True if clients start a daemon where none runs. */
   readonly autoConnect: boolean;
   readonly reconnect: ReconnectSettings;
   readonly clientId: string | undefined;

@@ -13,13 +13,13 @@ export function closingSectionsIn({ findings, misspelled }: Reader): ClosingSect
   return CLOSING_SECTIONS.filter((section) => places.some((place) => isAbout(place, section)));
 }
 
-/** What a place is in counts too: `discovery` is no object. */
+/** A fault of an outer place counts too: `discovery` is no object. */
 function isAbout(place: string, section: ClosingSection): boolean {
   const [top] = section.split('.');
   return place === '' || place === top || place === section || new RegExp(`^${section}[.[]`).test(place);
 }
 
-/** Of a file that is no object: it may have said anything. */
+/** The reading of a file that is no object: it may have said anything. */
 export function closed(config: Config): Config {
   const discovery = { ...config.discovery, policy: { deniesAll: true as const }, toolRules: [NO_TOOL] };
   return { ...config, onToolChange: 'block', discovery };

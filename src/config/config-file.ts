@@ -15,7 +15,7 @@ export interface ConfigPlace {
   readonly cwd: string;
   readonly homedir: string;
   readonly xdgConfigHome?: string | undefined;
-  /** Whether a program in the working directory may be run: whoever starts a daemon there by hand wants that. */
+  /** True if a program in the working directory may be run: whoever starts a daemon there by hand wants that. */
   readonly runsPrograms?: boolean | undefined;
 }
 
@@ -69,7 +69,7 @@ const isPassedOver = (file: string, { runsPrograms }: ConfigPlace): boolean =>
 export const notThere = (file: string): BridgeError =>
   new BridgeError('CONFIG_NOT_FOUND', `There is no config file ${file}`, { hint: 'See --config.' });
 
-/** What the paths in a config file mean. */
+/** Resolves the paths in a config file. */
 export function pathsIn(file: string, homedir: string): (path: string) => string {
   const expanded = (path: string): string =>
     path === '~' || path.startsWith('~/') ? join(homedir, path.slice(1)) : path;

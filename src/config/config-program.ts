@@ -8,7 +8,7 @@ import { SHARE_ENV, Worker } from 'node:worker_threads';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
 
-/** What came of a program; `code` is that of a failed system call. */
+/** The outcome of a program; `code` is that of a failed system call. */
 type Outcome =
   | { readonly value: unknown }
   | { readonly message: string; readonly code?: unknown; readonly isSyntax: boolean };

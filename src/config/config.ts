@@ -16,7 +16,7 @@ import type { ServerSettings } from './server-schema.ts';
 
 export interface Config extends OwnClientSettings {
   readonly view: string | undefined;
-  /** What holds for some clients only. */
+  /** Settings for some clients only. */
   readonly clients: readonly ClientEntry[];
   readonly servers: readonly ServerDefinition[];
   /** By the names of servers, wherever these are defined. */
@@ -24,10 +24,10 @@ export interface Config extends OwnClientSettings {
   readonly limits: Limits;
   readonly liveness: LivenessSettings;
   readonly daemon: DaemonSettings;
-  /** Whether what servers say is kept from one run to the next, and how long it holds. */
+  /** True if what servers say is kept from one run to the next, and how long it holds. */
   readonly cache: { readonly isKept: boolean; readonly ttlMs: number };
   readonly discovery: DiscoverySettings;
-  /** What becomes of tools that have changed; undefined for what goes without saying. */
+  /** Says what happens to tools that have changed; undefined for the default. */
   readonly onToolChange: ToolChangePolicy | undefined;
   readonly audit: AuditSettings;
   readonly agents: MessagingSettings;
@@ -35,7 +35,7 @@ export interface Config extends OwnClientSettings {
   readonly dialIn: readonly DialInServer[];
 }
 
-/** Which servers of other programs' files are offered. */
+/** Says which servers of other programs' files are offered. */
 export interface DiscoverySettings {
   readonly isEnabled: boolean;
   readonly precedence: 'scope' | 'first-wins';

@@ -6,7 +6,7 @@ import { isRecord } from '../util/json-value.ts';
 import type { Reader } from './reader.ts';
 
 export interface PolicySettings {
-  /** What becomes of tools that have changed; undefined for what goes without saying. */
+  /** Says what happens to tools that have changed; undefined for the default. */
   readonly onToolChange: ToolChangePolicy | undefined;
   /** As they are written: whoever decides by the lists understands them. */
   readonly lists: PolicyLists;
@@ -53,7 +53,7 @@ function onToolChangeOf(
   return 'block';
 }
 
-/** Whether each rule could fit somebody, as far as its form says. */
+/** True if each rule could fit somebody, as far as its form says. */
 function checkList(reader: Reader, value: unknown, place: string): boolean {
   const before = reader.errors;
   if (value === undefined) return true;

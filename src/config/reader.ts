@@ -9,7 +9,7 @@ export interface ConfigFinding {
   /** Such as `mcpServers.weather.args[1]`; empty for the whole file. */
   readonly place: string;
   readonly problem: string;
-  /** What to write instead, as a sentence. */
+  /** A sentence that says what to write instead. */
   readonly hint?: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export class Reader {
   readonly findings: ConfigFinding[] = [];
   /** Places of what stands under another key, by what was meant. */
   readonly misspelled: string[] = [];
-  /** Those for which something has to be left out. */
+  /** Errors for which something has to be left out. */
   errors = 0;
   readonly #mistaken = new Set<string>();
 

@@ -23,7 +23,7 @@ export interface Validated {
   readonly faults: readonly string[];
   /** The same, for who looks for the places in the text. */
   readonly findings: readonly ConfigFinding[];
-  /** Those with faults of the sections that keep somebody out; what they say then is the stricter reading. */
+  /** Sections with faults that keep somebody out; they get the stricter reading. */
   readonly inDoubt: readonly ClosingSection[];
 }
 
@@ -77,7 +77,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
   return { config: whole, faults: reader.faults, findings: reader.findings, inDoubt: closingSectionsIn(reader) };
 }
 
-/** Whether there is such a server is seen when somebody asks for it. */
+/** True if there is such a server is seen when somebody asks for it. */
 function viewOf(reader: Reader, value: unknown): string | undefined {
   const view = reader.text(value, 'client.view');
   if (view === undefined || /^(?:discover|all|server:.+)$/s.test(view)) return view;
@@ -123,7 +123,7 @@ function discoveryOf(
   };
 }
 
-/** What is no text has been said, and is left out. */
+/** An item that is no text has been reported, and is left out. */
 function pathsOf(reader: Reader, value: unknown, place: string): string[] {
   const given: readonly unknown[] = reader.texts(value, place);
   return given.filter((path) => typeof path === 'string' && path !== '') as string[];

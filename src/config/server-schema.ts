@@ -12,7 +12,7 @@ const SERVER_KEYS = [
   ...Object.keys(SERVER),
 ];
 
-/** Of a name that is refused. */
+/** The part of a refused name that a message shows. */
 const LONGEST_SHOWN = 64;
 
 /** Settings of a server that is defined elsewhere. */

@@ -5,7 +5,7 @@ import type { ToolRule } from '../model/tool-rules.ts';
 import type { Reader } from './reader.ts';
 
 const KEYS = ['pattern', 'enabled', 'tags'];
-/** What forbids all of them. */
+/** A rule that forbids all tools. */
 export const NO_TOOL: ToolRule = { patterns: ['**'], isEnabled: false, tags: [] };
 
 /** Looks at patterns that are matched together; see util/glob.ts, which is loaded only where there are rules. */

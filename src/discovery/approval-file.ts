@@ -65,7 +65,7 @@ function decisionOn(server: DiscoveredServer, decision: Approval, now: Date): St
   };
 }
 
-/** Of one definition at one place there is one decision, the last one. */
+/** A definition at a place has one decision, the last one. */
 function isReplaced(old: StoredDecision, young: StoredDecision): boolean {
   return old.hash === young.hash && isAt(old, young);
 }

@@ -49,10 +49,10 @@ function sorted(map: Readonly<Record<string, string>>): [string, string][] {
 const WAITING = new Set(['ready', 'needs-input', 'disabled']);
 
 export interface Consent {
-  /** What was decided here. */
+  /** Decisions of this user. */
   readonly approvals: Approvals;
   readonly claude: ClaudeSettings['decide'];
-  /** What other clients' approvals stood for before. */
+  /** Definitions that other clients' approvals covered before. */
   readonly seen: SeenApprovals;
   /** The directory of the project. */
   readonly root: string;
@@ -138,7 +138,7 @@ export interface StoredApproval extends ClientApproval {
 }
 
 export class StoredClientApprovals implements SeenApprovals {
-  /** Those that were seen first come first. */
+  /** The decisions, those that were seen first before the others. */
   readonly approvals: readonly StoredApproval[];
   readonly #hashes: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #projects: ReadonlySet<string>;

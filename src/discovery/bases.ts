@@ -5,7 +5,7 @@ import { type Machine, projectDirs } from './machine.ts';
 
 export interface Base {
   readonly dirs: readonly string[];
-  /** Whether whoever wrote the project may have written what is there. */
+  /** True if whoever wrote the project may have written what is there. */
   readonly isProject?: boolean;
 }
 
@@ -105,7 +105,7 @@ function systemDirs({ platform, env }: Machine): Dirs {
   };
 }
 
-/** What the environment moves. */
+/** Bases that variables of the environment move. */
 function relocatedDirs(machine: Machine): Dirs {
   const { path, home } = machine;
   const named = (name: string): string | undefined => absoluteIn(machine, name);

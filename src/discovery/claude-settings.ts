@@ -11,10 +11,10 @@ import { isTree, member, type Tree, textsAt, treeAt } from './tree.ts';
 export interface ClaudeSettings {
   /** From whoever administrates the machine. */
   readonly managed: readonly SettingsFile[];
-  /** Of the user and of the project. */
+  /** Settings of the user and of the project. */
   readonly own: readonly SettingsFile[];
   readonly enabledPlugins: ReadonlyMap<string, boolean>;
-  /** What the user has chosen for plugins: a project chooses nothing. */
+  /** The user's choices for plugins: a project chooses nothing. */
   readonly pluginConfigs: ReadonlyMap<string, unknown>;
   /** The approvals that stand for a project's server of this name. */
   decide(server: string): 'rejected' | readonly ClientApproval[];

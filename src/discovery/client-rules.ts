@@ -8,11 +8,11 @@ export interface ClientTraits {
   readonly timeoutUnit: 'ms' | 's';
   /** A smaller timeout is a mistake, and not heeded. */
   readonly leastTimeoutMs: number;
-  /** What a `url` without a type is. */
+  /** The transport of a `url` without a type. */
   readonly untypedUrl: 'auto' | 'sse' | 'http';
   /** Its own documents write a URL without a type, so there is nothing to advise. */
   readonly isUrlBare: boolean;
-  /** What an entry with both a command and a URL is. */
+  /** The reading of an entry with both a command and a URL. */
   readonly both: 'command' | 'url' | 'invalid';
   /** Files are merged field by field. */
   readonly isLayered: boolean;

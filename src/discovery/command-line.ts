@@ -7,7 +7,7 @@ export { programName };
 export interface CommandLine {
   readonly command: string;
   readonly args: readonly string[];
-  /** What `env` adds. */
+  /** Variables that `env` adds. */
   readonly env: Readonly<Record<string, string>>;
 }
 

@@ -28,7 +28,7 @@ export interface PlacedEntry extends Entry {
   readonly awaitsApproval: boolean;
   /** The directory that its client's user trusts, and that it belongs to. */
   readonly trustedDir?: string;
-  /** Whether its file is one that its client does not read any more. */
+  /** True if its file is one that its client does not read any more. */
   readonly isStale: boolean;
 }
 
@@ -180,7 +180,7 @@ function textOf(value: EntryValue, variables: Variables, field: 'env' | 'headers
   return undefined;
 }
 
-/** What its client would add; what the entry itself says counts before it. */
+/** Adds the variables that its client would add; the entry's own go before them. */
 function withGiven(given: Texts | undefined, env: Texts): Texts {
   return given === undefined ? env : { ...given, ...env };
 }
@@ -189,7 +189,7 @@ function inHome(text: string, { path, home }: Machine): string {
   return /^~(?=$|[\\/])/.test(text) ? path.join(home, text.slice(1)) : text;
 }
 
-/** What has a variable left in it is nowhere. */
+/** A directory with a variable left in it is nowhere. */
 function workingDir(entry: PlacedEntry, written: Written, machine: Machine, cwd: string | undefined): string {
   const { path, home } = machine;
   const { location, project } = entry;

@@ -40,7 +40,7 @@ export interface Diagnostic {
   readonly code: DiagnosticCode;
   readonly path?: string;
   readonly server?: string;
-  /** Of the variable, key, or rule that it is about. */
+  /** The name of the variable, key, or rule that it is about. */
   readonly name?: string;
   readonly message: string;
 }

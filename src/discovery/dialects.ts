@@ -6,14 +6,14 @@ import type { Machine } from './machine.ts';
 
 export type VariableField = 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers';
 
-/** What the entry stands in. */
+/** The surroundings of an entry. */
 export interface Surroundings {
   readonly machine: Machine;
   /** The project that is open; undefined without one. */
   readonly project: string | undefined;
-  /** What only this entry knows. */
+  /** Values that only this entry knows. */
   readonly own: ReadonlyMap<string, string | readonly string[]>;
-  /** What a person or the environment has supplied. */
+  /** The value that a person or the environment has supplied. */
   input(id: string): string | undefined;
 }
 
@@ -112,7 +112,7 @@ function codeVariable(content: string, at: Surroundings): VariableFinding | unde
   return /^(?:config|command):./s.test(content) ? suppliedInput(content, at) : editorVariable(content, at);
 }
 
-/** Of a variable that is missing or empty, Warp makes an error. */
+/** Warp makes an error of a variable that is missing or empty. */
 function warpVariable(name: string, at: Surroundings): VariableFinding {
   const text = at.machine.env(name);
   return text === undefined || text === '' ? suppliedInput(name, at) : { kind: 'text', text };
@@ -135,7 +135,7 @@ function windsurfVariable(content: string, at: Surroundings): VariableFinding | 
   return kind === 'env' ? variable(name, undefined, at) : undefined;
 }
 
-/** What a plugin knows counts everywhere, the environment in two places. */
+/** Values that a plugin knows apply everywhere, those of the environment in two places. */
 function copilotVariable(
   name: string,
   otherwise: string | undefined,
@@ -225,7 +225,7 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
       return text === undefined ? suppliedInput(name, at) : { kind: 'text', text };
     },
   },
-  /** Of a desktop extension: without one there is nothing that it knows. */
+  /** A desktop extension's dialect: without an extension nothing is known. */
   manifest: {
     pattern: BRACED,
     fields: ALL,

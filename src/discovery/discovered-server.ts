@@ -27,7 +27,7 @@ export interface ServerSource {
   readonly file: string;
 }
 
-/** What is started or connected to. */
+/** The process that is started, or the address that is connected to. */
 export interface Launch {
   readonly transport: DiscoveredTransport;
   readonly command: string | undefined;
@@ -56,7 +56,7 @@ export interface DiscoveredServer extends Launch {
   readonly startupTimeoutMs: number | undefined;
   readonly tools: { readonly allow: readonly string[] | undefined; readonly deny: readonly string[] };
   readonly oauth: Readonly<Record<string, unknown>> | undefined;
-  /** What has to be supplied before it can be used: names of inputs, secrets, or variables. */
+  /** Names of inputs, secrets or variables that have to be supplied first. */
   readonly inputs: readonly string[];
   /** The file of more variables that it names, which is read. */
   readonly envFile?: string;
@@ -73,7 +73,7 @@ export interface DiscoveredServer extends Launch {
 export interface Draft extends Omit<DiscoveredServer, 'id' | 'alias'> {
   /** How early its place comes in the list; smaller is earlier. */
   readonly order: number;
-  /** Whether it stands where the author of a project may have written it, and nobody has agreed to it yet. */
+  /** True if it stands where the author of a project may have written it, and nobody has agreed to it yet. */
   readonly awaitsApproval: boolean;
   /** Where its client's user trusts the project, if they do. */
   readonly trustedDir: string | undefined;

@@ -46,7 +46,7 @@ import { type PauseBeforeRetry, SourceReader } from './source-reader.ts';
 
 export interface DiscoveryOptions {
   readonly precedence?: Precedence;
-  /** What was decided about definitions of projects, by the hash of the definition. */
+  /** Decisions about definitions of projects, by the hash of the definition. */
   readonly approvals?: Approvals;
   /** What other clients' approvals stood for when they were first seen; without it, all of them are new. */
   readonly seenApprovals?: SeenApprovals;
@@ -69,7 +69,7 @@ export interface DiscoveryOptions {
   readonly pause?: PauseBeforeRetry;
   /** The ids that definitions have: each keeps its own, and nobody else gets it. */
   readonly heldNames?: HeldNames;
-  /** What earlier discoveries have read: with it, only what has changed since is read again. */
+  /** Files that earlier discoveries have read: only changed ones are read again. */
   readonly memory?: SourceMemory;
 }
 
@@ -82,13 +82,13 @@ export interface OwnConfig {
 export interface Discovery {
   readonly servers: readonly DiscoveredServer[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Which definitions are the same server. */
+  /** Groups of definitions that are the same server. */
   readonly groups: readonly Group[];
-  /** Which different servers have the same name. */
+  /** Different servers that have the same name. */
   readonly conflicts: readonly Conflict[];
-  /** Those that running servers live in: when one of them ends, so does its server. */
+  /** Processes of running servers: when one of them ends, so does its server. */
   readonly processes: readonly ProcessIdentity[];
-  /** What `explainPolicy` decides by. */
+  /** Policies that `explainPolicy` decides by. */
   readonly policies: Policies;
   /** The ids that definitions have got here for the first time. To have them keep those, hold them. */
   readonly givenNames: HeldNames;

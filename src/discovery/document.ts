@@ -16,7 +16,7 @@ export interface Document {
   readonly hasComments: boolean;
 }
 
-/** What reading a file came to. */
+/** The outcome of reading a file. */
 export type DocumentReading =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unusable'; readonly path: string }
@@ -166,7 +166,7 @@ function plainValue(node: Node, duplicates: string[]): unknown {
 
 // The parser would compare each key with all others of its map, and write out again keys that are no texts: a small file
 // could take minutes. So the keys are looked at here, once.
-/** Those that are twice in one map; the last one counts. Throws a SyntaxFault for a key that is no text. */
+/** Keys that stand twice in one map; the last one is used. Throws a SyntaxFault for a key that is no text. */
 type YamlTools = Pick<typeof import('yaml'), 'isScalar' | 'visit'>;
 
 function keysTwiceIn(document: YamlDocument, { isScalar, visit }: YamlTools): string[] {

@@ -34,9 +34,9 @@ export interface FindRequest {
 }
 
 export interface FindAnswer {
-  /** What is served, in its order. */
+  /** Servers that are served, in their order. */
   readonly servers: readonly ServerDefinition[];
-  /** What is wrong with files and entries, for people. */
+  /** Faults of files and entries, for people. */
   readonly faults: readonly string[];
   /** How many wait for approval. */
   readonly pending: number;
@@ -44,7 +44,7 @@ export interface FindAnswer {
   readonly policies: readonly Policy[];
   /** The inputs that are missing, by the servers that ask for them. */
   readonly missing?: Readonly<Record<string, readonly string[]>>;
-  /** Those that servers live in which run already. */
+  /** Processes of servers that run already. */
   readonly processes: readonly ProcessIdentity[];
 }
 
@@ -67,7 +67,7 @@ export class ServerSearch {
   readonly #memory: SourceMemory;
   #approvals: Promise<ReadApprovals> | undefined;
   #approvalFile: string | undefined;
-  /** What the user has said beside approvals is read at each look. */
+  /** Files of the user's other decisions, which are read at each look. */
   readonly #choices = new Set<string>();
 
   constructor({ asked, kept }: FindingOptions) {

@@ -80,7 +80,7 @@ function readingOf(
 
 type Current = Omit<ReadFile, 'companion'>;
 
-/** Of places that stand for each other, the first that is there counts, broken or not. */
+/** The first that is there of places that stand for each other, broken or not. */
 function current(found: readonly FoundFile[], readings: readonly DocumentReading[], report: Report): Current[] {
   const taken = new Map<string, string>();
   return found.flatMap((file, i) => {

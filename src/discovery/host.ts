@@ -14,7 +14,7 @@ export interface HostFiles {
   /** The names in a directory; none when it is not there. */
   list(dir: string): Promise<readonly string[]>;
   realpath(path: string): Promise<string>;
-  /** Whether nobody but this user and root can have written it. Without an answer, it is taken for that. */
+  /** True if nobody but this user and root can have written it. Without an answer, it is taken for that. */
   isPrivate?(path: string): Promise<boolean>;
 }
 
@@ -33,6 +33,6 @@ export interface DiscoveryHost {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly files: HostFiles;
   readonly self: OwnIdentity;
-  /** Whether a process runs here. Without an answer none does, and no running server is found. */
+  /** True if a process runs here. Without an answer none does, and no running server is found. */
   isAlive?(process: ProcessIdentity): boolean;
 }

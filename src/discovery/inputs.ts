@@ -22,7 +22,7 @@ export class KeptInputs extends StateFile<ReadonlyMap<string, string>> {
     return this.change((values) => new Map(values).set(name, value));
   }
 
-  /** Whether there was one. */
+  /** True if there was one. */
   async remove(name: string): Promise<boolean> {
     let wasThere = false;
     await this.change((values) => {
@@ -87,7 +87,7 @@ const MARK = '\ue001';
 const MARKED = new RegExp(`${MARK}([^${MARK}]*)${MARK}`, 'g');
 const WORKSPACE = new Set(['workspaceFolder', 'workspaceRoot', 'cwd']);
 
-/** What discovery is to fill in for an input, where a definition is to be written down: a reference, and no value. */
+/** Gives discovery a reference for an input, and no value, where a definition is to be written down. */
 export function referenceTo(inputs: ReadonlyMap<string, string>): (name: string) => string | undefined {
   return (name) => {
     if (WORKSPACE.has(name)) return `\${workspaceFolder}`;

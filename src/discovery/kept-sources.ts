@@ -42,7 +42,7 @@ export class KeptSources implements SourceKeeper {
     for (const aspect of ASPECTS) this.keep(aspect, path, undefined);
   }
 
-  /** What is different since this was last called. */
+  /** Changes since this was last called. */
   takeChanges(): KeptChange[] {
     const changes = [...this.#changes];
     this.#changes.clear();

@@ -42,9 +42,9 @@ export interface Plugin {
   readonly name: string;
   readonly root: string;
   readonly isOff: boolean;
-  /** What only its own entries know; some stand for lists. */
+  /** Values that only its own entries know; some stand for lists. */
   readonly variables: ReadonlyMap<string, string | readonly string[]>;
-  /** What its client adds to the environment of its servers. */
+  /** Variables that its client adds to the environment of its servers. */
   readonly given: Readonly<Record<string, string>>;
 }
 
@@ -164,7 +164,7 @@ export function registryLocations(files: readonly string[]): Location[] {
   }));
 }
 
-/** What MCP_SERVERS_CONFIG names; undefined without it. Nothing else is searched then. */
+/** Places that MCP_SERVERS_CONFIG names; undefined without it. With it, no other place is searched. */
 export interface Override {
   readonly locations: readonly Location[];
   /** Names that would be another file in each directory, and whatever its author has put there. */

@@ -15,7 +15,7 @@ export interface Machine {
   readonly cwd: string;
   /** The directory of the repository around the working directory; without one, the working directory. */
   readonly root: string;
-  /** Whether the working directory is a project at all: a home directory is none. */
+  /** True if the working directory is a project at all: a home directory is none. */
   readonly hasProject: boolean;
   env(name: string): string | undefined;
   isAlive(process: ProcessIdentity): boolean;

@@ -102,7 +102,7 @@ export function maskedText(text: string, useOf: UseOf = NOTHING_USED): string {
     .replace(KNOWN_TOKEN, MASK);
 }
 
-/** What stands before a digest: `sha256:`. */
+/** The length of `sha256:`, which stands before a digest. */
 const PIN_LENGTH = 8;
 
 const INERT = `(?:[^\\s'"\`$;&|()<>]|\\$(?![({]))+`;

@@ -10,7 +10,7 @@ const HOLDING = new Set<ServerState>(['ready', 'needs-input', 'disabled', 'dupli
 
 export interface Named {
   readonly servers: DiscoveredServer[];
-  /** What was given here for the first time, to be held from now on. */
+  /** Ids that were given for the first time, to be held from now on. */
   readonly given: HeldNames;
 }
 
@@ -62,7 +62,7 @@ function turnOf(draft: Draft): number {
   return draft.state === 'pending-approval' ? 2 : 3;
 }
 
-/** Whether the author of a project has written it. Claude Code's user has a file of their own for each project. */
+/** True if the author of a project has written it. Claude Code's user has a file of their own for each project. */
 export function isOfProject({ scope, client }: Pick<DiscoveredServer, 'scope' | 'client'>): boolean {
   return scope === 'project' || scope === 'workspace' || (scope === 'local' && client !== 'claude-code');
 }

@@ -19,7 +19,7 @@ import { SWITCHED_OFF, SwitchedServers } from './switched-servers.ts';
 
 export { ApprovalFile, ClientApprovalFile } from './approval-file.ts';
 
-/** What is asked of a process. */
+/** The process that discovers. */
 export interface DiscoveringProcess {
   readonly platform: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -29,24 +29,24 @@ export interface DiscoveringProcess {
   readonly socketPath: string;
 }
 
-/** What of a config it takes. */
+/** The part of a config that discovery needs. */
 export type ConfigForDiscovery = Pick<LoadedConfig, 'file' | 'servers'> & {
   readonly config: Pick<Config, 'servers' | 'discovery' | 'serverSettings'>;
 };
 
 export interface OwnDiscoveryOptions {
-  /** Whose project is looked at; the home directory is none. */
+  /** The directory of the project that is looked at; the home directory is none. */
   readonly cwd: string;
   readonly config: ConfigForDiscovery;
   readonly approvals: Approvals;
-  /** What other clients' approvals stood for before. */
+  /** Definitions that other clients' approvals covered before. */
   readonly seenApprovals: SeenApprovals;
   readonly isOwnOnly?: boolean;
   /** What is found is to be written down: inputs become references, and no values. */
   readonly isToBeWritten?: boolean;
-  /** Whether the ids that are given here are kept: those that only look write nothing. */
+  /** True if the ids that are given here are kept: those that only look write nothing. */
   readonly keepsNames?: boolean;
-  /** What was read before, of a process that discovers more than once. */
+  /** The memory of a process that discovers more than once. */
   readonly memory?: SourceMemory;
 }
 

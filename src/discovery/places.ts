@@ -11,7 +11,7 @@ export interface ClientPlace {
   /** `project` below a project's directory, else `user`. A star is what the star of the path stood for. */
   readonly scope?: string;
   readonly on?: readonly Platform[];
-  /** Of the places with the same word only the first that is there counts. */
+  /** Only the first that is there is used of the places with the same word. */
   readonly instead?: string;
 }
 

@@ -94,7 +94,7 @@ function isPlainName(name: string): boolean {
   return /^[\w.-]+$/.test(name) && !/^\.+$/.test(name);
 }
 
-/** What its author works on comes before every release. */
+/** A copy that its author works on comes before every release. */
 function newest(versions: readonly string[]): string | undefined {
   if (versions.includes('local')) return 'local';
   return versions.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
@@ -142,13 +142,13 @@ export async function copilotPlugins(reader: SourceReader, machine: Machine, dir
 const MANIFEST = '.claude-plugin/plugin.json';
 
 interface Found {
-  /** What settings know it by, such as `name@marketplace`. */
+  /** The name that settings have for it, such as `name@marketplace`. */
   readonly id: string;
   readonly name: string;
   readonly root: string;
   /** The directory of the project that brings it. */
   readonly project: string | undefined;
-  /** Whether it is for this project only. */
+  /** True if it is for this project only. */
   readonly isOfProject: boolean;
 }
 

@@ -26,7 +26,7 @@ export interface RuleReading {
   /** What the lists stand in there, such as `policy.`. */
   readonly within?: string;
   readonly report: Report;
-  /** Whether a denial that is not understood denies every server. */
+  /** True if a denial that is not understood denies every server. */
   readonly closes?: boolean;
   env(name: string): string | undefined;
 }

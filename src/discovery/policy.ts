@@ -138,7 +138,7 @@ export interface Policies {
 
 export interface PolicySources {
   readonly settings: ClaudeSettings;
-  /** What Copilot CLI's administrator has set. */
+  /** Rules of Copilot CLI's administrator. */
   readonly copilot: readonly SettingsFile[];
   readonly own: OwnPolicy | undefined;
   /** The config file that it stands in. */

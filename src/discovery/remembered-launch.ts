@@ -43,7 +43,7 @@ export function isRememberedLaunch(value: unknown): value is RememberedLaunch {
 }
 
 const DIGITS = 8;
-/** Of what nobody would read to its end a beginning is kept; the digest of all of it is `filled`. */
+/** Long texts are kept by their beginnings; the digest of all of it is `filled`. */
 const MOST_NAMED = 500;
 const LONGEST = 2000;
 

@@ -19,7 +19,7 @@ export function named(servers: readonly DiscoveredServer[], text: string): Disco
   });
 }
 
-/** What tells it apart from the others. */
+/** The part that tells it apart from the others. */
 export function handleOf(server: DiscoveredServer, among: readonly DiscoveredServer[]): string {
   const handle = `${server.client}:${server.name}`;
   return among.filter((other) => isNamed(other, handle)).length > 1 ? `${server.client}:${server.id}` : handle;

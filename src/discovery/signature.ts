@@ -101,7 +101,7 @@ export interface PackageRun {
   readonly identity: string;
   /** The same without a version. */
   readonly unversioned: string;
-  /** What is left of the command line. */
+  /** The rest of the command line. */
   readonly rest: readonly string[];
 }
 
@@ -109,7 +109,7 @@ type Registry = 'npm' | 'pypi';
 
 interface Runner {
   readonly registry: Registry;
-  /** What follows the runner's own name. */
+  /** The words behind the runner's own name. */
   readonly subcommands: readonly (readonly string[])[];
   readonly ownFlags: readonly string[];
   readonly valueFlags: readonly string[];

@@ -68,7 +68,7 @@ export class SourceMemory {
     return [...(this.#last.get(cwd)?.paths() ?? [])];
   }
 
-  /** Whether there was a discovery in this working directory that counts. */
+  /** True if there was a discovery in this working directory that counts. */
   knows(cwd: string): boolean {
     return this.#last.has(cwd);
   }
@@ -170,7 +170,7 @@ function within(dir: string): (path: string) => boolean {
   return (path) => path.startsWith(bare) && isEnd(path[bare.length]);
 }
 
-/** What may be asked of a path. */
+/** Aspects of a path that discovery asks for. */
 export interface Aspects {
   readonly json: DocumentReading;
   readonly toml: DocumentReading;
@@ -184,11 +184,11 @@ export interface Aspects {
 
 export type Aspect = keyof Aspects;
 
-/** What was found at a path, and what there is to say about it. */
+/** The value that was found at a path, and the diagnostics about it. */
 export interface Observation<Value> {
   readonly value: Value;
   readonly diagnostics: readonly Diagnostic[];
-  /** Whether it is something to fall back on when what comes next is broken. */
+  /** True if it is something to fall back on when what comes next is broken. */
   readonly isGood: boolean;
   /** Why it cannot be used, though something is there. */
   readonly fault?: Diagnostic;
@@ -212,7 +212,7 @@ export interface SourceKeeper {
   forget(path: string): void;
 }
 
-/** Of one aspect of one path. */
+/** The kept value of one aspect of one path. */
 interface Remains {
   keep(origin: unknown): void;
   kept(): unknown;
@@ -272,7 +272,7 @@ class Note<Value> {
     return seen;
   }
 
-  /** What was good in an earlier process. */
+  /** The value that was good in an earlier process. */
   async #revived(looking: SourceLook<Value>): Promise<Observation<Value> | undefined> {
     const origin = this.#remains.kept();
     if (origin === undefined) return undefined;

@@ -15,7 +15,7 @@ import type { Aspect, Aspects, Observation, SourceVisit } from './source-memory.
 export interface FoundFile {
   readonly location: Location;
   readonly path: string;
-  /** What the stars of a pattern stood for. */
+  /** The names that the stars of a pattern stood for. */
   readonly matched: readonly string[];
 }
 
@@ -238,7 +238,7 @@ export class SourceReader {
     }
   }
 
-  /** What a broken file says a moment later, if that is something else. */
+  /** Reads a broken file again a moment later, if it has changed. */
   async #textLater({ path, most }: Asked, before: string): Promise<string | undefined> {
     if (this.#pause === undefined) return undefined;
     await this.#pause(HALF_WRITTEN_MS);
@@ -264,7 +264,7 @@ export class SourceReader {
   }
 }
 
-/** What a document was made of, and what made it good. */
+/** The text that a document is made of, and the real path of its file. */
 interface Origin {
   readonly text: string;
   readonly realpath: string;

@@ -20,7 +20,7 @@ export interface SurveyPlace {
   readonly loaded: LoadedConfig;
   /** Directories of Agent Plugins, besides those of the config. */
   readonly agentPlugins: readonly string[];
-  /** What is known to be wrong with the config already. */
+  /** Faults of the config that are known already. */
   readonly failures: readonly string[];
 }
 
@@ -28,15 +28,15 @@ export interface Survey {
   readonly discovery: OwnFindings;
   readonly approvals: StoredApprovals;
   readonly approvalFile: ApprovalFile;
-  /** What other clients' approvals stood for when they were first seen. */
+  /** Definitions that other clients' approvals covered when they were first seen. */
   readonly clientApprovals: StoredClientApprovals;
   readonly config: LoadedConfig;
   readonly own: DiscoveringProcess;
   /** Whose project was looked at. */
   readonly cwd: string;
-  /** What is not on this machine of servers that are ready as they are written. */
+  /** Programs and directories that ready servers need and this machine does not have. */
   readonly missing: ReadonlyMap<DiscoveredServer, string>;
-  /** What of the bridge's own files could not be used. */
+  /** Faults of the bridge's own files. */
   readonly failures: readonly string[];
 }
 

@@ -40,7 +40,7 @@ export function namesFile(value: unknown): boolean {
   return textsMatching(value, FILE).length > 0;
 }
 
-/** What is not there becomes an empty text. */
+/** A missing variable or file becomes an empty text. */
 export async function fillTexts(value: unknown, path: string, server: string, fill: TextVariables): Promise<unknown> {
   const { machine, report } = fill;
   const contents = new Map<string, string>();

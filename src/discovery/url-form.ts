@@ -4,7 +4,7 @@
 import { domainToUnicode } from 'node:url';
 import { expectUriError } from '../util/expected-error.ts';
 
-/** What a reader may take for something else; undefined if the text is the URL as it is asked. */
+/** The part that a reader may take for something else; undefined if the text is the URL as it is asked. */
 export function urlDeceit(text: string): string | undefined {
   if (/[\p{Cc}\p{Cf}\p{Z}\\]/u.test(text)) return 'it has a backslash, white space or a character that is not seen';
   const [, authority, path = ''] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)([^?#]*)/i.exec(text) ?? [];

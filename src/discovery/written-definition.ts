@@ -24,7 +24,7 @@ export interface Written {
   readonly ignored: readonly string[];
 }
 
-/** What is worth a word to whoever wrote it. */
+/** A remark for the author of the entry. */
 type Remark = 'ambiguous' | 'no-sandbox' | 'url-without-type';
 
 export type Verdict =
@@ -51,7 +51,7 @@ const TRANSPORTS: Readonly<Record<string, DiscoveredTransport>> = {
   remote: 'auto',
   auto: 'auto',
 };
-/** Of programs that talk to themselves. */
+/** Types of servers that live in their own program. */
 const FOREIGN_TYPES = new Set(['sse-ide', 'ws-ide', 'sdk', 'claudeai-proxy']);
 const URL_KEYS = ['httpUrl', 'url', 'serverUrl', 'uri'];
 
@@ -124,7 +124,7 @@ function envOf(fields: Tree, client: string, notes: EntryNotes): EntryValues {
   ]);
 }
 
-/** What Goose keeps in the keyring it takes from the environment too. */
+/** Goose takes the values of its keyring from the environment too. */
 function keyringVariables(fields: Tree): EntryValues {
   const names = listField(fields, ['env_keys']) ?? [];
   return new Map(names.map((name) => [name, { prefix: '', variable: name, isNeeded: true }]));
@@ -222,7 +222,7 @@ export type EntryValue = string | Reference;
 interface Reference {
   readonly prefix: string;
   readonly variable: string;
-  /** Whether there is no use in the entry without it. */
+  /** True if there is no use in the entry without it. */
   readonly isNeeded: boolean;
 }
 
@@ -242,7 +242,7 @@ class EntryNotes {
 const TRUE = new Set<unknown>([true, 'true', 'yes', 'on', 1]);
 const FALSE = new Set<unknown>([false, 'false', 'no', 'off', 0]);
 
-/** Whether it says so. YAML of today makes texts of `yes` and `no`. */
+/** True if it says so. YAML of today makes texts of `yes` and `no`. */
 function says(fields: Tree, key: string, words: ReadonlySet<unknown>): boolean {
   const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
   return value !== undefined && words.has(typeof value === 'string' ? value.toLowerCase() : value);

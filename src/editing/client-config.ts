@@ -20,9 +20,9 @@ export interface ClientConfig {
   /** The names of entries that start this bridge, or did when it was elsewhere. */
   readonly ours: readonly string[];
   readonly stale: readonly string[];
-  /** What was done to this file before. */
+  /** The record of what was done to this file before. */
   readonly record: InstallRecord | undefined;
-  /** Whether anything of the client was found on this machine. */
+  /** True if anything of the client was found on this machine. */
   readonly isHere: boolean;
 }
 
@@ -38,7 +38,7 @@ export function targetNamed(client: string): ClientTarget {
   });
 }
 
-/** What matters of how a name is written. */
+/** A name without its case and its separators. */
 function spelling(name: string): string {
   return name.toLowerCase().replace(/[\s_-]+/g, '');
 }

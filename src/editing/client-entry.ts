@@ -18,7 +18,7 @@ export interface Going {
 export interface RulesOfClient {
   /** Undefined where nothing has to be said of the client. */
   readonly entry: OwnClientEntry | undefined;
-  /** What has become a rule, for people. */
+  /** Rules that were kept, in words for people. */
   readonly kept: readonly string[];
   readonly lost: readonly LostRule[];
 }

@@ -5,7 +5,7 @@ import { basesOf } from '../discovery/bases.ts';
 import type { Syntax } from '../discovery/document.ts';
 import type { Machine } from '../discovery/machine.ts';
 
-/** What a client is to start. */
+/** The program that a client is to start. */
 export interface BridgeLaunch {
   readonly command: string;
   readonly args: readonly string[];

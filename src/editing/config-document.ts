@@ -54,7 +54,7 @@ export class ConfigDocument {
     return new Map(Object.entries(treeAt(this.#value, ...this.#place.container) ?? {}));
   }
 
-  /** Whether there is nothing in it, but for maps without members. */
+  /** True if there is nothing in it, but for maps without members. */
   get isHollow(): boolean {
     return isHollow(this.#value);
   }

@@ -12,16 +12,16 @@ import type { OpenOwnConfig } from './own-config.ts';
 export interface ServersToMove {
   /** Other programs', as if the bridge had none of its own; without those that run already, which need no definition. */
   readonly others: readonly DiscoveredServer[];
-  /** Those of the bridge's own config. */
+  /** Servers of the bridge's own config. */
   readonly own: readonly DiscoveredServer[];
   /** Everything as the daemon finds it, with the ids that people and rules know servers by. */
   readonly all: readonly DiscoveredServer[];
 }
 
 export interface ServerLook {
-  /** Whose project is looked at. */
+  /** The directory of the project that is looked at. */
   readonly cwd: string;
-  /** Whether the ids that servers get are kept, as before a change. */
+  /** True if the ids that servers get are kept, as before a change. */
   readonly keepsNames: boolean;
 }
 

@@ -28,7 +28,7 @@ export interface Original {
 /** A server that was moved behind the bridge. */
 export interface Moved {
   readonly name: string;
-  /** What stood in the client's file. */
+  /** The entry that stood in the client's file. */
   readonly entry: unknown;
   /** Its name in the bridge's own config, and what was written there; null if the same was there already. */
   readonly as: string;
@@ -67,7 +67,7 @@ export function readRecord(client: string, file: string, host: EditingHost): Ins
   throw unusable(path, host);
 }
 
-/** Of all clients; in the order of their names. */
+/** Records of all clients, in the order of their names. */
 function allRecords(host: EditingHost): ClientRecord[] {
   const dir = recordsDir(host);
   if (!existsSync(dir)) return [];

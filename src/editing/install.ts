@@ -15,7 +15,7 @@ import { isNarrowed, narrowedLine, type OpenOwnConfig, replaceOwn } from './own-
 import { filledWords } from './own-entry.ts';
 
 export interface InstallOptions extends PlanOptions {
-  /** Whether the client's own command is used where it has one. */
+  /** True if the client's own command is used where it has one. */
   readonly clientCommand: boolean;
   /** Hears, before anything is changed, what will not hold any more; throws if that is not to be. */
   readonly lose?: (lost: readonly LostRule[]) => Promise<void>;
@@ -129,9 +129,9 @@ function isMovedInto({ document }: OpenOwnConfig, moved: readonly Moved[]): bool
 
 interface Copying {
   readonly client: string;
-  /** What an earlier installation has noted. */
+  /** The note of an earlier installation. */
   readonly known: Original | null | undefined;
-  /** Whether something of ours is in it already. */
+  /** True if something of ours is in it already. */
   readonly isTouched: boolean;
   readonly host: EditingHost;
 }

@@ -95,7 +95,7 @@ function insertion(text: string, object: Node, member: Member): TextSplice[] {
   return isSpread(text, object) ? afterLine(text, object, member) : afterSibling(text, object, member);
 }
 
-/** Whether its members have lines of their own. */
+/** True if its members have lines of their own. */
 function isSpread(text: string, object: Node): boolean {
   const first = object.children?.[0];
   if (first !== undefined) return text.slice(object.offset, first.offset).includes('\n');
@@ -184,7 +184,7 @@ function compact(text: string, { key, value }: Member): string {
   return `${JSON.stringify(key)}: ${loose}`;
 }
 
-/** What the text indents by: as its first member does. */
+/** The indentation of the text: that of its first member. */
 function unitOf(text: string): string {
   const found = /^([ \t]+)\S/m.exec(text.replace(/^[ \t]*(?:\/\/.*|\/\*.*|\*.*)$/gm, ''))?.[1];
   if (found === undefined) return '  ';

@@ -11,7 +11,7 @@ import { ConfigDocument } from './config-document.ts';
 import type { OpenOwnConfig } from './own-config.ts';
 import { indentAt, isFirstOnLine, lineBreakOf, lineEnd, lineStart, spliced, type TextSplice } from './splice.ts';
 
-/** What `install` writes for a client. */
+/** The entry that `install` writes for a client. */
 export interface OwnClientEntry {
   readonly match: { readonly client: string };
   readonly names?: Readonly<Record<string, string>>;

@@ -37,7 +37,7 @@ function usersConfig({ environment, homedir }: EditingHost): ConfigFile {
   return found.find(({ bytes }) => bytes !== undefined) ?? (found[0] as ConfigFile);
 }
 
-/** Whether others could read these entries there, which hold what may be a secret. */
+/** True if others could read these entries there, which hold what may be a secret. */
 export function isNarrowed({ mode }: ConfigFile, entries: readonly unknown[]): boolean {
   return mode !== undefined && (mode & 0o077) !== 0 && entries.some(holdsSecrets);
 }
@@ -48,7 +48,7 @@ export function narrowedLine({ path }: ConfigFile, mood: 'did' | 'would'): strin
 
 interface Change {
   readonly bytes: Buffer;
-  /** What comes into it. */
+  /** Entries that come into it. */
   readonly entries: readonly unknown[];
 }
 

@@ -87,7 +87,7 @@ function impossible(reason: string): OwnEntry {
   return { kind: 'impossible', reason };
 }
 
-/** Whether such an entry has what may be a secret: the value of a variable, or of a header. */
+/** True if such an entry has what may be a secret: the value of a variable, or of a header. */
 export function holdsSecrets(entry: unknown): boolean {
   const maps = [treeAt(entry, 'env'), treeAt(entry, 'headers'), treeAt(entry, 'oauth')];
   return maps.some((map) => map !== undefined && Object.keys(map).length > 0);

@@ -81,7 +81,7 @@ function atHome(path: string, { homedir }: EditingHost): string {
 
 interface Change {
   readonly document: ConfigDocument;
-  /** What comes into it. */
+  /** Entries that come into it. */
   readonly entries: readonly unknown[];
 }
 

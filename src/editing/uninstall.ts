@@ -64,7 +64,7 @@ function editsOf({ client, own }: UninstallPlan): Undoing[] {
   return own === undefined ? [client] : [client, own];
 }
 
-/** What was there, if the file is as we left it and the copy is still there. */
+/** The text of before, if the file is as we left it and the copy is still there. */
 function exactly(file: ConfigFile, original: Original | null | undefined): { after: string | undefined } | undefined {
   if (!original || file.bytes === undefined || digestOf(file.bytes) !== original.left) return undefined;
   if (original.backup === null) return { after: undefined };
@@ -228,7 +228,7 @@ function undo(edit: Undoing, host: EditingHost): void {
   if (after === undefined) removeMadeDirs(dirs);
 }
 
-/** Whether the client has done it: asked only for what it can do, which is to forget one entry. */
+/** True if the client has done it: asked only for what it can do, which is to forget one entry. */
 async function byClientCommand(config: ClientConfig, host: EditingHost): Promise<boolean> {
   const { target, file, record, ours } = config;
   const { command } = target;

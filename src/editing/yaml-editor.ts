@@ -139,7 +139,7 @@ function columnOf(text: string, offset: number): number {
   return offset - lineStart(text, offset);
 }
 
-/** What the text indents by: as its first indented line does. */
+/** The indentation of the text: that of its first indented line. */
 function unitOf(text: string): number {
   return /^( +)[^\s#-]/m.exec(text)?.[1]?.length ?? 2;
 }
