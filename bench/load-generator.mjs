@@ -45,23 +45,26 @@ function processesOf(clients, { watch = [], watchSpawned, root }) {
   const spawned = watchSpawned ? clients.map((client) => client.pid) : [];
   const tree = root === undefined ? watch : treeOf(root);
   const servers = echoServersAmong(tree);
-  return { middle: [...tree.filter((pid) => !servers.includes(pid)), ...spawned], servers };
+  return { middle: [...tree.filter((pid) => !servers.includes(pid)), ...spawned], servers, spawned };
 }
 
 async function measure(clients, order) {
   const textOf = sampleTexts(order.kind ?? 'code', order.bytes);
   const warmUpCalls = order.warmUpCalls ?? Math.ceil(order.calls * WARM_UP);
   await run(clients, order, { textOf, latenciesUs: new Float64Array(warmUpCalls) });
-  const { middle: watched, servers } = processesOf(clients, order);
+  const { middle: watched, servers, spawned } = processesOf(clients, order);
   const latenciesUs = new Float64Array(order.calls);
   const cpuBefore = watchedNs(watched);
+  const spawnedBefore = watchedNs(spawned);
   const startMs = performance.now();
   await run(clients, order, { textOf, latenciesUs });
   const seconds = (performance.now() - startMs) / 1000;
   const cpuUsPerCall = watched.length === 0 ? null : (watchedNs(watched) - cpuBefore) / 1000 / order.calls;
+  // What the clients' own relays spend, without the daemon that they share.
+  const spawnedCpuUsPerCall = spawned.length === 0 ? null : (watchedNs(spawned) - spawnedBefore) / 1000 / order.calls;
   const [p50, p99] = [0.5, 0.99].map((q) => quantile(latenciesUs, q));
   const memory = order.root === undefined ? {} : { servers: servers.length, pssMib: pssMib([...watched, ...servers]) };
-  return { callsPerSecond: order.calls / seconds, p50, p99, cpuUsPerCall, ...memory };
+  return { callsPerSecond: order.calls / seconds, p50, p99, cpuUsPerCall, spawnedCpuUsPerCall, ...memory };
 }
 
 async function carryOut(order) {

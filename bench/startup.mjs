@@ -121,7 +121,7 @@ function theme({ startMs, memory, rounds }) {
       (memory[name]?.pssMib ?? Number.NaN) - bare.pssMib,
     ]),
     targets: [
-      atMost('`connect` to its first answer / node -e 0', ratio('connect'), 1.2),
+      atMost('`connect` to its first answer / node -e 0', ratio('connect'), 1.15),
       atMost('the daemon until it accepts / node -e 0', ratio('daemon'), 2.5),
       atMost('`connect` above a bare node process, PSS', memory.connect.pssMib - bare.pssMib, 2, 'MiB'),
     ],

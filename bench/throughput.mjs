@@ -36,7 +36,7 @@ const CELLS = [
   },
 ];
 const QUICK_CELLS = ['100 B 8×16', '64 KiB 8×4', '1 MiB 8×2'];
-const QUICK_SUBJECTS = ['relay', ...SHARED];
+const QUICK_SUBJECTS = ['relay', ...SHARED, 'connect'];
 
 function cellsOf(isQuick) {
   if (!isQuick) return CELLS;
@@ -122,11 +122,24 @@ function targetsOf(series) {
   };
   const all = (cell) => toSocket('view all', 'all', cell, 1.3);
   const execute = (cell, limit) => toSocket('execute_tool', 'execute', cell, limit);
+  /** The relays of all clients together, without the daemon, against one relay for all clients. */
+  const ownOfConnect = (cell, limit) => {
+    const [connect, relay] = ['connect', 'relay'].map((subject) => seriesOf(series, cell, subject));
+    const figure =
+      connect === undefined || relay === undefined
+        ? Number.NaN
+        : medianRatio(
+            connect.results.map(({ spawnedCpuUsPerCall }) => spawnedCpuUsPerCall ?? Number.NaN),
+            relay.results.map(({ cpuUsPerCall }) => cpuUsPerCall ?? Number.NaN),
+          );
+    return atMost(`CPU a call, connect itself / relay, ${cell}`, figure, limit);
+  };
   const calls = (cell) => atLeast(`calls/s, bridge / limit-mux, ${cell}`, toLimit(cell, 'callsPerSecond'), 0.8);
   return [
     ...[cpu('100 B 8×16', 1.5), cpu('64 KiB 8×4', 1.25), cpu('1 MiB 8×2', 1.25)],
     ...[calls('100 B 8×16'), calls('64 KiB 8×4'), calls('1 MiB 8×2')],
     ...[all('100 B 8×16'), all('64 KiB 8×4')],
     ...[execute('100 B 8×16', 1.5), execute('1 MiB 8×2', 1.3)],
+    ...[ownOfConnect('100 B 8×16', 3), ownOfConnect('64 KiB 8×4', 1.5), ownOfConnect('1 MiB 8×2', 1.5)],
   ];
 }
