@@ -1,19 +1,19 @@
 // Whether the client should send no more for the moment: the daemon does not take it, or there is none, and enough waits.
 
-import type { Conversation } from './conversation.ts';
+import type { ClientLedger } from './conversation.ts';
 
 /** While there is no daemon. */
 const MOST_WAITING = 256;
 const MOST_WAITING_BYTES = 1024 * 1024;
 
 export class ClientFlow {
-  readonly #conversation: Conversation;
+  readonly #conversation: ClientLedger;
   readonly #tell: (isFull: boolean) => void;
   /** The connection takes no more. */
   isBlocked = false;
   #isFull = false;
 
-  constructor(conversation: Conversation, tell: (isFull: boolean) => void) {
+  constructor(conversation: ClientLedger, tell: (isFull: boolean) => void) {
     this.#conversation = conversation;
     this.#tell = tell;
   }

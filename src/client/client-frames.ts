@@ -9,7 +9,7 @@ import { eachFrame, joined } from '../wire/frame-pieces.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { replaced, startsWith } from './bytes.ts';
-import type { Conversation, WaitingFrame } from './conversation.ts';
+import type { ClientLedger, WaitingFrame } from './conversation.ts';
 import { FrameRun } from './frame-run.ts';
 import { Introduction, introductionLine } from './introduction.ts';
 import { MethodKind, methodKind } from './method-kind.ts';
@@ -40,14 +40,14 @@ const OWN: Buffer = Buffer.from('"bridge/');
 export class ClientFrames {
   /** Whether there is a daemon that takes them. */
   isLive = false;
-  readonly #conversation: Conversation;
+  readonly #conversation: ClientLedger;
   readonly #meta: ClientFramesOptions['meta'];
   readonly #tell: ClientFramesOptions['tell'];
   readonly #head = new FrameHead();
   readonly #envelope = new Envelope();
   readonly #run: FrameRun;
 
-  constructor(conversation: Conversation, { meta, send, sendLong, tell }: ClientFramesOptions) {
+  constructor(conversation: ClientLedger, { meta, send, sendLong, tell }: ClientFramesOptions) {
     this.#conversation = conversation;
     this.#meta = meta;
     this.#tell = tell;

@@ -43,7 +43,7 @@ const MOST_REFUSALS = 5;
 /** A daemon that restarts brings the next one itself; only if that takes longer than this is one started. */
 const RESTART_MS = 5000;
 
-export class Comeback {
+export class ReconnectPolicy {
   readonly #options: ComebackOptions;
   readonly #ports: ComebackPorts;
   readonly #pace = new AttemptPace();

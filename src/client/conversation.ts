@@ -18,7 +18,7 @@ export interface WaitingFrame {
 /** The one revision that has batches. */
 const BATCHING_VERSION = '2025-03-26';
 
-export class Conversation {
+export class ClientLedger {
   readonly requests = new OpenRequests();
   readonly questions = new OpenQuestions();
   readonly stream = new SessionStream();

@@ -11,7 +11,7 @@ import { isRequestId, type RequestId } from '../wire/request-id.ts';
 import { replaced, startsWith } from './bytes.ts';
 import { MOST_LINE, MOST_TEXT } from './client-frames.ts';
 import type { Farewell } from './comeback.ts';
-import type { Conversation } from './conversation.ts';
+import type { ClientLedger } from './conversation.ts';
 import { type Refusal, readWelcome, type Welcome, withoutResumption } from './introduction.ts';
 
 export interface DaemonFramesPorts {
@@ -41,12 +41,12 @@ export class DaemonFrames {
   greetingId: string | undefined;
   /** What the daemon said instead of answering it. */
   lastWord = '';
-  readonly #conversation: Conversation;
+  readonly #conversation: ClientLedger;
   readonly #ports: DaemonFramesPorts;
   readonly #head = new FrameHead();
   readonly #envelope = new Envelope();
 
-  constructor(conversation: Conversation, ports: DaemonFramesPorts) {
+  constructor(conversation: ClientLedger, ports: DaemonFramesPorts) {
     this.#conversation = conversation;
     this.#ports = ports;
   }

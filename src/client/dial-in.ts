@@ -8,7 +8,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
-import { Comeback } from './comeback.ts';
+import { ReconnectPolicy } from './comeback.ts';
 import { type DialInHello, DialledLink } from './dialled-link.ts';
 import { openFirst } from './first-connection.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
@@ -33,7 +33,7 @@ export type Serve = (link: DialledLink) => Promise<void>;
 
 export class DialIn {
   readonly #options: DialInOptions;
-  readonly #comeback: Comeback;
+  readonly #comeback: ReconnectPolicy;
   #isLeft = false;
   readonly #leaving = new AbortController();
   /** To the daemon, which knows of no server yet. */
@@ -48,7 +48,7 @@ export class DialIn {
       });
     this.#options = options;
     const { reconnect, where: path } = options;
-    this.#comeback = new Comeback(
+    this.#comeback = new ReconnectPolicy(
       { reconnect, path, clock: systemClock, sleep, random: Math.random },
       {
         attempt: (mayStart) => this.#attempt(mayStart),

@@ -5,7 +5,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { type Deferred, deferred } from '../util/deferred.ts';
 import { LASTING_REFUSALS } from './comeback.ts';
-import type { Conversation } from './conversation.ts';
+import type { ClientLedger } from './conversation.ts';
 import type { DaemonFrames } from './daemon-frames.ts';
 import type { DaemonLink } from './daemon-link.ts';
 import type { Refusal, Welcome } from './introduction.ts';
@@ -13,7 +13,7 @@ import { notification } from './own-messages.ts';
 
 export interface GreetingOptions {
   readonly link: DaemonLink;
-  readonly conversation: Conversation;
+  readonly conversation: ClientLedger;
   readonly fromDaemon: DaemonFrames;
   readonly clock: Clock;
   /** The session goes on; these pieces of what was sent in it have not come. */
@@ -32,7 +32,7 @@ export interface NewSession {
 /** How long a daemon may take to answer. */
 const MOST_MS = 30_000;
 
-export class Greeting {
+export class Rehandshake {
   readonly #options: GreetingOptions;
   readonly #timer: Timer;
   readonly #end: Deferred<void> = deferred();

@@ -9,7 +9,7 @@ import { findMembers, type Members, type Span } from '../wire/json-members.ts';
 import { replaced } from './bytes.ts';
 
 /** What is to be resumed, and how many of the daemon's bytes have come. */
-export interface ResumeWish {
+export interface ResumeRequest {
   readonly token: string;
   readonly received: number;
 }
@@ -94,7 +94,7 @@ export class Introduction {
   }
 
   /** Said again, under an id of its own, for the client that others know by `clientId`. */
-  again(id: string, clientId: string, resume: ResumeWish | true): Buffer {
+  again(id: string, clientId: string, resume: ResumeRequest | true): Buffer {
     const message = membersOf(JSON.parse(this.line.toString()));
     const params = membersOf(message.params);
     // What a daemon has made up, or appended, may be longer than what it takes.

@@ -2,7 +2,7 @@
 // `initialize`: it is told what the client had set and what is unanswered, and the client what may have changed.
 
 import type { ClientFrames } from './client-frames.ts';
-import type { Conversation } from './conversation.ts';
+import type { ClientLedger } from './conversation.ts';
 import type { NewSession } from './greeting.ts';
 import { MethodKind } from './method-kind.ts';
 import type { OpenRequest } from './open-requests.ts';
@@ -19,7 +19,7 @@ export interface RenewalPorts {
 const MOST_SENDINGS = 3;
 
 /** The session with the last daemon is over, and what it was sent may have been done. */
-function markMaybeDone({ requests }: Conversation): void {
+function markMaybeDone({ requests }: ClientLedger): void {
   for (const request of requests.all()) {
     if (request.position === undefined) continue;
     request.position = undefined;
@@ -28,7 +28,7 @@ function markMaybeDone({ requests }: Conversation): void {
 }
 
 export function renew(
-  conversation: Conversation,
+  conversation: ClientLedger,
   frames: ClientFrames,
   { say, tell, isGreeted, canRepeat }: RenewalPorts & NewSession,
 ): void {
@@ -59,7 +59,7 @@ export function renew(
 }
 
 /** Sends what waited for a daemon. */
-export function sendWaiting(conversation: Conversation, frames: ClientFrames): void {
+export function sendWaiting(conversation: ClientLedger, frames: ClientFrames): void {
   for (const frame of conversation.waiting.splice(0)) {
     const { request } = frame;
     // One that was cancelled meanwhile is nobody's; one that an earlier daemon had was sent already.
@@ -68,7 +68,7 @@ export function sendWaiting(conversation: Conversation, frames: ClientFrames): v
   }
 }
 
-function tellChanges({ questions, requests, welcome }: Conversation, tell: RenewalPorts['tell']): void {
+function tellChanges({ questions, requests, welcome }: ClientLedger, tell: RenewalPorts['tell']): void {
   const reason = '"reason":"The bridge was restarted"';
   for (const id of questions.abandon()) tell(notification('notifications/cancelled', `{"requestId":${id},${reason}}`));
   for (const list of welcome?.changingLists ?? []) tell(notification(`notifications/${list}/list_changed`));
@@ -77,7 +77,7 @@ function tellChanges({ questions, requests, welcome }: Conversation, tell: Renew
 
 /** Answers everything that is unanswered with an error, because no daemon can be reached. */
 export function failAll(
-  conversation: Conversation,
+  conversation: ClientLedger,
   error: { readonly code: string; readonly message: string; readonly hint: string | undefined },
   tell: RenewalPorts['tell'],
 ): void {

@@ -6,12 +6,12 @@ import type { Duplex } from 'node:stream';
 import { BridgeError } from '../util/bridge-error.ts';
 import { ClientFlow } from './client-flow.ts';
 import { ClientFrames } from './client-frames.ts';
-import { Comeback } from './comeback.ts';
+import { ReconnectPolicy } from './comeback.ts';
 import type { ConnectionOptions } from './connection-options.ts';
-import { Conversation } from './conversation.ts';
+import { ClientLedger } from './conversation.ts';
 import { DaemonFrames } from './daemon-frames.ts';
 import { DaemonLink } from './daemon-link.ts';
-import { Greeting, type NewSession } from './greeting.ts';
+import { type NewSession, Rehandshake } from './greeting.ts';
 import type { Refusal, Welcome } from './introduction.ts';
 import { errorAnswer, notification } from './own-messages.ts';
 import { failAll, renew, sendWaiting } from './renewal.ts';
@@ -21,16 +21,16 @@ const ENDED = { code: 'REQUEST_REFUSED', message: 'The client has ended its side
 
 export class ResumingConnection {
   readonly #options: ConnectionOptions;
-  readonly #conversation = new Conversation();
+  readonly #conversation = new ClientLedger();
   readonly #fromClient: ClientFrames;
   readonly #fromDaemon: DaemonFrames;
   readonly #unread: UnreadFrames;
-  readonly #comeback: Comeback;
+  readonly #comeback: ReconnectPolicy;
   readonly #flow: ClientFlow;
   /** `asleep`: there is no daemon, and nobody needs one. `leaving`: the daemon was told that nothing more comes. */
   #state: 'live' | 'away' | 'asleep' | 'leaving' | 'closed' = 'asleep';
   #link: DaemonLink | undefined;
-  #greeting: Greeting | undefined;
+  #greeting: Rehandshake | undefined;
   #hasEnded = false;
 
   constructor(options: ConnectionOptions) {
@@ -55,7 +55,7 @@ export class ResumingConnection {
       },
     });
     this.#flow = new ClientFlow(this.#conversation, (isFull) => options.client.full(isFull));
-    this.#comeback = new Comeback(options, {
+    this.#comeback = new ReconnectPolicy(options, {
       attempt: (mayStart) => this.#attempt(mayStart),
       waits: (attempt, delayMs) => options.client.event({ kind: 'reconnecting', attempt, delayMs }),
       isNeeded: () => this.#isNeeded(),
@@ -236,7 +236,7 @@ export class ResumingConnection {
     const { dial, clock } = this.#options;
     const stream = await dial(mayStart);
     if (this.#isClosed()) return void stream.destroy();
-    this.#greeting = new Greeting({
+    this.#greeting = new Rehandshake({
       link: this.#attach(stream),
       conversation: this.#conversation,
       fromDaemon: this.#fromDaemon,

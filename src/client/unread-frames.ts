@@ -3,7 +3,7 @@
 
 import type { ClientFrames } from './client-frames.ts';
 import type { Farewell } from './comeback.ts';
-import type { Conversation, WaitingFrame } from './conversation.ts';
+import type { ClientLedger, WaitingFrame } from './conversation.ts';
 import type { DaemonLink } from './daemon-link.ts';
 import type { OpenRequest } from './open-requests.ts';
 
@@ -14,12 +14,12 @@ interface Unread {
 }
 
 export class UnreadFrames {
-  readonly #conversation: Conversation;
+  readonly #conversation: ClientLedger;
   readonly #fromClient: ClientFrames;
   /** What the last connection did not take: only another session is sent it as new. */
   #neverLeft: Unread | undefined;
 
-  constructor(conversation: Conversation, fromClient: ClientFrames) {
+  constructor(conversation: ClientLedger, fromClient: ClientFrames) {
     this.#conversation = conversation;
     this.#fromClient = fromClient;
   }
