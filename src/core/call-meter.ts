@@ -14,7 +14,7 @@ const LAST = LATENCY_BOUNDS_MS.length;
 const boundsInTicks = Float64Array.from(LATENCY_BOUNDS_MS, (bound) => bound * TICKS_PER_MS);
 
 /** The answer times of one server, since the daemon has started. */
-export interface ServerLatency {
+interface ServerLatency {
   readonly server: string;
   /** Answers counted by `LATENCY_BOUNDS_MS`; the last bucket has those that took longer. */
   readonly buckets: readonly number[];

@@ -21,7 +21,7 @@ import type { ServerDirectory } from './view.ts';
 /** Refused clients that are given time to read why. */
 const MOST_LINGERING = 16;
 
-export interface ConnectionManagerOptions extends RouterContext {
+interface ConnectionManagerOptions extends RouterContext {
   readonly liveness: LivenessSettings;
   /** There are descriptors for one more client. */
   readonly hasRoom?: () => boolean;
@@ -371,7 +371,7 @@ class ClientIds {
 // Looks after all clients and servers once a second: calls and questions whose time is up, and what has to be done about a
 // client that has not shaken hands, takes nothing, or is silent. What that is, liveness.ts decides.
 
-export interface ClientWatchPorts {
+interface ClientWatchPorts {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly counters: Counters;
@@ -385,7 +385,7 @@ export interface ClientWatchPorts {
   readonly cutOff: (session: Session, reason: string) => void;
 }
 
-export class ClientWatch {
+class ClientWatch {
   readonly #ports: ClientWatchPorts;
   readonly #tick: Timer;
   #pings = 0;

@@ -4,7 +4,7 @@ import { messageOf } from '../util/bridge-error.ts';
 import type { LogFields, Logger } from '../util/logger.ts';
 import type { Counters } from './counters.ts';
 
-export interface FaultsPorts {
+interface FaultsPorts {
   readonly counters: Pick<Counters, 'internalErrors'>;
   readonly logger: Logger;
 }

@@ -198,7 +198,7 @@ const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['completed', 'failed', 'ca
 
 const NOBODY = { session: undefined, tokenText: '' };
 
-export class ServerNotices {
+class ServerNotices {
   readonly #instance: Instance;
   readonly #context: InstanceContext;
 

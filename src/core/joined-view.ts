@@ -38,7 +38,7 @@ import {
   type View,
 } from './view.ts';
 
-export interface JoinedViewContext {
+interface JoinedViewContext {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly servers: Pick<ServerDirectory, 'origin'>;
@@ -278,7 +278,7 @@ export class JoinedView implements View {
 // What a `completion/complete` is about, read out of its `params.ref`.
 
 /** What is to be completed: the name of a prompt or the URI of a resource or template, and where that stands. */
-export interface CompletionRef {
+interface CompletionRef {
   readonly kind: 'prompt' | 'resource';
   readonly key: string;
   readonly span: Span;
@@ -303,7 +303,7 @@ function refIn({ b }: Frame, envelope: Envelope): CompletionRef | undefined {
 
 const NO_SUCH_REF: string = rpcError(INVALID_PARAMS, 'params.ref names nothing that is known');
 
-export class JoinedCompletions {
+class JoinedCompletions {
   readonly #session: Session;
   readonly #lists: JoinedLists;
   readonly #resources: JoinedResources;
@@ -435,7 +435,7 @@ export interface Place {
   readonly uri: string;
 }
 
-export class JoinedResources {
+class JoinedResources {
   readonly #lists: JoinedLists;
   readonly #pending: PendingRequests;
 

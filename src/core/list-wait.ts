@@ -24,7 +24,7 @@ interface AwaitedList {
   readonly done: Promise<unknown>;
 }
 
-export interface ListWaitOptions {
+interface ListWaitOptions {
   /** All that the list is made of, and those of them that are waited for. */
   readonly servers: number;
   readonly missing: readonly AwaitedList[];

@@ -17,7 +17,7 @@ import type { Counters } from './counters.ts';
 import type { InstanceKey } from './instance.ts';
 import { type KnownServer, type ListPage, type ServerProfile, samePages } from './server-knowledge.ts';
 
-export interface InstanceListsPorts {
+interface InstanceListsPorts {
   readonly server: string;
   readonly known: KnownServer;
   readonly key: InstanceKey;
@@ -124,7 +124,7 @@ interface Reading {
   readonly done: (pages: readonly ListPage[]) => void;
 }
 
-export class ListReader {
+class ListReader {
   readonly #mostBytes: number;
   readonly #ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
   readonly #readings = new Map<ListKind, Reading>();
@@ -207,7 +207,7 @@ const LONGEST_URI = 64 * 1024;
 const BYTES_PER_CHARACTER = 6;
 const QUOTES = 2;
 
-export interface ListedKey {
+interface ListedKey {
   readonly key: string;
   /** Where it stands, with its quotes. */
   readonly span: Span;

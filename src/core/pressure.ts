@@ -198,7 +198,7 @@ export class SlowClients {
 // a client that tells more than the server takes is not read until it has taken it. Where a server takes nothing at all,
 // that has an end: other servers, and whoever is to notice that a client has gone, cannot wait for it.
 
-export interface ServerBacklogPorts {
+interface ServerBacklogPorts {
   readonly server: string;
   readonly outbox: () => Outbox | undefined;
   readonly limits: Limits;

@@ -209,9 +209,9 @@ function isOfNobodyElse({ givenUpBy }: ServerQuestion, session: Session): boolea
 // One question of a server to a client, in its bytes, and the errors that the bridge gives for an answer.
 
 /** What it is about, named as the client's capability is. */
-export type QuestionRole = QuestionKind | 'tasks';
+type QuestionRole = QuestionKind | 'tasks';
 
-export interface ServerQuestion extends Frame {
+interface ServerQuestion extends Frame {
   readonly role: QuestionRole;
   /** The server's id, as it is spelled, and where it stands. */
   readonly idText: string;
@@ -273,7 +273,7 @@ function refuseServer(outbox: Outbox | undefined, idText: string, message: strin
 // Whose call a question of a server's may be about. Nothing in the question says so, but it is known who has calls under
 // way, and what is learnt of these calls is kept: that they ask back.
 
-export class Attribution {
+class Attribution {
   readonly #calls: CallTable;
 
   constructor(calls: CallTable) {
@@ -354,7 +354,7 @@ const NOBODY = 'nobody';
 const splice = new Splice();
 let asked = 0;
 
-export class PendingQuestions {
+class PendingQuestions {
   readonly #instance: Instance;
   readonly #roots: InstanceRoots;
   readonly #elicitations: Elicitations;
@@ -572,7 +572,7 @@ interface WaitingQuestion {
   deadlineMs: number;
 }
 
-export class InstanceRoots {
+class InstanceRoots {
   readonly #instance: Instance;
   readonly #fence: RootsFence;
   readonly #attribution: Attribution;

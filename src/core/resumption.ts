@@ -22,7 +22,7 @@ import type { Session } from './session.ts';
 const MOST_REPEATED = 100_000;
 
 /** What the registry of clients does for it. */
-export interface ResumptionOptions {
+interface ResumptionOptions {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly clock: Clock;
@@ -211,7 +211,7 @@ interface Resumable {
   noticeBytes: number;
 }
 
-export interface ParkedSessionsOptions {
+interface ParkedSessionsOptions {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly clock: Clock;
@@ -219,7 +219,7 @@ export interface ParkedSessionsOptions {
   readonly giveUp: (session: Session, why: string) => void;
 }
 
-export class ParkedSessions {
+class ParkedSessions {
   readonly #options: ParkedSessionsOptions;
   readonly #bySession = new Map<Session, Resumable>();
   readonly #byHash = new Map<string, Resumable>();

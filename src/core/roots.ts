@@ -144,7 +144,7 @@ const ROOTS_MS = 10_000;
 /** The time that a server has to look at the directories that it was told: nothing says when it is done with that. */
 const SETTLE_MS = 100;
 
-export interface RootsFenceOptions {
+interface RootsFenceOptions {
   readonly calls: CallTable;
   readonly clock: Clock;
   /** Whether the instance was offered roots, and has them for itself. */

@@ -156,12 +156,12 @@ class ConfirmedState<State> {
 // A client has a subscription from the moment that its request is sent, because the first update may come before the
 // answer, until that is refused or given up; one that was granted, until its end is sent, or it leaves.
 
-export interface AskPorts {
+interface AskPorts {
   /** Asks the server, if it runs. */
   readonly ask: (request: OwnRequest) => void;
 }
 
-export interface SubscriptionsPorts extends AskPorts {
+interface SubscriptionsPorts extends AskPorts {
   /** Of each client. */
   readonly mostBytes: number;
 }
