@@ -1,4 +1,4 @@
-// Faults of our own: each is counted and logged here, and costs one session or one instance, never the daemon.
+// Counts and logs the bridge's own faults. A fault costs one session or one instance, never the daemon.
 
 import { messageOf } from '../util/bridge-error.ts';
 import type { LogFields, Logger } from '../util/logger.ts';
@@ -9,8 +9,8 @@ interface FaultsPorts {
   readonly logger: Logger;
 }
 
-/** So much of a stack says where a fault is. */
-const MOST_PLACES = 4;
+/** The most functions of a stack in the log. */
+const MOST_FUNCTIONS = 4;
 
 export class Faults {
   readonly #ports: FaultsPorts;
@@ -19,13 +19,13 @@ export class Faults {
     this.#ports = ports;
   }
 
-  /** Notes an error that nobody expected; `what` could not be done, `fields` say for whom. */
+  /** Counts and logs an unexpected error. `what` says what could not be done, `fields` for which client or server. */
   note(what: string, error: unknown, fields: LogFields = {}): void {
     this.#ports.counters.internalErrors++;
-    this.#ports.logger.error(what, { ...fields, error: messageOf(error), at: placesOf(error) });
+    this.#ports.logger.error(what, { ...fields, error: messageOf(error), at: functionsIn(error) });
   }
 
-  /** Runs a task to its end or to its fault, which goes to `failed`. */
+  /** Runs a task; an error goes to `failed`. */
   contain(task: () => void, failed: (error: unknown) => void): void {
     try {
       task();
@@ -35,9 +35,9 @@ export class Faults {
   }
 }
 
-/** The functions that the error went through; no paths, because people pass logs on. */
-function placesOf(error: unknown): string | undefined {
+/** The functions that the error went through. No paths, because people pass logs on. */
+function functionsIn(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.stack === undefined) return undefined;
   const names = [...error.stack.matchAll(/^\s+at (?:async )?([^\s(]+) \(/gm)].map(([, name]) => name);
-  return names.slice(0, MOST_PLACES).join(' < ') || undefined;
+  return names.slice(0, MOST_FUNCTIONS).join(' < ') || undefined;
 }

@@ -1,5 +1,5 @@
-// What a frame of a server means, and whom it goes to: an answer to the one who asked, a question to the one whose call it
-// belongs to (questions.ts), a notification to those whom it concerns (server-notices.ts).
+// The frames of one server, each passed on to the client it is for: answers, questions (questions.ts), notifications.
+// The payload's bytes are never changed, and a server's noise never harms a client.
 
 import {
   BATCH_VERSION,
@@ -28,14 +28,14 @@ import type { Session } from './session.ts';
 
 const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
 
-/** Why an answer in a batch is not passed on. */
+/** Reasons why an answer in a batch is not passed on. */
 const NO_BATCHES = `it is in a batch, which only servers that have settled on ${BATCH_VERSION} may send`;
 const TOO_LONG_A_BATCH = `it is in a batch of more than ${MOST_IN_BATCH} messages`;
 
-/** A server may send a hundred thousand such lines a second: the log has one of them in so long. */
+/** The least time between two such lines in the log: a server may send a hundred thousand of them a second. */
 const LOGGED_EVERY_MS = 10_000;
 
-/** Shared by all servers: a frame is dealt with before the next one is looked at. */
+/** Shared by all servers: one frame is handled before the next one is scanned. */
 const envelope = new Envelope();
 
 export class ServerMessages implements FrameSink {
@@ -44,7 +44,7 @@ export class ServerMessages implements FrameSink {
   readonly #calls: CallTable;
   readonly #notices: ServerNotices;
   #loggedMs = Number.NEGATIVE_INFINITY;
-  /** Messages that were dropped since the log was told. */
+  /** Messages dropped since the last line in the log. */
   #unlogged = 0;
 
   constructor(instance: Instance) {
@@ -62,7 +62,7 @@ export class ServerMessages implements FrameSink {
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
       if (envelope.fault === 'batch') return this.#onBatch(b, start);
       counters.serverNoise++;
-      this.#context.logger.debug('a line that is no JSON-RPC', {
+      this.#context.logger.debug('the server wrote a line that is no JSON-RPC', {
         server: this.#instance.server,
         fault: envelope.fault,
       });
@@ -78,7 +78,10 @@ export class ServerMessages implements FrameSink {
     }
   }
 
-  /** Of one that is refused nothing is passed on; but who waits for an answer in it need not wait for its time to be up. */
+  /**
+   * Passes the messages of a batch on. Nothing of a refused batch is passed on, but the calls answered in it fail at
+   * once.
+   */
   #onBatch(b: Buffer, start: number): void {
     const { messages, others, isTooLong } = cutBatch(b, start);
     const refusal = isTooLong ? TOO_LONG_A_BATCH : this.#instance.mayBatch ? undefined : NO_BATCHES;
@@ -95,10 +98,10 @@ export class ServerMessages implements FrameSink {
     this.#failRefused(b, start, end, why);
   }
 
-  /** An answer that cannot be passed on is the error of the one who waits for it, if it is certain who that is. */
+  /** An answer that cannot be passed on fails its call, if it is certain which one. */
   #failRefused(b: Buffer, start: number, end: number, why: string): void {
     if (envelope.fault === 'not-json' || envelope.has(Field.method)) return;
-    // Decoding what is nested too deeply would take thirty times its size.
+    // Decoding a frame that is nested too deeply would take thirty times its size.
     const id = envelope.fault === 'too-deep' ? answeredId(endsOf(b, start, end)) : certainId(b);
     if (id !== undefined) this.#failAnswer(id, why);
   }
@@ -126,7 +129,11 @@ export class ServerMessages implements FrameSink {
     const { clock, logger } = this.#context;
     this.#unlogged++;
     if (clock.now() - this.#loggedMs < LOGGED_EVERY_MS) return;
-    logger.warn('a message was dropped', { server: this.#instance.server, reason, count: this.#unlogged });
+    logger.warn('a message of the server was dropped', {
+      server: this.#instance.server,
+      reason,
+      count: this.#unlogged,
+    });
     this.#loggedMs = clock.now();
     this.#unlogged = 0;
   }
@@ -161,7 +168,7 @@ export class ServerMessages implements FrameSink {
     this.#instance.slowClients.check(session);
   }
 
-  /** An error may ask for visits to pages, of whose end the client is told. */
+  /** Notes pages that an error asks the client to visit: the client hears when a visit ends. */
   #noteElicitations({ session }: Call, b: Buffer): void {
     this.#instance.questions.elicitations.noteThoseIn(envelope.decode(b, Field.error), session);
   }
@@ -171,7 +178,7 @@ export class ServerMessages implements FrameSink {
     const outbox = this.#instance.outbox;
     if (outbox === undefined) return;
     if (outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient) {
-      this.#context.counters.notificationsDropped++; // it asks and asks, and reads no answer
+      this.#context.counters.notificationsDropped++; // the server asks, and reads no answers
       return;
     }
     const { role } = methodOf(b, envelope);
@@ -183,21 +190,22 @@ export class ServerMessages implements FrameSink {
   }
 }
 
-/** The one id at the top of a message that was read whole. */
+/** The one id of a message that was read whole. */
 function certainId(b: Buffer): number | undefined {
   if ((envelope.ambiguous & (1 << Field.id)) !== 0) return undefined;
   const id = envelope.id(b, Field.id);
   return typeof id === 'number' ? id : undefined;
 }
 
-// What a notification of a server means, and which clients hear of it: progress and the end of a visit the one that it is
-// about, an update those who have subscribed, what is said of a task its owner alone, everything else all of them.
-
-/** After them a task makes no more progress. */
+/** Statuses after which a task makes no more progress. */
 const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 const NOBODY = { session: undefined, tokenText: '' };
 
+/**
+ * Passes the notifications of one server on. Progress and the end of a visit go to the client concerned, updates to the
+ * subscribers, the state of a task to its owner, all others to every client of the instance.
+ */
 class ServerNotices {
   readonly #instance: Instance;
   readonly #context: InstanceContext;
@@ -243,7 +251,7 @@ class ServerNotices {
     }
   }
 
-  /** What a notice says of a task is its owner's business alone. */
+  /** The owner of the task that a notice is about: only this client hears of it. */
   #taskOwner(b: Buffer, role: MethodRole, envelope: Envelope): Session | undefined {
     if (!envelope.has(Field.meta) || role === 'progress' || role === 'cancelled') return undefined;
     return this.#instance.tasks.ownerOf(relatedTask(envelope.decode(b, Field.meta)) ?? '');
@@ -269,12 +277,12 @@ class ServerNotices {
     this.#instance.lists.read(kinds);
   }
 
-  /** Clients of joined views hear of it when the list was read again. */
+  /** Clients of joined views are notified later, when the list was read. */
   #transparentSessions(): Session[] {
     return [...this.#instance.sessions].filter(({ view }) => view?.isTransparent === true);
   }
 
-  /** Only who was shown the page is told that the visit has ended. */
+  /** Tells the client that was shown the page that the visit has ended. */
   #onElicited(frame: Frame, envelope: Envelope): void {
     const id = textOf(membersOf(envelope.decode(frame.b, Field.params)).elicitationId);
     this.#tellOne(this.#instance.questions.elicitations.shownTo(id), frame);
@@ -289,14 +297,14 @@ class ServerNotices {
     if (FINAL_STATUSES.has(status)) this.#instance.tasks.settled(taskId);
   }
 
-  /** Whether the answer to a call that is under way may say that it has become this task. */
+  /** True if the answer to a call under way may say that the call has become this task. */
   #mayBeBegun(taskId: string): boolean {
     if (!isRequestId(taskId)) return false;
     for (const { makesTask } of this.#instance.calls.sent()) if (makesTask) return true;
     return false;
   }
 
-  /** A call has become a task: its client is told what the server has said of that before. */
+  /** Sends the notices that came before the answer that named the task. */
   taskBegun(): void {
     for (const { session, notice } of this.#instance.tasks.takeDue()) this.#broadcast([session], notice, false);
   }
@@ -315,7 +323,7 @@ class ServerNotices {
     for (const session of subscribers) this.#tellUpdated(session, uri, frame, at);
   }
 
-  /** In a joined view it may go by another URI. */
+  /** The resource may have another URI in a joined view. */
   #tellUpdated(session: Session, uri: string, frame: Frame, at: Span): void {
     const outward = session.view?.outwardUri(this.#instance, uri) ?? '';
     const named = outward === '' ? frame : changedFrame(frame, at, JSON.stringify(outward));

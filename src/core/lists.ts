@@ -1,5 +1,5 @@
-// What one instance lists itself, since it runs: read when it opens, and whenever it says that a list has changed. What is
-// learnt of the server from it, for all of its instances and later ones, is KnownServer's business.
+// The lists of one instance while it runs: tools, prompts, resources, templates. Read when it opens and after each
+// list_changed. Never keeps anything for other instances; that is KnownServer's.
 
 import type { Limits } from '../model/limits.ts';
 import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era-2025.ts';
@@ -25,7 +25,7 @@ interface InstanceListsPorts {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
-  /** A list is another one than it was, and has been read. */
+  /** Called when a list was read and is not the same as before. */
   readonly learnt: (kind: ListKind) => void;
 }
 
@@ -33,7 +33,7 @@ export class InstanceLists {
   readonly #ports: InstanceListsPorts;
   readonly #reader: ListReader;
   readonly #pages = new Map<ListKind, readonly ListPage[]>();
-  /** How the server shows itself while the instance runs. */
+  /** The server's profile while the instance runs. */
   #profile: ServerProfile | undefined;
 
   constructor(ports: InstanceListsPorts) {
@@ -67,28 +67,36 @@ export class InstanceLists {
     });
   }
 
-  /** What is left out of joined lists because of it, so that somebody who misses it finds out why. */
+  /**
+   * Logs how many items are left out of joined lists because of long keys, so that somebody who misses one finds the
+   * reason.
+   */
   #noteLongKeys(kind: ListKind, pages: readonly ListPage[]): void {
     const { server, known, logger, counters } = this.#ports;
     const { count, first } = longKeysIn(kind, pages);
-    if (!known.noteLongKeys(kind, count)) return; // another instance has said so
+    if (!known.noteLongKeys(kind, count)) return; // another instance has logged it
     counters.namesTooLong += count;
-    logger.warn('names or URIs too long: left out of the views all and discover', { server, kind, count, first });
+    logger.warn('items with too long names or URIs are left out of the views all and discover', {
+      server,
+      kind,
+      count,
+      first,
+    });
   }
 
-  /** Asks for a list that the instance could not give before; resolves when that is read, or it has gone. */
+  /** Asks for a list that the instance could not give before; resolves when it was read, or the instance has gone. */
   async readMissing(kind: ListKind): Promise<void> {
     if (!this.#pages.has(kind)) this.read([kind]);
     await this.#reader.whenRead(kind);
   }
 
-  /** Has everything listed once more; resolves when it is, or the instance has gone. */
+  /** Reads all lists again; resolves when they were read, or the instance has gone. */
   readAllAgain(): Promise<ReadonlyMap<ListKind, string>> {
     this.read(LIST_KINDS);
     return this.whenListed();
   }
 
-  /** Resolves when none of them is being read, with why those could not be that could not. */
+  /** Resolves when no list is being read, with the reason for each list that could not be read. */
   async whenListed(): Promise<ReadonlyMap<ListKind, string>> {
     const failures = new Map<ListKind, string>();
     const look = async (kind: ListKind): Promise<void> => {
@@ -105,25 +113,24 @@ export class InstanceLists {
   }
 }
 
-// Reads a running server's lists for the bridge itself, page by page, one reading of a kind at a time.
-
-/** A server that goes on for ever is left after so many. */
+/** The most pages of one list. A server may go on for ever. */
 const MOST_PAGES = 1000;
-/** Readings in a row of a list that changes while it is read. */
+/** The most readings in a row of a list that changes while it is read. */
 const MOST_TIMES = 4;
-/** So many times what one message may have. */
+/** The most bytes of a list, in messages of the longest size. */
 const MOST_MESSAGES = 4;
 
 interface Reading {
   readonly pages: ListPage[];
   bytes: number;
-  /** The list has changed meanwhile. */
+  /** The list has changed since this reading began. */
   isStale: boolean;
-  /** How often in a row. */
+  /** The number of this reading in a row. */
   readonly times: number;
   readonly done: (pages: readonly ListPage[]) => void;
 }
 
+/** Reads a running server's lists for the bridge itself, page by page, one reading of a kind at a time. */
 class ListReader {
   readonly #mostBytes: number;
   readonly #ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
@@ -135,7 +142,7 @@ class ListReader {
     this.#ask = ask;
   }
 
-  /** `done` is not called if the server goes before it has answered. */
+  /** Reads a list. `done` is not called if the server goes before it has answered. */
   read(kind: ListKind, profile: ServerProfile, done: Reading['done']): void {
     if (!profile.declares(LISTS[kind].capability)) return;
     const current = this.#readings.get(kind);
@@ -143,7 +150,7 @@ class ListReader {
     else this.#begin(kind, done);
   }
 
-  /** Resolves when no list of this kind is being read, with the reason if it could not be. */
+  /** Resolves when no list of this kind is being read, with the reason if it could not be read. */
   whenRead(kind: ListKind): Promise<string | undefined> {
     if (!this.#readings.has(kind)) return Promise.resolve(undefined);
     return new Promise((resolve) => this.#waiting.set(kind, [...(this.#waiting.get(kind) ?? []), resolve]));
@@ -159,11 +166,11 @@ class ListReader {
     this.#ask(LISTS[kind].method, cursor === undefined ? {} : { cursor }, (answer, envelope) => {
       const failure = answer === undefined ? 'it did not answer' : failureIn(answer.b, envelope);
       if (answer === undefined || failure !== undefined) return this.#end(kind, failure);
-      const next = take(reading, cursor, answer, envelope);
+      const next = keepPage(reading, cursor, answer, envelope);
       if (next !== undefined && reading.pages.length < MOST_PAGES && reading.bytes < this.#mostBytes)
         return this.#askFor(kind, reading, next);
       reading.done(reading.pages);
-      // A server that says so at each reading would be read for ever.
+      // A server that reports a change at each reading would be read for ever.
       if (reading.isStale && reading.times < MOST_TIMES) return this.#begin(kind, reading.done, reading.times + 1);
       this.#end(kind);
     });
@@ -177,15 +184,15 @@ class ListReader {
   }
 }
 
-/** Why there is no result. An error says nothing of what there is, but for the one that says that there is no such thing. */
+/** The reason for an answer without a result; undefined for METHOD_NOT_FOUND, which means that the list is empty. */
 export function failureIn(b: Buffer, envelope: Envelope): string | undefined {
   if (envelope.has(Field.result)) return undefined;
   const { code, message } = membersOf(envelope.decode(b, Field.error));
   return code === METHOD_NOT_FOUND ? undefined : textOf(message) || 'gave an error without a message';
 }
 
-/** Keeps a page, and says where the next one begins. A server that refuses, or says what is no list, has none. */
-function take(reading: Reading, cursor: string | undefined, { b }: Frame, envelope: Envelope): string | undefined {
+/** Keeps a page, and returns the cursor of the next one. An error, or a result that is no object, ends the list. */
+function keepPage(reading: Reading, cursor: string | undefined, { b }: Frame, envelope: Envelope): string | undefined {
   if (!envelope.has(Field.result) || byteAt(b, envelope.from(Field.result)) !== OPEN_OBJECT) return undefined;
   const result = Buffer.concat([b.subarray(envelope.from(Field.result), envelope.to(Field.result)), NEWLINE]);
   reading.pages.push({ cursor, result });
@@ -197,23 +204,22 @@ function take(reading: Reading, cursor: string | undefined, { b }: Frame, envelo
 
 const NEWLINE = Buffer.from('\n');
 
-// The names and URIs under which servers list what they have. They may be of any length; what is kept, compared and
-// shown of them here is bounded, so an item with a longer one is left out of whatever the bridge makes of lists. A
-// server's own view has it nevertheless.
-
-/** In characters, as names are: a template may stand here for a whole `data:` URI, but not for a file. */
+/**
+ * The longest URI in joined lists, in characters: enough for a template as a `data:` URI, too short for a file. What the
+ * bridge keeps of names and URIs is bounded, so joined lists leave longer ones out. The server's own view has them.
+ */
 const LONGEST_URI = 64 * 1024;
-/** A character may be written as an escape of six bytes. */
+/** One character may be an escape of six bytes. */
 const BYTES_PER_CHARACTER = 6;
 const QUOTES = 2;
 
 interface ListedKey {
   readonly key: string;
-  /** Where it stands, with its quotes. */
+  /** The place of the key, with its quotes. */
   readonly span: Span;
 }
 
-/** The name or URI of an item; undefined where there is none, or a longer one than may be. */
+/** The name or URI of an item; undefined where it is missing or too long. */
 export function keyOf(kind: ListKind, b: Buffer, item: Span): ListedKey | undefined {
   const span = findMembers(b, item.from, [LISTS[kind].key])?.spans.get(LISTS[kind].key);
   if (span === undefined || isTooWide(kind, span)) return undefined;
@@ -230,11 +236,12 @@ export function itemsIn(kind: ListKind, result: Buffer): readonly Span[] {
 
 interface LongKeys {
   readonly count: number;
-  /** How the first of them begins, as it is written. */
+  /** The beginning of the first key, in its own spelling. */
   readonly first: string;
 }
 
-const SHOWN = 64;
+/** The characters of a key that are logged. */
+const LOGGED_CHARACTERS = 64;
 
 /** The items that are left out because of their keys. */
 function longKeysIn(kind: ListKind, pages: readonly ListPage[]): LongKeys {
@@ -246,7 +253,7 @@ function longKeysIn(kind: ListKind, pages: readonly ListPage[]): LongKeys {
       const span = findMembers(result, item.from, [LISTS[kind].key])?.spans.get(LISTS[kind].key);
       if (span === undefined || span.to - span.from - QUOTES <= longestOf(kind)) continue;
       if (byteAt(result, span.from) !== QUOTE || keyOf(kind, result, item) !== undefined) continue;
-      if (count++ === 0) first = result.latin1Slice(span.from + 1, span.from + 1 + SHOWN);
+      if (count++ === 0) first = result.latin1Slice(span.from + 1, span.from + 1 + LOGGED_CHARACTERS);
     }
   }
   return { count, first };
@@ -256,7 +263,7 @@ function longestOf(kind: ListKind): number {
   return LISTS[kind].key === 'name' ? LONGEST_NAME : LONGEST_URI;
 }
 
-/** Too long however its characters are written: it need not be decoded. */
+/** True for a key that is too long in any encoding: it need not be decoded. */
 function isTooWide(kind: ListKind, { from, to }: Span): boolean {
   return to - from > QUOTES + BYTES_PER_CHARACTER * longestOf(kind);
 }

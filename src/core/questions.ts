@@ -1,6 +1,6 @@
-// Questions of a server to its clients: sampling, elicitation, roots. Over a shared connection nothing says whom one is
-// for. It is certain when one client alone has calls under way, or when it names a task; otherwise it is held, nothing
-// more is sent, and what is under way is left to finish until one client remains. The bridge never guesses.
+// The questions of one server to its clients: sampling, elicitation, roots, and the state of tasks. Each question gets
+// one answer. The bridge never guesses which client a question is for: an uncertain question is held until one client
+// remains.
 
 import { cancelNotice, type QuestionKind, relatedTask, URL_ELICITATION_REQUIRED } from '../protocol/era-2025.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from '../protocol/rpc-error.ts';
@@ -15,8 +15,12 @@ import type { Instance } from './instance.ts';
 import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED, RootsFence } from './roots.ts';
 import type { ClientQuestion, Session } from './session.ts';
 
-const IN_DOUBT = 'It may be about a call that was given up';
+const IN_DOUBT = 'The question may belong to a call that was given up';
 
+/**
+ * Takes each question of one instance, and decides when it is certain which client gets it. A question is certain when
+ * one client alone has calls under way, or when it names a task. While one is held, nothing more is sent to the server.
+ */
 export class Questions {
   readonly #instance: Instance;
   readonly #attribution: Attribution;
@@ -66,7 +70,7 @@ export class Questions {
     else this.#pending.ask(owner, question);
   }
 
-  /** The client goes, and its tasks with it. */
+  /** Forgets the tasks of a client that leaves. */
   clientGone(session: Session): void {
     this.#pending.clientGone(session);
   }
@@ -86,12 +90,10 @@ export class Questions {
     refuseServer(this.#instance.outbox, idText, message);
   }
 
-  /** Whether the client has been asked about what this server does for it. */
+  /** True while a client has an unanswered question of this server. */
   isAsking(session: Session): boolean {
     return this.#pending.isAsking(session);
   }
-
-  // --- what is held ---
 
   #refuseWhatIsInDoubt(): void {
     this.#attribution.markGivenUpAskedBack();
@@ -109,7 +111,10 @@ export class Questions {
     if (this.#held.length > 0) this.#passOnWhatIsCertain();
   }
 
-  /** A call ends without an answer. If it was its client's last one, what is held may have been about it: nobody can tell. */
+  /**
+   * A call ends without an answer. If it was the last call of its client, a held question may belong to it, so all held
+   * ones are refused.
+   */
   callGivenUp(session: Session): void {
     if (!this.#attribution.isWaiting(session)) this.#refuseHeld('The call was given up');
     for (const { givenUpBy } of this.#held) givenUpBy.add(session);
@@ -123,8 +128,9 @@ export class Questions {
     this.#instance.calls.isHeld = askers.size > 1 && this.#held.length > 0;
     if (askers.size > 1) return;
     for (const question of this.#held.splice(0)) {
-      if (only === undefined) this.#refuse(question, 'A question outside any call is nobody’s');
-      else if (isOfNobodyElse(question, only)) this.#pass(only, question);
+      if (only === undefined)
+        this.#refuse(question, 'A server may ask only during a call: no client has one under way');
+      else if (hasNoOtherCandidate(question, only)) this.#pass(only, question);
       else this.#refuse(question, IN_DOUBT);
     }
   }
@@ -159,7 +165,7 @@ export class Questions {
 
   tick(nowMs: number): void {
     const { questionHeldMs } = this.#instance.limits;
-    // What is late may have been passed on by the end of another one.
+    // An earlier one in this loop may have ended this one.
     for (const question of [...this.#held])
       if (this.#held.includes(question) && isLate(question, nowMs, questionHeldMs)) this.#giveUp(question);
     this.#pending.tick(nowMs);
@@ -170,7 +176,10 @@ export class Questions {
     this.#instance.counters.questionsUncertain++;
     this.#held = this.#held.filter((other) => other !== question);
     for (const session of this.#attribution.askers()) this.#attribution.markAskedBack(session);
-    this.#refuse(question, 'Several clients have calls under way, so it is not certain whom this is for');
+    this.#refuse(
+      question,
+      'Several clients have calls under way: the bridge cannot tell which one this question is for',
+    );
     if (this.#held.length > 0) return;
     this.#instance.calls.isHeld = false;
     this.#instance.calls.pump();
@@ -181,7 +190,6 @@ export class Questions {
     this.#roots.settle();
   }
 
-  /** An instance is about to open. */
   opening(): void {
     this.#fence.opening();
   }
@@ -190,7 +198,7 @@ export class Questions {
     this.#fence.opened();
   }
 
-  /** The server is gone, and its questions with it. */
+  /** Drops all questions: the server is gone. */
   closed(): void {
     this.#fence.closed();
     this.#roots.closed();
@@ -201,33 +209,33 @@ export class Questions {
   }
 }
 
-function isOfNobodyElse({ givenUpBy }: ServerQuestion, session: Session): boolean {
+function hasNoOtherCandidate({ givenUpBy }: ServerQuestion, session: Session): boolean {
   for (const other of givenUpBy) if (other !== session) return false;
   return true;
 }
 
-// One question of a server to a client, in its bytes, and the errors that the bridge gives for an answer.
-
-/** What it is about, named as the client's capability is. */
+/** The subject of a question, named as the client's capability is. */
 type QuestionRole = QuestionKind | 'tasks';
 
 interface ServerQuestion extends Frame {
   readonly role: QuestionRole;
-  /** The server's id, as it is spelled, and where it stands. */
+  /** The server's id in its own spelling, and its place in the frame. */
   readonly idText: string;
   readonly idFrom: number;
   readonly idTo: number;
-  /** The token under which it wants to hear how far the client is, likewise; '' without one. */
+  /** The progress token of the server, likewise; '' without one. */
   readonly tokenText: string;
   readonly tokenFrom: number;
   readonly tokenTo: number;
   readonly params: Readonly<Record<string, unknown>>;
   deadlineMs: number;
-  /** The clients that have given up a call since it came, and had others: it may be about that one. */
+  /**
+   * The clients that have given up a call since the question came, and had other calls: it may belong to the call given
+   * up.
+   */
   readonly givenUpBy: Set<Session>;
 }
 
-/** `envelope` says where its parts stand. */
 function readQuestion(role: QuestionRole, { b, start, end }: Frame, envelope: Envelope): ServerQuestion {
   return {
     ...{ role, b, start, end, deadlineMs: 0, givenUpBy: new Set() },
@@ -239,13 +247,13 @@ function readQuestion(role: QuestionRole, { b, start, end }: Frame, envelope: En
   };
 }
 
-/** The first look at it sets its time. */
+/** True when the time of a question is up. The first look sets its time. */
 function isLate(question: { deadlineMs: number }, nowMs: number, afterMs: number): boolean {
   if (question.deadlineMs === 0) question.deadlineMs = nowMs + afterMs;
   return nowMs >= question.deadlineMs;
 }
 
-/** The error that this client would give, if it would give one. */
+/** The error that this client would answer with; undefined if it can be asked. */
 function refusalBy(session: Session, { role, params }: ServerQuestion): string | undefined {
   const offered = membersOf(session.capabilities[role]);
   if (session.hasEnded) return rpcError(INTERNAL_ERROR, 'The client has ended its side, so it cannot answer');
@@ -257,7 +265,10 @@ function refusalBy(session: Session, { role, params }: ServerQuestion): string |
   return undefined;
 }
 
-/** `outcome` is the member `result` or `error`, as JSON. A server that has gone needs no answer. */
+/**
+ * Sends the answer to a server's request; `outcome` is the member `result` or `error` in JSON. A server that is gone
+ * gets none.
+ */
 export function answerServer(outbox: Outbox | undefined, idText: string, outcome: string): void {
   if (outbox === undefined) return;
   outbox.utf8(`{"jsonrpc":"2.0","id":`);
@@ -270,9 +281,10 @@ function refuseServer(outbox: Outbox | undefined, idText: string, message: strin
   answerServer(outbox, idText, `"error":${rpcError(INTERNAL_ERROR, message)}`);
 }
 
-// Whose call a question of a server's may be about. Nothing in the question says so, but it is known who has calls under
-// way, and what is learnt of these calls is kept: that they ask back.
-
+/**
+ * Finds the clients that a question may be for: those with calls under way. Marks the calls during which the server has
+ * asked.
+ */
 class Attribution {
   readonly #calls: CallTable;
 
@@ -280,22 +292,25 @@ class Attribution {
     this.#calls = calls;
   }
 
-  /** The clients that may be asked: those that have calls under way, also such as they have given up. */
+  /** The clients with calls under way, including calls that they have given up. */
   askers(): Set<Session> {
     const askers = new Set<Session>();
     for (const { session } of this.#calls.lingering.calls()) askers.add(session);
-    // What is asked about a task says so, and need not be looked for.
+    // A question about a task names the task, so its client is certain.
     for (const { session, isBound } of this.#calls.sent()) if (!isBound) askers.add(session);
     return askers;
   }
 
-  /** Whether the client waits for an answer. */
+  /** True while the client waits for an answer of this server. */
   isWaiting(session: Session): boolean {
     for (const call of this.#calls.sent()) if (call.session === session && !call.isBound) return true;
     return false;
   }
 
-  /** Whether it may be about a call that was given up, and not by the very client that all that is under way is of. */
+  /**
+   * True if a question may belong to a call that was given up. With one client, which still waits for an answer, it
+   * does not matter.
+   */
   get isInDoubt(): boolean {
     if (this.#calls.lingering.size === 0) return false;
     const askers = this.askers();
@@ -303,7 +318,7 @@ class Attribution {
     return askers.size !== 1 || only === undefined || !this.isWaiting(only);
   }
 
-  /** Any of the client's calls may be the one during which the server asks. */
+  /** Marks all calls of the client: any of them may be the one during which the server asks. */
   markAskedBack(session: Session): void {
     const { lane } = this.#calls;
     for (const call of this.#calls.sent()) {
@@ -315,7 +330,10 @@ class Attribution {
     this.#calls.noteContention();
   }
 
-  /** One of theirs has asked, which nobody hears of: it is known of all of them, and they go on side by side. */
+  /**
+   * Marks the calls of these clients, without a conversation: the bridge refuses the question, and they go on side by
+   * side.
+   */
   noteAskedBack(askers: ReadonlySet<Session>): void {
     for (const call of this.#calls.sent()) {
       if (!askers.has(call.session)) continue;
@@ -324,7 +342,7 @@ class Attribution {
     }
   }
 
-  /** The same of calls that were given up. */
+  /** Marks the calls that were given up. */
   markGivenUpAskedBack(): void {
     for (const call of this.#calls.lingering.calls()) {
       call.wasAskedBack = true;
@@ -333,17 +351,14 @@ class Attribution {
   }
 }
 
-// Questions of one server that clients have been asked, until each is answered: by the client, or by the bridge when the
-// client goes, takes too long, or was asked too much. Under which id and token it goes to the client is decided here.
-
 const TOO_MANY: string = rpcError(INTERNAL_ERROR, 'Too many questions are unanswered');
 
 interface PendingQuestion extends ClientQuestion {
   readonly session: Session;
   readonly role: QuestionRole;
-  /** The client may answer that this has become a task of its own. */
+  /** The client may answer that the question has become a task of its own. */
   readonly makesTask: boolean;
-  /** Towards the client. */
+  /** Our id towards the client, also the progress token. */
   readonly id: string;
   readonly serverIdText: string;
   readonly serverTokenText: string;
@@ -354,12 +369,16 @@ const NOBODY = 'nobody';
 const splice = new Splice();
 let asked = 0;
 
+/**
+ * Holds the questions that clients were asked, until each is answered: by the client, or by the bridge when the client
+ * leaves, is too slow, or has too many. Chooses the id and the token towards the client.
+ */
 class PendingQuestions {
   readonly #instance: Instance;
   readonly #roots: InstanceRoots;
   readonly #elicitations: Elicitations;
   readonly #pending = new Set<PendingQuestion>();
-  /** Tasks that clients work on for this server. */
+  /** The tasks that clients work on for this server, by id. NOBODY where two clients use the same id. */
   readonly #tasks = new Map<string, Session | typeof NOBODY>();
 
   constructor(instance: Instance, roots: InstanceRoots, elicitations: Elicitations) {
@@ -405,7 +424,7 @@ class PendingQuestions {
     return pending;
   }
 
-  /** Whether this server asks more than anybody could answer, or the client has not taken what it was told before. */
+  /** True if this server asks too much, or the client has too many questions or does not read. */
   #isFlooded(session: Session): boolean {
     const { maxQuestions } = this.#instance.limits;
     return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions || session.backlog.isFull;
@@ -417,26 +436,24 @@ class PendingQuestions {
     answerServer(outbox, idText, `"error":${TOO_MANY}`);
   }
 
-  /** Whether the client has been asked about what this server does for it. */
+  /** True while the client has an unanswered question of this server. */
   isAsking(session: Session): boolean {
     if (session.questions.size === 0) return false;
     for (const pending of this.#pending) if (pending.session === session) return true;
     return false;
   }
 
-  // --- what the client does ---
-
-  /** Its id's place in the frame becomes the server's. */
+  /** Passes the answer on under the server's id. */
   #answered(pending: PendingQuestion, answer: Frame, envelope: Envelope): void {
     this.#forget(pending);
     if (pending.makesTask && envelope.has(Field.result))
       this.#noteTask(pending.session, envelope.decode(answer.b, Field.result));
     if (pending.role === 'roots') this.#roots.answeredBy(pending.session, answer, envelope);
-    const { backlog, outbox } = this.#instance;
-    const server = outbox;
+    const { backlog, outbox: server } = this.#instance;
     if (server === undefined) return;
-    // It must hear something once it takes something again.
-    if (backlog.isStalled) return refuseServer(server, pending.serverIdText, 'The answer came while nothing was taken');
+    // A stalled server gets a short error instead: each request must have an answer once it reads again.
+    if (backlog.isStalled)
+      return refuseServer(server, pending.serverIdText, 'The client answered while the server was not reading');
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), pending.serverIdText);
     splice.send(server, answer.b, answer.start, answer.end);
     backlog.charge(pending.session);
@@ -446,33 +463,32 @@ class PendingQuestions {
     const { taskId } = membersOf(membersOf(result).task);
     if (typeof taskId !== 'string' || !isRequestId(taskId)) return;
     const before = this.#tasks.get(taskId);
-    // Two clients may give theirs the same id: then nobody can say whose is meant.
+    // Two clients may use the same id for their tasks. Then the owner is not certain.
     this.#tasks.set(taskId, before === undefined || before === session ? session : NOBODY);
     const [oldest] = this.#tasks.keys();
     if (this.#tasks.size > this.#instance.limits.maxTasksPerServer && oldest !== undefined) this.#tasks.delete(oldest);
   }
 
-  /** The client that has answered with this task. */
+  /** The client that works on this task, if that is certain. */
   ownerOfTask(taskId: string): Session | undefined {
     const owner = this.#tasks.get(taskId);
     return typeof owner === 'object' && owner.isOpen ? owner : undefined;
   }
 
-  /** The client goes, and its tasks with it. */
+  /** Forgets the tasks of a client that leaves. */
   clientGone(session: Session): void {
     for (const [taskId, owner] of this.#tasks) if (owner === session) this.#tasks.delete(taskId);
   }
 
   #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, envelope: Envelope): void {
-    const { backlog, outbox } = this.#instance;
-    const server = outbox;
+    const { backlog, outbox: server } = this.#instance;
     if (server === undefined || serverTokenText === '' || backlog.isStalled) return;
     splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), serverTokenText);
     splice.send(server, b, start, end);
     backlog.charge(session);
   }
 
-  /** So that the server goes on. */
+  /** Refuses the question, so that the server goes on. */
   #abandoned(pending: PendingQuestion): void {
     this.#forget(pending);
     this.#noteNoRoots(pending);
@@ -483,9 +499,7 @@ class PendingQuestions {
     if (role === 'roots') this.#roots.refused();
   }
 
-  // --- what the server does ---
-
-  /** It does not want to know any more. Returns whether a client was asked. */
+  /** The server cancels a question. Returns true if a client was asked. */
   cancel(idText: string, notice: Frame, envelope: Envelope): boolean {
     const pending = [...this.#pending].find(({ serverIdText }) => serverIdText === idText);
     if (pending === undefined) return false;
@@ -494,25 +508,23 @@ class PendingQuestions {
     return true;
   }
 
-  /** It is gone, and its questions with it. */
+  /** Takes all questions back: the server is gone. */
   closed(): void {
     this.#tasks.clear();
     for (const pending of [...this.#pending]) this.#takeBack(pending, 'The server has gone');
   }
-
-  // --- time ---
 
   tick(nowMs: number): void {
     const { limits, counters, outbox } = this.#instance;
     for (const pending of [...this.#pending]) {
       if (!isLate(pending, nowMs, limits.questionTimeoutMs)) continue;
       counters.questionTimeouts++;
-      this.#takeBack(pending, 'It was not answered in time');
+      this.#takeBack(pending, 'The client has not answered in time');
       refuseServer(outbox, pending.serverIdText, 'The client has not answered in time');
     }
   }
 
-  /** The client need not think about it any more. */
+  /** Cancels the question at the client. */
   #takeBack(pending: PendingQuestion, reason: string): void {
     this.#forget(pending);
     if (pending.session.isOpen) pending.session.output.notify(cancelNotice(JSON.stringify(pending.id), reason));
@@ -524,15 +536,16 @@ class PendingQuestions {
   }
 }
 
-// Pages that clients of one server were asked to visit outside the protocol: who was shown which, and is told of its end.
-
-/** Beyond it the oldest are forgotten. */
+/** Beyond this number the oldest are forgotten. */
 const MOST_ELICITATIONS = 1000;
 
+/**
+ * The pages that clients of one server were asked to visit, and the client of each, which hears when the visit ends.
+ */
 class Elicitations {
   readonly #shownTo = new Map<string, Session>();
 
-  /** One whose name is longer than an id may be is not told of: so many of them would fill the memory. */
+  /** Ids longer than a request id may be are ignored: many of them would fill the memory. */
   note(elicitationId: string, session: Session): void {
     if (!isRequestId(elicitationId)) return;
     this.#shownTo.set(elicitationId, session);
@@ -540,7 +553,7 @@ class Elicitations {
     if (this.#shownTo.size > MOST_ELICITATIONS && oldest !== undefined) this.#shownTo.delete(oldest);
   }
 
-  /** An error may ask for visits before the call can be made. */
+  /** Notes the visits that an error asks for before its call can be made. */
   noteThoseIn(error: unknown, session: Session): void {
     if (!isRecord(error) || error.code !== URL_ELICITATION_REQUIRED) return;
     const { elicitations } = membersOf(error.data);
@@ -556,28 +569,28 @@ class Elicitations {
     return session?.isOpen === true ? session : undefined;
   }
 
-  /** The server has gone. */
+  /** Forgets all: the server is gone. */
   clear(): void {
     this.#shownTo.clear();
   }
 }
 
-// What one instance is told when it asks for roots. They are for the whole connection, so an instance has clients with the
-// same roots only. When it asks and has several clients, these are divided first: its question waits until it is certain
-// for whom it is.
-
-/** A question that waits for the roots to be certain. */
+/** A question for roots that waits until they are certain. */
 interface WaitingQuestion {
   readonly idText: string;
   deadlineMs: number;
 }
 
+/**
+ * Answers an instance that asks for roots. They hold for its whole connection, so an instance has only clients with the
+ * same roots. With several clients, they are divided first, and the question waits until its client is certain.
+ */
 class InstanceRoots {
   readonly #instance: Instance;
   readonly #fence: RootsFence;
   readonly #attribution: Attribution;
   #waiting: WaitingQuestion[] = [];
-  /** Questions that a client has been asked. */
+  /** The number of questions that a client was asked. */
   #passedOn = 0;
   readonly #awaited = new Set<Session>();
 
@@ -587,12 +600,14 @@ class InstanceRoots {
     this.#attribution = attribution;
   }
 
-  /** Whether the server has asked, and has no answer yet. */
+  /** True while the server has asked and has no answer. */
   get isAsked(): boolean {
     return this.#waiting.length > 0 || this.#passedOn > 0;
   }
 
-  /** The one client that can answer for the whole connection. Without one, the bridge answers as soon as it can. */
+  /**
+   * Returns the one client that can answer for the whole connection. Without one, the bridge answers as soon as it can.
+   */
   ask(idText: string): Session | undefined {
     const { known, limits, outbox } = this.#instance;
     known.noteAsksForRoots();
@@ -601,7 +616,7 @@ class InstanceRoots {
       refuseServer(outbox, idText, 'Too many questions are unanswered');
       return undefined;
     }
-    const isUnused = this.#clients.size === 0; // it may be somebody's later, whose roots are not known yet
+    const isUnused = this.#clients.size === 0; // a client with other roots may come later
     const only = this.#onlyClient();
     if (only?.state === 'ready') {
       this.#passedOn++;
@@ -613,12 +628,12 @@ class InstanceRoots {
     return undefined;
   }
 
-  /** Those that use it, or have calls under way there. */
+  /** The clients that use the instance or have calls under way there. */
   get #clients(): ReadonlySet<Session> {
     return new Set([...this.#instance.sessions, ...this.#askers()]);
   }
 
-  /** The one client of the instance. If there are several, they are divided. */
+  /** The one client of the instance. Several clients are divided. */
   #onlyClient(): Session | undefined {
     const { sessions, key, isForAll } = this.#instance;
     const askers = this.#askers();
@@ -626,22 +641,25 @@ class InstanceRoots {
     const [only] = clients;
     if (clients.size <= 1 || isForAll) return clients.size === 1 ? only : undefined;
     const keys = new Set([...clients].map(({ roots }) => roots.key));
-    if (keys.size === 1 && !keys.has(undefined)) return undefined; // they have the same, so nobody has to go
+    if (keys.size === 1 && !keys.has(undefined)) return undefined; // all have the same roots
     const [asker] = askers;
     const staying = askers.size === 1 && asker !== undefined && sessions.has(asker) ? asker : undefined;
-    // While calls are under way the roots are their clients': nobody may come in between.
+    // The roots of clients with calls under way apply now, so no other client may join.
     key.rootsKey = askers.size > 0 ? ROOTS_UNDECIDED : undefined;
     this.#instance.divide(staying);
     return staying;
   }
 
-  /** Answers what waits, if it is certain by now whose roots are meant: a call has ended, or a client has come. */
+  /**
+   * Answers the waiting questions if it is certain by now which roots are meant: a call has ended, or a client has
+   * come.
+   */
   settle(): void {
     if (this.#waiting.length === 0) return;
     const clients = [...this.#candidates()];
     const [first] = clients;
     for (const session of clients) this.#awaitRootsOf(session);
-    if (this.#waiting.length === 0) return; // a client that cannot be asked has none, which was known at once
+    if (this.#waiting.length === 0) return; // a client that cannot be asked has no roots, known at once
     const keys = new Set(clients.map(({ roots }) => roots.key));
     if (first === undefined || keys.has(undefined)) return;
     if (keys.size === 1) this.#answer(first.roots.key, first.roots.result);
@@ -657,14 +675,14 @@ class InstanceRoots {
     });
   }
 
-  /** Those whose calls are under way; without any, those that use the instance. */
+  /** The clients with calls under way; without any, those that use the instance. */
   #candidates(): ReadonlySet<Session> {
     const { sessions, isForAll } = this.#instance;
     const askers = this.#askers();
     return isForAll || askers.size === 0 ? sessions : askers;
   }
 
-  /** Those that are still there: nobody can ask the others for their roots. */
+  /** The clients with calls under way that are still connected: only they can be asked for roots. */
   #askers(): ReadonlySet<Session> {
     return new Set([...this.#attribution.askers()].filter(({ isOpen }) => isOpen));
   }
@@ -676,14 +694,14 @@ class InstanceRoots {
     this.#fence.answered();
   }
 
-  /** The client's own answer is about to go to the server. */
+  /** Notes the roots in a client's answer, which is about to go to the server. */
   answeredBy({ roots }: Session, answer: Frame, envelope: Envelope): void {
     roots.learnFrom(answer, envelope);
     this.#instance.key.rootsKey = roots.key;
     this.#passedOnEnded();
   }
 
-  /** The server is told an error instead. If it had roots before, it may keep them. */
+  /** Notes that the server gets an error. It may keep the roots that it had before. */
   refused(): void {
     const { key } = this.#instance;
     key.rootsKey = key.rootsKey === undefined ? NO_ROOTS_KEY : ROOTS_IN_DOUBT;
@@ -700,12 +718,12 @@ class InstanceRoots {
     if (this.#waiting.filter((question) => isLate(question, nowMs, limits.questionHeldMs)).length === 0) return;
     const isUnused = sessions.size === 0 && this.#askers().size === 0;
     key.rootsKey = isUnused ? NO_ROOTS_KEY : ROOTS_DISAGREED;
-    const why = isUnused ? 'No client uses it any more' : 'Clients with different roots have calls under way';
+    const why = isUnused ? 'No client uses this server any more' : 'Clients with different roots have calls under way';
     for (const { idText } of this.#waiting.splice(0)) refuseServer(outbox, idText, why);
     this.#fence.answered();
   }
 
-  /** The server is gone, and its questions with it. */
+  /** Drops all questions: the server is gone. */
   closed(): void {
     this.#waiting = [];
     this.#passedOn = 0;

@@ -1,5 +1,5 @@
-// What is known of a server, also while it does not run: how it answers `initialize` and what it lists, by what it was
-// offered; whether it asks back, and which of its tools do. One for each definition, shared by all of its instances.
+// The knowledge of one server, also while nothing runs: its answers to `initialize`, its lists, whether it asks back,
+// and which of its tools do. One for each definition. Never gives one client's lists to another.
 
 import type { ListKind } from '../protocol/era-2025.ts';
 import {
@@ -14,25 +14,25 @@ import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './roots.ts';
 import type { Session } from './session.ts';
 import { type DeclaredSharing, declaredSharingIn } from './sharing.ts';
 
-/** One answer to a list method, as the server gave it: an object's bytes, with a newline behind them. */
+/** One answer to a list method: the bytes of the server's result, with a newline behind them. */
 export interface ListPage {
-  /** What was asked with. */
+  /** The cursor of the request. */
   readonly cursor: string | undefined;
   readonly result: Buffer;
 }
 
-/** How a server shows itself to those who offer it the same. */
+/** The appearance of a server towards clients with the same capabilities. */
 export class ServerProfile {
   readonly capabilities: ClientCapabilities;
-  /** The client that a server of one client alone was told, as text; undefined where clients share it. */
+  /** The `clientInfo` that a dedicated server was told, as JSON; undefined where clients share it. */
   readonly clientInfo: string | undefined;
-  /** The result of its `initialize`: an object's bytes, with a newline behind them. */
+  /** The bytes of the result of `initialize`, with a newline behind them. */
   initializeResult: Buffer;
-  /** On the calendar's clock, because it outlives the process. */
+  /** Milliseconds of the calendar, because it outlives the process. */
   learnedMs: number;
-  /** Instances that run and keep it up to date. */
+  /** The number of running instances that keep the profile current. */
   live = 0;
-  /** By where they are kept, see KnownServer. */
+  /** The lists, by the keys of KnownServer. */
   readonly lists = new Map<string, readonly ListPage[]>();
   #capabilities: ReadonlySet<string> | undefined;
 
@@ -53,31 +53,34 @@ export class ServerProfile {
     this.#capabilities = undefined;
   }
 
-  /** Whether the server says that it has this: `tools`, `logging` and others */
+  /** True if the server declares the capability, such as `tools` or `logging`. */
   declares(capability: string): boolean {
     this.#capabilities ??= new Set(Object.keys(capabilitiesOf(this.initializeResult)));
     return this.#capabilities.has(capability);
   }
 
-  /** Whether a tool does no harm twice, as the server says. The name is JSON, of which each character is one byte. */
+  /**
+   * True if the server says that calling the tool twice does no harm. The name is JSON with one byte for each
+   * character.
+   */
   isSafe(nameText: string): boolean {
     const pages = this.lists.get('tools');
     return pages !== undefined && safeTools(pages).has(nameText);
   }
 }
 
-const MOST_FACES = 16;
-/** Of one profile. */
+const MOST_PROFILES = 16;
+/** The most lists of one profile. */
 const MOST_LISTS = 36;
-/** Lists that may show what is in a client's roots. */
+/** Lists that may show the contents of a client's roots. */
 const OF_ROOTS: readonly ListKind[] = ['resources', 'templates'];
-/** Roots of which nobody can say whose they are. */
+/** Keys of roots that belong to no certain client. */
 const IN_DOUBT: readonly string[] = [ROOTS_IN_DOUBT, ROOTS_DISAGREED, ROOTS_UNDECIDED];
 
-/** What an answer to `initialize` may depend on. */
+/** The facts that an answer to `initialize` may depend on. */
 type ProfileKey = Pick<InstanceKey, 'capabilities' | 'owner'>;
 
-/** What a list may depend on. */
+/** The facts that a list may depend on. */
 type ListKey = Pick<InstanceKey, 'rootsKey' | 'owner'>;
 
 const safe = new WeakMap<readonly ListPage[], ReadonlySet<string>>();
@@ -102,28 +105,29 @@ function safeToolsIn(result: Buffer): string[] {
   });
 }
 
-/** How many times a tool has ended without asking back; CONVERSATIONAL once it did ask. */
+/** The number of times that each tool has ended without asking back; CONVERSATIONAL once it did ask. */
 export type ToolHabits = Map<string, number>;
 
 export interface KnowledgeContext {
   /** Milliseconds of the calendar. */
   readonly date: () => number;
-  /** How long what a server said holds while it does not run. */
+  /** The time for which a server's answers hold while it does not run. */
   readonly ttlMs: number;
-  /** Something was learnt that is worth keeping. */
+  /** Called when something worth keeping was learnt. */
   readonly changed: () => void;
-  /** Somebody was told, or is to be told, that the server's tools are these. */
+  /** Called when a client was told, or is about to be told, the server's tools. */
   readonly toolsListed?: (pages: readonly ListPage[], how: ToolListing) => void;
 }
 
-/** What a list of tools says of those that are not in it. */
+/** The meaning of tools that are missing in a list. */
 export interface ToolListing {
-  /** Whether it is all of the list. */
+  /** True if these are all pages of the list. */
   readonly isWhole: boolean;
-  /** Whether no other instance runs, which may list others. */
+  /** True if no other instance runs, which could list others. */
   readonly isOnly: boolean;
 }
 
+/** The knowledge of one server, shared by all of its instances. */
 export class KnownServer {
   readonly #context: KnowledgeContext;
   readonly profiles: ServerProfile[] = [];
@@ -131,7 +135,7 @@ export class KnownServer {
   #asksBack = false;
   #declaredSharing: DeclaredSharing | undefined;
   readonly habits: ToolHabits = new Map();
-  /** How many items of each list have too long a name or URI. */
+  /** The number of items of each list with too long a name or URI. */
   readonly #longKeys = new Map<ListKind, number>();
 
   constructor(context: KnowledgeContext) {
@@ -142,17 +146,17 @@ export class KnownServer {
     return this.#asksForRoots;
   }
 
-  /** How it wants to be shared, as it said the last time. */
+  /** The sharing that the server declared last. */
   get declaredSharing(): DeclaredSharing | undefined {
     return this.#declaredSharing;
   }
 
-  /** Whether it has ever asked for sampling or elicitation. */
+  /** True once the server has asked for sampling or elicitation. */
   get asksBack(): boolean {
     return this.#asksBack;
   }
 
-  /** Takes what was known before. */
+  /** Restores the knowledge of an earlier daemon. */
   restore(before: {
     readonly asksForRoots: boolean;
     readonly asksBack: boolean;
@@ -170,7 +174,7 @@ export class KnownServer {
   noteAsksForRoots(): void {
     if (this.#asksForRoots) return;
     this.#asksForRoots = true;
-    // Whose roots these depend on is not known any more.
+    // These lists depend on roots, and it is not known any more on which.
     for (const { lists } of this.profiles) for (const kind of OF_ROOTS) lists.delete(kind);
     this.changed();
   }
@@ -181,7 +185,7 @@ export class KnownServer {
     this.changed();
   }
 
-  /** Returns whether these are more than were known. */
+  /** Returns true if these are more than before. */
   noteLongKeys(kind: ListKind, count: number): boolean {
     const before = this.#longKeys.get(kind) ?? 0;
     this.#longKeys.set(kind, count);
@@ -192,18 +196,18 @@ export class KnownServer {
     this.#context.changed();
   }
 
-  /** What a client that offers this would see, if that is known. */
+  /** The profile that a client with this key would see, if it is known and still holds. */
   profileFor(key: ProfileKey): ServerProfile | undefined {
     const holding = this.profiles.filter((profile) => this.#holds(profile));
-    return this.#profileAmong(ofClient(holding, key), key.capabilities);
+    return this.#profileAmong(profilesForClient(holding, key), key.capabilities);
   }
 
-  /** The same, however long ago that was, and whichever client it was for. */
+  /** The same, however old it is and whichever client it was for. */
   lastProfileFor(key: ProfileKey): ServerProfile | undefined {
     const { profiles } = this;
     return (
       this.profileFor(key) ??
-      this.#profileAmong(ofClient(profiles, key), key.capabilities) ??
+      this.#profileAmong(profilesForClient(profiles, key), key.capabilities) ??
       this.#profileAmong(profiles, key.capabilities)
     );
   }
@@ -215,13 +219,13 @@ export class KnownServer {
     );
   }
 
-  /** Whether a client with `capabilities` may use what was started with `started`. */
+  /** True if a client with `capabilities` may use an instance that was started with `started`. */
   suits(started: ClientCapabilities, capabilities: ClientCapabilities): boolean {
     if (!capabilitiesCover(started, capabilities) || !sameNegotiated(started, capabilities)) return false;
     return !this.#asksBack || capabilitiesCover(capabilities, started);
   }
 
-  /** An instance has come up, and was told this client; '' if it was told the bridge. */
+  /** An instance has opened. `introduced` is the `clientInfo` it was told, '' for the bridge's own. */
   opened({ capabilities, owner }: ProfileKey, initializeResult: Buffer, introduced: string): ServerProfile {
     const now = this.#context.date();
     this.#declaredSharing = declaredSharingIn(capabilitiesOf(initializeResult));
@@ -234,7 +238,7 @@ export class KnownServer {
       profile = new ServerProfile(capabilities, clientInfo, { initializeResult, learnedMs: now });
       this.#add(profile);
     } else {
-      // Clients that did not count on it any more are told when it is read, also if it is what it was.
+      // The clients that saw the expired lists are notified when they are read, even if they are the same.
       if (!this.#holds(profile)) profile.lists.clear();
       profile.renew(initializeResult, now);
     }
@@ -243,20 +247,20 @@ export class KnownServer {
     return profile;
   }
 
-  /** An instance has gone: what it has kept up to date until now holds from now on as long as it may. */
+  /** An instance has gone. Its profile holds for the usual time from now on. */
   closed(profile: ServerProfile): void {
     profile.live--;
     profile.learnedMs = this.#context.date();
     this.changed();
   }
 
-  /** A list was read; whether it is another one than before. */
+  /** Keeps a list that was read; returns true if it differs from the one before. */
   learnList(profile: ServerProfile, kind: ListKind, pages: readonly ListPage[], key: ListKey): boolean {
-    const place = this.#placeOf(kind, key);
-    if (place === undefined) return true;
-    const before = profile.lists.get(place);
-    profile.lists.set(place, pages);
-    if (profile.lists.size > MOST_LISTS) this.#dropOldest(profile, place);
+    const listKey = this.#listKeyFor(kind, key);
+    if (listKey === undefined) return true;
+    const before = profile.lists.get(listKey);
+    profile.lists.set(listKey, pages);
+    if (profile.lists.size > MOST_LISTS) this.#dropOldest(profile, listKey);
     profile.learnedMs = this.#context.date();
     const isNew = before === undefined || !samePages(before, pages);
     if (isNew) this.changed();
@@ -264,7 +268,7 @@ export class KnownServer {
     return isNew;
   }
 
-  /** A client is about to be told this by the server itself. */
+  /** A client is about to get this page from the server itself. */
   toolsPassed(page: ListPage): void {
     this.#context.toolsListed?.([page], { isWhole: false, isOnly: false });
   }
@@ -273,9 +277,9 @@ export class KnownServer {
     return this.profiles.reduce((sum, { live }) => sum + live, 0);
   }
 
-  /** Clients may offer what they like; what nobody uses any more makes room. */
+  /** Adds a profile. Clients may offer any capabilities, so an unused profile makes room. */
   #add(profile: ServerProfile): void {
-    if (this.profiles.length >= MOST_FACES) {
+    if (this.profiles.length >= MOST_PROFILES) {
       const unused = this.profiles.findIndex(({ live }) => live === 0);
       if (unused >= 0) this.profiles.splice(unused, 1);
     }
@@ -283,24 +287,24 @@ export class KnownServer {
   }
 
   #dropOldest(profile: ServerProfile, but: string): void {
-    for (const place of profile.lists.keys())
-      if (place !== but && place.includes(' ')) return void profile.lists.delete(place);
+    for (const listKey of profile.lists.keys())
+      if (listKey !== but && listKey.includes(' ')) return void profile.lists.delete(listKey);
   }
 
-  /** The list as it was for those with the same roots; undefined if that is not known. */
+  /** The list for clients with the same roots; undefined if it is not known. */
   pagesFor(profile: ServerProfile, kind: ListKind, key: ListKey): readonly ListPage[] | undefined {
-    const place = this.#placeOf(kind, key);
-    return place === undefined ? undefined : profile.lists.get(place);
+    const listKey = this.#listKeyFor(kind, key);
+    return listKey === undefined ? undefined : profile.lists.get(listKey);
   }
 
-  /** The newest list of its tools, whatever it was offered. */
+  /** The newest list of tools of any profile. */
   get lastTools(): readonly ListPage[] | undefined {
     const newest = [...this.profiles].sort((a, b) => b.learnedMs - a.learnedMs);
     return newest.find(({ lists }) => lists.has('tools'))?.lists.get('tools');
   }
 
-  /** What a server has for one client's roots, or for one client alone, is not another's to see. */
-  #placeOf(kind: ListKind, { rootsKey, owner }: ListKey): string | undefined {
+  /** The key of a list. A list that depends on one client's roots or on one client has a key of its own, or none. */
+  #listKeyFor(kind: ListKind, { rootsKey, owner }: ListKey): string | undefined {
     if (!OF_ROOTS.includes(kind)) return kind;
     if (owner !== undefined) return undefined;
     if (!this.#asksForRoots) return kind;
@@ -308,19 +312,22 @@ export class KnownServer {
   }
 
   #holds(profile: ServerProfile): boolean {
-    // A clock that was set back makes nothing hold for ever.
+    // The difference is absolute, so that a clock that was set back does not keep a profile for ever.
     return profile.live > 0 || Math.abs(this.#context.date() - profile.learnedMs) < this.#context.ttlMs;
   }
 }
 
-/** A server of one client alone may answer by who that is; whoever shares it gets what those got who did, if anybody. */
-function ofClient(profiles: readonly ServerProfile[], { owner }: ProfileKey): readonly ServerProfile[] {
+/**
+ * The profiles that a client may see. A dedicated server may answer by `clientInfo`. A client that shares it gets the
+ * profile of other sharing clients, if there is one.
+ */
+function profilesForClient(profiles: readonly ServerProfile[], { owner }: ProfileKey): readonly ServerProfile[] {
   if (owner !== undefined) return profiles.filter(({ clientInfo }) => clientInfo === clientInfoText(owner));
   const shared = profiles.filter(({ clientInfo }) => clientInfo === undefined);
   return shared.length > 0 ? shared : profiles;
 }
 
-/** '' for one that says nothing of itself. */
+/** The client's `clientInfo` as JSON; '' if it has none. */
 export function clientInfoText({ clientInfo }: Session): string {
   return clientInfo === undefined ? '' : JSON.stringify(clientInfo);
 }

@@ -1,5 +1,5 @@
-// A server that the bridge knows by name, and its instances: which client uses which of them, and when there has to be
-// another one. What an instance is, and how one is started, is the business of whoever makes them.
+// One server by its name: which client uses which of its instances, and when another instance is needed. Never starts
+// or ends an instance itself; a Runner does.
 
 import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
 import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era-2025.ts';
@@ -19,22 +19,23 @@ export interface ServerOptions {
   readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints'> & SharingTerms;
   readonly known: KnownServer;
   readonly gate: ToolGate;
-  /** The tools a client with these settings may use; undefined if they are the same as for everybody. */
+  /** The tools of a client with these settings; undefined if they are the same as for all clients. */
   readonly gateOf?: ((settings: ClientSettings) => ToolGate | undefined) | undefined;
   readonly context: InstanceContext;
-  /** Makes what starts and ends an instance. */
+  /** Makes the runner, which starts and ends an instance. */
   readonly makeRunner: (instance: Instance) => Runner;
 }
 
 export interface Runner {
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
-  /** An error of ours over it: it is ended, and whoever waits for it gets an error. */
+  /** Ends the instance after a fault of the bridge; all that wait for it get an error. */
   readonly broken: (error: unknown) => void;
-  /** Nobody will use it any more. */
+  /** Ends the instance for good. */
   readonly retire: () => void;
 }
 
+/** A server that the bridge knows by name, with its instances and the bindings of its clients. */
 export class Server {
   readonly name: string;
   readonly description: string;
@@ -43,11 +44,11 @@ export class Server {
   #gates = new WeakMap<ClientSettings, ToolGate>();
   readonly #options: ServerOptions;
   readonly #runners = new Map<Instance, Runner>();
-  /** Where clients wait whose roots are not known yet. */
+  /** Instances that are never started, where clients wait whose roots are not known yet. */
   readonly #awaitingRoots = new WeakSet<Instance>();
-  /** One for each client that sees it. */
+  /** The binding of each client that sees the server. */
   readonly bindings = new Map<Session, Binding>();
-  /** A joined list was made without it, because it had not answered. */
+  /** True after a joined list was made without this server, because it had not answered. */
   isLeftOut = false;
 
   constructor(options: ServerOptions) {
@@ -62,12 +63,12 @@ export class Server {
     return sharingOf(this.#options.definition, this.known.declaredSharing);
   }
 
-  /** For whoever is no client. */
+  /** The permitted tools without any client. */
   get gate(): ToolGate {
     return this.#gate;
   }
 
-  /** The rules are others now. */
+  /** Replaces the rules, for all clients. */
   set gate(gate: ToolGate) {
     this.#gate = gate;
     this.#gates = new WeakMap();
@@ -86,8 +87,9 @@ export class Server {
   }
 
   /**
-   * The instance for a client: the one that it has, if that still fits; one that it may share; one that nobody uses; or a
-   * new one. Where it depends on roots that are not known yet, the client waits at an instance that is not started, or gets one that asks for them itself.
+   * Chooses the instance of a client: its current one if that still fits, else one that it may share, a vacant one, or
+   * a new one. If the choice depends on roots that are not known, the client waits at an instance that is not started.
+   * With `mustStart` it gets one that asks for the roots itself.
    */
   instanceFor(session: Session, current?: Instance, mustStart = false): Instance {
     const key = this.keyFor(session);
@@ -98,31 +100,31 @@ export class Server {
     return this.#vacant(key) ?? this.#make(key);
   }
 
-  /** For what an instance would be that is the client's, as far as is known. */
+  /** The instance key that this client needs, from what is known so far. */
   keyFor(session: Session): InstanceKey {
     const owner = this.sharing === 'dedicated' ? session : undefined;
     const rootsKey = session.canBeAsked('roots') ? session.roots.key : NO_ROOTS_KEY;
     return { capabilities: session.capabilities, rootsKey, owner };
   }
 
-  /** An instance for the bridge itself: one that runs, else one for whoever comes with no capabilities. */
+  /** The instance for requests of the bridge: a running one, else one for a client without capabilities. */
   ownInstance(): Instance {
     for (const instance of this.instances) if (instance.isOpen) return instance;
     const rootsKey = this.known.asksForRoots ? NO_ROOTS_KEY : undefined;
     return this.#instanceWith({ capabilities: {}, rootsKey, owner: undefined }, undefined);
   }
 
-  /** Whether an instance of it runs. */
+  /** True while an instance runs. */
   get isOpen(): boolean {
     return [...this.instances].some(({ isOpen }) => isOpen);
   }
 
-  /** Whether none runs yet, and one is on its way. */
+  /** True while the first instance starts. */
   get isStarting(): boolean {
     return !this.isOpen && [...this.instances].some(({ isStarting }) => isStarting);
   }
 
-  /** Whether it could not be started the last time, and does not run. */
+  /** True if no instance runs because the last start failed. */
   get isDown(): boolean {
     return !this.isOpen && [...this.instances].some(({ hasFailed }) => hasFailed);
   }
@@ -141,7 +143,7 @@ export class Server {
     return wanted.rootsKey === undefined || this.#sameRoots(instance, wanted.rootsKey);
   }
 
-  /** One that has not asked yet, and is used by nobody else, gets the roots of the one who comes. */
+  /** True if the instance has these roots. An unused instance that has not asked for roots takes them. */
   #sameRoots(instance: Instance, rootsKey: string): boolean {
     const { key } = instance;
     if (key.rootsKey === rootsKey) return true;
@@ -212,7 +214,10 @@ export class Server {
     return this.#awaitingRoots.has(instance);
   }
 
-  /** It has said that clients cannot share it, and one keeps this instance, the others get their own; or that they can. */
+  /**
+   * The server has declared its sharing. If clients cannot share it, one keeps this instance and the others get their
+   * own.
+   */
   #declared(instance: Instance): void {
     const { key, sessions } = instance;
     const [first] = sessions;
@@ -223,7 +228,10 @@ export class Server {
       if (binding.instance === instance && binding.session !== first) binding.rebind();
   }
 
-  /** All wait at instances that are not started first, so that the first one whose roots are known gets the instance. */
+  /**
+   * Moves all clients but one to other instances. First all wait at instances that are not started, so that the first
+   * client with known roots gets the vacant one.
+   */
   #divide(instance: Instance, staying: Session | undefined): void {
     const leaving = [...this.bindings.values()].filter(
       (binding) => binding.instance === instance && binding.session !== staying,
@@ -233,7 +241,7 @@ export class Server {
   }
 
   #usersChanged(instance: Instance, users: number): void {
-    // With something under way, whoever looks for what is done, or is idle, finds it later.
+    // A busy instance ends later, when it is done or idle.
     if (users === 0 && instance.key.owner !== undefined && !instance.isBusy) return this.#retire(instance);
     this.#runners.get(instance)?.usersChanged(users);
   }
@@ -244,31 +252,29 @@ export class Server {
     runner?.retire();
   }
 
-  /** Whether nobody would notice if it were forgotten. */
+  /** True if nothing is lost by forgetting this server. */
   get isUnused(): boolean {
     return this.bindings.size === 0 && [...this.instances].every((instance) => instance.isVacant);
   }
 
-  /** An instance has stopped for want of clients: one is enough to remember. */
+  /** An instance has stopped without clients: one such instance is enough. */
   stopped(instance: Instance): void {
     if (this.#runners.size > 1 && instance.isVacant) this.#retire(instance);
   }
 
-  /** Makes room: what runs for nobody any more goes first. */
+  /** Makes room by ending an instance that no client uses. */
   #retireUnused(): void {
     for (const instance of this.instances)
       if (instance.sessions.size === 0 && !instance.isBusy) return this.#retire(instance);
   }
 
-  /** Nobody will ask for it any more: what has nothing left to do ends. Whether that is all of it. */
+  /** Ends the instances that have nothing left to do; returns true if none remain. */
   retireDone(): boolean {
     for (const instance of [...this.instances]) if (instance.isDone) this.#retire(instance);
     return this.#runners.size === 0;
   }
 
-  // --- conversations ---
-
-  /** Rather than let one client wait for another's conversation, it gets an instance of its own, within the limit. */
+  /** Gives a client that would wait for another client's conversation an instance of its own, within the limit. */
   #contended(instance: Instance, session: Session): MoveResult {
     if (this.sharing !== 'auto') return 'shared';
     const binding = this.bindings.get(session);
@@ -308,9 +314,7 @@ export class Server {
     return undefined;
   }
 
-  // --- what clients are told ---
-
-  /** Those who use this instance are told, and those who see what is known while theirs does not run. */
+  /** Notifies the clients of this instance, and those that see the known list while theirs does not run. */
   #listLearnt(instance: Instance, kind: ListKind): void {
     this.isLeftOut = false;
     for (const binding of [...this.bindings.values()])
@@ -318,17 +322,18 @@ export class Server {
   }
 }
 
-// One client's side of one server: which of the server's instances it uses. It is bound to one when it first needs it,
-// and to another one when that turns out to be the right one.
-
+/**
+ * The use of one server by one client. Bound to an instance when the client first needs one, and moved when another
+ * instance turns out to be the right one.
+ */
 export class Binding {
   readonly session: Session;
   #server: Server;
   readonly #listChanged: (kind: ListKind) => void;
   instance: Instance | undefined;
-  /** The log level the client wants of every server. */
+  /** The log level that the client wants of every server. */
   #level: string | undefined;
-  /** Why it binds no more. */
+  /** The error of further use. */
   #refusal: BridgeError | undefined;
   isUsed = false;
 
@@ -343,27 +348,27 @@ export class Binding {
     return this.#server;
   }
 
-  /** What the client calls the server. */
+  /** The client's name for the server. */
   get name(): string {
     return this.session.settings.nameOf(this.#server.name);
   }
 
-  /** Which of its tools the client may use. */
+  /** The tools that the client may use. */
   get gate(): ToolGate {
     return this.#server.gateFor(this.session);
   }
 
-  /** Why it is of no use any more, if it is not. */
+  /** The error of further use; undefined while the server is offered. */
   get refusal(): BridgeError | undefined {
     return this.#refusal;
   }
 
-  /** What the client sees of the server, if that is known. */
+  /** The server's profile for this client, if it is known. */
   get profile(): ServerProfile | undefined {
     return this.instance?.profile ?? this.server.known.profileFor(this.server.keyFor(this.session));
   }
 
-  /** What the server lists for this client; undefined while that is not known. */
+  /** The server's list for this client; undefined while it is not known. */
   pagesOf(kind: ListKind): readonly ListPage[] | undefined {
     const { profile, session, server } = this;
     if (profile === undefined) return undefined;
@@ -372,8 +377,8 @@ export class Binding {
   }
 
   /**
-   * The last list of the server, for people and models that look around. A server that cannot be started has listed it long ago.
-   * A dedicated server has listed it for another client: nobody starts a process for a look.
+   * The last known list of the server, for people and models that look around, because no process is started for a
+   * look. A server that cannot be started has listed it some time ago, a dedicated one for another client.
    */
   lastPagesOf(kind: ListKind): readonly ListPage[] | undefined {
     const { session, server } = this;
@@ -384,7 +389,7 @@ export class Binding {
     return profile === undefined ? pages : server.known.pagesFor(profile, kind, server.keyFor(session));
   }
 
-  /** The instance that the client uses. It need not run, unless it must be started at once. */
+  /** Binds the client to an instance, which need not run, unless it must be started at once. */
   bind(mustStart = false): Instance {
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.instance !== undefined) return this.instance;
@@ -396,7 +401,7 @@ export class Binding {
     return instance;
   }
 
-  /** Goes on to the right instance as soon as the client's roots are known. */
+  /** Moves to the right instance as soon as the client's roots are known. */
   stopAwaitingRoots(): void {
     if (this.instance !== undefined && this.server.isAwaitingRoots(this.instance))
       this.session.roots.whenKnown(() => this.rebind());
@@ -406,7 +411,7 @@ export class Binding {
     return new Promise((resolve) => this.session.roots.whenKnown(resolve));
   }
 
-  /** The instance, running; started if need be. */
+  /** Resolves with the running instance, which is started if needed. */
   async whenOpen(): Promise<Instance> {
     if (this.server.isAwaitingRoots(this.bind())) await this.whenRootsKnown();
     const instance = this.bind();
@@ -414,19 +419,19 @@ export class Binding {
     return instance;
   }
 
-  /** The client calls it: it may remember things for the client from now on. */
+  /** Binds for a call: from now on the instance may keep state for the client. */
   use(): Instance {
     this.isUsed = true;
     return this.instance ?? this.bind();
   }
 
-  /** The client has only looked at the server, and does not use it. */
+  /** Ends the binding of a client that has only looked at the server. */
   unbind(): void {
     this.instance?.detach(this.session);
     this.instance = undefined;
   }
 
-  /** What the client is has changed, or is better known: another instance may be the right one. */
+  /** Moves to a better instance, after something about the client has changed or become known. */
   rebind(): void {
     if (this.instance === undefined || this.#refusal !== undefined) return;
     const better = this.server.instanceFor(this.session, this.instance);
@@ -435,13 +440,13 @@ export class Binding {
     this.stopAwaitingRoots();
   }
 
-  /** The client's roots are others now. */
+  /** The client has announced that its roots have changed. */
   rootsChanged({ b, start, end }: Frame): void {
     const { instance, session } = this;
     if (instance === undefined) return;
     const isShared = this.server.known.asksForRoots && instance.sessions.size > 1;
     if (isShared) return this.rebind();
-    // The server asks for the new ones itself; until then nobody else may come to it.
+    // The server asks for the new roots itself. Until then no other client may join.
     instance.key.rootsKey = ROOTS_IN_DOUBT;
     instance.notify(session, b, start, end);
   }
@@ -452,7 +457,7 @@ export class Binding {
     before?.handOver(this.session, instance);
   }
 
-  /** The server is defined otherwise now: what was not sent yet goes to the new one. */
+  /** The server has a new definition: waiting calls go to the new one. */
   replaceServer(server: Server): void {
     this.server.bindings.delete(this.session);
     this.#server = server;
@@ -462,7 +467,7 @@ export class Binding {
     for (const kind of LIST_KINDS) this.listChanged(kind);
   }
 
-  /** The server is not offered any more. What it was asked already it still answers. */
+  /** The server is not offered any more. Calls under way are still answered. */
   release(): void {
     const { name } = this.server;
     this.#refusal = new BridgeError('SERVER_NOT_FOUND', `Server ${name} is not offered any more`, { server: name });

@@ -1,5 +1,5 @@
-// The settings that clients of one instance share: subscriptions and the log level. Decides which requests go to the server
-// and which the bridge answers itself. Subscriptions and LogLevels keep what each client wants.
+// The settings that clients of one instance share: subscriptions and the log level. Each client gets only what it asked
+// for. A request goes to the server only if it changes what the server is told; the bridge answers the others itself.
 
 import type { MethodRole } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -42,13 +42,13 @@ export class SharedSettings {
   #refuse(call: Call): void {
     const { server, calls, counters, limits } = this.#instance;
     counters.subscriptionsRefused++;
-    const message = `A client may have subscriptions of ${limits.maxSubscribedBytesPerClient} bytes on server ${server}`;
-    const hint = 'Take some back; limits.maxSubscribedBytesPerClient allows more.';
+    const message = `A client may have at most ${limits.maxSubscribedBytesPerClient} bytes of subscriptions on server ${server}`;
+    const hint = 'Unsubscribe from some resources, or raise limits.maxSubscribedBytesPerClient.';
     calls.fail(call, new BridgeError('REQUEST_REFUSED', message, { server, hint }));
   }
 
   #unsubscribe(call: Call, uri: string): boolean {
-    if (!this.subscriptions.unsubscribe(call.session, uri)) return this.#isSo(call);
+    if (!this.subscriptions.unsubscribe(call.session, uri)) return this.#answerDone(call);
     call.onEnd = this.subscriptions.sendUnsubscribe(uri);
     return true;
   }
@@ -59,34 +59,32 @@ export class SharedSettings {
       return true;
     }
     this.levels.set(call.session, level);
-    return this.#isSo(call);
+    return this.#answerDone(call);
   }
 
-  /** The call's one answer is that it is so, as the bridge knows without asking. */
-  #isSo(call: Call): false {
+  /** Answers the call with an empty result, without asking the server. */
+  #answerDone(call: Call): false {
     call.session.output.answer(call.idText, '{}');
     call.session.close(call);
     return false;
   }
 
-  /** What a server that was started again has to be told. */
+  /** The requests for a server that was started again. */
   opened(): OwnRequest[] {
     return [...this.levels.opened(), ...this.subscriptions.opened()];
   }
 
-  /** Of how much anything is kept here. */
+  /** The number of entries kept here. */
   get size(): number {
     return this.subscriptions.size + this.levels.size;
   }
-
-  // --- comings and goings ---
 
   forget(session: Session): void {
     this.subscriptions.forget(session);
     this.levels.forget(session);
   }
 
-  /** The client uses another instance from now on. */
+  /** Moves the client's settings to another instance. */
   handOver(session: Session, to: SharedSettings): void {
     this.levels.handOver(session, to.levels);
     this.subscriptions.handOver(session, to.subscriptions);
@@ -97,20 +95,21 @@ function uriIn({ b }: Frame, envelope: Envelope): string {
   return textOf(envelope.decode(b, Field.uri));
 }
 
-// What a server has been told of one thing: whether of a resource it is to say when that changes, or how much it is to log.
-// It hears requests in the order in which they are sent, but their answers come in any order, or never: of those that took
-// effect the one that was sent last counts, and what became of one that was given up nobody knows.
-
-/** How a request has ended: the server did it, or refused, or nobody knows. */
+/** The end of a request: the server did it, the server refused, or nobody knows. */
 export type RequestOutcome = 'result' | 'error' | 'lost';
 
+/**
+ * The state of one setting at the server: a subscription or the log level. A server handles requests in the order in
+ * which they are sent, but answers in any order or never. The last request that succeeded counts. A request that was
+ * given up leaves the state uncertain.
+ */
 class ConfirmedState<State> {
-  /** Undefined while it is uncertain. */
+  /** Undefined while the state is uncertain. */
   #state: State | undefined;
-  /** The number of what has made it so. */
+  /** The number of the request that made it so. */
   #since = 0;
   #last = 0;
-  /** Sent and not answered, in the order in which they were sent. */
+  /** Requests without an answer, in the order in which they were sent. */
   readonly #open = new Map<number, State | undefined>();
 
   constructor(state: State | undefined) {
@@ -121,14 +120,14 @@ class ConfirmedState<State> {
     return this.#open.size > 0;
   }
 
-  /** Whether it will be so once everything that is under way is done as it was asked. */
+  /** True if the state will be this one once all requests under way succeed. */
   isGoingToBe(wanted: State): boolean {
     let state = this.#state;
     for (const [number, asked] of this.#open) if (number > this.#since) state = asked;
     return state === wanted;
   }
 
-  /** Someone asks for it; returns by which number it ends. */
+  /** Notes a client's request; returns the number to end it by. */
   sent(state: State | undefined): number {
     this.#open.set(++this.#last, state);
     return this.#last;
@@ -142,19 +141,12 @@ class ConfirmedState<State> {
     this.#state = ending === 'result' ? state : undefined;
   }
 
-  /** The bridge itself asks for it, and takes it for done: what a server refuses it is not asked for again and again. */
+  /** Notes a request of the bridge's own as done: a server that refuses it is not asked again and again. */
   assume(state: State | undefined): void {
     this.#since = ++this.#last;
     this.#state = state;
   }
 }
-
-// Who has subscribed to which resources of one instance, and what the server is told for it: to say when one changes for
-// as long as one client wants to hear that. What it is told is decided when a request is sent, not when it comes in, and
-// put right when that ends otherwise than was hoped for.
-//
-// A client has a subscription from the moment that its request is sent, because the first update may come before the
-// answer, until that is refused or given up; one that was granted, until its end is sent, or it leaves.
 
 interface AskPorts {
   /** Asks the server, if it runs. */
@@ -162,23 +154,23 @@ interface AskPorts {
 }
 
 interface SubscriptionsPorts extends AskPorts {
-  /** Of each client. */
+  /** The limit for each client. */
   readonly mostBytes: number;
 }
 
 interface Subscription {
   readonly uri: string;
-  /** The client knows it by a URI that names the server. */
+  /** The client knows the resource by a URI that names the server. */
   isNamed: boolean;
   isGranted: boolean;
-  /** How often the client has asked for it, and has no answer. */
+  /** The number of the client's requests without an answer. */
   asking: number;
 }
 
-/** One client's, which it takes along to other instances. */
+/** The subscriptions of one client, which move with it to other instances. */
 interface Subscriber {
   readonly session: Session;
-  /** Where it hears of changes; undefined once it has gone. */
+  /** The instance at which it hears of changes; undefined once it has left. */
   home: Subscriptions | undefined;
   readonly byUri: Map<string, Subscription>;
   bytes: number;
@@ -187,19 +179,26 @@ interface Subscriber {
 interface Topic {
   readonly uri: string;
   readonly sessions: Set<Session>;
-  /** Whether the server is to say when it changes. */
+  /** The server reports changes of the resource while this is true. */
   readonly told: ConfirmedState<boolean>;
 }
 
-/** What a subscription takes besides its URI. */
+/** The memory of a subscription besides its URI. */
 const SUBSCRIPTION_BYTES = 256;
 
 type OnEnd = (ending: RequestOutcome) => void;
 
+/**
+ * The subscriptions to resources of one instance. The server reports changes of a resource as long as one client wants
+ * them. A request is decided when it is sent, not when it comes in, and corrected if it fails.
+ *
+ * A client is subscribed from the moment its request is sent, because the first update may come before the answer. The
+ * subscription ends when the request is refused or given up, when its end is sent, or when the client leaves.
+ */
 export class Subscriptions {
   readonly #ports: SubscriptionsPorts;
   readonly #subscribers = new Map<Session, Subscriber>();
-  /** Those that a client has, or about which something is under way. */
+  /** Resources that a client is subscribed to, or with a request under way. */
   readonly #topics = new Map<string, Topic>();
 
   constructor(ports: SubscriptionsPorts) {
@@ -214,22 +213,23 @@ export class Subscriptions {
     return this.#subscribers.get(session)?.byUri.has(uri) === true;
   }
 
-  /** Whether the client knows it by a URI that names the server. */
+  /** True if the client knows the resource by a URI that names the server. */
   isNamed(session: Session, uri: string): boolean {
     return this.#subscribers.get(session)?.byUri.get(uri)?.isNamed === true;
   }
 
-  /** Who is to hear of it: a server may name a part of what was subscribed to. */
+  /** The clients that hear of an update. A server may name a part of the resource. */
   subscribersOf(uri: string): Set<Session> {
     const found = new Set<Session>();
     for (const topic of this.#topics.values())
-      if (isPartOf(topic.uri, uri)) for (const session of topic.sessions) found.add(session);
+      if (isSameOrPart(topic.uri, uri)) for (const session of topic.sessions) found.add(session);
     return found;
   }
 
-  // --- what clients ask for ---
-
-  /** A client's request is being sent; returns who is told how it ends. Undefined if the client has too many. */
+  /**
+   * Notes that a client's request is being sent; returns the function that takes its outcome. Undefined if the client
+   * has too many.
+   */
   subscribe(session: Session, uri: string, isNamed: boolean): OnEnd | undefined {
     const subscriber = this.#subscribers.get(session) ?? newSubscriber(session, this);
     const before = subscriber.byUri.get(uri);
@@ -263,7 +263,7 @@ export class Subscriptions {
   }
 
   #dropIfRefused(subscriber: Subscriber, subscription: Subscription): void {
-    const isHeld = subscriber.byUri.get(subscription.uri) === subscription; // or it was taken back meanwhile
+    const isHeld = subscriber.byUri.get(subscription.uri) === subscription; // false if the client has unsubscribed meanwhile
     if (!isHeld || subscription.isGranted || subscription.asking > 0) return;
     this.#drop(subscriber, subscription.uri);
     this.#settleAt(subscription.uri);
@@ -276,7 +276,7 @@ export class Subscriptions {
     if (subscriber.byUri.size === 0) this.#subscribers.delete(subscriber.session);
   }
 
-  /** The client's request to end it is next. Whether the server is to be told, or somebody else still has it. */
+  /** Drops the client's subscription; returns true if the server must be told, because no other client has one. */
   unsubscribe(session: Session, uri: string): boolean {
     const subscriber = this.#subscribers.get(session);
     if (subscriber !== undefined) this.#drop(subscriber, uri);
@@ -284,7 +284,7 @@ export class Subscriptions {
     return !isWanted;
   }
 
-  /** It is being sent; returns who is told how it ends, if that matters to anybody. */
+  /** Notes that `resources/unsubscribe` is being sent; returns the function that takes its outcome. */
   sendUnsubscribe(uri: string): OnEnd | undefined {
     const topic = this.#topics.get(uri);
     const number = topic?.told.sent(false);
@@ -294,8 +294,6 @@ export class Subscriptions {
       this.#settle(topic);
     };
   }
-
-  // --- what the server is told ---
 
   #settleAt(uri: string): void {
     const topic = this.#topics.get(uri);
@@ -312,13 +310,11 @@ export class Subscriptions {
     if (!isWanted && !told.hasOpen) this.#topics.delete(uri);
   }
 
-  /** What a server that was started again is told. */
+  /** The requests for a server that was started again. */
   opened(): OwnRequest[] {
     for (const { told } of this.#topics.values()) told.assume(true);
     return [...this.#topics.keys()].map((uri) => ({ method: 'resources/subscribe', params: { uri } }));
   }
-
-  // --- comings and goings ---
 
   forget(session: Session): void {
     const subscriber = this.#subscribers.get(session);
@@ -327,7 +323,7 @@ export class Subscriptions {
     this.#leave(subscriber);
   }
 
-  /** The client uses another instance from now on. */
+  /** Moves the client's subscriptions to another instance. */
   handOver(session: Session, to: Subscriptions): void {
     const subscriber = this.#subscribers.get(session);
     if (subscriber === undefined) return;
@@ -368,39 +364,39 @@ function weightOf(uri: string): number {
   return Buffer.byteLength(uri) + SUBSCRIPTION_BYTES;
 }
 
-function isPartOf(whole: string, uri: string): boolean {
+function isSameOrPart(whole: string, uri: string): boolean {
   if (!uri.startsWith(whole)) return false;
   return uri.length === whole.length || /[/:?#]$/.test(whole) || /[/?#]/.test(uri.charAt(whole.length));
 }
 
-// How much the server of one instance is to log: as much as the client wants that wants most, and each client gets only
-// what it asked for. As with subscriptions, what the server is told is decided when a request is sent, and put right when
-// that ends otherwise than was hoped for.
-
-/** Least verbose last. */
+/** The levels of the protocol, the least verbose last. */
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 export function isLevel(level: string): boolean {
   return LEVELS.includes(level);
 }
 
-/** For clients that have not asked for a level, while others have. */
+/** The level of clients that have not asked for one, while others have. */
 const DEFAULT_LEVEL = LEVELS.indexOf('info');
 const NO_LEVEL = LEVELS.length;
 
-/** One client's, which it takes along to other instances. */
+/** The level of one client, which moves with it to other instances. */
 interface Reader {
   readonly session: Session;
-  /** Where it reads; undefined once it has gone. */
+  /** The instance at which it reads; undefined once it has left. */
   home: LogLevels | undefined;
-  /** The least that it gets; undefined before a level was granted to it. */
+  /** The level that was granted; undefined before the first. */
   level: number | undefined;
-  /** How often it has asked for one, and which time it got the level that it has. */
+  /** The number of its requests, and the number of the request that granted the level. */
   asked: number;
   granted: number;
-  /** By the time that it has asked: what this instance has been asked, and has not answered. */
+  /** Its requests without an answer, by number. */
   readonly asking: Map<number, { readonly level: number; readonly at: LogLevels }>;
 }
 
+/**
+ * The log level of one instance. The server gets the most verbose level that a client wants, and each client gets only
+ * what it asked for. A request is decided when it is sent, and corrected if it fails.
+ */
 export class LogLevels {
   readonly #ports: AskPorts;
   readonly #readers = new Map<Session, Reader>();
@@ -419,20 +415,18 @@ export class LogLevels {
     return false;
   }
 
-  /** Whether a client gets a log message; one of a level that nobody knows goes to all. */
+  /** True if the client gets a message of this level. Messages of unknown levels go to all. */
   admits(session: Session, level: string): boolean {
     const index = LEVELS.indexOf(level);
     return index < 0 || index >= (this.#readers.get(session)?.level ?? DEFAULT_LEVEL);
   }
 
-  // --- what clients ask for ---
-
-  /** Whether it is the server's to answer: nobody else wants more of it, or it is a level that nobody knows. */
+  /** True if the server must answer the request: no other client wants more, or the level is unknown. */
   isForServer(session: Session, level: string): boolean {
     return LEVELS.indexOf(level) <= this.#mostVerbose(session);
   }
 
-  /** The most verbose level that some client wants or has asked for. */
+  /** The most verbose level that a client has or has asked for. */
   #mostVerbose(but?: Session): number {
     let most = NO_LEVEL;
     for (const reader of this.#readers.values())
@@ -440,14 +434,14 @@ export class LogLevels {
     return most;
   }
 
-  /** What a client wants once all is granted that it has asked for here. */
+  /** The level that a client has once all its requests here are granted. */
   #levelFor({ level = NO_LEVEL, granted, asking }: Reader): number {
     let wanted = level;
     for (const [time, asked] of asking) if (time > granted && asked.at === this) wanted = asked.level;
     return wanted;
   }
 
-  /** A client's request is being sent; returns who is told how it ends. */
+  /** Notes that a client's request is being sent; returns the function that takes its outcome. */
   ask(session: Session, text: string): (ending: RequestOutcome) => void {
     const reader = this.#reader(session);
     const level = LEVELS.indexOf(text);
@@ -464,7 +458,7 @@ export class LogLevels {
     };
   }
 
-  /** The client gets it without a request of its own to the server. */
+  /** Sets the client's level without a request of its own to the server. */
   set(session: Session, text: string): void {
     const reader = this.#reader(session);
     grantLevel(reader, LEVELS.indexOf(text), ++reader.asked);
@@ -486,8 +480,6 @@ export class LogLevels {
     this.#settle();
   }
 
-  // --- what the server is told ---
-
   /** Has the server log what clients want, unless the requests under way lead there already. */
   #settle(): void {
     const level = LEVELS[this.#mostVerbose()];
@@ -496,14 +488,12 @@ export class LogLevels {
     this.#ports.ask(requestFor(level));
   }
 
-  /** What a server that was started again is told. */
+  /** The requests for a server that was started again. */
   opened(): OwnRequest[] {
     const level = LEVELS[this.#mostVerbose()];
     this.#told.assume(level);
     return level === undefined ? [] : [requestFor(level)];
   }
-
-  // --- comings and goings ---
 
   forget(session: Session): void {
     const reader = this.#readers.get(session);
@@ -512,7 +502,7 @@ export class LogLevels {
     this.#leave(session);
   }
 
-  /** The client uses another instance from now on. */
+  /** Moves the client's level to another instance. */
   handOver(session: Session, to: LogLevels): void {
     const reader = this.#readers.get(session);
     if (reader === undefined) return;

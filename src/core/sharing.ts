@@ -1,9 +1,13 @@
-// Who may share an instance of a server, and how many calls it gets at a time. What a person has said goes first, then
-// what the server declares of itself (`capabilities["x-mux"].sharing`), then what the bridge knows of the program.
+// Sharing terms of a server: which clients may share an instance, and how many calls it gets at a time. The user's
+// setting comes first, then the server's own `capabilities["x-mux"].sharing`, then what the bridge knows of the
+// program.
 
 import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
 
-/** `isolated`: each client needs an instance. `session-aware`: it tells clients apart by `_meta.muxSessionId`. */
+/**
+ * `isolated`: each client needs an instance of its own. `session-aware`: the server tells clients apart by
+ * `_meta.muxSessionId`.
+ */
 export type DeclaredSharing = 'shared' | 'isolated' | 'session-aware';
 
 export type SharingTerms = Pick<ServerDefinition, 'sharing' | 'nature' | 'maxConcurrentCalls'>;
@@ -18,7 +22,7 @@ export function maxConcurrentCallsOf({ maxConcurrentCalls, nature }: SharingTerm
   return maxConcurrentCalls ?? (nature?.losesWrites === undefined ? 0 : 1);
 }
 
-/** Reads the capabilities of a server's answer to `initialize`. */
+/** Reads `x-mux` in the capabilities of a server's answer to `initialize`. */
 export function declaredSharingIn(capabilities: Readonly<Record<string, unknown>>): DeclaredSharing | undefined {
   const said = capabilities['x-mux'];
   const sharing = typeof said === 'object' && said !== null && 'sharing' in said ? said.sharing : undefined;

@@ -1,5 +1,5 @@
-// Which of a server's tools may be used. The one place that decides about a call is CallDesk.take; whoever lists tools
-// asks here too, so that nobody sees what may not be called.
+// The tools of a server that a client may use. Instance.submit asks here before it sends a call, and whatever lists
+// tools asks here too: no client sees a tool that it may not call.
 
 import type { BridgeError } from '../util/bridge-error.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
@@ -8,13 +8,13 @@ import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 
 export interface ToolGate {
-  /** Whether it lets everything pass. */
+  /** True if all tools are permitted. */
   readonly isOpen: boolean;
-  /** Why a tool may not be called; undefined if it may. */
+  /** The error for a tool that may not be called; undefined if it may. */
   refusalOf(tool: string): BridgeError | undefined;
-  /** Whether it is another one than it was when somebody has last agreed to it. */
+  /** True if the tool's definition differs from the one that the user approved. */
   isChanged(tool: string): boolean;
-  /** Words by which it is found. */
+  /** Words under which searches find the tool. */
   tagsOf(tool: string): readonly string[];
 }
 
@@ -27,9 +27,10 @@ export const OPEN_GATE: ToolGate = {
   tagsOf: () => NO_TAGS,
 };
 
-// A server's own list of tools without those that may not be called: the rest of its bytes as they are.
-
-/** `frame` is an object, or has one at `from`, with `tools` in it. */
+/**
+ * The server's own list without the tools that may not be called; all other bytes as they are. `frame` is an object, or
+ * has one at `from`, with the member `tools`.
+ */
 export function withPermittedTools(frame: Frame, from: number, gate: ToolGate): Frame {
   const { b } = frame;
   const list = findMembers(b, from, ['tools'])?.spans.get('tools');

@@ -80,7 +80,7 @@ describe('a tool with a name beyond 256 characters', () => {
     expect(core.counters.namesTooLong).toBe(2);
     expect(warnings).toEqual([
       [
-        'names or URIs too long: left out of the views all and discover',
+        'items with too long names or URIs are left out of the views all and discover',
         { server: 'one', kind: 'tools', count: 2, first: 'h'.repeat(64) },
       ],
     ]);
