@@ -1,4 +1,68 @@
-// Waiting items in turns: one of each owner, then the next one of each, in the order in which owners began to wait.
+// Waiting items in fair turns: one of each owner, then the next one of each, in the order in which the owners began to
+// wait.
+
+export class FairQueue<Owner, Item> {
+  /** By owner, the next one first. An owner that was served goes to the end. */
+  readonly #waiting = new Map<Owner, Fifo<Item>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(owner: Owner, item: Item): void {
+    const fifo = this.#waiting.get(owner);
+    if (fifo !== undefined) fifo.push(item);
+    else {
+      const first = new Fifo<Item>();
+      first.push(item);
+      this.#waiting.set(owner, first);
+    }
+    this.#size++;
+  }
+
+  /** Takes the first item of the next owner that may be served. */
+  take(mayServe: (owner: Owner, item: Item) => boolean): Item | undefined {
+    for (const [owner, fifo] of this.#waiting) {
+      const first = fifo.first;
+      if (first === undefined || !mayServe(owner, first)) continue;
+      const item = fifo.shift();
+      this.#size--;
+      this.#waiting.delete(owner);
+      if (fifo.length > 0) this.#waiting.set(owner, fifo);
+      return item;
+    }
+    return undefined;
+  }
+
+  /** The next item of this owner. */
+  headOf(owner: Owner): Item | undefined {
+    return this.#waiting.get(owner)?.first;
+  }
+
+  /** The next item of each owner. */
+  heads(): (readonly [Owner, Item])[] {
+    return [...this.#waiting].flatMap(([owner, { first }]) => (first === undefined ? [] : [[owner, first] as const]));
+  }
+
+  /** Takes all items of an owner, in order. */
+  takeAll(owner: Owner): Item[] {
+    const items: Item[] = [];
+    const fifo = this.#waiting.get(owner);
+    for (let item = fifo?.shift(); item !== undefined; item = fifo?.shift()) items.push(item);
+    this.#waiting.delete(owner);
+    this.#size -= items.length;
+    return items;
+  }
+
+  remove(owner: Owner, item: Item): boolean {
+    const fifo = this.#waiting.get(owner);
+    if (fifo === undefined || !fifo.remove(item)) return false;
+    this.#size--;
+    if (fifo.length === 0) this.#waiting.delete(owner);
+    return true;
+  }
+}
 
 class Fifo<Item> {
   #items: (Item | undefined)[] = [];
@@ -31,69 +95,6 @@ class Fifo<Item> {
     const at = this.#items.indexOf(item, this.#head);
     if (at < 0) return false;
     this.#items.splice(at, 1);
-    return true;
-  }
-}
-
-export class FairQueue<Owner, Item> {
-  /** In turn: who was served goes to the end. */
-  readonly #waiting = new Map<Owner, Fifo<Item>>();
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
-
-  push(owner: Owner, item: Item): void {
-    const fifo = this.#waiting.get(owner);
-    if (fifo !== undefined) fifo.push(item);
-    else {
-      const first = new Fifo<Item>();
-      first.push(item);
-      this.#waiting.set(owner, first);
-    }
-    this.#size++;
-  }
-
-  /** The first item of the next owner in turn that may be served. */
-  take(mayServe: (owner: Owner, item: Item) => boolean): Item | undefined {
-    for (const [owner, fifo] of this.#waiting) {
-      const first = fifo.first;
-      if (first === undefined || !mayServe(owner, first)) continue;
-      const item = fifo.shift();
-      this.#size--;
-      this.#waiting.delete(owner);
-      if (fifo.length > 0) this.#waiting.set(owner, fifo);
-      return item;
-    }
-    return undefined;
-  }
-
-  /** What is next of this owner. */
-  headOf(owner: Owner): Item | undefined {
-    return this.#waiting.get(owner)?.first;
-  }
-
-  /** What is next of each owner. */
-  heads(): (readonly [Owner, Item])[] {
-    return [...this.#waiting].flatMap(([owner, { first }]) => (first === undefined ? [] : [[owner, first] as const]));
-  }
-
-  /** All that an owner has waiting, in order. */
-  takeAll(owner: Owner): Item[] {
-    const items: Item[] = [];
-    const fifo = this.#waiting.get(owner);
-    for (let item = fifo?.shift(); item !== undefined; item = fifo?.shift()) items.push(item);
-    this.#waiting.delete(owner);
-    this.#size -= items.length;
-    return items;
-  }
-
-  remove(owner: Owner, item: Item): boolean {
-    const fifo = this.#waiting.get(owner);
-    if (fifo === undefined || !fifo.remove(item)) return false;
-    this.#size--;
-    if (fifo.length === 0) this.#waiting.delete(owner);
     return true;
   }
 }

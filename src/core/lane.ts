@@ -1,34 +1,36 @@
-// The right to make calls during which the server may ask back. Two clients' calls that both wait for an answer to such a
-// question could never be told apart, so only one client at a time has it.
-//
-// What needs it is learnt: a tool is unknown until it has ended a few times without asking, then quiet, and conversational
-// once it did ask. Quiet tools need no lane. A server that was offered nothing to ask for has no lane at all.
+// The lane of one instance: the right to make calls during which the server may ask back. Two clients with waiting
+// questions could never be told apart, so only one client at a time has the lane. A tool is unknown until it has ended
+// a few times without asking, then quiet; it is conversational once it has asked. Quiet tools need no lane, and a
+// server that was offered nothing to ask for has none.
 
 import type { Call } from './call.ts';
 import type { KnownServer, ToolHabits } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 
-/** Ends without a question, after which a tool counts as quiet. */
+/** The number of ends without a question after which a tool is quiet. */
 const QUIET_AFTER = 3;
 const CONVERSATIONAL = -1;
 const MOST_HABITS = 10_000;
-/** Of longer ones nothing is learnt. */
+/** The longest tool name of which anything is learnt. */
 export const LONGEST_KNOWN_CALL = 512;
-/** The call of a request during which no server asks: how a task is, for one. No tool is called so, nor any method. */
+/**
+ * The lane name of requests during which no server asks, such as the state of a task. No tool and no method has this
+ * name.
+ */
 export const NEEDS_NO_LANE = 'none';
 
 export class Lane {
-  /** Whether the server was offered anything to ask for. */
+  /** True if the server was offered something to ask for. */
   isOpen = false;
   readonly #known: Pick<KnownServer, 'habits' | 'changed'>;
   readonly #habits: ToolHabits;
   #owner: Session | undefined;
   #calls = 0;
-  /** Whether the server has asked its owner, who may think for as long as a person does. */
+  /** True after the server has asked the owner, which may take as long as a person to answer. */
   #isConversing = false;
-  /** Its owner has kept it from another client for too long: whoever comes gets another instance. */
+  /** The owner has kept the lane from another client for too long: further clients get another instance. */
   isOverlong = false;
-  /** How often it was taken by somebody. */
+  /** The number of times that the lane was taken. */
   turn = 0;
 
   constructor(known: Pick<KnownServer, 'habits' | 'changed'>) {
@@ -40,17 +42,17 @@ export class Lane {
     return laneName === NEEDS_NO_LANE || (this.#habits.get(laneName) ?? 0) >= QUIET_AFTER;
   }
 
-  /** Whether someone has it. */
+  /** True while a client has the lane. */
   get isTaken(): boolean {
     return this.#owner !== undefined;
   }
 
-  /** Whether a call may be sent now. `laneName` names what is called. */
+  /** True if a call may be sent now. `laneName` is the name of the tool. */
   admits(session: Session, laneName: string): boolean {
     return !this.isOpen || this.#owner === undefined || this.#owner === session || this.#isQuiet(laneName);
   }
 
-  /** Whether it would have to wait for another client's conversation, which may take as long as a person does. */
+  /** True if the call would wait for another client's conversation, which may take as long as a person does. */
   isContended(session: Session, laneName: string): boolean {
     return (
       !this.admits(session, laneName) && (this.#isConversing || this.isOverlong || this.isConversational(laneName))
@@ -72,14 +74,14 @@ export class Lane {
     this.#calls++;
   }
 
-  /** The server has asked about it. One that was thought to be quiet needs the lane after all. */
+  /** The server has asked during this call. A tool that was quiet takes the lane after all. */
   converse(call: Call): void {
     if (!this.isOpen) return;
     if (!call.hasLane && (this.#owner === undefined || this.#owner === call.session)) this.#take(call);
     if (call.hasLane) this.#isConversing = true;
   }
 
-  /** The call has ended, or was given up. */
+  /** The call has ended or was given up. */
   leave(call: Call): void {
     if (!call.hasLane) return;
     call.hasLane = false;
@@ -89,12 +91,12 @@ export class Lane {
     this.isOverlong = false;
   }
 
-  /** Clients may call what they like. */
+  /** Bounds the habits: clients may call any name. */
   #isWorthKnowing(laneName: string): boolean {
     return laneName.length <= LONGEST_KNOWN_CALL && (this.#habits.has(laneName) || this.#habits.size < MOST_HABITS);
   }
 
-  /** The call was answered: one more that is known of it. */
+  /** Notes the end of a call. */
   learn(call: Call): void {
     if (!this.isOpen || call.laneName === NEEDS_NO_LANE) return;
     const before = this.#habits.get(call.laneName) ?? 0;

@@ -1,5 +1,5 @@
-// What becomes of a session when its connection drops, and when its client comes back. It stands between the handshake,
-// the links, and the registry of those that are away; sessions, calls and views know nothing of it.
+// Sessions whose connection drops: which are kept, for how long, and how a client resumes one. Sits between the
+// handshake and the links. Sessions, calls and views notice nothing.
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
@@ -18,28 +18,29 @@ import type { ResumptionPorts } from './handshake.ts';
 import { Pause } from './pressure.ts';
 import type { Session } from './session.ts';
 
-/** More requests than this nobody has had under way. */
+/** The most request ids that a client may announce as repeated; no client has more under way. */
 const MOST_REPEATED = 100_000;
 
-/** What the registry of clients does for it. */
+/** The services of the connection manager that resumption needs. */
 interface ResumptionOptions {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly clock: Clock;
   readonly handlerOf: (session: Session) => LinkHandler;
-  /** Runs what is done for a session, whose own end an error in it is. */
+  /** Runs a task for a session; an error in it ends the session. */
   readonly contain: (session: Session, task: () => void) => void;
-  /** Whether sessions may still wait for their clients. */
+  /** True while sessions may wait for their clients. */
   readonly mayPark: () => boolean;
-  /** It has no connection any more, and does not count as one; or it has one again. */
+  /** The session has lost its connection and is not counted as connected; or it has one again. */
   readonly parked: (session: Session) => void;
   readonly unparked: (session: Session) => void;
-  /** Its connection is another session's now: nothing is left of it. */
+  /** Another session has taken the connection: nothing is left of this one. */
   readonly dissolved: (session: Session) => void;
   readonly giveUp: (session: Session, why: string) => void;
   readonly cutOff: (session: Session, why: string) => void;
 }
 
+/** Keeps sessions without a connection, and gives them the next connection of their client. */
 export class Resumption implements ResumptionPorts {
   readonly #options: ResumptionOptions;
   readonly #parked: ParkedSessions;
@@ -65,12 +66,10 @@ export class Resumption implements ResumptionPorts {
     this.#parked.tick(nowMs);
   }
 
-  /** The session is over; whether it was parked. */
+  /** The session is over; returns true if it was parked. */
   forget(session: Session): boolean {
     return this.#parked.forget(session);
   }
-
-  // --- the handshake ---
 
   count(session: Session, first: Frame): void {
     const { link } = session;
@@ -87,7 +86,7 @@ export class Resumption implements ResumptionPorts {
 
   admit(session: Session): string {
     const { link } = session;
-    invariant(link instanceof ResumableLink, 'who can resume is counted from its handshake on');
+    invariant(link instanceof ResumableLink, 'a resumable session is counted from its handshake on');
     return this.#parked.admit(session, link);
   }
 
@@ -122,12 +121,10 @@ export class Resumption implements ResumptionPorts {
     else session.link.destroy();
   }
 
-  /** The link without what counts and keeps, for who makes no use of that: an `initialize` before may have wanted it. */
+  /** The plain link of a client that does not resume, although an earlier `initialize` may have wanted to. */
   plainLink({ link }: Session): Link {
     return link instanceof ResumableLink ? link.giveCarrier() : link;
   }
-
-  // --- what the client says of it ---
 
   notice(session: Session, role: MethodRole, params: Readonly<Record<string, unknown>>): void {
     if (role === 'bridge-received') return this.#onReceived(session, params.bytes);
@@ -136,7 +133,7 @@ export class Resumption implements ResumptionPorts {
     this.#options.counters.badFrames++;
   }
 
-  /** The answer to a ping says that everything before it has come: of who is silent, nothing is kept for long. */
+  /** A ping was sent: its answer confirms all bytes before it, so little is kept for a silent client. */
   pinged({ link }: Session): void {
     if (link instanceof ResumableLink) link.asked();
   }
@@ -156,29 +153,32 @@ export class Resumption implements ResumptionPorts {
     this.#parked.forget(session);
   }
 
-  /** Requests that may have been carried out already are about to come. */
+  /** The client announces requests that may have been carried out already and are about to be sent again. */
   #onAgain(session: Session, ids: unknown): void {
     if (!Array.isArray(ids)) return void this.#options.counters.badFrames++;
     session.repeated ??= new Set();
     for (const id of ids as unknown[]) if (isRequestId(id)) session.repeated.add(id);
-    if (session.repeated.size > MOST_REPEATED) this.#options.cutOff(session, 'it says too many requests come again');
+    if (session.repeated.size > MOST_REPEATED) this.#options.cutOff(session, 'it announced too many repeated requests');
   }
 
-  // --- the daemon goes ---
-
-  /** What it sends from here on is for the next daemon, but for answers to what it was asked by this one. */
+  /**
+   * The daemon stops: whatever the client sends from here on is for the next daemon, except answers to this one's
+   * questions.
+   */
   stopListening(session: Session): void {
     const { link } = session;
     if (!(link instanceof ResumableLink) || !link.isResumable) return;
     link.stopCounting();
     session.isLeaving = true;
-    // Who is away does not come back to this daemon.
+    // A client without a connection does not come back to this daemon.
     if (!link.isCarried) for (const question of [...session.questions.values()]) question.abandon();
     if (session.questions.size > 0) session.pauses.remove(Pause.leaving);
     else session.pauses.add(Pause.leaving);
   }
 
-  /** Tells it how much of what it has sent was taken, and what of that went no further; false if it cannot make use of that. */
+  /**
+   * Tells the client how many of its bytes were read and which requests went no further; false if it cannot use that.
+   */
   tellLeaving(session: Session, reason: LeavingReason, unsent: readonly string[]): boolean {
     const { link } = session;
     if (!(link instanceof ResumableLink) || !link.isResumable) return false;
@@ -187,14 +187,10 @@ export class Resumption implements ResumptionPorts {
   }
 }
 
-// The sessions that can be resumed: by which token each of them is, which of them are parked because their clients are
-// away, and when those are given up. A token is a secret; only its hash is kept, so that neither a look at the memory nor
-// the time that a search takes tells anything of it.
-
 const TOKEN_BYTES = 16;
-/** Tokens that are of no use any more, of which it is known why; for messages. */
+/** Tokens that are not valid any more, kept with the reason for messages. */
 const MOST_PAST = 1024;
-/** The part of what is kept for all of them from which on what nobody has asked for makes room first. */
+/** Beyond this part of the limit, notices make room first. */
 const NOTICES_PART = 2;
 const USED = 'The token was used already';
 
@@ -202,11 +198,14 @@ interface Resumable {
   readonly session: Session;
   readonly link: ResumableLink;
   tokenHash: string;
-  /** Of the token before, which counts until the client shows that it has the new one: the answer may have been lost. */
+  /**
+   * The hash of the token before. It is valid until the client has shown that it has the new one: the answer may have
+   * been lost.
+   */
   earlierHash: string | undefined;
-  /** Undefined while it is connected. */
+  /** Undefined while the session is connected. */
   parkedUntilMs: number | undefined;
-  /** What of the bytes of all parked ones is its own, and of their notices. */
+  /** The session's share of the bytes of all parked sessions, and of their notices. */
   parkedBytes: number;
   noticeBytes: number;
 }
@@ -215,19 +214,23 @@ interface ParkedSessionsOptions {
   readonly limits: Limits;
   readonly counters: Counters;
   readonly clock: Clock;
-  /** Its client does not come back in time, or more waits for it than may. */
+  /** Gives a session up: its client has not come back in time, or too much waits for it. */
   readonly giveUp: (session: Session, why: string) => void;
 }
 
+/**
+ * The sessions that can be resumed, by their tokens, and the parked ones among them. A token is a secret. Only its hash
+ * is kept, so that neither the memory nor the time of a search reveals it.
+ */
 class ParkedSessions {
   readonly #options: ParkedSessionsOptions;
   readonly #bySession = new Map<Session, Resumable>();
   readonly #byHash = new Map<string, Resumable>();
-  /** The one that was parked first stands first. */
+  /** In the order in which they were parked. */
   readonly #parked = new Set<Resumable>();
   #parkedBytes = 0;
   #noticeBytes = 0;
-  /** What has become of tokens. */
+  /** The reasons why past tokens are invalid, by hash. */
   readonly #past = new Map<string, string>();
 
   constructor(options: ParkedSessionsOptions) {
@@ -238,7 +241,7 @@ class ParkedSessions {
     return this.#parked.size;
   }
 
-  /** What is kept for all of them. */
+  /** The bytes kept for all parked sessions. */
   get bytes(): number {
     return this.#parkedBytes;
   }
@@ -247,7 +250,7 @@ class ParkedSessions {
     return this.#bySession.get(session)?.parkedUntilMs !== undefined;
   }
 
-  /** The session can be resumed from now on; returns by which token. */
+  /** Makes the session resumable; returns its token. */
   admit(session: Session, link: ResumableLink): string {
     this.forget(session);
     const resumable: Resumable = {
@@ -265,12 +268,12 @@ class ParkedSessions {
 
   #renewToken(resumable: Resumable): string {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
-    resumable.tokenHash = hashOf(token);
+    resumable.tokenHash = hashOfToken(token);
     this.#byHash.set(resumable.tokenHash, resumable);
     return token;
   }
 
-  /** It cannot be resumed any more, if it ever could; whether it was parked. */
+  /** Makes the session not resumable; returns true if it was parked. */
   forget(session: Session): boolean {
     const resumable = this.#bySession.get(session);
     if (resumable === undefined) return false;
@@ -289,7 +292,7 @@ class ParkedSessions {
     if (this.#past.size > MOST_PAST && oldest !== undefined) this.#past.delete(oldest);
   }
 
-  /** The client was heard on the connection that got the newest token. */
+  /** The client was heard on the connection that got the newest token: the earlier token becomes invalid. */
   confirm(session: Session): void {
     const resumable = this.#bySession.get(session);
     if (resumable?.earlierHash === undefined) return;
@@ -297,7 +300,7 @@ class ParkedSessions {
     resumable.earlierHash = undefined;
   }
 
-  /** Its connection has dropped: keeps it for a while; false if there is no room for it. */
+  /** Keeps a session whose connection has dropped; false if there is no room. */
   park(session: Session): boolean {
     const { limits, counters, clock } = this.#options;
     const resumable = this.#bySession.get(session);
@@ -313,7 +316,7 @@ class ParkedSessions {
     return true;
   }
 
-  /** Who has more kept than any other makes no room for itself at their cost. */
+  /** True if the bytes fit, or a fuller session can make room for them. */
   #hasRoomFor(bytes: number): boolean {
     if (this.#parkedBytes + bytes <= this.#options.limits.maxParkedBytes || this.#isFullOfNotices) return true;
     return (this.#fullest('parkedBytes')?.parkedBytes ?? 0) > bytes;
@@ -338,7 +341,7 @@ class ParkedSessions {
     resumable.parkedUntilMs = undefined;
   }
 
-  /** More waits for it than a moment ago. */
+  /** More bytes wait for a parked session. */
   grown(session: Session): void {
     const resumable = this.#bySession.get(session);
     if (resumable?.parkedUntilMs === undefined) return;
@@ -347,18 +350,21 @@ class ParkedSessions {
     this.#makeRoom();
   }
 
-  /** At the cost of the fullest, and not of whoever happens to come last. */
+  /** Gives up the fullest sessions, not the latest. */
   #makeRoom(): void {
     while (this.#parkedBytes > this.#options.limits.maxParkedBytes)
       this.#giveUp(this.#fullest(this.#isFullOfNotices ? 'noticeBytes' : 'parkedBytes'));
   }
 
-  /** Notices have their part before answers have to make room for them: no flood of them costs anybody else an answer. */
+  /**
+   * True if notices fill their part. They make room before answers do, so that a flood of them costs no other client an
+   * answer.
+   */
   get #isFullOfNotices(): boolean {
     return this.#noticeBytes > this.#options.limits.maxParkedBytes / NOTICES_PART;
   }
 
-  /** Looked for only when there is too much. */
+  /** Searched only when there is too much. */
   #fullest(of: 'parkedBytes' | 'noticeBytes'): Resumable | undefined {
     let fullest: Resumable | undefined;
     for (const resumable of this.#parked) if (fullest === undefined || resumable[of] > fullest[of]) fullest = resumable;
@@ -366,13 +372,13 @@ class ParkedSessions {
   }
 
   #giveUp(resumable: Resumable | undefined): void {
-    invariant(resumable !== undefined, 'what is kept is kept for somebody');
+    invariant(resumable !== undefined, 'kept bytes belong to a parked session');
     this.#options.counters.sessionsNotKept++;
-    this.#options.giveUp(resumable.session, 'more waits for it than is kept');
+    this.#options.giveUp(resumable.session, 'more bytes wait for it than are kept');
     this.#unpark(resumable);
   }
 
-  /** Gives up those whose time is over. */
+  /** Gives up the sessions whose time is over. */
   tick(nowMs: number): void {
     for (const { session, parkedUntilMs } of this.#parked) {
       if (parkedUntilMs === undefined || nowMs < parkedUntilMs) return;
@@ -381,9 +387,9 @@ class ParkedSessions {
     }
   }
 
-  /** The session that is wanted; throws why it cannot go on there. */
+  /** The session of a token; throws the reason why it cannot be resumed. */
   find({ token, received }: ResumeRequest): Session {
-    const hash = hashOf(token);
+    const hash = hashOfToken(token);
     const resumable = this.#byHash.get(hash);
     if (resumable === undefined) throw refused(this.#past.get(hash) ?? 'The token is unknown');
     const why = resumable.link.whyNotFrom(received);
@@ -391,9 +397,9 @@ class ParkedSessions {
     return resumable.session;
   }
 
-  /** The session that was found by this token goes on; returns its next token. */
+  /** The session of this token is resumed; returns the next token. */
   resumed({ token }: ResumeRequest): string {
-    const given = hashOf(token);
+    const given = hashOfToken(token);
     const resumable = this.#byHash.get(given);
     if (resumable === undefined) throw refused('The session has been given up');
     this.#unpark(resumable);
@@ -405,20 +411,20 @@ class ParkedSessions {
   }
 }
 
-function hashOf(token: string): string {
+function hashOfToken(token: string): string {
   return createHash('sha256').update(token).digest('base64');
 }
 
 function refused(why: string): BridgeError {
   return new BridgeError('RESUME_REFUSED', why, {
-    hint: 'Send initialize without a token; what was under way may be announced with bridge/again.',
+    hint: 'Send initialize without a token; announce the requests under way with bridge/again.',
   });
 }
 
-// Why a request is not carried out that comes again after the bridge was started again: what may do harm twice is not
-// done twice.
-
-/** `server`: who may have carried it out, if that is one. */
+/**
+ * The error of a repeated request that may have been carried out before the restart, because doing it twice may do
+ * harm. `server` is the server that may have done it.
+ */
 export function outcomeUnknown(server?: string): BridgeError {
   return new BridgeError(
     'OUTCOME_UNKNOWN',

@@ -1,5 +1,5 @@
-// What one client says its roots are. It is asked once, when a server first wants to know, and again when it says that
-// they have changed.
+// The roots of clients: the answer of each client to `roots/list`, and the fence that holds an instance's first calls
+// back until the server has its roots. Never shows one client's roots for another's.
 
 import { createHash } from 'node:crypto';
 import type { Clock, Timer } from '../util/clock.ts';
@@ -9,40 +9,47 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { CallTable } from './call-table.ts';
 import type { Session } from './session.ts';
 
-/** A client that takes longer has none that could be shown to anybody. */
+/** A client that takes longer counts as one without roots. */
 const ANSWER_MS = 10_000;
-/** Of clients that have no roots to show. */
+/** The result for clients without roots. */
 export const NO_ROOTS = '{"roots":[]}';
 export const NO_ROOTS_KEY = '';
 
-/** Of an instance that was told that roots have changed, and has not asked for the new ones. No client's are called so. */
+/** The key of an instance that was told of a change and has not asked for the new roots. No client has this key. */
 export const ROOTS_IN_DOUBT = 'in doubt';
 
-/** Of one whose clients do not agree on theirs. */
+/** The key of an instance whose clients have different roots. */
 export const ROOTS_DISAGREED = 'disagreed';
 
-/** The key of an instance that has asked for roots while it worked for clients: theirs count, and are not certain yet. */
+/**
+ * The key of an instance that has asked for roots during calls: the roots of these clients apply, and are not certain
+ * yet.
+ */
 export const ROOTS_UNDECIDED = 'undecided';
 
 let asked = 0;
 
+/**
+ * The roots of one client. The client is asked when a server first wants them, and again after it has announced a
+ * change.
+ */
 export class ClientRoots {
   readonly #session: Session;
-  /** The same for all who have the same; undefined until they are known. */
+  /** The same for all clients with the same roots; undefined until they are known. */
   key: string | undefined;
   /** The result of `roots/list`, as JSON. */
   result = NO_ROOTS;
   #waiting: (() => void)[] = [];
   #askedId: string | undefined;
   #deadlineMs = 0;
-  /** They have changed since they were asked for. */
+  /** True if the client has announced a change since it was asked. */
   #isStale = false;
 
   constructor(session: Session) {
     this.#session = session;
   }
 
-  /** Calls back when they are known, be it at once. */
+  /** Calls back when the roots are known, which may be at once. */
   whenKnown(then: () => void): void {
     if (this.key === undefined && !this.#mayAnswer) this.#learn(NO_ROOTS);
     if (this.key !== undefined) return then();
@@ -78,7 +85,7 @@ export class ClientRoots {
     this.learnFrom(answer, envelope);
   }
 
-  /** An answer to `roots/list` says what they are; an error, that there are none to show. */
+  /** Reads an answer to `roots/list`. An error means that there are none to show. */
   learnFrom({ b }: Frame, envelope: Envelope): void {
     this.#learn(
       envelope.has(Field.result)
@@ -93,13 +100,13 @@ export class ClientRoots {
     for (const then of this.#waiting.splice(0)) then();
   }
 
-  /** The client goes: nobody shall wait for its roots. */
+  /** The client leaves: all that wait for its roots go on without. */
   abandon(): void {
     this.#forgetQuestion();
     if (this.#waiting.length > 0) this.#learn(NO_ROOTS);
   }
 
-  /** The client says that they are others now. */
+  /** The client has announced a change. */
   changed(): void {
     this.key = undefined;
     this.#isStale = true;
@@ -119,12 +126,12 @@ export class ClientRoots {
   }
 }
 
-/** Putting more than this in order takes time that is everybody's. */
-const MOST_ORDERED = 65_536;
+/** The longest list that is sorted, because sorting blocks everybody. */
+const MOST_SORTED = 65_536;
 
-/** The same whatever order they come in, and whatever they are called; of very many, only if they are spelled the same. */
+/** The key of a list of roots, whatever their order and names. A very long list is compared byte by byte. */
 function keyOf(result: string): string {
-  if (result.length > MOST_ORDERED) return createHash('sha256').update(result).digest('hex');
+  if (result.length > MOST_SORTED) return createHash('sha256').update(result).digest('hex');
   const { roots } = membersOf(JSON.parse(result));
   const uris = Array.isArray(roots) ? roots.map((root: unknown) => JSON.stringify(uriOf(root))) : [];
   return uris.sort().join(' ');
@@ -134,37 +141,38 @@ function uriOf(root: unknown): unknown {
   return isRecord(root) && 'uri' in root ? root.uri : root;
 }
 
-// Holds the first calls of an instance back until it has its clients' roots, if it wants any. A server asks for them when
-// it has heard `initialized`, and a call that came right behind would find it without. Every wait here has an end.
-
-/** A server that answers no ping for so long is not waited for. */
+/** A server that does not answer a ping for so long is not waited for. */
 const SILENCE_MS = 1_000;
 /** Roots that take longer come too late; so do those of a server that asks again and again. */
 const ROOTS_MS = 10_000;
-/** The time that a server has to look at the directories that it was told: nothing says when it is done with that. */
+/** Time for a server to look at its new directories: it does not report when it is done. */
 const SETTLE_MS = 100;
 
 interface RootsFenceOptions {
   readonly calls: CallTable;
   readonly clock: Clock;
-  /** Whether the instance was offered roots, and has them for itself. */
+  /** True if the instance was offered roots, and has them for itself. */
   readonly isNeeded: () => boolean;
-  /** Whether the server waits for roots. */
+  /** True while the server waits for roots. */
   readonly isAsked: () => boolean;
 }
 
+/**
+ * Holds the first calls of an instance back until the server has its roots, if it wants any. A server asks for them
+ * after `initialized`, and a call right behind would find it without. Every wait here has an end.
+ */
 export class RootsFence {
   readonly #options: RootsFenceOptions;
   #timer: Timer | undefined;
   #hasAsked = false;
-  /** When it goes down, whatever happens. */
+  /** The time at which it opens, whatever happens. */
   #lastMs = 0;
 
   constructor(options: RootsFenceOptions) {
     this.#options = options;
   }
 
-  /** The instance is about to open: nothing goes before the fence. */
+  /** The instance is about to open: no call passes until the fence is released. */
   opening(): void {
     this.#hasAsked = false;
     if (this.#options.isNeeded()) this.#raise();
@@ -177,14 +185,14 @@ export class RootsFence {
     this.#lastMs = clock.now() + ROOTS_MS;
   }
 
-  /** A server that wants roots has asked for them before it answers this ping. */
+  /** Pings the server: one that wants roots asks for them before it answers. */
   opened(): void {
     if (!this.#options.calls.isFenced) return;
     this.#releaseIn(SILENCE_MS);
     this.#whenHeard(() => this.#release());
   }
 
-  /** The server asks. A later question is about roots that have changed, and its client knows that they have. */
+  /** The server asks. A later question is about roots that have changed, which the client knows. */
   asked(isInCall: boolean): void {
     const { calls, isNeeded } = this.#options;
     const isFirst = !this.#hasAsked;
@@ -206,7 +214,7 @@ export class RootsFence {
     this.#options.calls.isFenced = false;
   }
 
-  /** Calls back when the server has answered a ping, unless it has asked once more, or has gone, meanwhile. */
+  /** Calls back when the server has answered a ping, unless it has asked again or is gone by then. */
   #whenHeard(then: () => void): void {
     const awaited = this.#timer;
     this.#options.calls.own.ask('ping', {}, () => {

@@ -1,5 +1,5 @@
-// Tasks that a server works on after it has answered the call that began them. Each belongs to the client whose call it
-// was: nobody else may ask for it, cancel it, or hear of it.
+// The tasks of one instance: work that goes on after the call that began it was answered. Each task belongs to the
+// client of that call. No other client may ask for it, cancel it, or hear of it.
 
 import { INTERNAL_ERROR, INVALID_PARAMS, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
@@ -27,23 +27,20 @@ interface EarlyNotice {
   readonly notice: Frame;
 }
 
-/** One instance's. */
+/** The limits of early notices, for each instance. */
 const MOST_EARLY = 32;
 const MOST_EARLY_BYTES = 262_144;
 
-function bytesOf(early: readonly EarlyNotice[]): number {
-  return early.reduce((sum, { notice }) => sum + notice.end - notice.start, 0);
-}
-
 const IN_USE = {
   code: 'TASK_ID_IN_USE',
-  message: 'The server has given the task an id that another server has given to a task of this client',
+  message: 'The server gave the task an id that another server uses for a task of this client',
 };
 const TOO_LONG = {
   code: 'TASK_ID_TOO_LONG',
-  message: 'The server has given the task an id that is longer than an id may be',
+  message: 'The server gave the task an id that is too long',
 };
 
+/** Knows the owner of each task, and passes its notices and lists to that client only. */
 export class Tasks {
   readonly #instance: Instance;
   readonly #context: Pick<InstanceContext, 'limits' | 'counters'>;
@@ -51,7 +48,7 @@ export class Tasks {
   readonly #byId = new Map<string, Task>();
   readonly #byToken = new Map<number, Task>();
 
-  /** Notices of tasks of which no call has been answered yet; and those whose call was, for its client. */
+  /** Notices of tasks whose call has no answer yet, and notices whose call was just answered, with the client. */
   #early: EarlyNotice[] = [];
   #due: { readonly session: Session; readonly notice: Frame }[] = [];
 
@@ -65,15 +62,15 @@ export class Tasks {
     this.#tell = tell;
   }
 
-  /** Reads the answer to a call that was to become a task. */
+  /** Reads the answer to a call that may have become a task. */
   learn(call: Call, answer: Frame, envelope: Envelope): Frame {
-    const id = envelope.has(Field.result) ? taskIdIn(envelope.decode(answer.b, Field.result)) : undefined;
+    const id = envelope.has(Field.result) ? taskIdInResult(envelope.decode(answer.b, Field.result)) : undefined;
     if (id === undefined) return answer;
     const { session, serverRequestId, tokenText } = call;
     const known = session.tasks.get(id);
     if (!isRequestId(id)) return this.#refuse(id, serverRequestId, TOO_LONG);
     if (known !== undefined && known !== this.#instance) return this.#refuse(id, serverRequestId, IN_USE);
-    this.#drop(id); // if the server gives an id twice
+    this.#drop(id); // a server may use an id twice
     const task = { session, serverRequestId, tokenText };
     this.#byId.set(id, task);
     if (tokenText !== '') this.#byToken.set(serverRequestId, task);
@@ -84,7 +81,7 @@ export class Tasks {
     return answer;
   }
 
-  /** Keeps a notice of a task that nobody has yet: a server may send it before it has answered the call that began it. */
+  /** Keeps a notice of an unknown task: a server may send it before it has answered the call. */
   keepEarly(taskId: string, notice: Frame): void {
     this.#early.push({ taskId, notice: ownFrame(notice) });
     while (this.#early.length > MOST_EARLY || bytesOf(this.#early) > MOST_EARLY_BYTES) {
@@ -93,7 +90,7 @@ export class Tasks {
     }
   }
 
-  /** Gives away what was kept of the task whose call has just been answered. */
+  /** Takes the notices of the task whose call was just answered. */
   takeDue(): readonly { readonly session: Session; readonly notice: Frame }[] {
     return this.#due.splice(0);
   }
@@ -106,7 +103,7 @@ export class Tasks {
     this.#drop(oldest);
   }
 
-  /** One that could not be told from another, or kept. */
+  /** Refuses a task whose id is in use or too long: the server is told to cancel it. */
   #refuse(taskId: string, serverRequestId: number, { code, message }: typeof IN_USE): Frame {
     this.#tell('tasks/cancel', { taskId });
     const error = rpcError(INTERNAL_ERROR, message, { code, server: this.#instance.server });
@@ -114,7 +111,7 @@ export class Tasks {
     return { b, start: 0, end: b.length - 1 };
   }
 
-  /** It makes no more progress. */
+  /** The task has ended: it makes no more progress. */
   settled(taskId: string): void {
     const task = this.#byId.get(taskId);
     if (task !== undefined) this.#byToken.delete(task.serverRequestId);
@@ -128,12 +125,12 @@ export class Tasks {
     return this.#byId.get(taskId)?.session;
   }
 
-  /** Whose progress it is, when its call was answered long ago. */
+  /** The task with this progress token, after its call was answered. */
   byToken(token: number): Task | undefined {
     return this.#byToken.get(token);
   }
 
-  /** The client goes: nobody waits for its tasks any more. */
+  /** Cancels the tasks of a client that leaves. */
   abandon(session: Session): void {
     for (const [taskId, task] of this.#byId) {
       if (task.session !== session) continue;
@@ -142,13 +139,13 @@ export class Tasks {
     }
   }
 
-  /** The server has gone, and they with it. */
+  /** The server is gone, and its tasks with it. */
   closed(): void {
     this.#early = [];
     for (const taskId of [...this.#byId.keys()]) this.#drop(taskId);
   }
 
-  /** The client's own tasks, out of a server's list of all. */
+  /** Reduces the server's list to the client's own tasks. */
   filterList(session: Session, answer: Frame, envelope: Envelope): Frame {
     const { b } = answer;
     if (!envelope.has(Field.result)) return answer;
@@ -177,14 +174,18 @@ export class Tasks {
   }
 }
 
-/** The next page has none of the client's either, or they would be known. */
+function bytesOf(early: readonly EarlyNotice[]): number {
+  return early.reduce((sum, { notice }) => sum + notice.end - notice.start, 0);
+}
+
+/** An answer without tasks and without a next page, because all tasks of the client would be known here. */
 function withoutTasks(answer: Frame, envelope: Envelope): Frame {
   const { nextCursor, ...result } = membersOf(envelope.decode(answer.b, Field.result));
   if (nextCursor === undefined && Array.isArray(result.tasks) && result.tasks.length === 0) return answer;
   return changedFrame(answer, envelope.span(Field.result), JSON.stringify({ ...result, tasks: [] }));
 }
 
-function taskIdIn(result: unknown): string | undefined {
+function taskIdInResult(result: unknown): string | undefined {
   return taskIdOf(membersOf(result).task);
 }
 
@@ -193,12 +194,10 @@ function taskIdOf(task: unknown): string | undefined {
   return typeof taskId === 'string' ? taskId : undefined;
 }
 
-// The tasks of one client on several instances, as one list.
-
-/** The list has one page. */
+/** Joined lists of tasks have one page. */
 const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor');
 
-/** Answers `tasks/list` with what each instance says of the client's tasks there. */
+/** Answers `tasks/list` with the client's tasks on all instances, each asked for its own. */
 export function listTasks(
   session: Session,
   pending: PendingRequests,
@@ -216,7 +215,7 @@ export function listTasks(
   });
 }
 
-/** As JSON; those that are not known there any more are left out. */
+/** The tasks as JSON, without those that their servers do not know any more. */
 async function tasksOf(session: Session): Promise<string[]> {
   const tasks = await Promise.all([...session.tasks].map(([taskId, instance]) => askFor(taskId, instance)));
   return tasks.filter((task) => task !== '');
