@@ -1,5 +1,5 @@
-// What is recorded of each call: who has made it, of what, and what became of it. The core fills it in where that happens;
-// what is done with it is the business of whoever is given the records.
+// The record of each call: client, tool, arguments, outcome. The core fills it in where things happen. Storing the
+// records is the duty of the AuditTrail.
 
 import { codeIn } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
@@ -20,25 +20,25 @@ export type CallOutcome =
   | 'client-gone';
 
 export interface AuditTrail {
-  /** Why no call may be made at present, if so: it could not be recorded. */
+  /** The error of all calls while none can be recorded; else undefined. */
   readonly refusal: BridgeError | undefined;
   /** Milliseconds on a clock that never jumps. */
   now(): number;
-  /** What is to be kept of a call's arguments, whose JSON these bytes are. */
+  /** The text to keep of a call's arguments, given as the bytes of their JSON. */
   argumentsText(b: Buffer, from: number, to: number): string;
-  /** Each call once, when it is over. */
+  /** Takes each call once, at its end. */
   record(call: CallRecord): void;
 }
 
-/** A tool of a server as a client names them; '' for what it has not said. */
+/** A tool of a server by the client's names; '' for a missing name. */
 export interface NamedTool {
   readonly server: string;
   readonly tool: string;
 }
 
-/** What a call by another tool is about, such as one by `execute_tool`. */
+/** The target of a call through another tool, such as `execute_tool`. */
 interface Aim extends NamedTool {
-  /** Its arguments, if it has any. */
+  /** The place of its arguments, if it has any. */
   readonly inner?: Span;
 }
 
@@ -46,25 +46,25 @@ export class CallRecord {
   readonly session: Session;
   readonly askedMs: number;
   readonly requestBytes: number;
-  /** '' while no server has been found for it. */
+  /** '' while the server is not known. */
   server = '';
-  /** The tool's name there, or what the client has said, as it is spelled in JSON; each character is one byte. */
+  /** The tool's own name, or else the client's, in its JSON spelling with one byte for each character. */
   toolText: string;
   argumentsBytes = 0;
   argumentsText = '';
-  /** What a tool was asked about that only looks others up. */
+  /** The tool that a tool for looking up was asked about. */
   about: NamedTool | undefined;
   outcome: CallOutcome | undefined;
-  /** Why it has failed, if the bridge says so; '' for what the server has said. */
+  /** The bridge's code for the failure; '' for a failure that the server reported. */
   code = '';
   answerBytes = 0;
   readonly #trail: AuditTrail;
-  /** Where the arguments stand, until it is noted what is kept of them. */
+  /** The place of the arguments, until they are noted. */
   #b: Buffer | undefined;
   #from: number;
   #to: number;
   #aim: Aim | undefined;
-  /** Bytes for its client, ever, before the answer. */
+  /** The bytes for the client before the answer, in all. */
   #sentBefore = -1;
 
   constructor(trail: AuditTrail, session: Session, { b, start, end }: Frame, envelope: Envelope) {
@@ -79,7 +79,7 @@ export class CallRecord {
     this.#to = envelope.to(Field.arguments);
   }
 
-  /** It is about that tool, and has those arguments, which stand in these bytes. */
+  /** Notes the target of a call through another tool; its arguments stand in `b`. */
   aim(at: Aim, b: Buffer): void {
     this.#aim = at;
     if (at.inner === undefined) return;
@@ -88,32 +88,32 @@ export class CallRecord {
     this.#to = at.inner.to;
   }
 
-  /** It is a call of this server's, which calls it so; '' for as the client does. Its bytes are not kept from here on. */
+  /** Notes the server, and its name for the tool; '' if that is the client's. The frame is not kept any longer. */
   reached(server: string, nameText: string): void {
     this.server = server;
     if (nameText !== '') this.toolText = nameText;
     this.#noteArguments();
   }
 
-  /** The server's answer is about to be passed on. */
+  /** Notes the server's answer, which is about to be passed on. */
   answered(b: Buffer, envelope: Envelope): void {
     if (!envelope.has(Field.result)) return this.settle('error');
     const saysFailed = envelope.has(Field.isError) && byteAt(b, envelope.from(Field.isError)) === LETTER_T;
     this.settle(saysFailed ? 'tool-error' : 'ok');
   }
 
-  /** The client is about to be told this error. */
+  /** Notes an error that is about to be sent to the client. */
   failed({ code }: BridgeError): void {
-    this.settle(outcomeOf(code), code);
+    this.settle(outcomeOfCode(code), code);
   }
 
-  /** The same as JSON. */
+  /** The same, for an error in JSON. */
   refused(error: string): void {
     const code = codeIn(error);
-    this.settle(outcomeOf(code), code);
+    this.settle(outcomeOfCode(code), code);
   }
 
-  /** The first word counts: what follows from it is told too. */
+  /** Sets the outcome. Only the first one counts, because later ones follow from it. */
   settle(outcome: CallOutcome, code = ''): void {
     if (this.outcome !== undefined) return;
     this.outcome = outcome;
@@ -121,15 +121,15 @@ export class CallRecord {
     this.#sentBefore = this.session.output.writtenBytes;
   }
 
-  /** It is over, and its answer, if it gets one, is written. */
+  /** Ends the record: the answer, if any, was written. */
   end(): void {
-    if (this.server === '' && this.#aim !== undefined) this.#nameAsAimed(this.#aim);
+    if (this.server === '' && this.#aim !== undefined) this.#takeNamesOf(this.#aim);
     this.#noteArguments();
     if (this.#sentBefore >= 0) this.answerBytes = this.session.output.writtenBytes - this.#sentBefore;
     this.#trail.record(this);
   }
 
-  #nameAsAimed({ server, tool }: NamedTool): void {
+  #takeNamesOf({ server, tool }: NamedTool): void {
     this.server = server;
     if (tool !== '') this.toolText = Buffer.from(JSON.stringify(tool)).toString('latin1');
   }
@@ -146,8 +146,8 @@ export class CallRecord {
 
 const LETTER_T = 0x74;
 
-/** Of codes that say how a server has failed; all others say that it was not asked. */
-function outcomeOf(code: string): CallOutcome {
+/** The outcome of a code. Only these codes mean that the server failed; all others mean that it was not asked. */
+function outcomeOfCode(code: string): CallOutcome {
   switch (code) {
     case 'CALL_TIMED_OUT':
       return 'timeout';

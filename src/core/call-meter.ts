@@ -1,26 +1,26 @@
-// How long servers take for their answers: counted in buckets that are there from the start. A request costs two readings of
-// the clock and allocates nothing; time spent waiting here for its turn is not the server's, and not in it.
+// The answer times of servers, counted in fixed buckets. A call costs two readings of the clock and allocates nothing.
+// Time spent waiting here for a turn is not the server's, and is not counted.
 
 import type { Clock } from '../util/clock.ts';
 
-/** Upper bounds of the buckets, each included; what took longer is in one more. */
+/** The upper bounds of the buckets, inclusive. One more bucket has all longer times. */
 export const LATENCY_BOUNDS_MS: readonly number[] = [
   0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 300_000,
 ];
 
-/** A moment is a small integer, which is kept without a box; so many wrap around after almost six hours. */
+/** A moment is a small integer, which needs no allocation; it wraps around after almost six hours. */
 const TICKS_PER_MS = 100;
 const LAST = LATENCY_BOUNDS_MS.length;
 const boundsInTicks = Float64Array.from(LATENCY_BOUNDS_MS, (bound) => bound * TICKS_PER_MS);
 
-/** The answer times of one server, since the daemon has started. */
+/** The answer times of one server since the start of the daemon. */
 interface ServerLatency {
   readonly server: string;
-  /** Answers counted by `LATENCY_BOUNDS_MS`; the last bucket has those that took longer. */
+  /** Answers by the bounds of LATENCY_BOUNDS_MS; the last bucket has all longer ones. */
   readonly buckets: readonly number[];
   readonly sumMs: number;
   readonly maxMs: number;
-  /** Answers among them that were errors. */
+  /** The answers that were errors. */
   readonly errors: number;
   /** Requests without an answer: given up, or lost when the server ended. */
   readonly unanswered: number;
@@ -38,12 +38,12 @@ export class CallMeter {
     this.#clock = clock;
   }
 
-  /** A moment to measure from. */
+  /** The current moment, in ticks. */
   now(): number {
     return (this.#clock.now() * TICKS_PER_MS) | 0;
   }
 
-  /** The server has answered what it was sent at that moment. */
+  /** Counts an answer to a request that was sent at this moment. */
   answered(sentTicks: number, hasResult: boolean): void {
     const ticks = Math.max(0, (this.now() - sentTicks) | 0);
     let bucket = 0;
@@ -54,7 +54,7 @@ export class CallMeter {
     if (!hasResult) this.#errors++;
   }
 
-  /** What it was sent was given up, or it has died over it. */
+  /** Counts a request without an answer: it was given up, or the server died. */
   unanswered(): void {
     this.#unanswered++;
   }
@@ -71,7 +71,7 @@ export class CallMeter {
   }
 }
 
-/** One for each name: those of its instances, and of namesakes in other directories, are added up. */
+/** The meters of all servers by name. Instances, and namesakes in other directories, are added up. */
 export class CallMeters {
   readonly #clock: Clock;
   readonly #meters = new Map<string, CallMeter>();

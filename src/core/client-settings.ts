@@ -1,28 +1,28 @@
-// What the config says of one client: what it sees unless it says so itself, which servers and tools it may use, and what
-// it calls them. Sessions with the same settings share one object.
+// The config's settings for one client: its default view, its servers and tools, and its names for servers. Sessions
+// with the same settings share one object.
 
 import type { ToolRule } from '../model/tool-rules.ts';
 
 export interface ClientSettings {
-  /** The program, such as `codex`, where the client says so or is known by its name. */
+  /** The client program, such as `codex`, if the client names it or its `clientInfo.name` is known. */
   readonly program: string | undefined;
   readonly view: string | undefined;
   readonly toolRules: readonly ToolRule[];
-  /** Where the rules stand, for messages. */
+  /** The place of the rules in the config, for messages. */
   readonly place: string;
-  /** Whether there is such a server for it. */
+  /** True if the client may see this server. */
   sees(id: string): boolean;
-  /** The id of the server that it calls so. */
+  /** The id of the server with this name for the client. */
   idOf(name: string): string;
-  /** What it calls the server of this id. */
+  /** The client's name for the server with this id. */
   nameOf(id: string): string;
 }
 
-/** Who a client says that it is. */
+/** The identity that a client claims. */
 export interface ClientIdentity {
   /** `clientInfo.name`. */
   readonly name: string;
-  /** What its config has it say: `connect --client NAME`. */
+  /** The program from the client's config: `connect --client NAME`. */
   readonly program: string | undefined;
 }
 
@@ -40,9 +40,7 @@ export const PLAIN_SETTINGS: ClientSettings = {
   nameOf: (id) => id,
 };
 
-// Which client program is behind a name that clients say of themselves. A program says it better itself
-// (`connect --client NAME`): names change with versions.
-
+/** Client programs by the name in `clientInfo`. `connect --client NAME` is better: names change with versions. */
 const PROGRAMS: readonly (readonly [name: RegExp, program: string])[] = [
   [/^claude-code\b/i, 'claude-code'],
   [/^claude-ai$/i, 'claude-desktop'],
@@ -60,7 +58,7 @@ const PROGRAMS: readonly (readonly [name: RegExp, program: string])[] = [
   [/^lm-?studio\b/i, 'lm-studio'],
 ];
 
-/** Undefined for a name of none that is known. */
+/** The program behind a client's name; undefined if the name is not known. */
 export function programNamed(name: string): string | undefined {
   return PROGRAMS.find(([pattern]) => pattern.test(name))?.[1];
 }

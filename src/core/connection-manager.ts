@@ -1,5 +1,5 @@
-// The registry of clients: takes them in, has them named and looked after, and lets them go.
-// A session leaves it exactly once, whoever ends it: the client, a limit, or the daemon.
+// The clients of the daemon: accepts connections, looks after them once a second, and ends them. A session leaves
+// exactly once, whoever ends it: the client, a limit, or the daemon.
 
 import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
@@ -18,15 +18,19 @@ import { Router, type RouterContext } from './router.ts';
 import { Session } from './session.ts';
 import type { ServerDirectory } from './view.ts';
 
-/** Refused clients that are given time to read why. */
+/** The period of the look at all clients and servers. */
+const TICK_MS = 1000;
+
+/** The most refused clients that get time to read the reason. */
 const MOST_LINGERING = 16;
 
 interface ConnectionManagerOptions extends RouterContext {
   readonly liveness: LivenessSettings;
-  /** There are descriptors for one more client. */
+  /** True while there are descriptors for one more client. */
   readonly hasRoom?: () => boolean;
 }
 
+/** All sessions of the daemon, from accept to their end. */
 export class ConnectionManager {
   readonly #options: ConnectionManagerOptions;
   readonly #limits: Limits;
@@ -37,7 +41,7 @@ export class ConnectionManager {
   readonly #sessions = new Set<Session>();
   readonly #ids = new ClientIds();
   readonly #watch: ClientWatch;
-  /** Sessions that are not closing. */
+  /** The number of sessions that are not closing. */
   #openCount = 0;
   #isDraining = false;
   #whenEmpty: (() => void)[] = [];
@@ -54,7 +58,7 @@ export class ConnectionManager {
       mayPark: () => !this.#isDraining,
       parked: (session) => {
         this.#openCount--;
-        session.backlog.beginAnew();
+        session.backlog.connectionDropped();
         options.messaging.wentAway(session);
       },
       unparked: () => void this.#openCount++,
@@ -73,22 +77,22 @@ export class ConnectionManager {
     });
   }
 
-  /** Whatever is done for one client, or because of it: an error of ours ends no one's session but its own. */
+  /** Runs a task for one client. A fault of the bridge in it ends this session and no other. */
   contain(session: Session, task: () => void): void {
     this.#faults.contain(task, (error) => this.#onFault(session, error));
   }
 
   #onFault(session: Session, error: unknown): void {
     this.#faults.note('a client could not be served', error, { clientId: session.clientId });
-    this.cutOff(session, 'the bridge failed over it');
+    this.cutOff(session, 'the bridge has failed while serving it');
   }
 
-  /** All clients but those of the role `control`. */
+  /** All clients except those of the role `control`. */
   clients(): Session[] {
     return [...this.#sessions].filter((session) => session.isOpen && session.role !== 'control');
   }
 
-  /** Whether its client is away, and may come back. */
+  /** True while the session has no connection and its client may come back. */
   isParked(session: Session): boolean {
     return this.#resumption.isParked(session);
   }
@@ -97,12 +101,12 @@ export class ConnectionManager {
     return this.#resumption.parkedCount;
   }
 
-  /** What is kept for those who are away. */
+  /** The bytes kept for sessions without a connection. */
   get parkedBytes(): number {
     return this.#resumption.parkedBytes;
   }
 
-  /** Whether nobody is connected, be it for a question of the role `control`, and nobody may come back. */
+  /** True if no session is left, not even of the role `control` or without a connection. */
   get isEmpty(): boolean {
     return this.#sessions.size === 0;
   }
@@ -137,20 +141,20 @@ export class ConnectionManager {
     };
   }
 
-  /** A frame has come. Whatever a client may send to find a fault of ours, it ends no one's connection but its own. */
+  /** Takes a frame. A fault of the bridge ends this client's connection and no other. */
   take(session: Session, b: Buffer, start: number, end: number): void {
     try {
       this.#router.frame(session, b, start, end);
     } catch (error) {
-      this.#faults.note('a message could not be dealt with', error, { clientId: session.clientId });
-      this.cutOff(session, 'what it sent could not be dealt with');
+      this.#faults.note('a message could not be handled', error, { clientId: session.clientId });
+      this.cutOff(session, 'the bridge could not handle its message');
     }
   }
 
   #refusalNow(): string | undefined {
     if (this.#isDraining) return 'The bridge is shutting down';
     if (this.#openCount >= this.#limits.maxClients)
-      return `The bridge has ${this.#limits.maxClients} clients already, its limit`;
+      return `The bridge has ${this.#limits.maxClients} clients already (limits.maxClients)`;
     if (this.#options.hasRoom?.() === false) return 'The bridge has no descriptors left for another client';
     return undefined;
   }
@@ -159,18 +163,18 @@ export class ConnectionManager {
     this.#options.counters.clientsRefused++;
     session.output.fail('null', rpcError(INTERNAL_ERROR, message));
     if (this.#sessions.size - this.#openCount < MOST_LINGERING) return this.#leave(session, TICK_MS);
-    // At once, or those who come in one turn would take all descriptors that are kept to tell them so.
+    // Closed at once: many refused clients in one turn would take all descriptors that are reserved for refusing.
     this.#retire(session);
     session.output.flush();
     session.link.destroy();
   }
 
-  /** Gives a client its id: the one it asked for, if nobody has it. */
+  /** Gives a client its id: the one it asked for, if that is free. */
   nameClient(session: Session, wanted: string | undefined): string {
     return this.#ids.give(session, wanted);
   }
 
-  /** Ends a session that broke a rule; what was already written to it still goes out. */
+  /** Ends a session that broke a rule; frames already queued for it are still sent. */
   cutOff(session: Session, reason: string): void {
     if (!session.isOpen) return;
     this.#options.counters.clientsCutOff++;
@@ -178,7 +182,7 @@ export class ConnectionManager {
     this.#leave(session, TICK_MS);
   }
 
-  /** Stops serving it, and closes its link when all is taken, or nothing has been for as long as it may take. */
+  /** Stops serving a session. Its link is closed when all is read, or when nothing was read for `patienceMs`. */
   #leave(session: Session, patienceMs: number): void {
     if (!session.isOpen) return;
     this.#retire(session);
@@ -191,20 +195,20 @@ export class ConnectionManager {
     for (const instance of session.instances()) instance.drained();
   }
 
-  /** No new calls are taken: the daemon is about to go. */
+  /** True once the daemon is about to end: no new calls are taken. */
   get isDraining(): boolean {
     return this.#isDraining;
   }
 
   #onEnded(session: Session): void {
     session.hasEnded = true;
-    // Its answers would have come before the end.
+    // The client would have answered before it ended its side.
     for (const question of [...session.questions.values()]) question.abandon();
     if (session.state === 'connecting') this.#leave(session, this.#limits.stallTimeoutMs);
     else session.endWhenAnswered();
   }
 
-  /** It is no client: what becomes of its link is the business of whoever gets it. */
+  /** Forgets a session whose peer is not a client; returns its link. */
   release(session: Session): Link {
     this.#retire(session);
     this.#sessionGone(session);
@@ -212,26 +216,26 @@ export class ConnectionManager {
     return this.#resumption.plainLink(session);
   }
 
-  /** From here on nothing is done for it any more. */
+  /** Ends all that is under way for a session; nothing more is done for it. */
   #retire(session: Session): void {
     if (session.state === 'closing') return;
     session.transition('closing');
     this.#openCount--;
-    // A step that fails is no reason to keep what the others would have let go.
+    // Each step is contained, so that a fault in one does not skip the others.
     const step = (task: () => void): void => this.contain(session, task);
     step(() => {
-      if (this.#resumption.forget(session)) this.#openCount++; // it did not count while it was away
+      if (this.#resumption.forget(session)) this.#openCount++; // parked sessions are not counted
     });
     session.held = undefined;
     step(() => session.backlog.release());
     const calls = [...session.calls.values()];
-    // All of them first: the end of one lets others be sent, or answered by the bridge itself.
+    // Withdraws all calls first: the end of one may cause others to be sent, or to be answered by the bridge.
     for (const call of calls) step(() => call.owner.withdraw(call));
     for (const call of calls) {
       call.record?.settle('client-gone');
       step(() => call.owner.abandon(call));
     }
-    // Also on instances that it does not use any more.
+    // Instances that the client does not use any more may still work on its tasks.
     for (const instance of new Set(session.tasks.values())) step(() => instance.tasks.abandon(session));
     step(() => session.view?.leave());
     for (const question of [...session.questions.values()]) step(() => question.abandon());
@@ -240,14 +244,14 @@ export class ConnectionManager {
     step(() => this.#ids.takeBack(session));
   }
 
-  /** Its client does not come back, or not to it. */
+  /** Ends a parked session. */
   #giveUp(session: Session, reason: string): void {
     this.#logger.info('session given up', { clientId: session.clientId, name: session.name, reason });
     this.#retire(session);
     session.link.destroy();
   }
 
-  /** Its connection is another session's from here on, and it has had nothing else yet. */
+  /** Drops a new session whose connection an older session takes over. */
   #dissolve(session: Session): void {
     session.transition('closing');
     this.#openCount--;
@@ -265,7 +269,7 @@ export class ConnectionManager {
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
 
-  /** The config says other things of clients now. */
+  /** Applies changed settings of clients. */
   clientSettingsChanged(): void {
     const { clientSettings } = this.#options;
     if (clientSettings === undefined) return;
@@ -273,15 +277,13 @@ export class ConnectionManager {
       if (session.view !== undefined) session.settings = clientSettings.of(session.identity);
   }
 
-  /** There are other servers now, or some are defined otherwise. */
+  /** Applies a changed set of servers. */
   serversChanged(): void {
     for (const session of this.#sessions)
       this.contain(session, () => session.view?.serversChanged(this.#options.servers));
   }
 
-  // --- the end ---
-
-  /** Takes nobody in any more; resolves when all that was asked is answered, or after the time limit. */
+  /** Refuses new clients and calls; resolves when all calls are answered, or after the time limit. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.#stopListening();
@@ -293,7 +295,7 @@ export class ConnectionManager {
     }
   }
 
-  /** Looked at again and again: one is asked something, another can be resumed only now. */
+  /** Called repeatedly: one client gets a question, another becomes resumable only now. */
   #stopListening(): void {
     for (const session of this.#sessions) this.contain(session, () => this.#resumption.stopListening(session));
   }
@@ -305,7 +307,7 @@ export class ConnectionManager {
     return open;
   }
 
-  /** Nothing more of it is sent; returns what was sent to nobody. */
+  /** Withdraws all calls of a session; returns the calls that no server was sent. */
   #withdraw(session: Session): ReadonlySet<Call> {
     const calls = [...session.calls.values()];
     const unsent = new Set(calls.filter((call) => !call.owner.wasSent(call)));
@@ -313,10 +315,10 @@ export class ConnectionManager {
     return unsent;
   }
 
-  /** Tells it that the daemon goes, and answers what it has asked. */
+  /** Tells a client that the daemon stops, and answers its calls. */
   #dismiss(session: Session, reason: LeavingReason, unsent: ReadonlySet<Call>): void {
     this.#router.abandon(session);
-    // Who can ask the next daemon is not told that it failed: that decides what may be done once more.
+    // A client that can repeat its calls at the next daemon gets no errors: it decides what is safe to repeat.
     const ids = [...unsent].map(({ id }) => JSON.stringify(id));
     if (this.#resumption.tellLeaving(session, reason, ids)) return;
     for (const call of session.calls.values()) {
@@ -326,15 +328,15 @@ export class ConnectionManager {
     }
   }
 
-  /** Lets all clients go; resolves when the last one has left. */
+  /** Ends all sessions; resolves when the last one has gone. */
   async close(reason: LeavingReason = 'stop'): Promise<void> {
-    // Before any of them goes: the end of one lets calls of others be sent, whose clients are about to be told otherwise.
+    // Withdraws the calls of all first: the end of one session may cause other calls to be sent that are about to fail.
     const unsent = new Map([...this.#sessions].map((session) => [session, this.#withdraw(session)]));
     for (const session of this.#sessions) {
       this.contain(session, () => this.#dismiss(session, reason, unsent.get(session) ?? new Set()));
       this.#leave(session, TICK_MS);
     }
-    // Who reads slowly has as long again for what is left as there was for the answers.
+    // A client that reads slowly gets the same time again for the rest.
     const last = this.#options.clock.after(this.#limits.drainTimeoutMs, () => {
       for (const session of this.#sessions) session.link.destroy();
     });
@@ -344,15 +346,14 @@ export class ConnectionManager {
   }
 }
 
-// Which client has which id. Each has one that nobody else has, as far as it can be the one that it has asked for.
-
-/** So many clients may want one id before they are told apart by chance instead of by counting. */
+/** The number of clients with one wanted id that are told apart by counting; further ones get random ids. */
 const MOST_NAMESAKES = 20;
 
+/** The ids of clients. No two clients have the same one. */
 class ClientIds {
   readonly #owners = new Map<string, Session>();
 
-  /** Gives a client its id: the one it asked for, if nobody has it. */
+  /** Gives a client its id: the one it asked for, if that is free. */
   give(session: Session, wanted: string | undefined): string {
     const base = wanted ?? `client-${randomBytes(4).toString('hex')}`;
     let id = base;
@@ -362,14 +363,11 @@ class ClientIds {
     return id;
   }
 
-  /** The client has gone. */
+  /** Frees the id of a client that has gone. */
   takeBack(session: Session): void {
     if (this.#owners.get(session.clientId) === session) this.#owners.delete(session.clientId);
   }
 }
-
-// Looks after all clients and servers once a second: calls and questions whose time is up, and what has to be done about a
-// client that has not shaken hands, takes nothing, or is silent. What that is, liveness.ts decides.
 
 interface ClientWatchPorts {
   readonly clock: Clock;
@@ -380,11 +378,16 @@ interface ClientWatchPorts {
   readonly sessions: ReadonlySet<Session>;
   readonly resumption: Resumption;
   readonly faults: Faults;
-  /** Runs what is done for a session, whose own end an error in it is. */
+  /** Runs a task for a session; a fault in it ends this session. */
   readonly contain: (session: Session, task: () => void) => void;
   readonly cutOff: (session: Session, reason: string) => void;
 }
 
+/**
+ * Looks after all clients and servers once a second: calls and questions whose time is up, and clients that have not
+ * sent `initialize`, read nothing, or are silent. One tick serves all, because thousands of timers would cost memory
+ * and a second more does not matter.
+ */
 class ClientWatch {
   readonly #ports: ClientWatchPorts;
   readonly #tick: Timer;
@@ -392,25 +395,25 @@ class ClientWatch {
 
   constructor(ports: ClientWatchPorts) {
     this.#ports = ports;
-    this.#tick = ports.clock.every(TICK_MS, () => this.#lookAfterAll());
+    this.#tick = ports.clock.every(TICK_MS, () => this.#tickAll());
   }
 
   end(): void {
     this.#tick.cancel();
   }
 
-  #lookAfterAll(): void {
+  #tickAll(): void {
     const { clock, servers, sessions, resumption, faults, contain } = this.#ports;
     const nowMs = clock.now();
-    for (const session of sessions) contain(session, () => this.#lookAfter(session, nowMs));
+    for (const session of sessions) contain(session, () => this.#tickSession(session, nowMs));
     faults.contain(
       () => resumption.tick(nowMs),
-      (error) => faults.note('sessions whose clients are away could not be looked after', error),
+      (error) => faults.note('sessions without a connection could not be checked', error),
     );
     for (const server of servers.servers()) for (const instance of server.instances) instance.tick(nowMs);
   }
 
-  #lookAfter(session: Session, nowMs: number): void {
+  #tickSession(session: Session, nowMs: number): void {
     const { limits, liveness, resumption } = this.#ports;
     for (const call of session.calls.values()) call.owner.tickCall(call, nowMs);
     session.roots.tick(nowMs);
@@ -431,7 +434,7 @@ class ClientWatch {
         return cutOff(session, 'no initialize came in time');
       case 'stalled':
         counters.clientsStalled++;
-        cutOff(session, 'it takes nothing of what is meant for it');
+        cutOff(session, 'it reads nothing of what is sent to it');
         return session.link.destroy();
       case 'unresponsive':
         counters.clientsUnresponsive++;
@@ -452,30 +455,26 @@ class ClientWatch {
   }
 }
 
-// The periodic look at a client: has it shaken hands, does it take what is meant for it, does it still answer?
-// One coarse tick for all of them: thousands of timers would cost memory, and a second sooner or later does not matter.
-
-const TICK_MS = 1000;
-
-/** What is to be done with a client; the first that applies. */
+/** The action for a client; the first that applies. */
 export type LivenessFinding = 'handshake-timeout' | 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
 
+/** Decides what to do about a client: has it sent `initialize`, does it read, does it answer? */
 export function lookAt(session: Session, nowMs: number, limits: Limits, settings: LivenessSettings): LivenessFinding {
   if (!session.hasTriedInitialize && nowMs - session.connectedMs >= limits.handshakeTimeoutMs)
     return 'handshake-timeout';
   if (isStalled(session, nowMs, limits.stallTimeoutMs)) return 'stalled';
-  // What is not read cannot be heard either; a write tells.
+  // A client that is not read cannot be heard. Only a write tells if it is still there.
   if (session.hasEnded || !session.pauses.isEmpty) return 'probe';
   if (session.hasSpoken) {
     session.hasSpoken = false;
     session.lastHeardMs = nowMs;
-    // Whoever speaks is alive, also a client that does not know pings.
+    // A client that speaks is alive, even if it does not know pings.
     session.unansweredPings.clear();
   }
   return isPingDue(session, nowMs, settings) ? pingOrGiveUp(session, settings) : undefined;
 }
 
-/** Whether nothing more can be hoped for of a client that is on its way out. */
+/** True if nothing more will be read by a closing client. */
 function mayClose(session: Session, nowMs: number): boolean {
   return session.link.outbox.queuedBytes === 0 || isStalled(session, nowMs, session.patienceMs);
 }

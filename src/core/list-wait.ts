@@ -1,37 +1,40 @@
-// How long a joined list waits for servers whose part of it is not known. One that is slow or broken must not hold up the
-// others: the fewer are missing, the less they are waited for. The last few of many get as long as the slowest has taken,
-// and a little more. A server's time begins when it is started: those that wait for their turn to start are not slow.
+// The time that a joined list waits for servers whose part is not known. A slow or broken server must not hold up the
+// others: the fewer are missing, the shorter the wait. The last few get as long as the slowest has taken, and a little
+// more. A server's time begins when it is started: waiting for a turn to start does not count.
 
 import type { Clock, Timer } from '../util/clock.ts';
 
-/** The little more, as a part of what has passed. */
+/** The extra time of the last few, as a part of the time that has passed. */
 const GRACE = 0.12;
-/** What counts as few, and what is more than that and less than half gets. */
+/**
+ * The part of the servers that counts as few; and the factor and the extra time for more than these, but less than
+ * half.
+ */
 const FEW = 0.1;
 const PATIENCE = 2;
 const PATIENCE_MS = 1_000;
-/** Where all others were known, and none was waited for. */
+/** The wait where all others were known already. */
 const LEAST_MS = 250;
-/** For the first half of them. */
+/** The wait while half of them are missing. */
 const MOST_MS = 5_000;
-/** However many wait for their turn. */
+/** The upper bound, also while servers wait for their turn to start. */
 const LONGEST_MS = 15_000;
 
 interface AwaitedList {
-  /** Resolves when the server is being started, or runs; never if it cannot be. */
+  /** Resolves when the server is being started, or runs; never resolves if it cannot be started. */
   readonly begun: Promise<unknown>;
-  /** Settles when its list is known, or cannot be. */
+  /** Settles when the list is known, or cannot be read. */
   readonly done: Promise<unknown>;
 }
 
 interface ListWaitOptions {
-  /** All that the list is made of, and those of them that are waited for. */
+  /** The number of servers in the list, and those whose part is waited for. */
   readonly servers: number;
   readonly missing: readonly AwaitedList[];
   readonly clock: Clock;
 }
 
-/** Resolves when all that are missing have answered or failed, or have had their time. */
+/** Resolves when all missing servers have answered, have failed, or have had their time. */
 export function waitForLists(options: ListWaitOptions): Promise<void> {
   return new Promise((resolve) => new ListWait(options, resolve).look());
 }
@@ -41,9 +44,9 @@ class ListWait {
   readonly #clock: Clock;
   readonly #resolve: () => void;
   readonly #startedMs: number;
-  /** When each of those that are still missing was begun; undefined for those that wait for their turn. */
+  /** The start of each missing server; undefined while it waits for its turn. */
   readonly #open = new Map<AwaitedList, number | undefined>();
-  /** What the slowest has taken; undefined before one has answered. */
+  /** The longest time that an answer took; undefined before the first. */
   #slowestMs: number | undefined;
   #lastMs = 0;
   #timer: Timer | undefined;
@@ -54,28 +57,28 @@ class ListWait {
     this.#clock = clock;
     this.#resolve = resolve;
     this.#startedMs = clock.now();
-    for (const one of missing) this.#await(one);
+    for (const list of missing) this.#await(list);
   }
 
-  #await(one: AwaitedList): void {
-    this.#open.set(one, undefined);
-    void one.begun.then(() => this.#begun(one));
-    const settled = (): void => this.#settled(one);
-    one.done.then(settled, settled);
+  #await(list: AwaitedList): void {
+    this.#open.set(list, undefined);
+    void list.begun.then(() => this.#begun(list));
+    const settled = (): void => this.#settled(list);
+    list.done.then(settled, settled);
   }
 
-  #begun(one: AwaitedList): void {
-    if (!this.#open.has(one)) return;
-    this.#open.set(one, this.#clock.now());
+  #begun(list: AwaitedList): void {
+    if (!this.#open.has(list)) return;
+    this.#open.set(list, this.#clock.now());
     this.look();
   }
 
-  #settled(one: AwaitedList): void {
+  #settled(list: AwaitedList): void {
     const now = this.#clock.now();
-    const begunMs = this.#open.get(one);
+    const begunMs = this.#open.get(list);
     if (begunMs !== undefined) this.#slowestMs = Math.max(this.#slowestMs ?? 0, now - begunMs);
     this.#lastMs = now - this.#startedMs;
-    this.#open.delete(one);
+    this.#open.delete(list);
     this.look();
   }
 
@@ -93,7 +96,7 @@ class ListWait {
     this.#resolve();
   }
 
-  /** When all that are missing have had their time. */
+  /** The moment at which all missing servers have had their time. */
   #untilMs(): number {
     const mostMs = this.#startedMs + LONGEST_MS;
     const fairMs = this.#fairMs();

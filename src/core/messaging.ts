@@ -1,4 +1,4 @@
-// Messages between clients, as the core passes them on. src/messaging knows what they mean.
+// The interface by which core hands messages between clients on. The room messaging implements it.
 
 import type { AcceptedMethods } from '../protocol/accepted-methods.ts';
 import type { Envelope } from '../wire/envelope.ts';
@@ -8,11 +8,11 @@ import type { Session } from './session.ts';
 import type { View } from './view.ts';
 
 export interface Messaging {
-  /** Adds the tools for messages to the view of a client that may use them. */
+  /** Adds the message tools to the view of a client that may use them. */
   viewFor(session: Session, view: View, accepted: AcceptedMethods): View;
-  /** A client has its id; `wantedId` is the one that it asked for. */
+  /** A client has got its id; `wantedId` is the id that it asked for. */
   joined(session: Session, accepted: AcceptedMethods, wantedId: string | undefined): void;
-  /** A client has lost its connection, and may come back. */
+  /** A client has lost its connection and may come back. */
   wentAway(session: Session): void;
   left(session: Session): void;
   /** Answers a request about other clients, or for one of them. */

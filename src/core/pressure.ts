@@ -1,5 +1,6 @@
-// What is queued for one client and not taken yet, and what follows from it for that client: the place that compares it with
-// `limits.maxQueuedBytesPerClient`, but for messages of other clients (messaging/admission.ts). Whom it holds up is not its business.
+// Back-pressure: how much may be queued for a client and for a server, and who is not read meanwhile. Compares queues
+// with `limits.maxQueuedBytesPerClient`; messages between clients are bounded in messaging/admission.ts. Nothing here
+// may hold up anybody else for long.
 
 import type { Limits } from '../model/limits.ts';
 import type { Logger } from '../util/logger.ts';
@@ -10,26 +11,26 @@ import type { Counters } from './counters.ts';
 import type { InstanceContext } from './instance.ts';
 import type { Session } from './session.ts';
 
-/** So many times its limit may be queued for a client that reads, be it slowly. */
+/** A client that reads, even slowly, may have this many times its limit queued. */
 const READER_FACTOR = 16;
 
-/** Whose queue it is; its link may become another one. */
+/** The owner of a queue. Its link may be replaced. */
 export interface Taker {
   readonly link: { readonly outbox: Outbox };
   readonly isAway: boolean;
 }
 
 /**
- * At its limit a client may ask nothing new, but answers to what it has asked already still come in: all at once if its
- * luck is bad, and faster than it reads. It may have as much again queued. For each further such amount it must have
- * taken something meanwhile.
+ * The queue of one client. At its limit a client may ask nothing new, but answers to its earlier requests still come,
+ * in the worst case all at once and faster than it reads. It may have as much again queued. For each further such
+ * amount it must have read something.
  */
 export class ClientBacklog {
   readonly #taker: Taker;
   readonly #most: number;
-  /** Called back once it has taken something, or need not be waited for any more. */
+  /** Called back when the client has read something, or is not waited for any more. */
   #waiting: Set<() => void> | undefined;
-  /** Once its queue is over the limit: how large that may get before it must have taken something; else 0. */
+  /** The size at which a queue over the limit must have shrunk; 0 for a queue within the limit. */
   #allowedBytes = 0;
   #takenWhenAllowed = 0;
 
@@ -42,27 +43,30 @@ export class ClientBacklog {
     return this.#taker.link.outbox.blockedBytes;
   }
 
-  /** From here on it goes without what it can do without. */
+  /** True when the client goes without notices that it does not need. */
   get isCrowded(): boolean {
     return this.#bytes * 2 >= this.#most;
   }
 
-  /** From here on it asks servers nothing new. */
+  /** True when the client's new calls wait. */
   get isFull(): boolean {
     return this.#bytes >= this.#most;
   }
 
-  /** From here on it is not read. */
+  /** True when the client is not read. */
   get isOver(): boolean {
     return this.#bytes > this.#most;
   }
 
-  /** Whether an answer of so many bytes is no more than may be queued for who takes nothing. */
+  /** True if an answer of this size fits, even if the client reads nothing. */
   hasRoomFor(bytes: number): boolean {
     return this.#bytes + bytes <= 2 * this.#most;
   }
 
-  /** What becomes of a client for which something was queued. What is kept for one that is away has limits of its own. */
+  /**
+   * Decides what happens to a client for which something was queued. A client without a connection has limits of its
+   * own.
+   */
   examine(): 'goes-on' | 'must-take' | 'hopeless' {
     const bytes = this.#bytes;
     if (bytes <= this.#most || this.#taker.isAway) {
@@ -87,7 +91,7 @@ export class ClientBacklog {
     return this.#taker.link.outbox.takenBytes > this.#takenWhenAllowed;
   }
 
-  /** Calls back once, unless it is told to forget that before. */
+  /** Calls back once, unless forget() comes first. */
   wait(goOn: () => void): void {
     this.#waiting ??= new Set();
     this.#waiting.add(goOn);
@@ -97,7 +101,7 @@ export class ClientBacklog {
     this.#waiting?.delete(goOn);
   }
 
-  /** Whether it has taken something, or has no connection to take it from; then whoever waits for it goes on. */
+  /** True if the client has read something, or has no connection to read from; then all that wait for it go on. */
   hasMovedOn(): boolean {
     if (!this.#hasTaken && !this.#taker.isAway) return false;
     this.#allow(this.#bytes + this.#most);
@@ -105,41 +109,42 @@ export class ClientBacklog {
     return true;
   }
 
-  /** Nobody need wait for it any more. */
+  /** Lets all go on that wait for this client. */
   release(): void {
     const waiting = [...(this.#waiting ?? [])];
     this.#waiting = undefined;
     for (const goOn of waiting) goOn();
   }
 
-  /** Its connection has dropped: what it had taken of that says nothing of the next one. */
-  beginAnew(): void {
+  /** The connection has dropped: its progress says nothing of the next one. */
+  connectionDropped(): void {
     this.#allowedBytes = 0;
     this.release();
   }
 
-  /** The client has taken something. */
+  /** The client has read something. */
   drained(): void {
     if (this.#waiting !== undefined) this.hasMovedOn();
   }
 }
 
-// Clients that do not take what one server has for them: they go without what they can do without, the server is not read
-// for a moment, and at last they are cut off.
-
 /**
- * How long a server is not read for the sake of a client. Others may wait for what is behind it, so it is short: a program
- * that reads has taken something in this time.
+ * The time for which a server is not read for the sake of a client. Others may wait for what is behind it, so it is
+ * short; a program that reads has read something by then.
  */
 export const GRACE_MS = 250;
 
-/** The server that they do not keep up with; undefined while it is not running. */
+/** The link of the server that the clients do not keep up with; undefined while it is not running. */
 export type Reading = Pick<Link, 'pause' | 'resume'> | undefined;
 
+/**
+ * The clients that read too slowly for one server. They go without notices that they do not need, then the server is
+ * not read for a moment, and at last they are cut off.
+ */
 export class SlowClients {
   readonly #context: InstanceContext;
   readonly #reading: () => Reading;
-  /** How each is not waited for any more. */
+  /** Ends the wait for each client. */
   readonly #waitedFor = new Map<Session, () => void>();
 
   constructor(context: InstanceContext, reading: () => Reading) {
@@ -147,14 +152,14 @@ export class SlowClients {
     this.#reading = reading;
   }
 
-  /** Whether so much is queued for a client that what it can do without is dropped. */
+  /** True if a notice is dropped because too much is queued for the client. */
   drops(session: Session): boolean {
     if (!session.backlog.isCrowded) return false;
     this.#context.counters.notificationsDropped++;
     return true;
   }
 
-  /** Something was queued for it. */
+  /** Checks a client after something was queued for it. */
   check(session: Session): void {
     const found = session.backlog.examine();
     if (found === 'goes-on' || !session.isOpen) return;
@@ -178,7 +183,7 @@ export class SlowClients {
     session.backlog.wait(goOn);
   }
 
-  /** It uses the server no more. */
+  /** The client uses the server no more. */
   forget(session: Session): void {
     const goOn = this.#waitedFor.get(session);
     if (goOn === undefined) return;
@@ -190,13 +195,9 @@ export class SlowClients {
     this.forget(session);
     if (!session.isOpen) return;
     this.#context.counters.clientsOverQueued++;
-    this.#context.cutOff(session, 'it does not take what is meant for it');
+    this.#context.cutOff(session, 'it does not read what is sent to it');
   }
 }
-
-// What clients tell a server without asking for an answer: notices, and answers to its questions. Nothing of it waits here:
-// a client that tells more than the server takes is not read until it has taken it. Where a server takes nothing at all,
-// that has an end: other servers, and whoever is to notice that a client has gone, cannot wait for it.
 
 interface ServerBacklogPorts {
   readonly server: string;
@@ -208,10 +209,15 @@ interface ServerBacklogPorts {
 
 const splice = new Splice();
 
+/**
+ * The queue of one server: notices of clients, and their answers to its questions. Nothing waits here. A client that
+ * sends more than the server reads is not read for a while. That ends when the server reads nothing at all, because
+ * other servers of the client, and the discovery that it has gone, cannot wait.
+ */
 export class ServerBacklog {
   readonly #ports: ServerBacklogPorts;
   readonly #paused = new Set<Session>();
-  /** While too much is queued for the server: what it had taken when it last took something, and since when it has not. */
+  /** While too much is queued: the bytes that the server had read when it last read something, and the time of it. */
   #takenBytes = 0;
   #sinceMs: number | undefined;
   #isStalled = false;
@@ -220,18 +226,18 @@ export class ServerBacklog {
     this.#ports = ports;
   }
 
-  /** Whether the server has more to take than may be queued for it. */
+  /** True if the queue has reached its limit. */
   get isFull(): boolean {
     const { outbox, limits } = this.#ports;
     return (outbox()?.blockedBytes ?? 0) >= limits.maxQueuedBytesPerServer;
   }
 
-  /** Whether it has taken nothing for so long that nobody is kept waiting for it. */
+  /** True if the server has read nothing for so long that clients do not wait for it. */
   get isStalled(): boolean {
     return this.#isStalled;
   }
 
-  /** A notice, which a server that takes nothing has to do without. */
+  /** Sends a notice, which a stalled server has to do without. */
   tell(session: Session, b: Buffer, start: number, end: number): void {
     const { outbox, counters } = this.#ports;
     const server = outbox();
@@ -241,7 +247,7 @@ export class ServerBacklog {
     this.charge(session);
   }
 
-  /** The client has told the server something. */
+  /** Charges a client for what it has sent to the server. */
   charge(session: Session): void {
     if (!this.isFull || !session.isOpen || this.#isStalled) return;
     session.pauses.add(Pause.congested);
@@ -252,12 +258,12 @@ export class ServerBacklog {
     if (this.#paused.delete(session)) session.pauses.remove(Pause.congested);
   }
 
-  /** The server has taken something of what was queued for it. */
+  /** The server has read something. */
   drained(): void {
     if (!this.isFull) this.goOn();
   }
 
-  /** Looked at once a second. */
+  /** Called once a second. */
   tick(nowMs: number): void {
     const { server, outbox, limits, counters, logger } = this.#ports;
     if (!this.isFull) return this.goOn();
@@ -269,12 +275,12 @@ export class ServerBacklog {
     } else if (!this.#isStalled && nowMs - this.#sinceMs >= limits.stallTimeoutMs) {
       this.#isStalled = true;
       counters.serversStalled++;
-      logger.warn('a server takes nothing of what it is told', { server });
+      logger.warn('a server reads nothing of what it is sent', { server });
       this.#resumeAll();
     }
   }
 
-  /** There is room, or another instance. */
+  /** Lets clients go on: there is room, or another instance. */
   goOn(): void {
     this.#sinceMs = undefined;
     this.#isStalled = false;
@@ -287,13 +293,12 @@ export class ServerBacklog {
   }
 }
 
-// Why a client is not read at the moment: a set of reasons, as bits. It is read again when the last of them is gone.
-
 export const Pause = { held: 1, waiting: 2, unread: 4, congested: 8, leaving: 16 } as const;
 export type Pause = (typeof Pause)[keyof typeof Pause];
 
+/** The reasons for which a client is not read, as bits. It is read again when the last reason is gone. */
 export class Pauses {
-  /** Whose link may become another one. */
+  /** Its link may be replaced. */
   readonly #session: { readonly link: Pick<Link, 'pause' | 'resume'> };
   readonly #counters: Counters;
   #reasons = 0;
@@ -307,7 +312,7 @@ export class Pauses {
     return this.#reasons === 0;
   }
 
-  /** Too much of the client's own waits. */
+  /** Adds a reason that the client has caused itself. */
   addOver(reason: Pause): void {
     if ((this.#reasons & reason) === 0) this.#counters.clientsPaused++;
     this.add(reason);

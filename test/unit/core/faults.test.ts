@@ -94,7 +94,7 @@ describe('an error over one client ends that client’s session and no other:', 
     const other = await core.ready();
     await core.settle();
     for (const session of core.manager.clients())
-      if (session !== core.sessionOf(other)) breakMethod(session.backlog, 'beginAnew');
+      if (session !== core.sessionOf(other)) breakMethod(session.backlog, 'connectionDropped');
     client.drop();
     await core.settle();
     expect(core.counters.internalErrors).toBe(1);
