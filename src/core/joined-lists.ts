@@ -1,5 +1,5 @@
-// The lists of a joined view: waits for what is not known yet, puts the parts together in pages, and finds out whose a
-// name is.
+// The lists of a joined view: waits for missing parts, joins them in pages, and finds the server of a name. A part is
+// cut out of the server's own bytes once for all clients; no item is changed but for its name.
 
 import { LISTS, type ListKind } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -21,16 +21,17 @@ export interface JoinedBinding {
 
 export interface Target {
   readonly binding: Binding;
-  /** What the server calls it, as JSON of which each character is one byte. */
+  /** The server's own name, as JSON with one byte for each character. */
   readonly ownKey: string;
 }
 
-/** One answer should not fill a client's memory, nor exceed what it takes in a message. */
+/** The most bytes of a page: it should not fill a client's memory or exceed its limit for a message. */
 const PAGE_BYTES = 1024 * 1024;
 const OUTWARD = 'mcp-bridge://';
 
+/** The lists of one joined view. */
 export class JoinedLists {
-  /** Tools of the bridge's own, which no server's joined name can be taken for. */
+  /** Tools of the bridge's own. No joined name may collide with them. */
   ownTools: readonly JoinedItem[] = [];
   #bindings: readonly JoinedBinding[] = [];
   #byAlias: ReadonlyMap<string, JoinedBinding> = new Map();
@@ -61,14 +62,14 @@ export class JoinedLists {
   }
 
   /**
-   * Asks all servers that are not known, and waits for them as long as is fair to the others. `isEnough` says that what is known of
-   * a server will do.
+   * Asks all servers with unknown lists, and waits for them as long as is fair to the others. `isEnough` returns true
+   * for a server whose known list will do.
    */
   async whenListed(kind: ListKind, isEnough: (joined: JoinedBinding) => boolean = () => false): Promise<void> {
     const missing = this.bindings.filter((joined) => !isListed(joined, kind) && !isEnough(joined));
-    const awaited = missing.filter(({ binding }) => !binding.server.isLeftOut); // one that is late is waited for once
+    const awaited = missing.filter(({ binding }) => !binding.server.isLeftOut); // a late server is waited for once
     const learning = new Map(missing.map((binding) => [binding, this.learn(binding, kind)]));
-    for (const promise of learning.values()) promise.catch(() => undefined); // its error stands in `status`
+    for (const promise of learning.values()) promise.catch(() => undefined); // `status` shows the error
     await waitForLists({
       servers: this.bindings.length,
       missing: awaited.map((joined) => ({
@@ -80,12 +81,12 @@ export class JoinedLists {
     for (const joined of missing) if (joined.binding.session.isOpen) this.#noteLeftOut(joined, kind);
   }
 
-  /** Of a client that has gone meanwhile nothing follows for the others. */
+  /** Notes a server that was left out, unless its client has gone. */
   #noteLeftOut(joined: JoinedBinding, kind: ListKind): void {
     joined.binding.server.isLeftOut = !isListed(joined, kind);
   }
 
-  /** Has one server asked; rejects with why it cannot say. */
+  /** Asks one server for its list; rejects with the reason if it cannot answer. */
   async learn(joined: JoinedBinding, kind: ListKind): Promise<void> {
     const { binding } = joined;
     if (binding.server.known.asksForRoots) await binding.whenRootsKnown();
@@ -94,16 +95,19 @@ export class JoinedLists {
     await instance.lists.readMissing(kind);
     if (isListed(joined, kind)) return;
     const { name } = binding.server;
-    throw new BridgeError('SERVER_CRASHED', `Server ${name} has not said what it has`, { server: name });
+    throw new BridgeError('SERVER_CRASHED', `Server ${name} ended before it had listed its ${kind}`, { server: name });
   }
 
-  /** Whether its list is from before, and it can be asked for a new one: nothing should be refused on its word. */
+  /**
+   * True if the list is an old one and the server can be asked for a new one. No call is refused because of such a
+   * list.
+   */
   mayBeStale({ binding }: JoinedBinding, kind: ListKind): boolean {
     return binding.instance?.lists.pagesOf(kind) === undefined && !binding.server.isDown;
   }
 
-  /** Has the server itself asked, also if its list is known from before; resolves too if it cannot say. */
-  async learnAnew(joined: JoinedBinding, kind: ListKind): Promise<void> {
+  /** Asks the server itself, even if an old list is known. Resolves also if it cannot answer. */
+  async askAgain(joined: JoinedBinding, kind: ListKind): Promise<void> {
     const { binding } = joined;
     try {
       if (binding.server.known.asksForRoots) await binding.whenRootsKnown();
@@ -114,15 +118,13 @@ export class JoinedLists {
     }
   }
 
-  // --- names ---
-
-  /** The server whose list is from before, and does not have this name. */
+  /** The server of this name's alias, if its old list does not have the name. */
   staleOwnerOf(kind: ListKind, name: string): JoinedBinding | undefined {
     const joined = this.#byAlias.get(aliasIn(name) ?? '');
     return joined !== undefined && this.mayBeStale(joined, kind) ? joined : undefined;
   }
 
-  /** Whose tool or prompt this is; a server whose list decides it and is not known; or undefined. */
+  /** The server of a tool or prompt; a server that must be asked first; or undefined. */
   find(kind: ListKind, name: string): Target | JoinedBinding | undefined {
     const joined = this.#byAlias.get(aliasIn(name) ?? '');
     if (joined === undefined) return undefined;
@@ -142,7 +144,7 @@ export class JoinedLists {
     return new BridgeError(code, `There is no ${thing} ${JSON.stringify(name.slice(0, 128))}`, { hint });
   }
 
-  /** Those of the servers first that it may be meant to be of: of thousands, only the first are looked at. */
+  /** Names close to a wrong one, those of the likeliest servers first. Of thousands, only the first are compared. */
   *#namesLike(kind: ListKind, name: string): Iterable<string> {
     const aliases = nearest(aliasIn(name) ?? name, this.#byAlias.keys());
     const likely = aliases.flatMap((alias) => this.#byAlias.get(alias) ?? []);
@@ -151,14 +153,12 @@ export class JoinedLists {
   }
 
   noSuchResource(): BridgeError {
-    return new BridgeError('RESOURCE_NOT_FOUND', 'No server has such a resource', {
+    return new BridgeError('RESOURCE_NOT_FOUND', 'No server has this resource', {
       hint: `${OUTWARD}ALIAS/URI asks one server for it. Aliases: ${this.bindings.map(({ alias }) => alias).join(', ')}.`,
     });
   }
 
-  // --- URIs ---
-
-  /** A URI that an earlier server has too says whose it is. */
+  /** The client's URI for a resource. If an earlier server has the same URI, it names the server. */
   outward({ alias }: JoinedBinding, uri: string): string {
     return `${OUTWARD}${alias}/${uri}`;
   }
@@ -171,16 +171,14 @@ export class JoinedLists {
     return slash < 0 || joined === undefined ? undefined : { joined, uri: uri.slice(slash + 1) };
   }
 
-  /** The first server that lists it. */
+  /** The first server that lists the key. */
   ownerOf(kind: ListKind, key: string): JoinedBinding | undefined {
     return this.bindings.find((binding) => this.partOf(binding, kind)?.ownKeys.has(key));
   }
 
-  // --- pages ---
-
-  /** A page of the list and where the next one begins; undefined for a cursor that is none of ours. */
+  /** A page of the list and the cursor of the next one; undefined for a cursor that the bridge did not give. */
   page(kind: ListKind, cursor: unknown): { items: JoinedItem[]; nextCursor: string | undefined } | undefined {
-    const from = cursor === undefined ? { binding: 0, item: 0 } : this.#placeOf(cursor);
+    const from = cursor === undefined ? { binding: 0, item: 0 } : this.#positionOf(cursor);
     if (from === undefined) return undefined;
     const items: JoinedItem[] = kind === 'tools' && cursor === undefined ? [...this.ownTools] : [];
     let bytes = 0;
@@ -200,7 +198,7 @@ export class JoinedLists {
     return { items, nextCursor: undefined };
   }
 
-  /** By URI, the first server that lists it. */
+  /** The first server that lists each URI. */
   #ownersOf(kind: ListKind): ReadonlyMap<string, JoinedBinding> {
     const owners = new Map<string, JoinedBinding>();
     for (const joined of this.bindings)
@@ -218,52 +216,57 @@ export class JoinedLists {
     return renamed(item, this.outward(joined, item.key));
   }
 
-  #placeOf(cursor: unknown): { binding: number; item: number } | undefined {
+  #positionOf(cursor: unknown): { binding: number; item: number } | undefined {
     const [, alias, item] = /^([^:]+):(\d{1,9})$/.exec(Buffer.from(textOf(cursor), 'base64url').toString()) ?? [];
     const binding = this.bindings.findIndex((joined) => joined.alias === alias);
     return binding < 0 ? undefined : { binding, item: Number(item) };
   }
 }
 
-/** Its part of the list is made when somebody reads that, which those who use `discover` never do. */
+/**
+ * True if the server's list is known. Does not make its part of the joined list, which clients of `discover` never
+ * read.
+ */
 function isListed({ binding }: JoinedBinding, kind: ListKind): boolean {
   return binding.pagesOf(kind) !== undefined;
 }
 
-/** Tools name such a resource by this very URI, so it is never another one; of two servers the first has it. */
+/**
+ * True for a resource of an app. Tools name it by its URI, so the URI is never changed; of two servers the first has
+ * it.
+ */
 export function isOfApp(uri: string): boolean {
   return uri.startsWith('ui:');
 }
 
-/** Opaque to clients: a server, and how many of its items came before. */
+/** An opaque cursor: a server, and the number of its items that came before. */
 function cursorAt(alias: string, item: number): string {
   return Buffer.from(`${alias}:${item}`).toString('base64url');
 }
 
-/** What to do where a server is known only from before, and cannot be started. */
+/** The hint for a server that is known from an earlier time and cannot be started. */
 export function refreshHint({ binding }: JoinedBinding): string {
   if (binding.instance?.isOpen === true) return '';
-  return ` It does not run, and this is known from before: a person can have it asked with mcp-bridge refresh ${binding.server.name}.`;
+  return ` The server does not run, so its list may be old: a person can have it read again with mcp-bridge refresh ${binding.server.name}.`;
 }
 
-// One server's lists as they stand in a joined one: its items with their joined names, cut out of the bytes of its own
-// answers. Made once for each answer, however many clients ask.
-
+/** One item of a server's list, with its name in the joined view. */
 export interface JoinedItem {
   readonly bytes: Buffer;
-  /** Where in them the name or URI stands, and what it is. */
+  /** The place of the name or URI in the bytes, and its text. */
   readonly keyFrom: number;
   readonly keyTo: number;
   readonly key: string;
 }
 
+/** A server's part of a joined list, made once for each answer of the server. */
 export interface JoinedPart {
   readonly items: readonly JoinedItem[];
-  /** By what the client says, what the server calls it, as JSON of which each character is one byte. */
+  /** The server's own name of each key, as JSON with one byte for each character. */
   readonly ownKeys: ReadonlyMap<string, string>;
 }
 
-/** By alias, since several clients may see one server under different ones. */
+/** Parts by alias: clients may see one server under different aliases. */
 const parts = new WeakMap<readonly ListPage[], Map<string, JoinedPart>>();
 
 export function joinedPart(kind: ListKind, pages: readonly ListPage[], alias: string): JoinedPart {
@@ -276,7 +279,7 @@ export function joinedPart(kind: ListKind, pages: readonly ListPage[], alias: st
 
 const permitted = new WeakMap<ToolGate, WeakMap<JoinedPart, JoinedPart>>();
 
-/** What of it a client may see. What it may not call keeps its name, so that nobody else gets that. */
+/** The part that a client may see. A forbidden tool keeps its name, so that no other tool gets it. */
 function permittedPart(part: JoinedPart, gate: ToolGate): JoinedPart {
   if (gate.isOpen) return part;
   const known = permitted.get(gate) ?? new WeakMap<JoinedPart, JoinedPart>();
@@ -299,19 +302,19 @@ function makePart(kind: ListKind, pages: readonly ListPage[], alias: string): Jo
     for (const item of itemsOf(kind, result)) {
       const own = item.bytes.latin1Slice(item.keyFrom, item.keyTo);
       const joined = hasNames(kind) ? renamed(item, freeName(item.key)) : item;
-      if (ownKeys.has(joined.key)) continue; // the same URI twice
+      if (ownKeys.has(joined.key)) continue; // the server lists one URI twice
       ownKeys.set(joined.key, own);
       items.push(joined);
     }
   return { items, ownKeys };
 }
 
-/** Prompts and tools go by names, resources and templates by URIs, which are nobody's to change. */
+/** True for prompts and tools, which go by names. The URIs of resources and templates are never changed. */
 function hasNames(kind: ListKind): boolean {
   return LISTS[kind].key === 'name';
 }
 
-/** Items that have no name, or are no objects, cannot be asked for; those with too long a name are left out. */
+/** The items with a usable key. An item without one cannot be asked for; one with too long a key is left out. */
 function* itemsOf(kind: ListKind, result: Buffer): Generator<JoinedItem> {
   for (const item of itemsIn(kind, result)) {
     const named = keyOf(kind, result, item);
@@ -322,7 +325,7 @@ function* itemsOf(kind: ListKind, result: Buffer): Generator<JoinedItem> {
   }
 }
 
-/** Numbers namesakes, each from where the one before it has ended: there may be any number of them. */
+/** Numbers equal names. Each count goes on where the last one ended, because there may be very many. */
 function nameGiver(alias: string, taken: ReadonlyMap<string, string>): (own: string) => string {
   const numbers = new Map<string, number>();
   return (own) => {

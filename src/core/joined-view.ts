@@ -1,5 +1,5 @@
-// The view `all`: every server's tools and prompts under joined names, its resources under their own URIs. A call goes to
-// the server that its name begins with; what no server could answer alone is answered here.
+// The view `all`: tools and prompts of all servers under joined names, resources under their own URIs. A call goes to
+// the server that its name begins with; the rest is answered here. Never changes more than the name in a call.
 
 import { aliasesOf } from '../model/aliases.ts';
 import type { Limits } from '../model/limits.ts';
@@ -44,11 +44,12 @@ interface JoinedViewContext {
   readonly servers: Pick<ServerDirectory, 'origin'>;
 }
 
-/** Bindings that were only looked at are let go after so long. */
+/** The time after which an unused binding is let go. */
 const LOOK_MS = 30_000;
 
-const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor');
+const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'The cursor is unknown: begin the list again without one');
 
+/** The view of one client on all its servers. */
 export class JoinedView implements View {
   readonly name = 'all';
   readonly isTransparent = false;
@@ -58,12 +59,12 @@ export class JoinedView implements View {
   readonly pending: PendingRequests;
   readonly #resources: JoinedResources;
   readonly #completions: JoinedCompletions;
-  /** Names as clients spell them, with their quotes, and whose they are; filled as they are used. */
+  /** The targets of names as clients spell them, with their quotes; filled on first use. */
   readonly #targets = { tools: new Map<string, Target>(), prompts: new Map<string, Target>() };
-  /** What the client has listed, and was not told since that it is another list now. */
+  /** The lists that the client has read and was not notified about since. */
   readonly #listed = new Set<ListKind>();
   #lookedMs = 0;
-  /** The log level it wants of every server, also of later ones. */
+  /** The log level that the client wants of every server, also of later ones. */
   #level: string | undefined;
 
   constructor(session: Session, servers: readonly Server[], context: JoinedViewContext) {
@@ -81,7 +82,7 @@ export class JoinedView implements View {
     return this.lists.bindings;
   }
 
-  /** The bindings that there are, and new ones. */
+  /** The present bindings to these servers, and new ones. */
   #bindingsTo(servers: readonly Server[]): JoinedBinding[] {
     const before = new Map(this.#bindings.map((joined) => [joined.binding.server.name, joined]));
     const nameOf = ({ name }: Server): string => this.#session.settings.nameOf(name);
@@ -142,13 +143,11 @@ export class JoinedView implements View {
     this.#session.output.fail(envelope.raw(frame.b, Field.id), error);
   }
 
-  // --- by name ---
-
   #call(kind: 'tools' | 'prompts', request: ClientRequest, envelope: Envelope): void {
     const { b } = request.frame;
     const text = envelope.has(Field.name) ? envelope.raw(b, Field.name) : '';
     const target = this.#targets[kind].get(text);
-    if (target === undefined) this.#callAnew(kind, request, envelope);
+    if (target === undefined) this.#callUnlisted(kind, request, envelope);
     else this.#callTarget(target, request, envelope);
   }
 
@@ -160,7 +159,7 @@ export class JoinedView implements View {
     instance.submit(call, request, envelope);
   }
 
-  #callAnew(kind: 'tools' | 'prompts', request: ClientRequest, envelope: Envelope): void {
+  #callUnlisted(kind: 'tools' | 'prompts', request: ClientRequest, envelope: Envelope): void {
     const name = envelope.decode(request.frame.b, Field.name);
     if (typeof name !== 'string')
       return this.#refuse(request, envelope, rpcError(INVALID_PARAMS, 'params.name is missing'));
@@ -170,22 +169,20 @@ export class JoinedView implements View {
       return this.#refuse(request, envelope, calledErrorOf(withHint(this.lists.notFound(kind, name))));
     if (!('alias' in found)) {
       const text = envelope.raw(request.frame.b, Field.name);
-      // There are too many spellings with escapes to keep them.
+      // Names with escapes are not kept: each name has too many spellings.
       if (!text.includes('\\')) this.#targets[kind].set(text, found);
       return this.#callTarget(found, request, envelope);
     }
     const call = this.pending.open(request, envelope);
     if (call === undefined) return;
     call.errorOf = calledErrorOf;
-    const learning = known === undefined ? this.lists.learnAnew(found, kind) : this.lists.learn(found, kind);
+    const learning = known === undefined ? this.lists.askAgain(found, kind) : this.lists.learn(found, kind);
     this.pending.later(call, request, learning, (kept) => {
       const target = this.lists.find(kind, name);
       if (target === undefined || 'alias' in target) throw withHint(this.lists.notFound(kind, name));
       this.pending.give(call, kept, target.binding.use(), target.ownKey);
     });
   }
-
-  // --- lists ---
 
   #list(request: ClientRequest, envelope: Envelope): void {
     const [kind] = methodOf(request.frame.b, envelope).lists;
@@ -215,8 +212,6 @@ export class JoinedView implements View {
     return joined === undefined ? '' : this.#resources.outwardUri(joined, uri);
   }
 
-  // --- the rest ---
-
   #setLevel(request: ClientRequest, envelope: Envelope): void {
     const { level } = paramsOf(request.frame, envelope);
     if (typeof level !== 'string' || !isLevel(level))
@@ -235,7 +230,7 @@ export class JoinedView implements View {
   }
 
   listsToldChanged(): void {
-    // It is told when they have been read.
+    // The client is notified later, when the lists were read.
   }
 
   notify({ b, start, end }: Frame): void {
@@ -263,7 +258,7 @@ export class JoinedView implements View {
     return this.#bindings.flatMap(({ binding }) => binding.instance ?? []);
   }
 
-  /** Servers that were only looked at need not be kept for this client. */
+  /** Lets go of bindings that were only looked at. */
   tick(nowMs: number): void {
     if (this.#lookedMs === 0 || nowMs - this.#lookedMs < LOOK_MS) return;
     this.#lookedMs = 0;
@@ -275,9 +270,9 @@ export class JoinedView implements View {
   }
 }
 
-// What a `completion/complete` is about, read out of its `params.ref`.
-
-/** What is to be completed: the name of a prompt or the URI of a resource or template, and where that stands. */
+/**
+ * The reference of a `completion/complete`: the name of a prompt, or the URI of a resource or template, with its place.
+ */
 interface CompletionRef {
   readonly kind: 'prompt' | 'resource';
   readonly key: string;
@@ -298,11 +293,11 @@ function refIn({ b }: Frame, envelope: Envelope): CompletionRef | undefined {
   return span === undefined || typeof key !== 'string' ? undefined : { kind, key, span };
 }
 
-// Completions in a joined view: `ref` names a prompt, or the URI of a resource or template, and the server that has it is
-// asked under the name that it knows.
+const NO_SUCH_REF: string = rpcError(INVALID_PARAMS, 'params.ref names no known prompt, resource or template');
 
-const NO_SUCH_REF: string = rpcError(INVALID_PARAMS, 'params.ref names nothing that is known');
-
+/**
+ * Completes arguments in a joined view: the server that has the prompt or resource is asked, under its own name for it.
+ */
 class JoinedCompletions {
   readonly #session: Session;
   readonly #lists: JoinedLists;
@@ -329,7 +324,7 @@ class JoinedCompletions {
     else this.#pending.later(call, request, learning, (kept) => this.#passKept(call, kept));
   }
 
-  /** Has the servers asked whose lists decide who is to complete it; undefined if they are known. */
+  /** Asks the servers that may have the reference; undefined if their lists are known. */
   #learn({ kind, key }: CompletionRef): Promise<void> | undefined {
     if (kind === 'resource') return this.#resources.learn();
     const found = this.#lists.find('prompts', key);
@@ -351,7 +346,7 @@ class JoinedCompletions {
 
   #targetOf({ kind, key }: CompletionRef): { readonly binding: Binding; readonly key: string } | undefined {
     if (kind === 'resource') {
-      const place = this.#resources.placeOf(key);
+      const place = this.#resources.likeliestPlace(key);
       return place === undefined ? undefined : { binding: place.binding, key: place.uri };
     }
     const found = this.#lists.find('prompts', key);
@@ -360,26 +355,27 @@ class JoinedCompletions {
   }
 }
 
-// Whether a URI may have come from a template (RFC 6570): what stands between the variables must be there, in order.
-// Generously so: which server is asked first depends on it, and not what that answers.
-
-/** What looking through all templates of one list may take, in characters that are compared: some milliseconds. */
+/** The most characters that are compared for all templates of one list: some milliseconds. */
 export const MOST_TEMPLATE_STEPS = 2_000_000;
-/** To look at a template that does not even begin as the URI does. */
+/** The cost of a template that does not even begin as the URI does. */
 const STEPS_EACH = 32;
 
-/** The templates of one list, taken apart when they are first asked about. */
+/**
+ * Decides if a URI may come from one of a list's templates (RFC 6570): the text between the variables must occur in
+ * order. A wrong yes does no harm, because it only decides which server is asked first. Templates are parsed on first
+ * use.
+ */
 export class TemplateSet {
   readonly #templates: Iterable<string>;
   #literals: (readonly string[])[] | undefined;
-  /** Taken by the last question. */
+  /** The steps of the last question. */
   steps = 0;
 
   constructor(templates: Iterable<string>) {
     this.#templates = templates;
   }
 
-  /** Says no for a URI that it would take too long to find the template of: then all servers are asked in turn. */
+  /** True if a template fits. False where the search would take too long; then all servers are asked in turn. */
   fits(uri: string): boolean {
     this.#literals ??= Array.from(this.#templates, literalsOf);
     this.steps = 0;
@@ -413,28 +409,30 @@ function comesFrom(literals: readonly string[], uri: string): boolean {
   return uri.length - (literals.at(-1) ?? '').length >= at;
 }
 
-/** Whether it begins and ends as the template does. */
+/** True if the URI begins and ends as the template does. */
 function isFramed(literals: readonly string[], uri: string): boolean {
   const [first = ''] = literals;
   if (literals.length === 1) return uri === first;
   return uri.startsWith(first) && uri.endsWith(literals.at(-1) ?? '');
 }
 
-/** At worst a literal is compared as a whole at each place of the URI. */
+/** The worst case: each literal is compared at each place of the URI. */
 function stepsToSearch(literals: readonly string[], uri: string): number {
   const inner = literals.slice(1, -1);
   return inner.reduce((sum, literal) => sum + literal.length, 0) * uri.length;
 }
 
-// The resources of a joined view, by their URIs. A URI belongs to the server that lists it, or has a template for it, or,
-// since a server need not list what its tools speak of, to whichever of them has it.
-
-export interface Place {
+/** A server that may have a resource. */
+interface ResourcePlace {
   readonly binding: Binding;
-  /** Its URI there. */
+  /** The server's own URI of the resource. */
   readonly uri: string;
 }
 
+/**
+ * The resources of a joined view. A URI belongs to the server that lists it or has a template for it, or else to any
+ * server that has it: a server need not list what its tools speak of.
+ */
 class JoinedResources {
   readonly #lists: JoinedLists;
   readonly #pending: PendingRequests;
@@ -444,7 +442,7 @@ class JoinedResources {
     this.#pending = pending;
   }
 
-  /** Reads it, subscribes to it, or ends that. */
+  /** Reads a resource, subscribes to it, or unsubscribes. */
   submit(request: ClientRequest, envelope: Envelope): void {
     const call = this.#pending.open(request, envelope);
     if (call === undefined) return;
@@ -457,13 +455,13 @@ class JoinedResources {
     this.#pending.later(call, request, learning, (kept) => this.#tryEach(call, kept, this.#placesFor(uri, kept)));
   }
 
-  /** Has all servers asked whose resources are not known; undefined if all are. */
+  /** Asks all servers with unknown resources; undefined if all are known. */
   learn(): Promise<void> | undefined {
     if (this.#lists.isKnown('resources') && this.#lists.isKnown('templates')) return undefined;
     return this.#lists.whenListed('resources').then(() => this.#lists.whenListed('templates'));
   }
 
-  /** The URI by which the client knows a server's resource, or has subscribed to it; '' for the server's own. */
+  /** The client's URI for a server's resource, or the one it has subscribed to; '' if that is the server's own. */
   outwardUri(joined: JoinedBinding, uri: string): string {
     const { instance, session } = joined.binding;
     if (isOfApp(uri)) return '';
@@ -474,18 +472,18 @@ class JoinedResources {
       : this.#lists.outward(joined, uri);
   }
 
-  /** The likeliest place. */
-  placeOf(uri: string): Place | undefined {
+  /** The likeliest server of the resource. */
+  likeliestPlace(uri: string): ResourcePlace | undefined {
     return candidatesFor(uri, this.#lists).found[0];
   }
 
-  #placesFor(uri: string, { role }: ClientRequest): readonly Place[] {
+  #placesFor(uri: string, { role }: ClientRequest): readonly ResourcePlace[] {
     const { found } = candidatesFor(uri, this.#lists);
-    return role === 'unsubscribe' ? subscribedOf(found) : found;
+    return role === 'unsubscribe' ? subscribedAmong(found) : found;
   }
 
-  /** Asks the first; if that refuses, the next. A server that lists it is the only one asked. */
-  #tryEach(call: Call, request: ClientRequest, [place, ...others]: readonly Place[]): void {
+  /** Asks the first server; if it refuses, the next. A server that lists the resource is the only one asked. */
+  #tryEach(call: Call, request: ClientRequest, [place, ...others]: readonly ResourcePlace[]): void {
     if (place === undefined) return this.#pending.refuse(call, rpcErrorOf(this.#lists.noSuchResource()));
     const envelope = this.#pending.read(request.frame);
     const frame = changedFrame(request.frame, envelope.span(Field.uri), JSON.stringify(place.uri));
@@ -496,8 +494,8 @@ class JoinedResources {
   }
 }
 
-/** Where it may be, most likely first; certain where one server says that it has it. */
-function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place[]; isCertain: boolean } {
+/** The servers that may have the resource, the likeliest first; certain if a server lists it. */
+function candidatesFor(uri: string, lists: JoinedLists): { found: readonly ResourcePlace[]; isCertain: boolean } {
   const named = lists.inward(uri);
   if (named !== undefined) return { found: [{ binding: named.joined.binding, uri: named.uri }], isCertain: true };
   const owner = lists.ownerOf('resources', uri) ?? lists.ownerOf('templates', uri);
@@ -509,10 +507,10 @@ function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Place
 }
 
 /**
- * Where the client has subscribed to it, if anywhere: any server may say that the subscription has ended, also one that
- * has never heard of it.
+ * The servers at which the client has subscribed, or else all: a server may confirm the end of a subscription that it
+ * never had.
  */
-function subscribedOf(places: readonly Place[]): readonly Place[] {
+function subscribedAmong(places: readonly ResourcePlace[]): readonly ResourcePlace[] {
   const found = places.filter(
     ({ binding, uri }) => binding.instance?.sharedSettings.subscriptions.has(binding.session, uri) === true,
   );
@@ -529,13 +527,15 @@ function hasTemplateFor(uri: string, joined: JoinedBinding, lists: JoinedLists):
   return set.fits(uri);
 }
 
-// What a joined view says in answer to `initialize`: the capabilities of all its servers together, as far as they are
-// known, and their instructions under a heading for each.
-
-/** What is assumed of a server that has not run yet. The bridge can honour it whatever the server turns out to have. */
+/**
+ * The assumption for a server that has not run yet. The bridge can honour it whatever the server turns out to have.
+ */
 const ASSUMED = { tools: {}, prompts: {}, resources: { subscribe: true }, logging: {}, completions: {}, tasks: {} };
 
-/** `profiles` are undefined for servers that are not known yet. */
+/**
+ * The capabilities of all servers together, for the answer to `initialize`. `profiles` are undefined for unknown
+ * servers.
+ */
 export function joinedCapabilities(profiles: readonly (ServerProfile | undefined)[]): Record<string, object> {
   const declared = profiles.map(
     (profile): Readonly<Record<string, unknown>> =>
@@ -544,7 +544,7 @@ export function joinedCapabilities(profiles: readonly (ServerProfile | undefined
   const has = (name: string): boolean => declared.some((capabilities) => capabilities[name] !== undefined);
   const subscribe = declared.some(({ resources }) => isRecord(resources) && resources.subscribe === true);
   return {
-    // Its lists may always become longer: a server that was slow joins them when it comes.
+    // A slow server may add to the lists later.
     tools: { listChanged: true },
     ...(has('prompts') && { prompts: { listChanged: true } }),
     ...(has('resources') && { resources: { listChanged: true, ...(subscribe && { subscribe }) } }),
@@ -555,12 +555,13 @@ export function joinedCapabilities(profiles: readonly (ServerProfile | undefined
   };
 }
 
-/** Those of all servers; of one that several have, the first one's settings. */
+/** The extensions of all servers. Of a shared extension, the first server's settings count. */
 function extensionsOf(declared: readonly Readonly<Record<string, unknown>>[]): { extensions?: object } {
   const all = declared.flatMap(({ extensions }) => (isRecord(extensions) ? Object.entries(extensions) : []));
   return all.length === 0 ? {} : { extensions: Object.fromEntries(all.reverse()) };
 }
 
+/** The instructions of all servers, each under a heading. */
 export function joinedInstructions(
   servers: readonly { readonly alias: string; readonly profile: ServerProfile | undefined }[],
 ): string | undefined {

@@ -1,5 +1,5 @@
-// The view `server:NAME`: the server itself, with its own names, capabilities and bytes. What it lists is answered from
-// what is known while it does not run, so that a client which only looks starts nothing.
+// The view `server:NAME`: one server with its own names, capabilities and bytes. Lists are answered from what is known
+// while it does not run, so that a client that only looks starts nothing.
 
 import type { Limits } from '../model/limits.ts';
 import { LISTS, type ListKind, methodOf } from '../protocol/era-2025.ts';
@@ -21,7 +21,7 @@ export class ServerView implements View {
   readonly #session: Session;
   readonly #binding: Binding;
   readonly #pending: PendingRequests;
-  /** Lists that it was given, and was not told since that they are others now. */
+  /** The lists that the client has read and was not notified about since. */
   readonly #given = new Set<ListKind>();
 
   constructor(session: Session, server: Server, limits: Limits) {
@@ -42,10 +42,10 @@ export class ServerView implements View {
     } catch (error) {
       if (this.#binding.server === server) throw this.#binding.refusal ?? error;
     }
-    return this.initializeAnswer(); // of what the server is by now
+    return this.initializeAnswer(); // the profile may have changed meanwhile
   }
 
-  /** Of the instance that it will use, if that runs already. */
+  /** The id of the instance that the client will use, if it runs. */
   #runningId(): string | undefined {
     return this.#binding.bind().instanceId;
   }
@@ -57,7 +57,7 @@ export class ServerView implements View {
     if (refusal !== undefined && !isOfTask)
       return this.#session.output.fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(refusal));
     if (role === 'list' && this.#answersFromKnown(request, envelope)) return;
-    // A page of the server's list may have no task of this client, and only say that there is another page.
+    // A page of the server's list may have no task of this client, only a cursor of the next page.
     if (role === 'list-tasks' && (this.#hasTasksElsewhere() || this.#hasDeclaredTasks()))
       return listTasks(this.#session, this.#pending, request, envelope);
     const instance = isOfTask ? this.#instanceOfTask(request.frame.b, envelope) : this.#binding.bind();
@@ -74,7 +74,7 @@ export class ServerView implements View {
     instance.submit(call, request, envelope);
   }
 
-  /** It may have begun them on an instance that it does not use any more. */
+  /** True if the client has tasks on an instance that it does not use any more. */
   #hasTasksElsewhere(): boolean {
     for (const instance of this.#session.tasks.values()) if (instance !== this.#binding.instance) return true;
     return false;
@@ -106,7 +106,9 @@ export class ServerView implements View {
     return true;
   }
 
-  /** A server may tell a client what it has not told the bridge: what may not be called is decided by both. */
+  /**
+   * The server's list without forbidden tools. The list may differ from the one that the bridge knows, so both decide.
+   */
   #permitted(answer: Frame, envelope: Envelope): Frame {
     if (!envelope.has(Field.result)) return answer;
     const { server, instance, gate } = this.#binding;
@@ -117,13 +119,13 @@ export class ServerView implements View {
     return gate.isOpen ? answer : withPermittedTools(answer, envelope.from(Field.result), gate);
   }
 
-  /** What the client has seen of a server that did not run was not so any more. */
+  /** Notifies the client that a list it has read is out of date. */
   #listChanged(kind: ListKind): void {
     if (this.#session.state !== 'ready' || !this.#given.delete(kind)) return;
     this.#session.output.notify(LISTS[kind].changedNotice);
   }
 
-  /** The server itself has said it. */
+  /** The server itself has announced the change. */
   listsToldChanged(kinds: readonly ListKind[]): void {
     for (const kind of kinds) this.#given.delete(kind);
   }
@@ -154,7 +156,7 @@ export class ServerView implements View {
   }
 
   tick(): void {
-    // It has one server, and keeps it.
+    // The view has one server, and keeps it.
   }
 
   leave(): void {

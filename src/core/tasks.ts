@@ -195,7 +195,7 @@ function taskIdOf(task: unknown): string | undefined {
 }
 
 /** Joined lists of tasks have one page. */
-const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'There is no such cursor');
+const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'The cursor is unknown: begin the list again without one');
 
 /** Answers `tasks/list` with the client's tasks on all instances, each asked for its own. */
 export function listTasks(

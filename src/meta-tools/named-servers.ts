@@ -33,7 +33,7 @@ export class NamedServers {
     } catch (error) {
       if (!isOfList(error) || !lists.mayBeStale(joined, 'tools')) throw error;
     }
-    await lists.learnAnew(joined, 'tools');
+    await lists.askAgain(joined, 'tools');
     return find();
   }
 }

@@ -13,7 +13,7 @@ const WRONG = { error: { code: -32602, message: 'That is no name' } };
 const FOR_NOW = [
   { error: { code: -32603, message: 'The bridge is shutting down', data: { code: 'SHUTTING_DOWN' } } },
   { error: { code: -32603, message: 'A server ide is connected already', data: { code: 'SERVER_EXISTS' } } },
-  { id: null, error: { code: -32603, message: 'The bridge has 9 clients already, its limit' } },
+  { id: null, error: { code: -32603, message: 'The bridge has 9 clients already (limits.maxClients)' } },
 ];
 
 let daemon: Server;

@@ -152,7 +152,7 @@ describe('a session whose client is away', () => {
     expect((await comeBack(core, client)).error).toBeUndefined();
     const tooMany = core.connect();
     await core.settle();
-    expect(tooMany.received[0]?.error?.message).toMatch(/its limit$/);
+    expect(tooMany.received[0]?.error?.message).toMatch(/clients already \(limits\.maxClients\)$/);
   });
 
   test('cannot go on where what its client lacks was let go while it was connected', async () => {
