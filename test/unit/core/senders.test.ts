@@ -122,7 +122,9 @@ describe('a server that takes nothing for stallTimeoutMs', () => {
     await core.settle();
     core.server().link?.unblock();
     const answers = core.server().received.filter(({ id, method }) => id === 'q' && method === undefined);
-    expect(answers.map(({ error }) => error?.message)).toEqual(['The client answered while the server was not reading']);
+    expect(answers.map(({ error }) => error?.message)).toEqual([
+      'The client answered while the server was not reading',
+    ]);
   });
 });
 
