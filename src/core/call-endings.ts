@@ -1,6 +1,5 @@
-// How a request ends at an instance without its server's answer: its client has cancelled it, or has gone, or its time is
-// up. The server is told, and a question that it has asked meanwhile is nobody's any more. One that has not come to its
-// server at all may be made once more.
+// The ends of calls without an answer: cancelled, client gone, time up. The server is told, and questions that it asked
+// meanwhile are refused. A call that has not reached its server may be made once more.
 
 import type { Limits } from '../model/limits.ts';
 import { cancelNotice } from '../protocol/era-2025.ts';
@@ -12,9 +11,10 @@ import { type Call, type CallOwner, serverRequestIdAt } from './call.ts';
 import type { Instance } from './instance.ts';
 
 const splice = new Splice();
-/** Of frames that come back. */
+/** For frames that come back. */
 const readAgain = new Envelope();
 
+/** Ends the calls of one instance. */
 export class CallEndings implements CallOwner {
   readonly #instance: Instance;
 
@@ -29,7 +29,10 @@ export class CallEndings implements CallOwner {
     this.#ended(call);
   }
 
-  /** In few bytes where a server does not keep up: its client is not held up for having given a call up. */
+  /**
+   * Passes a cancellation on, shortened if the server does not keep up: a client is not held up because it has given a
+   * call up.
+   */
   #passCancel({ serverRequestId }: Call, { b, start, end }: Frame, envelope: Envelope): void {
     const { calls, backlog, outbox } = this.#instance;
     if (outbox === undefined) return;
@@ -53,8 +56,8 @@ export class CallEndings implements CallOwner {
   }
 
   /**
-   * A request, as it was sent, that the server has not looked at. Whether it waits for the next instance once this one is
-   * gone, which it does once; nobody waits for what is none of a client's.
+   * Takes back a request that the server has not read, as it was sent. Returns true if it waits for the next instance,
+   * which it does once, or if no client waits for it.
    */
   returned(frame: Frame): boolean {
     const { calls, limits } = this.#instance;
@@ -63,15 +66,15 @@ export class CallEndings implements CallOwner {
     if (call === undefined) return true;
     if (call.isSecondTry) return false;
     call.again = frame;
-    call.nameText = ''; // the server's own name is in it
+    call.nameText = ''; // the frame has the server's own name
     call.cut = undefined;
     return true;
   }
 
-  /** Ends a call whose time is up: the server is told, and the one who asked gets an error. */
+  /** Ends a call whose time is up: the server is told, and the client gets an error. */
   tickCall(call: Call, nowMs: number): void {
     const { server, calls, questions, limits, counters } = this.#instance;
-    // While a person is asked, the call waits for that person, within the upper bound.
+    // While a person is asked, the call waits for that person, up to the limit.
     if (questions.isAsking(call.session)) extend(call);
     const timeoutMs = this.#timeoutOf(call);
     const tookMs = overdueMs(call, nowMs, timeoutMs, limits);
@@ -83,7 +86,7 @@ export class CallEndings implements CallOwner {
     this.#ended(call);
   }
 
-  /** 0 where the client decides, and where a task does. */
+  /** The limit of a call; 0 where the client decides, and where a task does. */
   #timeoutOf({ waitsForTask, timeoutMs }: Call): number {
     const { timeoutMs: ownMs, limits } = this.#instance;
     return waitsForTask ? 0 : shorterMs(timeoutMs, ownMs ?? limits.callTimeoutMs);
@@ -102,11 +105,10 @@ export class CallEndings implements CallOwner {
   }
 }
 
-// How long a call may take. Looked at once a second for all calls together: no timer and no reading of a clock for each.
-
 /**
- * The limit that has ended a call, in milliseconds; undefined while its time is not up. `timeoutMs` is 0 where the client
- * decides. The first look at a call sets its time, so that it may take up to a second more.
+ * The limit that has ended a call, in milliseconds; undefined while its time is not up. `timeoutMs` is 0 where the
+ * client decides. All calls are looked at once a second, without a timer for each. The first look sets the time, so a
+ * call may take up to a second more.
  */
 export function overdueMs(call: Call, nowMs: number, timeoutMs: number, limits: Limits): number | undefined {
   const mostMs = Math.max(limits.maxCallMs, timeoutMs);
@@ -117,12 +119,12 @@ export function overdueMs(call: Call, nowMs: number, timeoutMs: number, limits: 
   return nowMs >= call.lastDeadlineMs ? mostMs : timeoutMs;
 }
 
-/** The call has shown a sign of life: its time begins anew at the next look, within the upper bound. */
+/** Gives the call its whole time again, up to the limit: it has shown a sign of life. */
 export function extend(call: Call): void {
   call.deadlineMs = 0;
 }
 
-/** The shorter one of two limits, of which 0 is none. */
+/** The shorter of two limits, where 0 is none. */
 export function shorterMs(one: number, other: number): number {
   return one === 0 || other === 0 ? one + other : Math.min(one, other);
 }
