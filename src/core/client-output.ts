@@ -3,6 +3,7 @@
 
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import type { Span } from '../wire/json-members.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Counters } from './counters.ts';
@@ -11,12 +12,6 @@ import type { Session } from './session.ts';
 
 /** Shared by all clients: a frame is written before the next one is looked at. */
 const splice = new Splice();
-
-/** Where an id or a token of a server stands in a frame, from the beginning of the frame's bytes. */
-export interface Place {
-  readonly from: number;
-  readonly to: number;
-}
 
 export class ClientOutput {
   readonly #session: Session;
@@ -124,7 +119,7 @@ export class ClientOutput {
   }
 
   /** Passes a question on, under an id of the bridge, which is its progress token too: two servers may use the same one. */
-  passQuestion(id: string, { b, start, end }: Frame, idAt: Place, tokenAt: Place | undefined): void {
+  passQuestion(id: string, { b, start, end }: Frame, idAt: Span, tokenAt: Span | undefined): void {
     const ours = JSON.stringify(id);
     splice.clear().replace(idAt.from, idAt.to, ours);
     if (tokenAt !== undefined) splice.replace(tokenAt.from, tokenAt.to, ours);
