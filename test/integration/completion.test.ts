@@ -1,45 +1,46 @@
-// Completion as the shells do it, the man page, and what is suggested instead of a word that does not exist.
+// Completion as the shells do it, the names that it asks for, and the man page.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { NAMES } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
+import { offeredNames } from '../../src/cli/commands/completion/offered-names.ts';
+import { fakeHost } from '../support/cli-host.ts';
 import { writeFiles } from '../support/file-tree.ts';
 import { fixtureServer, PROGRAM, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
-/** What a shell offers behind `$1`, which it is given as it stands; each with a directory for the completion. */
+/** Programs that print what a shell offers behind a line, which is `$1`, with the completion in `$2/_mcp-bridge`. */
 const OFFERS: Readonly<Record<string, readonly [script: string, ...args: string[]]>> = {
   bash: [
-    `source <(mcp-bridge completion bash)
+    `source "$2/_mcp-bridge"
     read -ra COMP_WORDS <<< "$1"; [[ $1 == *' ' ]] && COMP_WORDS+=(''); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 ))
     _mcp_bridge
     printf '%s\\n' "\${COMPREPLY[@]}"`,
     'bash',
   ],
-  zsh: [
-    'mcp-bridge completion zsh > $2/_mcp-bridge; zsh -f $3 $2 $1',
-    'zsh',
-    tempDir(),
-    join(ROOT, 'test/fixtures/complete.zsh'),
-  ],
-  fish: ['mcp-bridge completion fish | source; complete -C $argv[1] | string replace -r "\\t.*" ""'],
+  zsh: [`exec zsh -f '${join(ROOT, 'test/fixtures/complete.zsh')}' "$2" "$1"`, 'zsh'],
+  fish: ['source $argv[2]/_mcp-bridge; complete -C $argv[1] | string replace -r "\\t.*" ""'],
 };
 const isInstalled = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).error === undefined;
 
-describe.each(Object.entries(OFFERS))('%s', (shell, [script, name, ...rest]) => {
+describe.each(Object.entries(OFFERS))('%s', (shell, [script, ...name]) => {
   let daemon: TestDaemon;
   let bin: string;
+  let completions: string;
   beforeAll(async () => {
     daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer(), notes: fixtureServer() } });
     bin = tempDir();
     symlinkSync(PROGRAM, join(bin, 'mcp-bridge'));
+    completions = tempDir();
+    writeFileSync(join(completions, '_mcp-bridge'), (await runCommand(['completion', shell])).stdout);
   });
   afterAll(() => daemon.stop());
 
   /** What Tab shows behind this line, the last word of which is being written. */
   function offered(line: string, cwd = ROOT, socket = daemon.path): string[] {
-    const args = ['-c', script, ...(name === undefined ? [] : [name]), `mcp-bridge ${line}`, ...rest];
+    const args = ['-c', script, ...name, `mcp-bridge ${line}`, completions];
     const { stdout, stderr } = spawnSync(shell, args, {
       encoding: 'utf8',
       cwd,
@@ -63,17 +64,40 @@ describe.each(Object.entries(OFFERS))('%s', (shell, [script, name, ...rest]) => 
     expect(offered('add x -- package.js')).toEqual(['package.json']);
   });
 
-  test('the names of servers, and of the tools of one', ({ skip }) => {
+  test('the names of servers, of the tools of one, of what can be decided, and of clients', async ({ skip }) => {
     skip(!isInstalled(shell), `there is no ${shell} here to try it with`);
-    expect(offered('call ')).toEqual(['fixture', 'notes']);
+    const project = tempDir();
+    writeFiles(project, { '.git/HEAD': '', '.mcp.json': { mcpServers: { database: { command: 'one' } } } });
     expect(offered('call --timeout 5 f')).toEqual(['fixture']);
-    expect(offered('describe fixture ec')).toEqual(['echo']);
     expect(offered('describe --timeout 5 fixture ec')).toEqual(['echo']);
     expect(offered('search --server n')).toEqual(['notes']);
+    expect(offered('approve no da', project)).toEqual(['database']);
+    expect(offered('install cu')).toEqual(['cursor']);
+    expect(offered('uninstall cursor co')).toContain('codex');
+    const reviewer = await daemon.client({ 'mcp-bridge/clientId': 'reviewer' });
+    expect(offered('send ')).toEqual(['reviewer']);
+    reviewer.destroy();
+  });
+});
+
+describe('the names that a script asks for', () => {
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer(), notes: fixtureServer() } });
+  });
+  afterAll(() => daemon.stop());
+
+  async function named(what: (typeof NAMES)[number], cwd = ROOT, socket = daemon.path, server = ''): Promise<string[]> {
+    const host = fakeHost(process.env.HOME ?? '', cwd, undefined, { MCP_BRIDGE_SOCKET: socket });
+    return (await offeredNames(what, { server }, host)).split('\n').filter(Boolean).sort();
+  }
+
+  test('are of servers and of the tools of one, as the daemon has them', async () => {
+    expect(await named('servers')).toEqual(['fixture', 'notes']);
+    expect(await named('tools', ROOT, daemon.path, 'fixture')).toContain('echo');
   });
 
-  test('what can be decided, the programs that it can be put into, and who is connected', async ({ skip }) => {
-    skip(!isInstalled(shell), `there is no ${shell} here to try it with`);
+  test('are of what can be decided and of clients, and need no daemon but for these', async () => {
     const project = tempDir();
     const server = (command: string) => ({ mcpServers: { database: { command }, 'team-notes': { command } } });
     writeFiles(project, {
@@ -82,26 +106,19 @@ describe.each(Object.entries(OFFERS))('%s', (shell, [script, name, ...rest]) => 
       '.cursor/mcp.json': { mcpServers: { drawings: { command: 'two' } } },
     });
     const caller = await daemon.connect();
-    const meta = { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'dialled' };
-    await caller.initialize(meta);
+    await caller.initialize({ 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'dialled' });
     const reviewer = await daemon.client({ 'mcp-bridge/clientId': 'reviewer' });
-    const waiting = ['database', 'dialled', 'drawings', 'team-notes'];
-    expect(offered('approve ', project)).toEqual(waiting);
-    expect(offered('reject d', project)).toEqual(['database', 'dialled', 'drawings']);
-    expect(offered('approve database te', project)).toEqual(['team-notes']);
-    expect(offered('install cu')).toEqual(['cursor']);
-    expect(offered('uninstall cursor co')).toContain('codex');
-    expect(offered('send ')).toEqual(['reviewer']);
-    expect(offered('logs -n 5 f')).toEqual(['fixture']);
+    expect(await named('pending', project)).toEqual(['database', 'dialled', 'drawings', 'team-notes']);
+    expect(await named('connected')).toEqual(['reviewer']);
     caller.destroy();
     reviewer.destroy();
     const nowhere = join(tempDir(), 'b.sock');
     const home = process.env.HOME ?? '';
     writeFiles(home, { '.cursor/mcp.json': { mcpServers: { sketches: { command: process.execPath } } } });
-    expect(offered('call sk', project, nowhere)).toEqual(['sketches']);
+    expect(await named('servers', project, nowhere)).toEqual(['sketches']);
     rmSync(join(home, '.cursor'), { recursive: true });
-    expect(offered('send ', project, nowhere)).toEqual([]);
-    expect(offered('approve ', project, nowhere)).toEqual(['database', 'drawings', 'team-notes']);
+    expect(await named('connected', project, nowhere)).toEqual([]);
+    expect(await named('pending', project, nowhere)).toEqual(['database', 'drawings', 'team-notes']);
     expect(existsSync(nowhere)).toBe(false);
   });
 });
@@ -134,14 +151,4 @@ test('the man page has every command and option, and is read without a complaint
   }
   const read = spawnSync('groff', ['-man', '-ww', '-Tascii', '-z'], { input: page, encoding: 'utf8' });
   if (read.error === undefined) expect([read.status, read.stderr]).toEqual([0, '']);
-});
-
-test.each([
-  [['statsu'], 'There is no command statsu. Did you mean status'],
-  [['status', '--jsno'], 'Unknown option --jsno. Did you mean --json?'],
-  [['config', 'check', '--cofnig=x'], 'Unknown option --cofnig. Did you mean --config?'],
-  [['connect', '--vew', 'all'], "Unknown option '--vew'. Did you mean --view?"],
-  [['serve', '--log-levl=debug'], "Unknown option '--log-levl'. Did you mean --log-level?"],
-])('%j is told what may have been meant', async (args, said) => {
-  expect(await runCommand(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(said) });
 });
