@@ -28,7 +28,7 @@ export function readArguments<O extends Options>(command: string, args: readonly
 }
 
 /**
- * What was given, where each option that takes a text has one: the empty variable of a script must not come to what holds
+ * The given values, once each option that takes a text has one: the empty variable of a script must not come to what holds
  * without the option.
  */
 export function givenTexts(
@@ -51,7 +51,7 @@ export function noValue(command: string, name: string): BridgeError {
   return wrongUsage(command, `--${name} needs a value. Give it one, or leave it out`);
 }
 
-/** Which option may have been meant by one that there is not, as the end of a sentence. */
+/** The option that may have been meant by an unknown one, as the end of a sentence. */
 export function optionMeant(wrong: string, options: Options | undefined): string {
   const [near] = nearest(wrong.replace(/^-+/, ''), [...Object.keys(options ?? {}), 'help', 'version', 'no-color']);
   return near === undefined ? '' : `. Did you mean --${near}?`;

@@ -1,4 +1,4 @@
-// Tools that nobody may call because they are others than they were, for a person who wants to see all. Agents do not see
+// Tools that nobody may call because they have changed, for a person who wants to see all. Agents do not see
 // them: what they say now is what has to be looked at first.
 
 import { ControlClient } from '../client/control-client.ts';

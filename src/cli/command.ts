@@ -30,7 +30,7 @@ export interface Command {
   readonly options: Options;
   /** Usage lines behind the name, where words and options do not say it. */
   readonly usage?: readonly string[];
-  /** What it cannot do without, as it is typed, and in words. */
+  /** The words that it cannot do without, as they are typed, and described. */
   readonly needs?: readonly [typed: string, inWords: string];
   /** It takes what follows `--`. */
   readonly takesLine?: true;

@@ -1,4 +1,4 @@
-// Which config files there are, and what each of them is for: `serve` takes more from a working directory
+// The config files that there are, and what each of them is for: `serve` takes more from a working directory
 // than others do.
 
 import { existsSync } from 'node:fs';
@@ -9,9 +9,9 @@ export interface Candidate {
   readonly file: string;
   readonly origin: 'named' | 'directory' | 'user';
   readonly exists: boolean;
-  /** Whether anything of it counts for anybody. */
+  /** True if any command reads anything of it. */
   readonly counts: boolean;
-  /** Whether only `serve`, and `start` after a yes, may run it. */
+  /** True if only `serve`, and `start` after a yes, may run it. */
   readonly isForeignProgram: boolean;
   readonly reason: string;
 }

@@ -1,4 +1,4 @@
-// What the commands have in common that ask the daemon itself about the servers of this directory, and start it if none runs.
+// A session with the daemon, for commands that ask it about the servers of this directory and start it if none runs.
 
 import { ControlClient } from '../client/control-client.ts';
 import type { CliHost } from './host.ts';

@@ -6,7 +6,7 @@ import type { CliHost } from './host.ts';
 import { locate, type WhereValues } from './locate.ts';
 import { askIfRunning } from './running-daemon.ts';
 
-/** What was done is kept in any case: a daemon that does not look is told, and no failure. */
+/** The change is kept in any case: a daemon that does not look gets a line on stderr, and is no failure. */
 export async function haveDaemonLook(
   values: WhereValues,
   host: CliHost,

@@ -61,7 +61,7 @@ function missingCommand(first: string): Error {
 interface Typed {
   readonly name: string;
   readonly terms: Command;
-  /** What stands behind the name. */
+  /** The words behind the name. */
   readonly words: readonly string[];
 }
 
@@ -80,7 +80,7 @@ async function parsed({ name, terms, words }: Typed): Promise<Values> {
   return values;
 }
 
-/** What the parser calls the one command that it knows. */
+/** The parser's name for the one command that it knows. */
 const COMMAND = 'command';
 
 function parserOf({ words, options }: Command, take: (values: Values) => void): Argv {

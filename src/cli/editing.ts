@@ -1,4 +1,4 @@
-// What the commands that change config files have in common: the host of that room, and how they tell what was done.
+// Common parts of the commands that change config files: the host of that room, and the report of what was done.
 
 import { platform } from 'node:os';
 import type { EditReport } from '../editing/edit-report.ts';

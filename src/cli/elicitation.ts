@@ -1,4 +1,4 @@
-// What a server asks the person who runs `call`, on a terminal: a form, field by field. An empty line leaves out what need
+// A server's form on the terminal of the person who runs `call`, field by field. An empty line leaves out what need
 // not be answered, and the end of the input cancels.
 
 import { createInterface, type Interface } from 'node:readline';

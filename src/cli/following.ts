@@ -6,9 +6,9 @@ import type { CliHost } from './host.ts';
 
 interface Followed {
   readonly intervalMs: number;
-  /** What is written at once. */
+  /** The text to write at once. */
   readonly first: string;
-  /** What has come since; '' if nothing has. */
+  /** The text that has come since; '' if none has. */
   readonly next: () => Promise<string> | string;
 }
 

@@ -1,4 +1,4 @@
-// What a command may know of the process that it runs in. Made once, in main.ts; tests make their own.
+// The process as a command sees it. Made once, in main.ts; tests make their own.
 
 import type { Readable, Writable } from 'node:stream';
 import type { SocketReader } from '../client/stdio-relay.ts';

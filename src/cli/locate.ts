@@ -20,7 +20,7 @@ export function locateWhole(options: LocateOptions): Promise<LocatedConfig> {
   return locateReading(options, { load: loadConfig, none: NO_CONFIG });
 }
 
-/** What is wrong where a config that cannot be read may name another socket than the one that was found without it. */
+/** The error for a config that cannot be read and may name another socket; undefined where that cannot be. */
 export function doubtOf({ path, source, configError }: Located): BridgeError | undefined {
   if (configError === undefined || source === 'flag' || source === 'environment') return undefined;
   const fault = configError.message.replace(/[.]$/, '');

@@ -73,7 +73,7 @@ void run(process.argv.slice(2), host)
   })
   .then(exitOnceFlushed);
 
-/** What is still on its way to a pipe would go with the process. */
+/** Output that is still on its way to a pipe would go with the process. */
 function exitOnceFlushed(code: number): void {
   process.exitCode = code;
   process.stdout.write('', () =>

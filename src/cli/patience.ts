@@ -5,7 +5,7 @@ import type { CliHost } from './host.ts';
 import { timeSpanMs } from './time-span.ts';
 import { wrongUsage } from './tool-session.ts';
 
-/** What --timeout says to `command`, which has been given it once or more. */
+/** The milliseconds of `--timeout`, given to `command` once or more. */
 export function timeoutIn(timeout: unknown, command: string): number | undefined {
   if (timeout === undefined) return undefined;
   const ms = timeSpanMs(timeout, 'ms');

@@ -1,4 +1,4 @@
-// What a daemon's refusal means for a person: the commands that help instead of the tools of agents, and of a server that it
+// A daemon's refusal in a person's words: the commands that help instead of the tools of agents, and of a server that it
 // does not offer, whether there is one all the same.
 
 import type { DialledInReport } from '../client/control-client.ts';
@@ -40,13 +40,13 @@ function differenceOf(server: string): string {
 }
 
 interface Absence {
-  /** What the daemon has said. */
+  /** The daemon's answer. */
   readonly error: BridgeError;
   readonly values: SurveyValues;
   readonly host: CliHost;
 }
 
-/** Of a server that the daemon does not know: why it may not be used, or which there are. */
+/** The error for a server that the daemon does not know: why it may not be used, or which servers there are. */
 export async function absent(name: string, { error, values, host }: Absence): Promise<BridgeError> {
   const { code, message, cause } = error;
   const { survey } = await import('./survey.ts');
@@ -108,7 +108,7 @@ function refusalOf(name: string, { state, reason }: DiscoveredServer, cause: unk
   return new BridgeError('REQUEST_REFUSED', `Server ${name} ${words}`, { hint, cause });
 }
 
-/** What went wrong, for a script: as the daemon has said it, or as this command does. */
+/** An error for a script, in the words of the daemon or of this command. */
 export function errorReport(error: unknown): object {
   const cause = error instanceof BridgeError ? error.cause : undefined;
   if (isRecord(cause) && typeof cause.code === 'number') {

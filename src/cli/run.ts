@@ -32,7 +32,7 @@ function withoutColourFlag(args: readonly string[]): readonly string[] {
   return [...own.filter((arg) => arg !== NO_COLOUR), ...args.slice(own.length)];
 }
 
-/** What people type when they do not know what to type: nothing, `help`, `help COMMAND`, or `-v`. */
+/** The options that people mean who type nothing, `help`, `help COMMAND`, or `-v`. */
 function asOptions(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;
   if (first === undefined) return ['--help'];

@@ -9,7 +9,7 @@ export interface Option {
   readonly choices?: readonly string[];
   /** One letter, behind one dash. */
   readonly alias?: string;
-  /** Whether it may be given several times, and each of them counts. */
+  /** It may be given several times, and each time counts. */
   readonly repeats?: boolean;
 }
 export type Options = Readonly<Record<string, Option>>;

@@ -139,7 +139,7 @@ function misfit(problem: string, hint?: string): BridgeError {
   return new BridgeError('USAGE', problem, hint === undefined ? {} : { hint });
 }
 
-/** What keeps a text from being JSON, as the end of a sentence; '' if it is. */
+/** The fault that keeps a text from being JSON, as the end of a sentence; '' if it is JSON. */
 function faultIn(text: string): string {
   try {
     JSON.parse(text);

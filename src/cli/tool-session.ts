@@ -1,4 +1,4 @@
-// What the commands `servers`, `tools`, `search`, `describe` and `call` have in common: a session with the daemon, and the
+// Common parts of `servers`, `tools`, `search`, `describe` and `call`: a session with the daemon, and the
 // answers of the tools that it shows.
 
 import { type Answer, type SessionOptions, ToolClient } from '../client/tool-client.ts';
@@ -45,7 +45,7 @@ export async function withTools<Result>(
   }
 }
 
-/** What one of the tools that find others answers. */
+/** The answer of one of the tools that find others. */
 export async function ask(
   client: ToolClient,
   tool: 'list_mcp_servers' | 'list_tools' | 'search_tools' | 'get_tool_details',
@@ -71,7 +71,7 @@ export function recordsIn(value: unknown): readonly Readonly<Record<string, unkn
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-/** What is to be known of a tool before it is used. */
+/** Notes on a tool that a person needs before using it. */
 export function noteOf({ changed, blocked, status, taskSupport }: Readonly<Record<string, unknown>>): string {
   return [
     ...(changed === true ? [blocked === true ? 'blocked, as it has changed' : 'changed'] : []),

@@ -41,13 +41,13 @@ export function checkFlags(name: string, args: readonly string[]): void {
   }
 }
 
-/** What others call it, or how it was mistyped. */
+/** The commands that may be meant: another program's word for it, or a mistyped name. */
 function commandsMeant(words: string): readonly string[] {
   const other = Object.hasOwn(OTHER_WORDS, words) ? OTHER_WORDS[words] : undefined;
   return other === undefined ? mistyped(words, Object.keys(COMMANDS)).slice(0, MOST_GUESSES) : [other];
 }
 
-/** What the parser says of the words behind a command, in the words of the house. */
+/** The parser's message about the words behind a command, in our own words. */
 export function usageError(message: string, name: string, args: readonly string[]): BridgeError {
   const [typed, inWords] = commandNamed(name)?.needs ?? [];
   if (typed !== undefined && /^(?:Not enough non-option arguments|Missing required argument)/.test(message))
@@ -76,7 +76,7 @@ function unknownError(unknown: readonly string[], name: string, args: readonly s
   return wrongUsage(`Unknown option ${wrong}${meant}`, name, meant === '' ? hint : undefined);
 }
 
-/** What begins with a dash, and a word too many, may well belong to the command line of a server. */
+/** A hint for a word too many, or one that begins with a dash: it may belong to the command line of a server. */
 function lineHint(name: string): string | undefined {
   const [typed = ''] = commandNamed(name)?.needs ?? [];
   if (!typed.includes(' -- ')) return undefined;

@@ -1,4 +1,4 @@
-// Which definitions `approve` and `reject` can decide about, among those that a person has named.
+// The definitions that `approve` and `reject` can decide about, among those that a person has named.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Approval, definitionHash } from './approval.ts';
@@ -15,7 +15,7 @@ export interface Wish {
 
 export interface Candidates {
   readonly servers: readonly DiscoveredServer[];
-  /** What is to be said of names that need no decision. */
+  /** Remarks on names that need no decision. */
   readonly settled: readonly string[];
 }
 
@@ -53,7 +53,7 @@ function candidatesNamed(
   return { servers: open, settled: [] };
 }
 
-/** What waits, and what was decided otherwise here. */
+/** True for a definition that waits, or that was decided otherwise here. */
 function isOpen(server: DiscoveredServer, decision: Approval, { approvals }: Survey): boolean {
   const before = approvals.get(definitionHash(server));
   return before === undefined ? isWaiting(server) : before !== decision;

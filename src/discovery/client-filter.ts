@@ -1,4 +1,4 @@
-// What was found, narrowed to some clients: their definitions, also those that they share, and what is wrong with
+// A survey narrowed to some clients: their definitions, also those that they share, and what is wrong with
 // their files.
 
 import { BridgeError } from '../util/bridge-error.ts';

@@ -8,7 +8,7 @@ import type { DiscoveredServer } from './discovered-server.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What is not there, by server. A daemon with another PATH than this shell may find what is missing here. */
+/** The missing program or file, by server. A daemon with another PATH than this shell may find what is missing here. */
 export function missingPrograms(
   servers: readonly DiscoveredServer[],
   environment: Environment,

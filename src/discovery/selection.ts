@@ -1,4 +1,4 @@
-// Which definitions a person means by a name.
+// The definitions that a person means by a name.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest } from '../util/nearest.ts';

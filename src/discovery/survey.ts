@@ -32,7 +32,7 @@ export interface Survey {
   readonly clientApprovals: StoredClientApprovals;
   readonly config: LoadedConfig;
   readonly own: DiscoveringProcess;
-  /** Whose project was looked at. */
+  /** The directory whose project was looked at. */
   readonly cwd: string;
   /** Programs and directories that ready servers need and this machine does not have. */
   readonly missing: ReadonlyMap<DiscoveredServer, string>;

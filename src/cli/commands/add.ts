@@ -14,7 +14,7 @@ type Repeated = string | readonly string[] | undefined;
 
 export interface AddValues {
   readonly name?: string | undefined;
-  /** What stood behind the name, with no `--` before it. */
+  /** The words behind the name, with no `--` before them. */
   readonly rest?: readonly string[] | undefined;
   readonly config?: string | undefined;
   readonly env?: Repeated;
@@ -23,7 +23,7 @@ export interface AddValues {
   readonly type?: string | undefined;
   readonly header?: Repeated;
   readonly description?: string | undefined;
-  /** What stood behind `--`. */
+  /** The words behind `--`. */
   readonly line: readonly string[] | undefined;
 }
 

@@ -89,7 +89,7 @@ function tell({ warnings }: Outcome, { stderr }: CliHost): void {
   for (const warning of warnings) stderr.write(`mcp-bridge: ${printableLines(warning)}\n`);
 }
 
-/** What is defined under the same name may come first: then nobody gets to see what was announced. */
+/** A definition of the same name may come first: then nobody gets to see what was announced. */
 async function tellIfUnused(name: string, file: string, host: CliHost): Promise<void> {
   const reason = await whyShadowed(name, file, host);
   if (reason === undefined) return;

@@ -37,7 +37,7 @@ export async function auth(values: AuthValues, host: CliHost): Promise<number> {
 
 type Served = ReturnType<typeof servedServers>;
 
-/** What the daemon serves to those who work here. */
+/** The servers that the daemon serves to those who work here. */
 async function servedTo(values: AuthValues, host: CliHost): Promise<Served> {
   const { loaded, configError } = await locate(values, host);
   if (configError !== undefined) throw configError;

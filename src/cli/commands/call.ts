@@ -71,7 +71,7 @@ async function run(values: CallValues, given: string | undefined, { client, host
   const { server, tool, arguments: pairs = [] } = values;
   let isSilent = true;
   const waiting = (): string => (isSilent ? waitingFor([server]) : '');
-  /** What the server says takes the place of the line that waits for it. */
+  /** A message of the server takes the place of the line that waits for it. */
   const heard = <Said>(say: (said: Said) => void) => {
     return (said: Said): void => {
       isSilent = false;
@@ -105,7 +105,7 @@ const changedLine = ({ server, tool }: CallValues): string =>
     }),
   );
 
-/** Of a tool whose details are refused, the call is what is to be refused, and recorded: it is made with what there is. */
+/** A tool whose details are refused is called all the same: the call is what has to be refused, and recorded. */
 function unknownDetails(error: unknown): Readonly<Record<string, unknown>> {
   // To call it now would start once more what has just failed to start.
   if (FAILED_SERVER.has(daemonCodeOf(error))) throw error;
@@ -128,7 +128,7 @@ function asMisfit(error: unknown, { server, tool }: CallValues): unknown {
 
 // --- its arguments ---
 
-/** Those that are given as JSON; undefined if they are given one by one. */
+/** The arguments as JSON; undefined if they are given one by one. */
 async function givenArguments(values: CallValues, host: CliHost): Promise<string | undefined> {
   const { arguments: pairs = [], args, 'args-file': file, stdin } = values;
   const ways = [pairs.length > 0, args !== undefined, file !== undefined, stdin === true];
@@ -182,7 +182,7 @@ function save(blocks: readonly Block[], out: string, host: CliHost): void {
   for (const line of lines) host.stderr.write(`${line}\n`);
 }
 
-/** What one can take that reads a pipe. */
+/** Writes what the reader of a pipe can take. */
 function writeOut(blocks: readonly Block[], blobs: readonly Blob[], host: CliHost): void {
   const [blob] = blobs;
   const isTerminal = isTerminalOf(host.stdout);

@@ -95,7 +95,7 @@ async function firstConnection(located: Located, values: Values<typeof CONNECT>,
   }
 }
 
-/** What its client is told; a bug is none of that. */
+/** The error that its client gets; a bug is thrown on. */
 function failureOf(thrown: unknown): BridgeError {
   if (thrown instanceof BridgeError) return thrown;
   if (systemCode(thrown) === undefined) throw thrown;

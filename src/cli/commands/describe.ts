@@ -19,7 +19,7 @@ export interface DescribeValues extends ToolCommandValues {
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** Of what stands in the parameter above. */
+/** The indent of what belongs to the parameter above. */
 const INDENT = '  ';
 const MOST_VALUES = 40;
 const MOST_OF_DEFAULT = 24;
@@ -101,7 +101,7 @@ function explanation(shape: Parameter['shape']): string {
   return text === '' ? list : `${text}${/[.!?]$/.test(text) ? '' : '.'} ${list}`;
 }
 
-/** What the server says of its tool, which nobody has checked. */
+/** The server's own words about its tool, which nobody has checked. */
 function annotationLine(annotations: Details): string {
   const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = annotations;
   const words = [

@@ -8,7 +8,7 @@ import type { CliHost } from '../host.ts';
 import { locate, type WhereValues } from '../locate.ts';
 import { printable } from '../render/table.ts';
 
-/** Who has connected, the config that the daemon judges them by, and how many definitions wait here besides. */
+/** The servers that have connected, the config that the daemon judges them by, and how many definitions wait here besides. */
 export type DialledIn = Pick<StatusReport, 'dialledIn' | 'configFile' | 'pendingApprovals'>;
 
 const NONE: DialledIn = { dialledIn: [], configFile: null, pendingApprovals: null };
@@ -29,7 +29,7 @@ export async function dialledIn(values: WhereValues, host: CliHost): Promise<Dia
   }
 }
 
-/** Those among the names that a decision would change something about. */
+/** The servers among the names that a decision would change something about. */
 export function undecided(
   names: readonly string[],
   decision: DialInDecision,
@@ -39,7 +39,7 @@ export function undecided(
   return servers.filter(({ name, state }) => names.includes(name) && state !== done);
 }
 
-/** What is to be said of the others that are named. */
+/** Remarks on the others that are named. */
 export function settledAmong(
   names: readonly string[],
   servers: readonly DialledInReport[],

@@ -1,4 +1,4 @@
-// What `doctor` finds of the directories in which the bridge keeps what is its own, and of the log: whether they are this
+// The findings of `doctor` on the bridge's own directories and on the log: whether they are this
 // user's alone, and can be written. Makes none of them.
 
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
@@ -80,7 +80,7 @@ function withRefusal(parent: string, refusal: string | undefined): string | unde
   return refusal && `${parent} cannot be written: ${refusal}`;
 }
 
-/** What is there, a link followed; or why that cannot be told. */
+/** The file that is there, a link followed; or why that cannot be told. */
 function lookAt(path: string): Stats | string {
   try {
     return statSync(path);

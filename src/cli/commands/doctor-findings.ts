@@ -1,4 +1,4 @@
-// What `doctor` looks at besides the socket, the daemon and its directories: processes that a daemon has left behind, clients
+// Findings of `doctor` besides the socket, the daemon and its directories: processes that a daemon has left behind, clients
 // that go past the bridge, and whether each server starts.
 
 import type { ControlClient, StatusReport } from '../../client/control-client.ts';
@@ -23,7 +23,7 @@ export interface Finding {
   readonly check: string;
   readonly level: 'ok' | 'note' | 'wrong';
   readonly message: string;
-  /** What to do about it; null if nothing need be done. */
+  /** The next step; null if nothing need be done. */
   readonly remedy: string | null;
 }
 
@@ -91,7 +91,7 @@ export async function bypassFindings(offered: ReadonlySet<string>, host: CliHost
   return flat.length === 0 ? [ok('clients', 'No client starts servers that the bridge offers')] : flat;
 }
 
-/** Of servers that the daemon has had to do with; whether the others start nobody knows before they are. */
+/** Findings on servers that the daemon has used; the others have to be started to know whether they start. */
 export function failedFindings(instances: StatusReport['instances']): Finding[] {
   const failed = new Map(instances.filter((one) => shownState(one) === 'failed').map((one) => [one.server, one]));
   return [...failed].map(([name, { lastError }]) =>

@@ -39,7 +39,7 @@ type Level = Finding['level'];
 /** A place that could have said it, in the order in which they count. */
 interface Candidate {
   readonly source: string;
-  /** What it says; null if nothing. */
+  /** The value that it has; null if none. */
   readonly value: string | null;
   readonly counts: boolean;
 }
@@ -173,7 +173,7 @@ async function discoveryFindings({ loaded }: LocatedConfig, values: DoctorValues
   ];
 }
 
-/** What is where the socket should be, and is none of ours; undefined if there is nothing such. */
+/** The foreign thing at the place of the socket; undefined if there is none. */
 function obstacleAt(path: string): Finding | undefined {
   try {
     inspectSocket(path);
@@ -226,7 +226,7 @@ async function daemonFindings(
   }
 }
 
-/** Those of this directory: the daemon also has those of projects elsewhere, which nobody can use from here. */
+/** The names of servers of this directory: the daemon also has those of projects elsewhere, which nobody can use from here. */
 async function serversHere(path: string, host: CliHost): Promise<string[]> {
   const tools = await ToolClient.open(await openBridgeSocket(path), host);
   try {
@@ -247,13 +247,13 @@ function described(status: StatusReport & { readonly build?: string }, host: Cli
       note('version', `This program is another build, ${host.build}`, 'To use one for both: mcp-bridge restart'),
     ];
   const [which, remedy] =
-    difference < 0 ? ['older', 'Replace it with: mcp-bridge restart'] : ['newer', 'Install this program anew'];
+    difference < 0 ? ['older', 'Replace it with: mcp-bridge restart'] : ['newer', 'Install this program again'];
   return [answers, wrong('version', `The daemon is ${which} (${version}) than this program (${host.version})`, remedy)];
 }
 
 // --- how it is shown ---
 
-/** Of the further lines of a finding. */
+/** The indent of the further lines of a finding. */
 const INDENT = ' '.repeat(8);
 const SIGNS: Readonly<Record<Level, string>> = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' };
 

@@ -78,7 +78,7 @@ async function givenValue(name: string, host: CliHost): Promise<string> {
 interface Listed {
   readonly name: string;
   readonly state: 'kept' | 'missing';
-  /** Who asks for it here. */
+  /** The servers that ask for it here. */
   readonly servers: readonly string[];
 }
 

@@ -36,7 +36,7 @@ export async function installBridge(values: InstallValues, host: CliHost): Promi
   return DONE;
 }
 
-/** What is lost is said before anything is changed; what can do harm needs a yes. */
+/** Names what is lost before anything is changed; what can do harm needs a yes. */
 async function tellLost(lost: readonly LostRule[], { yes }: InstallValues, host: CliHost): Promise<void> {
   for (const { line } of lost) host.stdout.write(`${printableLines(tilde(line, host))}\n`);
   if (yes === true || !lost.some(({ isDangerous }) => isDangerous)) return;

@@ -1,4 +1,4 @@
-// Which servers go by another name because of what a command has changed: of several that are the same, one counts, under
+// Servers that go by another name because of what a command has changed: of several that are the same, one counts, under
 // its own name, and whoever knows it by another one is to hear of it.
 
 import { standsFor } from '../../discovery/candidates.ts';

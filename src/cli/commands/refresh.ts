@@ -1,4 +1,4 @@
-// `mcp-bridge refresh`: has servers say anew what they have, and shows what is different.
+// `mcp-bridge refresh`: asks servers again for what they have, and shows what has changed.
 
 import type { ServerRefresh } from '../../client/control-client.ts';
 import { BridgeError } from '../../util/bridge-error.ts';

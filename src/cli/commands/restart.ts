@@ -77,7 +77,7 @@ interface ConfigChoice {
   readonly dir: string;
 }
 
-/** What the daemon was given, if the command line does not say otherwise: one that was found is found anew. */
+/** The config that the daemon was given, if the command line names none: one that was found is looked for again. */
 async function configOf(
   values: RestartValues,
   running: StatusReport | undefined,
@@ -100,7 +100,7 @@ type PerhapsOlder = Omit<StatusReport, 'configNamed' | 'configDir'> & {
   readonly configDir?: string;
 };
 
-/** What the daemon was started with it is started with again, but for what the command line says. */
+/** Replaces the daemon by one with the same arguments, changed by what the command line says. */
 async function replace(
   values: RestartValues,
   host: CliHost,
@@ -145,7 +145,7 @@ async function checkedConfig({ named, dir }: ConfigChoice, host: CliHost): Promi
   return (await loadConfig(place, lastGood)).file;
 }
 
-/** Who starts the daemon for its socket starts it as it likes. */
+/** A program that starts the daemon for its socket starts it as it likes. */
 function refuseArguments(values: RestartValues, path: string): void {
   const given = (['config', 'log-level'] as const).find((name) => values[name] !== undefined);
   if (given === undefined) return;

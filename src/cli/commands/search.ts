@@ -102,7 +102,7 @@ function alikeIn(results: readonly Found[]): ReadonlySet<string> {
   return new Set([...servers.values()].filter(({ size }) => size > 1).flatMap((names) => [...names]));
 }
 
-/** What their definitions differ in: the command or URL, and where it works. */
+/** The differences of their definitions: the command or URL, and the directory. */
 async function whatTellsApart(names: ReadonlySet<string>, values: SearchValues, host: CliHost): Promise<string> {
   if (names.size === 0) return '';
   const [{ survey }, { commandLine, shownLaunch }] = await Promise.all([

@@ -16,7 +16,7 @@ import type { LogsValues } from './logs.ts';
 type ServerLogsValues = LogsValues & { readonly server: string };
 
 const LOOK_MS = 500;
-/** What colours a text is nothing that it says. */
+/** Sequences that colour a text are no part of it. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with one
 const COLOUR = /\u001b\[[\d;]*m/g;
 
@@ -95,14 +95,14 @@ interface FollowedContext {
   readonly host: CliHost;
 }
 
-/** What is new each time, also across restarts of the server and of the daemon. */
+/** The new text each time, also across restarts of the server and of the daemon. */
 class FollowedServer {
   readonly #context: FollowedContext;
   /** How far each process that there is has been read, by its pid. */
   #after: Readonly<Record<string, number>>;
-  /** Whose heading was the last. */
+  /** The process that had the last heading. */
   #shown: number | null | undefined;
-  /** What it was told last that keeps it from looking. */
+  /** The last error that kept it from looking. */
   #trouble = '';
 
   constructor(context: FollowedContext, first: LogsReport) {

@@ -45,7 +45,7 @@ export async function tools(values: ToolsValues, host: CliHost): Promise<number>
   return DONE;
 }
 
-/** A server that fails is told of, and hides no other; one that is slow keeps those that have answered from nobody. */
+/** A server that fails gets a line on stderr and hides no other; a slow one does not hold back those that have answered. */
 async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
   const shown: (Listed | Failed)[] = [];
   const answers = await withTools(values, host, async (client, spinner) => {
@@ -109,7 +109,7 @@ function inTurn<Result>(names: readonly string[], of: (name: string) => Promise<
   });
 }
 
-/** What has come within this time, or all of it; undefined for what has not. */
+/** The answers that have come within this time, or all of them; undefined for those that have not. */
 async function answeredBy<Result>(ms: number, asked: readonly Promise<Result>[]): Promise<(Result | undefined)[]> {
   const results: (Result | undefined)[] = asked.map(() => undefined);
   const all = Promise.all(

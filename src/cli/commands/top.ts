@@ -80,7 +80,7 @@ async function look(path: string, host: CliHost, moments: Moments, asJson: boole
   }
 }
 
-/** Those of the last minute, all of one daemon. */
+/** The moments of the last minute, all of one daemon. */
 class Moments {
   #kept: Moment[] = [];
 

@@ -1,4 +1,4 @@
-// What a tool has answered, taken apart: what can be read, and what can be saved.
+// A tool's answer, taken apart: what can be read, and what can be saved.
 
 import { membersOf, textOf } from '../../util/json-value.ts';
 import { printable } from '../../util/printable.ts';

@@ -1,4 +1,4 @@
-// Who is connected, for people: what each client says of itself, what it uses, and where it works.
+// The connected clients, for people: what each says of itself, what it uses, and where it works.
 
 import type { ClientReport } from '../../client/control-client.ts';
 import type { CliHost } from '../host.ts';
@@ -28,7 +28,7 @@ export function clientTable(list: readonly ClientReport[], host: CliHost): strin
 
 const byId = (a: ClientReport, b: ClientReport): number => (a.clientId < b.clientId ? -1 : 1);
 
-/** What other clients may say to it. */
+/** The methods that it takes from other clients. */
 function acceptedBy({ accepts, mailbox }: ClientReport): string {
   const methods = typeof accepts === 'boolean' ? (accepts ? ['everything'] : []) : accepts;
   return [...methods, ...(mailbox ? ['messages'] : [])].join(', ') || NONE;

@@ -64,7 +64,7 @@ function shown({ before, now }: Difference): string[] {
   return [...gone, ...come];
 }
 
-/** What has one line's room stands in one. */
+/** A difference that fits into one line stands in one. */
 function linesOf(value: unknown): string[] {
   if (typeof value === 'string') return value.split('\n');
   const json = JSON.stringify(value);

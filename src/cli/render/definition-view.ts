@@ -59,12 +59,12 @@ function withSources(name: string, sources: Sources): string {
   return taken === undefined ? name : `${name} ← ${taken.join(' ')}`;
 }
 
-/** What is named like a variable is one. */
+/** An input, with the command that supplies it unless it is a variable. */
 function suppliedBy(input: string): string {
   return /^[A-Z_][A-Z0-9_]*$/.test(input) || input.includes(' ') ? input : `${input} (mcp-bridge input set ${input})`;
 }
 
-/** What somebody should look at who cannot see all of it here. */
+/** The parts that a person should look at, as not all of them can be shown here. */
 export function warningsOf(server: DiscoveredServer): string[] {
   const { env, executed, command, args, url, headersHelper } = shownLaunch(server);
   const isMasked = [command, ...args, url, headersHelper, ...Object.values(executed)].some((text) =>

@@ -15,7 +15,7 @@ const ORDER: readonly ServerState[] = [
 const USUAL = new Set<ServerState>(['ready', 'needs-input', 'pending-approval', 'invalid', 'blocked-by-policy']);
 const HEAD = ['NAME', 'STATE', 'TRANSPORT', 'FROM', 'WHY'];
 
-/** Whether it is shown without being asked for. */
+/** True for a state that is shown without being asked for. */
 export function isUsual({ state }: DiscoveredServer): boolean {
   return USUAL.has(state);
 }
@@ -74,7 +74,7 @@ function sinceWhen(before: ReturnType<typeof decidedBefore>): string {
 const FROM = 3;
 const WHY = 4;
 const GAP = 2;
-/** Of a file so much should be seen: the end of a path says most. */
+/** The least width of a file: the end of a path says most. */
 const LEAST_FROM = 24;
 
 const withoutWhy = (rows: readonly (readonly string[])[]): string[][] => rows.map((row) => [...row.slice(0, WHY), '']);

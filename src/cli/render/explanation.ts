@@ -97,7 +97,7 @@ function summaryOf(name: string, servers: readonly DiscoveredServer[], { discove
   ];
 }
 
-/** What was said of an entry of this name that is in no list; undefined if nothing was. */
+/** The remarks on an entry of this name that is in no list; undefined if there are none. */
 export function leftOut(name: string, { discovery }: Survey, host: CliHost): string | undefined {
   const told = discovery.diagnostics.filter(({ server }) => server === name).map(({ message }) => message);
   if (told.length === 0) return undefined;

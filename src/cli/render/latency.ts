@@ -1,8 +1,8 @@
-// What the buckets say of how long a server takes: the time within which a share of its answers came.
+// The time that a server takes, by its buckets: the time within which a share of its answers came.
 
 import type { LatencyReport } from '../../client/control-client.ts';
 
-/** What has come since an earlier report of the same daemon. */
+/** The answers since an earlier report of the same daemon. */
 export function since(before: LatencyReport | undefined, now: LatencyReport): LatencyReport {
   if (before === undefined) return now;
   return {

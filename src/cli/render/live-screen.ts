@@ -81,7 +81,7 @@ export class LiveScreen extends EventEmitter<{ ended: [] }> {
   };
 }
 
-/** Of lines that are too many the last one stays, and says how many are not shown. */
+/** The lines that fit: the last one stays, and says how many are not shown. */
 function fitting(lines: readonly string[], rows: number): readonly string[] {
   if (lines.length <= rows) return lines;
   const hidden = lines.slice(rows - 1, -1).filter((line) => line !== '').length;

@@ -1,4 +1,4 @@
-// What stands inside of parameters, for people: the members of objects, and of those in lists, with how deep they are. A
+// The members of parameters, for people: those of objects, and of objects in lists, with how deep they are. A
 // schema that refers to itself is followed once.
 
 import { isRecord, membersOf } from '../../util/json-value.ts';
@@ -15,7 +15,7 @@ interface Member {
 }
 
 const DEEPEST = 6;
-/** Of all of a schema: nobody reads more. */
+/** The most members of a schema: nobody reads more. */
 const MOST = 400;
 
 /** In the order in which they are read: each before what stands in it, and those that are needed first. */
@@ -71,7 +71,7 @@ function othersIn({ additionalProperties: others }: Schema): Member[] {
     : [];
 }
 
-/** Of several of one name, as variants have them, the first. */
+/** Members of one name, as variants have them, are shown once: the first. */
 function unique(members: readonly Member[]): Member[] {
   const byName = new Map<string, Member>();
   for (const member of members) if (!byName.has(member.name)) byName.set(member.name, member);

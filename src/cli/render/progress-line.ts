@@ -1,4 +1,4 @@
-// What a call says of itself while it runs: one line on a person's terminal, written over and gone in the end. In a pipe
+// The progress of a call: one line on a person's terminal, written over and gone in the end. In a pipe
 // there is nothing of it.
 
 import type { LogMessage, Progress } from '../../client/tool-client.ts';
@@ -31,7 +31,7 @@ export class ProgressLine {
     this.#stderr.write(CLEAR + this.#line);
   }
 
-  /** What the server logs stays to be read. */
+  /** Log messages of the server stay to be read. */
   log(message: LogMessage): void {
     const { level, data } = message;
     if (this.#width === undefined || level === 'debug') return;

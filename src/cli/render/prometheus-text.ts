@@ -1,7 +1,7 @@
 // The text format of Prometheus, version 0.0.4: for each metric what it is, then its samples.
 
 export interface Sample {
-  /** Of the histogram's parts. */
+  /** The suffix of a part of a histogram. */
   readonly suffix?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;

@@ -1,4 +1,4 @@
-// What a command waits for, as one line on a person's terminal that moves while it lasts and is gone afterwards. It is on
+// One line on a person's terminal that says what a command waits for, moves while it lasts and is gone afterwards. It is on
 // stderr, so that what is read from stdout never has it; a pipe gets nothing of it.
 
 import type { CliHost } from '../host.ts';
@@ -7,7 +7,7 @@ import { counted, printable } from './table.ts';
 const SIGNS = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const CLEAR = '\r\u001b[K';
 const STEP_MS = 100;
-/** What ends sooner than this shows nothing: a flash helps nobody. */
+/** Work that ends sooner than this shows nothing: a flash helps nobody. */
 const PATIENCE_MS = 300;
 /** From here on the time is told, too. */
 const TIMED_MS = 2_000;
@@ -26,7 +26,7 @@ export class Spinner {
     this.#width = isTTY === true && environment.TERM !== 'dumb' ? columns || 80 : undefined;
   }
 
-  /** Whether anybody sees it. */
+  /** True if there is a terminal to see it. */
   get isSeen(): boolean {
     return this.#width !== undefined;
   }

@@ -1,4 +1,4 @@
-// What the daemon says of itself, for people: what runs, and a line for each thing that is wrong.
+// The daemon's status, for people: what runs, and a line for each thing that is wrong.
 
 import type { StatusReport } from '../../client/control-client.ts';
 import { counted, duration, printable, type TableStyle, table } from './table.ts';
@@ -32,7 +32,7 @@ function byServer(instances: readonly InstanceReport[]): InstanceReport[] {
 
 const NO_SERVER = 'No server is known. What was found, and why it is not used: mcp-bridge discover --all\n';
 
-/** Those that say how much there was to do, not what went wrong or was too much. */
+/** Counters of ordinary work: they say nothing of what went wrong or was too much. */
 const ORDINARY: ReadonlySet<string> = new Set([
   ...['clientsAccepted', 'sessionsResumed', 'requests', 'responses', 'cancelled', 'messages', 'letters'],
   ...['serverStarts', 'serversDialledIn', 'idleStops'],
@@ -61,7 +61,7 @@ export function notesOf(report: StatusReport): string[] {
   ];
 }
 
-/** What an instance is said to do, wherever that is shown. */
+/** The state of an instance, wherever it is shown. */
 export function shownState(instance: InstanceReport): string {
   return hasFailed(instance) ? 'failed' : instance.state;
 }
@@ -91,7 +91,7 @@ function auditNotes({ audit }: StatusReport): string[] {
   ];
 }
 
-/** Of servers that have connected by themselves, and that nobody may see yet. */
+/** Notes on servers that have connected by themselves, and that nobody may see yet. */
 export function waitingNotes(dialledIn: StatusReport['dialledIn']): string[] {
   return dialledIn
     .filter(({ state }) => state === 'waiting')

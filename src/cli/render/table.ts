@@ -41,7 +41,7 @@ function widthOf(text: string): number {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters.
 const PAINT = /\u001b\[\d+m/g;
 
-/** What of a line is cut off is an ellipsis; a line that is cut loses its colours. */
+/** A line that is too long ends in an ellipsis, and loses its colours. */
 export function cut(text: string, width: number): string {
   const plain = text.replaceAll(PAINT, '');
   return widthOf(plain) <= width ? text : `${[...plain].slice(0, width - 1).join('')}…`;

@@ -1,4 +1,4 @@
-// What there is at the other end of the command: a person at a terminal, or a pipe.
+// The other end of the command: a person at a terminal, or a pipe.
 
 import { createInterface } from 'node:readline';
 import { interrupted } from '../exit-code.ts';
@@ -18,7 +18,7 @@ export function tableStyle(host: CliHost, states: number): TableStyle {
   return { width: widthOf(host), ...(colours && { paint: { column: states, with: colours.state } }) };
 }
 
-/** Whether somebody can be asked. */
+/** True if there is a person to ask. */
 export function hasPerson({ stdin, stdout }: CliHost): boolean {
   return [stdin, stdout].every((stream) => (stream as { readonly isTTY?: boolean }).isTTY === true);
 }

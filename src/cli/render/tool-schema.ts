@@ -5,13 +5,13 @@ import { isRecord, membersOf, textOf } from '../../util/json-value.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** What a value may be. */
+/** The kinds that a value may have. */
 export interface Shape {
   /** JSON's types and `integer`; none for anything. */
   readonly types: readonly string[];
   /** If only these. */
   readonly values: readonly unknown[] | undefined;
-  /** Of an array. */
+  /** The elements of an array. */
   readonly items: Shape | undefined;
   readonly schema: Schema;
 }
@@ -25,7 +25,7 @@ export interface Parameter {
 const DEEPEST = 6;
 const ANYTHING: Shape = { types: [], values: undefined, items: undefined, schema: {} };
 
-/** Those that are needed come first. */
+/** Parameters, the needed ones first. */
 export function parametersOf(root: unknown): Parameter[] {
   const { properties, required } = resolve(root, membersOf(root));
   const needed = new Set(Array.isArray(required) ? required : []);
@@ -37,7 +37,7 @@ export function parametersOf(root: unknown): Parameter[] {
   return parameters.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
 }
 
-/** What a parameter takes that is not among those; undefined if there can be none. */
+/** The kind of a parameter that is not listed; undefined if there can be none. */
 export function otherParameters(root: unknown): Shape | undefined {
   const { properties, patternProperties, additionalProperties: others } = resolve(root, membersOf(root));
   if (isRecord(others)) return shapeOf(others, membersOf(root));

@@ -1,4 +1,4 @@
-// What `status --watch` shows of a moment: the daemon, its servers, who is connected.
+// One moment of `status --watch`: the daemon, its servers and its clients.
 
 import type { ClientReport, StatusReport } from '../../client/control-client.ts';
 import { answersIn, quantile, shownMs, since } from './latency.ts';
@@ -9,11 +9,11 @@ export interface Moment {
   readonly atMs: number;
   readonly status: StatusReport;
   readonly clients: readonly ClientReport[];
-  /** Of servers, by the pids of their instances; empty where nobody can know. */
+  /** Bytes by the pids of instances; empty where they cannot be known. */
   readonly memory: ReadonlyMap<number, number>;
 }
 
-/** What is counted from: rates since the last look, latencies over a longer time, as calls are rare. */
+/** Earlier moments to count from: rates since the last look, latencies over a longer time, as calls are rare. */
 export interface Earlier {
   readonly last: Moment | undefined;
   readonly first: Moment | undefined;

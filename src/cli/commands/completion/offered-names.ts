@@ -16,7 +16,7 @@ import { ask, recordsIn, type ToolCommandValues, withTools } from '../../tool-se
 import { dialledIn } from '../dialled-in.ts';
 
 export interface OfferValues extends ToolCommandValues {
-  /** Whose tools. */
+  /** The server, for the names of its tools. */
   readonly server?: string | undefined;
 }
 

@@ -207,7 +207,7 @@ end`;
   }
 }
 
-/** Of the words behind a command, the last one goes for all that follow. */
+/** The kinds of the words behind a command; the last one goes for all that follow. */
 function wordsOf({ words }: Command): readonly WordKind[] {
   const kinds = words.flatMap(({ isHidden, completes, choices = [] }) => (isHidden ? [] : [completes ?? choices]));
   return kinds.length === 0 || words.at(-1)?.isMany === true ? kinds : [...kinds, []];

@@ -30,7 +30,7 @@ export class DemoClient {
     });
   }
 
-  /** Of its `mcp-bridge connect`. */
+  /** The pid of its `mcp-bridge connect`. */
   get pid(): number | null {
     return this.#transport.pid;
   }
@@ -39,7 +39,7 @@ export class DemoClient {
     return this.#client.connect(this.#transport);
   }
 
-  /** What a tool of its view says in text. */
+  /** The text that a tool of its view answers. */
   async use(tool: string, args: Record<string, unknown>): Promise<string> {
     const { content } = await this.#client.callTool({ name: tool, arguments: args });
     const [first] = Array.isArray(content) ? content.filter(isRecord) : [];

@@ -118,7 +118,7 @@ function demand(holds: boolean, what: string): asserts holds {
   throw new BridgeError('DEMO_FAILED', `It is not so that ${what}`, { hint: 'See: mcp-bridge doctor' });
 }
 
-/** What is told of it: at a person's pace on a terminal, plainly in a pipe. */
+/** The story as it is told: at a person's pace on a terminal, plainly in a pipe. */
 class Show {
   readonly #host: CliHost;
   #steps = 0;

@@ -14,9 +14,9 @@ export interface ServiceManager {
   readonly dir: string;
   /** The files in config/, by their names there. */
   readonly units: readonly string[];
-  /** What makes it begin, with every unit in place; one that fails ends it. */
+  /** Commands that begin it, with every unit in place; one that fails ends it. */
   readonly enable: readonly (readonly string[])[];
-  /** What makes it end, while the units are still there; and what makes it forget them. */
+  /** Commands that end it while the units are still there, and commands that make it forget them. */
   readonly disable: readonly (readonly string[])[];
   readonly forget: readonly (readonly string[])[];
   readonly isActive: readonly string[];

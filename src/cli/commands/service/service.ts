@@ -28,7 +28,7 @@ export interface ServicePorts {
 
 interface Unit {
   readonly path: string;
-  /** What would be written. */
+  /** The text that would be written. */
   readonly text: string;
   readonly current: string | undefined;
   readonly state: UnitState;
@@ -86,12 +86,12 @@ function templateOf(name: string, { program }: CliHost): string {
   } catch (error) {
     throw new BridgeError('FILE_UNUSABLE', `Cannot read ${file}: ${systemCode(error) ?? messageOf(error)}`, {
       cause: error,
-      hint: 'Install mcp-bridge anew.',
+      hint: 'Install mcp-bridge again.',
     });
   }
 }
 
-/** What says where programs and files are: a service would have too little of it to find any server. */
+/** Variables that say where programs and files are: a service would have too few of them to find any server. */
 const PASSED_ON = ['PATH', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME', 'XDG_DATA_HOME'];
 
 function environmentOf({ environment }: CliHost): Record<string, string> {
