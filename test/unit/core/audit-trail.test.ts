@@ -6,6 +6,7 @@ import type { AuditTrail, CallOutcome, CallRecord } from '../../../src/core/audi
 import type { ToolGate } from '../../../src/core/tool-gate.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
+import { runs } from '../../support/runs.ts';
 
 // Which a core loads with the first arguments that it checks.
 beforeAll(() => import('../../../src/meta-tools/schema-compiler.ts'));
@@ -256,7 +257,7 @@ describe('any life of clients and servers', () => {
         world.check();
         for (const { outcome } of world.records.all) seen.add(outcome);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
     expect([...seen].sort()).toEqual(
       ['ok', 'tool-error', 'error', 'refused', 'timeout', 'crashed', 'cancelled', 'client-gone'].sort(),

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { CoreInMemory, type Message } from '../../support/core-in-memory.ts';
 import { type Outcome, ReferenceModel } from '../../support/reference-model.ts';
 import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
+import { runs } from '../../support/runs.ts';
 
 const CLIENTS = 3;
 const GRACE_MS = 2000;
@@ -177,6 +178,6 @@ test('the core gives the answers of the reference model, each exactly once', asy
       }
       await both.finish();
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 }, 60_000);

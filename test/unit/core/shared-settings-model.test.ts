@@ -13,6 +13,7 @@ import {
   type TestLink,
   type TestServer,
 } from '../../support/core-in-memory.ts';
+import { runs } from '../../support/runs.ts';
 
 const LEVELS = ['debug', 'info', 'warning', 'error'];
 const URIS = ['x:0', 'x:1', 'x:2'];
@@ -429,6 +430,6 @@ test('a server knows at rest what those who use it wanted, and they hear of that
         await world.leaveAll();
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: runs(1500) },
   );
 });

@@ -11,6 +11,7 @@ import {
   type TestInstance,
   type TestLink,
 } from '../../support/core-in-memory.ts';
+import { runs } from '../../support/runs.ts';
 
 const SERVERS = ['a', 'b'];
 /** The last where a call has kept the lane from others for too long. */
@@ -333,6 +334,6 @@ test('each request gets exactly one answer, its own, and each question the right
         await world.leave();
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });

@@ -11,6 +11,7 @@ import { HeldNamesFile } from '../../../src/discovery/held-names.ts';
 import { type DiscoveredServer, discoverServers, type HeldNames } from '../../../src/discovery/index.ts';
 import { discoverHere } from '../../../src/discovery/own-discovery.ts';
 import { memoryHost } from '../../support/memory-host.ts';
+import { runs } from '../../support/runs.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
 const CLIENTS: Readonly<Record<string, string>> = {
@@ -63,7 +64,7 @@ describe('ids of definitions', () => {
           expect(new Set(found.servers.map(({ id }) => id)).size).toBe(found.servers.length);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 

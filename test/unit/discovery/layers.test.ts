@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type DiscoveredServer, definitionHash, discoverServers } from '../../../src/discovery/index.ts';
 import { memoryHost } from '../../support/memory-host.ts';
+import { runs } from '../../support/runs.ts';
 
 const FILES = {
   opencode: ['/home/u/.config/opencode/opencode.json', '/home/u/p/opencode.json'],
@@ -89,7 +90,7 @@ describe.each(['opencode', 'kilo'] as const)('%s', (client) => {
       fc.asyncProperty(fc.constantFrom<Name>('local', 'remote', 'plain'), layers, async (name, layer) => {
         expect(agreed(await discover(client, { [name]: layer }))).toEqual(before);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

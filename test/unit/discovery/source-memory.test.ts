@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { type Discovery, type DiscoveryHost, discoverServers, SourceMemory } from '../../../src/discovery/index.ts';
 import { deferred } from '../../../src/util/deferred.ts';
 import { type MemoryFile, memoryHost } from '../../support/memory-host.ts';
+import { runs } from '../../support/runs.ts';
 
 /** A machine whose files change, and that counts who asks for what. */
 class ChangingMachine {
@@ -447,6 +448,6 @@ test('whatever changes, the outcome is that of a discovery without memory, and o
       }
       for (const cwd of ['/home/u/p', '/home/u/q', '/home/u/p']) await discover(cwd);
     }),
-    { numRuns: 150, examples: [[LOOP]] },
+    { numRuns: runs(150), examples: [[LOOP]] },
   );
 });

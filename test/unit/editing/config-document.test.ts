@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseJson, type Syntax } from '../../../src/discovery/document.ts';
 import { ConfigDocument } from '../../../src/editing/config-document.ts';
 import { jsonTexts, TOML_TEXTS, YAML_TEXTS } from '../../support/config-texts.ts';
+import { runs } from '../../support/runs.ts';
 
 const ENTRY = { command: '/usr/bin/node', args: ['/opt/a b.cjs', 'connect'], env: { A: 'x "quoted" \\ ü', B: '' } };
 
@@ -96,7 +97,7 @@ describe('any JSON text', () => {
         const { value } = await parseJson(added.text.replace('\ufeff', ''));
         expect(value).toEqual(added.value);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -110,7 +111,7 @@ describe('any JSON text', () => {
         const after = await before.without(name);
         expect([...after.entries]).toEqual([...before.entries].filter(([other]) => other !== name));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -188,7 +189,7 @@ describe('a TOML text', () => {
           expect((await added.without(name)).text).toBe('# c\nm = 1\n');
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });
@@ -257,7 +258,7 @@ describe('a YAML text', () => {
         expect(added.entries.get('x')).toEqual(plain);
         expect((await added.without('x')).text).toBe(file);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });
@@ -283,7 +284,7 @@ describe('any TOML or YAML text', () => {
             .filter((line) => !/^\s*$|^extensions:/.test(line));
         expect(lines(gone.text)).toEqual(lines(text));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -297,7 +298,7 @@ describe('any TOML or YAML text', () => {
           expect([...now.entries]).toEqual(rest);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

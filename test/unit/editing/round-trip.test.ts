@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { CLIENT_TARGETS } from '../../../src/editing/client-targets.ts';
 import { jsonTexts, PLAIN_JSON, TOML_TEXTS, YAML_TEXTS } from '../../support/config-texts.ts';
 import { CLIENT_FILES, DIRECTLY, Home, REPLACING } from '../../support/editing-host.ts';
+import { runs } from '../../support/runs.ts';
 
 const OWN = [undefined, '{}', '{\n  // mine\n  "mcpServers": { "github": { "command": "other" } },\n}\n'];
 
@@ -36,7 +37,7 @@ describe.each(CLIENT_TARGETS.map((target) => [target.client, target] as const))(
         expect(home.read('.config/mcp-bridge/config.json')).toBe(own);
         expect(readdirSync(home.path('.local/state/mcp-bridge/installs'))).toEqual(['lock']);
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 

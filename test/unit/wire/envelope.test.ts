@@ -17,6 +17,7 @@ import {
   place,
   stringText,
 } from '../../support/json-text.ts';
+import { runs } from '../../support/runs.ts';
 
 type Words = Readonly<Record<string, Field>>;
 const TOP: Words = {
@@ -232,15 +233,15 @@ function frameParams(): fc.Arbitrary<string> {
 
 describe('the envelope of a frame', () => {
   test('of a sound frame is what JSON.parse sees in it', () => {
-    fc.assert(fc.property(soundFrame, place, expectSlowReading), { numRuns: 3000 });
+    fc.assert(fc.property(soundFrame, place, expectSlowReading), { numRuns: runs(3000) });
   });
 
   test('of a frame with random members is what the slow reader sees in it', () => {
-    fc.assert(fc.property(frameText(8, 5), place, expectSlowReading), { numRuns: 3000 });
+    fc.assert(fc.property(frameText(8, 5), place, expectSlowReading), { numRuns: runs(3000) });
   });
 
   test('of a frame full of odd keys is what the slow reader sees in it', () => {
-    fc.assert(fc.property(frameText(2, 3), place, expectSlowReading), { numRuns: 3000 });
+    fc.assert(fc.property(frameText(2, 3), place, expectSlowReading), { numRuns: runs(3000) });
   });
 
   test('of a mutated frame is what the slow reader sees in it', () => {
@@ -250,12 +251,12 @@ describe('the envelope of a frame', () => {
         fc.pre(bytes !== undefined && !bytes.includes(0x7f));
         expectSlowReading(bytes, where);
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     );
   });
 
   test('of any JSON at all is what the slow reader sees in it', () => {
-    fc.assert(fc.property(fc.oneof(jsonText, fc.json()), place, expectSlowReading), { numRuns: 1000 });
+    fc.assert(fc.property(fc.oneof(jsonText, fc.json()), place, expectSlowReading), { numRuns: runs(1000) });
   });
 
   test.each<[string, FrameFault | undefined]>([

@@ -17,6 +17,7 @@ import {
   place,
   stringText,
 } from '../../support/json-text.ts';
+import { runs } from '../../support/runs.ts';
 
 /** Whether the walk takes b[start, end) for JSON, to its last byte. */
 function isTaken(frame: Buffer | string, where: Place = AT_ZERO): boolean {
@@ -47,7 +48,7 @@ describe('what is JSON', () => {
         expect(parsed(text)).toBeDefined();
         expectAgreement(text, where);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -57,7 +58,7 @@ describe('what is JSON', () => {
         expectAgreement(text, where);
         expectAgreement(`{"params":{"_meta":${text},"x":${text}}}`, where);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -68,7 +69,7 @@ describe('what is JSON', () => {
         fc.pre(bytes !== undefined);
         expectAgreement(bytes, where);
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(20_000) },
     );
   });
 
@@ -88,7 +89,7 @@ describe('what is JSON', () => {
         ])
           expectAgreement(wrapped, where);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -125,7 +126,7 @@ describe('what is JSON', () => {
         const { b } = frameAt(`${text}${behind}`);
         expect(skipValue(b, 0, 0, DEEPEST)).toBe(Buffer.byteLength(text));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -136,7 +137,7 @@ describe('what is JSON', () => {
         const { b } = frameAt(`${padded},"more"`);
         expect(skipString(b, 1)).toBe(Buffer.byteLength(padded));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });
@@ -169,7 +170,7 @@ describe('how deep it may nest', () => {
         const { b, end } = frameAt(text);
         expect(skipValue(b, 0, 0, limit)).toBe(depthOf(text) > limit ? TOO_DEEP : end);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 

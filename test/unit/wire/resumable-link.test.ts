@@ -8,6 +8,7 @@ import type { Carrier, CarrierHandler, LinkHandler } from '../../../src/wire/lin
 import { type ByteSink, FlushTurn, Outbox } from '../../../src/wire/outbox.ts';
 import { ResumableLink } from '../../../src/wire/resumable-link.ts';
 import { ManualTurn } from '../../support/recording-sink.ts';
+import { runs } from '../../support/runs.ts';
 
 /** A connection of which the test moves every byte. */
 class ByHand implements Carrier, ByteSink {
@@ -275,7 +276,7 @@ describe('a link that can be resumed', () => {
           expect(world.link?.keptBytes).toBeLessThanOrEqual(Math.max(mostKept, 0) + (1 << 25));
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
