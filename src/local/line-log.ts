@@ -4,7 +4,7 @@
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { LineBuffer } from './line-buffer.ts';
-import type { Batch, RotatedFile } from './rotated-file.ts';
+import type { LineBatch, RotatedFile } from './rotated-file.ts';
 
 export interface LineLogOptions {
   readonly file: Pick<RotatedFile, 'append' | 'close'>;
@@ -30,7 +30,7 @@ export class LineLog {
   readonly #options: LineLogOptions;
   readonly #gathered = new LineBuffer();
   /** What is being written, or could not be. */
-  #batch: Batch | undefined;
+  #batch: LineBatch | undefined;
   #batchLines = 0;
   #writing: Promise<void> | undefined;
   #isClosing = false;
@@ -102,7 +102,7 @@ export class LineLog {
     }
   }
 
-  #takeGathered(): Batch {
+  #takeGathered(): LineBatch {
     this.#batchLines = this.#gathered.lines;
     return { bytes: this.#gathered.take(), done: 0 };
   }

@@ -20,7 +20,7 @@ export interface RotatedFileOptions {
 }
 
 /** Whole lines on their way into the file. */
-export interface Batch {
+export interface LineBatch {
   readonly bytes: Buffer;
   /** How many of them are in it. */
   done: number;
@@ -46,7 +46,7 @@ export class RotatedFile {
   }
 
   /** Writes what of the batch is not in the file yet. Fails with a BridgeError; then it may be called again with it. */
-  async append(batch: Batch): Promise<void> {
+  async append(batch: LineBatch): Promise<void> {
     try {
       const fd = await this.#prepare(batch);
       while (batch.done < batch.bytes.length) {
@@ -60,7 +60,7 @@ export class RotatedFile {
   }
 
   /** The open file, at whose end the rest of the batch may be written. */
-  async #prepare(batch: Batch): Promise<number> {
+  async #prepare(batch: LineBatch): Promise<number> {
     let { fd, size } = this.#current();
     const isWithinLine = batch.done > 0 && size === this.#end;
     if (!isWithinLine) {

@@ -65,7 +65,7 @@ export interface Method {
   readonly isCall: boolean;
 }
 
-export interface Call extends Method {
+export interface CallMethod extends Method {
   readonly role: CallRole;
 }
 
@@ -183,7 +183,7 @@ export const ROOTS_CHANGED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/ro
 export const INITIALIZED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
 
 /** Whether it goes to a server; the others are the bridge's own business. */
-export function isCall(method: Method): method is Call {
+export function isCall(method: Method): method is CallMethod {
   return method.isCall;
 }
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { LineLog } from '../../../src/local/line-log.ts';
-import type { Batch } from '../../../src/local/rotated-file.ts';
+import type { LineBatch } from '../../../src/local/rotated-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 /** A disk that takes what it has room for. */
@@ -14,7 +14,7 @@ class Disk {
   readonly #waiting: (() => void)[] = [];
   isSlow = false;
 
-  async append(batch: Batch): Promise<void> {
+  async append(batch: LineBatch): Promise<void> {
     this.appends++;
     if (this.isSlow) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     const taken = Math.min(this.room, batch.bytes.length - batch.done);

@@ -16,10 +16,10 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LockFile } from '../../../src/local/lock-file.ts';
-import { type Batch, RotatedFile } from '../../../src/local/rotated-file.ts';
+import { type LineBatch, RotatedFile } from '../../../src/local/rotated-file.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
-const batch = (text: string): Batch => ({ bytes: Buffer.from(text), done: 0 });
+const batch = (text: string): LineBatch => ({ bytes: Buffer.from(text), done: 0 });
 const linesIn = (path: string): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1);
 
 function fileIn(dir: string, options: { maxBytes?: number; keep?: number } = {}): { file: RotatedFile; path: string } {
