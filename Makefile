@@ -32,7 +32,7 @@ unit: build ## Run the unit tests alone
 test: build check ## Install, build and run everything
 	npx vitest run
 
-coverage: build ## Run everything and show what was run
+coverage: build ## Run everything, show what was run, and fail below 90 % of lines
 	npx vitest run --coverage
 
 conformance: build ## The official conformance suite and inspector, against a server and through the bridge

@@ -23,6 +23,7 @@ export default defineConfig({
       include: ['src/**/*.ts'],
       exclude: ['src/wire/assembly/**', 'src/**/*.d.ts'],
       reporter: ['text-summary', 'html'],
+      thresholds: { lines: 90 },
     },
   },
 });
