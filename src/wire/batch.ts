@@ -7,19 +7,19 @@ import { findItems } from './json-items.ts';
 import type { Span } from './json-members.ts';
 import { copyOf } from './own-frame.ts';
 
-/** About as many as a chunk of a socket (64 KiB) brings on lines of their own: nobody can be paused in the middle of either. */
+/** About the number of messages in one chunk of a socket (64 KiB): a reader cannot be paused inside either. */
 export const MOST_IN_BATCH = 1000;
 
 export interface Batch {
-  /** Where its messages stand: all of them, or the first of too many. */
+  /** The places of the messages: all, or the first of too many. */
   readonly messages: readonly Span[];
-  /** What else is in it, and is no message because it is no object. */
+  /** The places of items that are no objects, and so no messages. */
   readonly others: readonly Span[];
-  /** There is more in it than in any that is taken. */
+  /** True if the batch has more messages than are accepted. */
   readonly isTooLong: boolean;
 }
 
-/** Takes the batch that begins at b[start] apart, once a scan has said that it is one. */
+/** Cuts the batch at b[start], which a scan has recognised. */
 export function cutBatch(b: Buffer, start: number): Batch {
   const items = findItems(b, skipSpace(b, start), MOST_IN_BATCH + 1) ?? [];
   const isTooLong = items.length > MOST_IN_BATCH;
@@ -28,12 +28,15 @@ export function cutBatch(b: Buffer, start: number): Batch {
   return { messages: taken.filter(isMessage), others: taken.filter((item) => !isMessage(item)), isTooLong };
 }
 
-/** A message of a batch as a frame. No newline stands behind it there, and without a copy one that waits would keep all. */
+/**
+ * One message of a batch as a frame: a copy with a newline behind it, so that a waiting one does not keep the whole
+ * batch.
+ */
 export function messageIn(b: Buffer, { from, to }: Span): Frame {
   return copyOf({ b, start: from, end: to });
 }
 
-/** The messages of a frame, which may be a batch; none of one that is too long. */
+/** The messages of a frame, which may be a batch; none if it is too long. */
 export function* messagesOf(frame: Frame): Iterable<Frame> {
   const { b, start } = frame;
   if (byteAt(b, skipSpace(b, start)) !== OPEN_ARRAY) return yield frame;
@@ -41,7 +44,7 @@ export function* messagesOf(frame: Frame): Iterable<Frame> {
   if (!isTooLong) for (const message of messages) yield messageIn(b, message);
 }
 
-/** A batch of these items of another one. */
+/** A batch of these items of another batch. */
 export function batchOf(b: Buffer, items: readonly Span[]): Frame {
   const pieces = items.flatMap(({ from, to }, i) => [Buffer.from(i === 0 ? '[' : ','), b.subarray(from, to)]);
   const batch = Buffer.concat([...pieces, Buffer.from(']\n')]);

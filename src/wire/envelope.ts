@@ -93,13 +93,13 @@ export function bitsOf(fields: readonly Field[]): number {
   return fields.reduce((bits, field) => bits | (1 << field), 0);
 }
 
-/** Filled anew by each scan; one object serves a whole link, so that scanning allocates nothing. */
+/** Overwritten by each scan. One object serves a whole link, so that scanning allocates nothing. */
 export class Envelope {
   kind: FrameKind = 'notification';
   fault: FrameFault | undefined;
   /** Fields that some reader may take for another: bit 1 << field. */
   ambiguous = 0;
-  /** Whether it is of interest what a result says at its top. */
+  /** Set to true to read the top of a result too. */
   readsResult = false;
   readonly #from = new Int32Array(FIELD_COUNT);
   readonly #to = new Int32Array(FIELD_COUNT);
@@ -107,7 +107,7 @@ export class Envelope {
   has(field: Field): boolean {
     return (this.#from[field] as number) >= 0;
   }
-  /** Where the field's value begins (a string with its quote), or -1. */
+  /** The start of the field's value (of a string, its quote), or -1. */
   from(field: Field): number {
     return this.#from[field] as number;
   }
@@ -115,12 +115,12 @@ export class Envelope {
     return this.#to[field] as number;
   }
 
-  /** Where it stands; only with it. */
+  /** The place of the field's value. Only valid if the field is there. */
   span(field: Field): Span {
     return { from: this.from(field), to: this.to(field) };
   }
 
-  /** The field's value as it is spelled, in which each character is one byte. */
+  /** The field's value in its own spelling; each character is one byte. */
   raw(b: Buffer, field: Field): string {
     return b.latin1Slice(this.from(field), this.to(field));
   }
@@ -128,7 +128,7 @@ export class Envelope {
   decode(b: Buffer, field: Field): unknown {
     return this.has(field) ? JSON.parse(b.toString('utf8', this.from(field), this.to(field))) : undefined;
   }
-  /** Its value as an id; undefined without it, or if it is none. */
+  /** The field's value as an id; undefined if it is missing or no id. */
   id(b: Buffer, field: Field): RequestId | undefined {
     return this.has(field) ? readRequestId(b, this.from(field), this.to(field)) : undefined;
   }

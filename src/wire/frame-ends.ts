@@ -1,7 +1,7 @@
 // The id of an answer that cannot be handed on, from its first and last bytes. Encoders write the id of an answer right
 // at the beginning or at the very end; where it stands anywhere else, nobody can say whose answer it was.
 
-/** What is kept of either end of a frame that is dropped. */
+/** The bytes kept of either end of a dropped frame. */
 export const END_BYTES = 512;
 
 export interface FrameEnds {

@@ -12,13 +12,13 @@
 
 import type { RequestId } from './request-id.ts';
 
-/** So far from either end of a frame it looks. */
+/** The bytes that are read at either end of a frame. */
 const MOST_BYTES = 192;
 
 const VERSION = '"jsonrpc": ?"2\\.0", ?';
 const ID_VALUE = '([1-9]\\d{0,14}|0|"[ !#-[\\]-~]{0,64}")';
 const ID = `"id": ?${ID_VALUE}, ?`;
-/** Any method but those whose requests set something, of which more has to be known. */
+/** Any method except those that change a setting: more must be known of their requests. */
 const METHOD = '"method": ?"(?!initialize"|resources/(?:un)?subscribe"|logging/setLevel")[ !#-[\\]-~]+", ?';
 const ANSWER = '"(?:result|(error))":';
 /**
@@ -47,15 +47,15 @@ const ANSWER_LINE = new RegExp(
   'y',
 );
 
-/** What was read last. One object serves a whole direction. */
+/** The result of the last read. One object serves a whole direction. */
 export class FrameHead {
-  /** The id as it is spelled, in the one spelling that its value has here. */
+  /** The id in its one allowed spelling. */
   idText = '';
   isError = false;
-  /** Where the line behind the one that was read begins. */
+  /** The place of the next line. */
   next = 0;
 
-  /** Whether the line at `at` is a plain request. Each character of the text is one byte. */
+  /** True if the line at `at` is a plain request. Each character of the text is one byte. */
   isRequestLine(text: string, at: number): boolean {
     REQUEST_LINE.lastIndex = at;
     const found = REQUEST_LINE.exec(text);
@@ -65,7 +65,7 @@ export class FrameHead {
     return true;
   }
 
-  /** Whether the line at `at` is an answer. */
+  /** True if the line at `at` is an answer. */
   isAnswerLine(text: string, at: number): boolean {
     ANSWER_LINE.lastIndex = at;
     const found = ANSWER_LINE.exec(text);
@@ -76,7 +76,7 @@ export class FrameHead {
     return true;
   }
 
-  /** Whether a frame that may be long is a plain request: in pieces that have it and its newline. */
+  /** True if a frame in pieces, with its newline, is a plain request. */
   isRequest(pieces: readonly Buffer[]): boolean {
     const found = LONG_REQUEST.exec(frontOf(pieces));
     const idText = found === null ? undefined : (found[1] ?? found[2] ?? idBehind(pieces));
@@ -84,7 +84,7 @@ export class FrameHead {
     return idText !== undefined;
   }
 
-  /** Whether it is an answer. */
+  /** True if it is an answer. */
   isAnswer(pieces: readonly Buffer[]): boolean {
     const found = LONG_ANSWER.exec(frontOf(pieces));
     const idText = found === null ? undefined : (found[1] ?? idBehind(pieces));

@@ -21,13 +21,13 @@ export interface FrameInputSink {
   readEnded(): void;
   /** An unfinished frame has passed the limit. */
   overflowed(): void;
-  /** Whether nobody refers any more to what was handed on of this memory. */
+  /** True if nothing refers any more to frames that were handed on in this memory. */
   mayReuse(memory: ArrayBufferLike): boolean;
 }
 
 export interface FrameInputOptions {
   readonly maxFrameBytes: number;
-  /** What is handed on is mostly done with when `readEnded` returns: then one block is read into again and again. */
+  /** True if most frames are done with when `readEnded` returns: then one block is used again and again. */
   readonly isTakenAtOnce: boolean;
 }
 
@@ -42,7 +42,7 @@ const LEAST_ROOM = 16 * 1024;
 /** So many blocks are looked at for one that may be used again; all others are left to the collector. */
 const MOST_BLOCKS = 8;
 
-/** What `net.Socket` takes as `onread`. */
+/** The `onread` option of `net.Socket`. */
 export interface SocketReader {
   readonly buffer: () => Buffer;
   readonly callback: (bytes: number) => boolean;
@@ -109,7 +109,7 @@ export class FrameInput {
     sink?.readEnded();
   }
 
-  /** What is unfinished becomes a piece; the next one begins at b[from]. */
+  /** Makes the unfinished bytes a piece; the next one begins at b[from]. */
   #begin(b: Buffer, from: number): void {
     if (this.#b !== undefined && this.#to > this.#start) {
       this.#pieces.push(this.#b.subarray(this.#start, this.#to));

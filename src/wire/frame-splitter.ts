@@ -10,7 +10,7 @@ import { END_BYTES, endsOf, type FrameEnds } from './frame-ends.ts';
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Where a frame stands: b[start, end). Behind it there is a newline, or the CR before one. */
+/** The place of a frame: b[start, end). Behind it there is a newline, or the CR before one. */
 export interface Frame {
   readonly b: Buffer;
   readonly start: number;
@@ -40,7 +40,7 @@ export class FrameSplitter {
   /** The last piece, while it has room: #tailUsed of its bytes are filled. */
   #tail: Buffer | undefined;
   #tailUsed = 0;
-  /** Of a frame that has passed the limit, its two ends; undefined while there is none. */
+  /** The two ends of a frame that has passed the limit; undefined while there is none. */
   #overlong: FrameEnds | undefined;
   /** While a frame is handed on that was put together: how many bytes of the last chunk come behind it. */
   #behindWhole: number | undefined;

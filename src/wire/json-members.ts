@@ -22,10 +22,10 @@ export interface Span {
 export interface Members {
   /** The values' spans, by name. Of a name that is there twice the last one counts, as for JSON.parse. */
   readonly spans: ReadonlyMap<string, Span>;
-  /** Where the closing brace is. */
+  /** The place of the closing brace. */
   readonly close: number;
   readonly isEmpty: boolean;
-  /** One of the names is there twice. */
+  /** True if one of the names occurs twice. */
   readonly isRepeated: boolean;
   /** The names of all other members. */
   readonly others: readonly string[];

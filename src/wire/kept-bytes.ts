@@ -15,7 +15,7 @@ export class KeptBytes {
   readonly #most: number;
   readonly #copiedPiece: number;
   #pieces: Buffer[] = [];
-  /** The last piece is the filled part of this one, if there is one. */
+  /** The block whose filled part is the last piece, if there is one. */
   #block: Buffer | undefined;
   #blockFrom = 0;
   #used = 0;
@@ -28,12 +28,12 @@ export class KeptBytes {
     this.#copiedPiece = copiedPiece;
   }
 
-  /** The place of the oldest byte that is kept. */
+  /** The place of the oldest kept byte. */
   get from(): number {
     return this.#from;
   }
 
-  /** How many bytes were ever added. */
+  /** The number of bytes ever added. */
   get to(): number {
     return this.#to;
   }
@@ -42,7 +42,7 @@ export class KeptBytes {
     return this.#to - this.#from;
   }
 
-  /** Lets go of the oldest beyond the bound; the last piece stays, however long it is. */
+  /** Drops the oldest bytes beyond the bound. The last piece stays, however long it is. */
   add(bytes: Uint8Array): void {
     this.#to += bytes.length;
     if (bytes.length > this.#copiedPiece) {
@@ -70,7 +70,7 @@ export class KeptBytes {
     this.#pieces.push(this.#block.subarray(this.#blockFrom, this.#used));
   }
 
-  /** What is before this place is not needed any more. */
+  /** Drops everything before this place. */
   release(place: number): void {
     let passed = 0;
     for (const piece of this.#pieces) {
@@ -88,7 +88,7 @@ export class KeptBytes {
     }
   }
 
-  /** Whether a message ends there, as far as that can still be seen. */
+  /** True if a message ends at this place, as far as the kept bytes show it. */
   isFrameEnd(place: number): boolean {
     if (place === this.#from) return true;
     let at = this.#from;
@@ -99,7 +99,7 @@ export class KeptBytes {
     return false;
   }
 
-  /** What was added from this place on; undefined if that is not kept any more, or was never added. */
+  /** The bytes from this place on; undefined if they are not kept any more or were never added. */
   behind(place: number): Buffer[] | undefined {
     if (place < this.#from || place > this.#to) return undefined;
     let at = this.#from;
@@ -112,17 +112,17 @@ export class KeptBytes {
     return behind;
   }
 
-  /** Whether any of it stands in this memory. */
+  /** True if a kept piece stands in this memory. */
   isIn(memory: ArrayBufferLike): boolean {
     return this.#pieces.some(({ buffer }) => buffer === memory);
   }
 
-  /** Everything that is kept, oldest first. */
+  /** All kept pieces, oldest first. */
   pieces(): readonly Buffer[] {
     return this.#pieces;
   }
 
-  /** Keeps it in no more memory than it needs. */
+  /** Copies the kept bytes into no more memory than they need. */
   compact(): void {
     const isSmall = this.size <= MOST_BLOCK * 4;
     if (isSmall && this.#pieces.length > 0) {

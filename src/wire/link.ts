@@ -6,41 +6,41 @@ import type { ReadPacer } from './read-pacer.ts';
 
 export interface LinkHandler extends FrameSink {
   /**
-   * The peer has not looked at this request, as it was sent, and will not; or nobody knows that yet, and the answer tells.
-   * Whether it is sent again once the link is closed: else this link has to answer it.
+   * Called for a request, as it was sent, that the peer has not read and will not read, or that may still be unread.
+   * Returns true if it is sent again once the link is closed; otherwise this link has to answer it.
    */
   returned?(request: Frame): boolean;
-  /** The peer will send nothing more; it may still listen. */
+  /** The peer will send nothing more, but may still read. */
   ended(): void;
   /** Nothing goes either way any more. Called once, last. */
   closed(): void;
-  /** What was queued has been taken. */
+  /** The peer has read what was queued. */
   drained(): void;
-  /** An error of our own over one of these: the link is destroyed, and `closed` follows. */
+  /** A fault of the bridge in one of these calls: the link is destroyed, and `closed` follows. */
   failed?(error: unknown): void;
 }
 
 export interface Link {
   readonly outbox: Outbox;
-  /** Begins to hand on what arrives; called again, it hands on to another one what arrives from then on. */
+  /** Hands frames to this handler; a second call hands later frames to another one. */
   start(handler: LinkHandler): void;
-  /** Stops and goes on reading; frames of the chunk at hand still come. */
+  /** Pauses and resumes reading; frames of the current chunk still come. */
   pause(): void;
   resume(): void;
-  /** From here on, what arrives has its share of each turn with all that is paced. */
+  /** From here on, the link has its share of each turn with all paced links. */
   pace?(pacer: ReadPacer): void;
   /** Sends what is queued, then closes; `closed` follows. */
   end(): void;
-  /** Closes now; `closed` follows, never from within this call. */
+  /** Closes now; `closed` follows, never during this call. */
   destroy(): void;
 }
 
 export interface CarrierHandler extends LinkHandler {
-  /** So many bytes have come, and all frames that end in them were handed on. */
+  /** The number of bytes that have come; all frames that end in them were handed on. */
   read(bytes: number): void;
 }
 
-/** A link that another one may take over, with whoever is at its other end. */
+/** A link that another link may take over, with its connection. */
 export interface Carrier extends Link {
   /** Bytes of a frame that has not ended. */
   readonly heldBytes: number;

@@ -13,7 +13,7 @@ export interface ByteSink {
   cork(): void;
   uncork(): void;
   readonly writableLength: number;
-  /** Whether it keeps nothing of the memory that it is given, also while bytes wait. */
+  /** True if it keeps none of the memory that it is given, even while bytes wait. */
   readonly copies?: boolean;
 }
 
@@ -98,12 +98,12 @@ export class Outbox {
     this.turn = turn;
   }
 
-  /** Bytes that the peer has not taken yet. */
+  /** Bytes that the peer has not read yet. */
   get queuedBytes(): number {
     return this.sink.writableLength + (this.#block === undefined ? 0 : this.#block.used - this.#from);
   }
 
-  /** The part of them that was already written, and that the kernel did not take: `drained` follows when it has. */
+  /** The part of them that was written and that the kernel did not accept; `drained` follows once it has. */
   get blockedBytes(): number {
     return this.sink.writableLength;
   }
@@ -113,7 +113,7 @@ export class Outbox {
     return this.#appendedBytes;
   }
 
-  /** Bytes that the peer has taken since the link began. */
+  /** Bytes that the peer has read since the link began. */
   get takenBytes(): number {
     return this.#appendedBytes - this.queuedBytes;
   }

@@ -2,19 +2,19 @@
 // Work beyond the budget waits for a later turn, and the reader that has used the least goes on first. It counts time and not
 // bytes: a line of two bytes may cost as much as one of a thousand. It never drops or reorders what one server says.
 
-/** What all servers together get of one turn. A call takes two or three turns. */
+/** The time of one turn for all servers together. A call takes two or three turns. */
 const BUDGET_MS = 1;
-/** A reader that was quiet may be ahead of the others by so much, and not by all the time that it was quiet. */
+/** The lead that a quiet reader may have over the others. */
 const LEAD_MS = 0.5;
 
 export interface ReadPacerOptions {
-  /** Called before the work that had to wait goes on: what others have been told leaves first. */
+  /** Called before waiting work goes on: frames for clients are written first. */
   readonly beforeWork?: () => void;
   readonly now?: () => number;
   readonly defer?: (task: () => void) => void;
 }
 
-/** Says whether the rest has to wait for a later turn. Asked between two messages, and not for each. */
+/** Returns true if the rest must wait for a later turn. Asked between some messages, not for each. */
 export type IsOver = () => boolean;
 
 export class ReadPacer {
@@ -24,7 +24,7 @@ export class ReadPacer {
   readonly #waiting = new Map<PacedReader, () => void>();
   #spentMs = 0;
   #isDue = false;
-  /** What the reader that went on last had used by then. */
+  /** The time used by the reader that went on last. */
   #floorMs = 0;
   #deadlineMs = 0;
 
@@ -38,27 +38,27 @@ export class ReadPacer {
     this.#defer = defer;
   }
 
-  /** For one stream of a server. */
+  /** A share for one stream of a server. */
   reader(): PacedReader {
     return new PacedReader(this);
   }
 
-  /** For one stream of a server whose pieces come by themselves. */
+  /** A share for one stream whose pieces come by themselves. */
   queue<Piece>(source: PacedSource<Piece>): PacedQueue<Piece> {
     return new PacedQueue(this.reader(), source);
   }
 
-  /** What a reader counts as having used, which is about as much as the others if it was quiet. */
+  /** The time that a reader counts as used. A quiet one counts about as much as the others. */
   levelled(usedMs: number): number {
     return Math.max(usedMs, this.#floorMs - LEAD_MS);
   }
 
-  /** Whether a reader that has used so much need not wait. */
+  /** True if a reader with this much used time need not wait. */
   hasTimeFor(usedMs: number): boolean {
     return this.#spentMs < BUDGET_MS && (this.#waiting.size === 0 || usedMs < this.#floorMs);
   }
 
-  /** Works for as long as this turn has time for it. Returns the time that it took, with what was spent on it before. */
+  /** Works while this turn has time. Returns the time used, including the time before. */
   work(task: (isOver: IsOver) => void, beforeMs: number): number {
     const began = this.#now() - beforeMs;
     this.#deadlineMs = began + BUDGET_MS - this.#spentMs;
@@ -110,7 +110,7 @@ export class ReadPacer {
   }
 }
 
-/** One stream's share. */
+/** The share of one stream. */
 export class PacedReader {
   readonly #pacer: ReadPacer;
   usedMs = 0;
@@ -119,7 +119,7 @@ export class PacedReader {
     this.#pacer = pacer;
   }
 
-  /** Whether its turn has time for more. */
+  /** True while this turn has time for more. */
   mayGoOn(): boolean {
     this.usedMs = this.#pacer.levelled(this.usedMs);
     return this.#pacer.hasTimeFor(this.usedMs);
@@ -129,7 +129,7 @@ export class PacedReader {
     this.usedMs += this.#pacer.work(task, beforeMs);
   }
 
-  /** Calls `goOn` when it is its turn, unless it leaves before. */
+  /** Calls `goOn` when it is this stream's turn, unless the stream leaves before. */
   wait(goOn: () => void): void {
     this.#pacer.wait(this, goOn);
   }
@@ -168,14 +168,14 @@ export class PacedReader {
 export interface PacedSource<Piece> {
   /** Works on a piece; returns what is left of it if its time was over. */
   take(piece: Piece, isOver?: IsOver): Piece | undefined;
-  /** So much has come that nothing more shall come for now. */
+  /** Too much has come: the stream pauses. */
   pause(): void;
   resume(): unknown;
-  /** An error of ours over a piece. */
+  /** A fault of the bridge while working on a piece. */
   failed(error: unknown): void;
 }
 
-/** Pieces in the order in which they came, each worked on when there is time for it. */
+/** Works on pieces in the order in which they came, when there is time. */
 export class PacedQueue<Piece> {
   readonly #reader: PacedReader;
   readonly #source: PacedSource<Piece>;
@@ -222,7 +222,7 @@ export class PacedQueue<Piece> {
       const piece = pieces[this.#head++];
       if (piece === undefined) break;
       const rest = this.#source.take(piece, isOver);
-      if (pieces !== this.#pieces) return; // it was dropped meanwhile
+      if (pieces !== this.#pieces) return; // the pieces were dropped meanwhile
       if (rest !== undefined) pieces[--this.#head] = rest;
     } while (!isOver());
     if (this.#head < pieces.length) return;
@@ -230,7 +230,7 @@ export class PacedQueue<Piece> {
     this.#head = 0;
   };
 
-  /** All that has come is worked on now. */
+  /** Works on everything that has come, at once. */
   flush(): void {
     const pieces = this.#pieces.slice(this.#head);
     this.drop();

@@ -16,7 +16,7 @@ export function readRequestId(b: Buffer, from: number, to: number): RequestId | 
   return readInteger(b, from, to);
 }
 
-/** Whether a value that was decoded elsewhere can be the id of a request. */
+/** True if a decoded value can be the id of a request. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' ? value.length <= MAX_ID_BYTES : Number.isSafeInteger(value);
 }

@@ -1,6 +1,6 @@
-// A link that outlives the connection that carries it: it counts what comes, and keeps what was sent until the other side
-// has said that it has it. While no connection carries it, what is sent waits; on the next one it goes on where the other
-// side has stopped. Who may take it up again, and for how long, is not decided here.
+// A link that outlives its connection (the carrier). Counts the bytes that come, and keeps what was sent until the peer
+// has confirmed it. On the next carrier it goes on where the peer stopped. Never decides who may resume, or for how
+// long.
 
 import { invariant } from '../util/invariant.ts';
 import type { Frame } from './frame-splitter.ts';
@@ -10,11 +10,11 @@ import { type ByteSink, Outbox } from './outbox.ts';
 import { RECEIVED_BYTES, RECEIVED_FRAMES, receivedNotice } from './resume-notices.ts';
 
 export interface ResumableHandler extends LinkHandler {
-  /** The connection has ended, and nobody has said that this is the end of it all. */
+  /** The connection has dropped, and the peer has not said that it leaves. */
   dropped(): void;
-  /** Something has come on the connection that it has gone on with. */
+  /** The first bytes have come on a resumed connection. */
   heard(): void;
-  /** While nobody is there, more waits than a moment ago. Told once a turn, never while it is being written. */
+  /** More waits for an absent peer than before. Called once a turn, never during a write. */
   grown(): void;
 }
 
@@ -23,24 +23,24 @@ export class ResumableLink implements Link, ByteSink {
   readonly #handler: ResumableHandler;
   readonly #mostKept: number;
   #carrier: Carrier | undefined;
-  /** Undefined before it can be resumed, and once it cannot be any more. */
+  /** Undefined before the link can be resumed, and once it cannot be any more. */
   #kept: KeptBytes | undefined;
-  /** How much was sent when the connection dropped: more than that nobody can have. */
+  /** The bytes sent when the connection dropped: the peer cannot have more. */
   #handedOut = 0;
-  /** Bytes that have come, those of an unfinished frame too. */
+  /** Bytes received, including those of an unfinished frame. */
   #readBytes = 0;
-  /** Where counting has stopped, if it has. */
+  /** The place at which counting has stopped. */
   #countedTo: number | undefined;
-  /** What of it the other side was told, and how many frames have come since. */
+  /** The count that the peer was told, and the frames received since. */
   #toldBytes = 0;
   #untoldFrames = 0;
-  /** Where the oldest question stands that is not answered: whoever answers it has everything before it. */
+  /** The place of the oldest unanswered question: its answer confirms everything before it. */
   #askedAt: number | undefined;
   #isPaused = false;
   #growthIsTold = true;
   #isHeard = true;
 
-  /** Takes `carrier` over while `first` is handed on: what comes behind that is counted. */
+  /** Takes `carrier` over while `first` is handed on. All bytes behind `first` are counted. */
   constructor(carrier: Carrier, first: Frame, { handler, mostKept }: { handler: ResumableHandler; mostKept: number }) {
     this.#handler = handler;
     this.#mostKept = mostKept;
@@ -49,12 +49,12 @@ export class ResumableLink implements Link, ByteSink {
   }
 
   #take(carrier: Carrier, last: Frame): void {
-    carrier.outbox.flush(); // what goes past it from here on must not overtake what was said before
+    carrier.outbox.flush(); // later bytes bypass it and must not overtake these
     this.#carrier = carrier;
     this.#readBytes += carrier.handTo(this.#handlerOn(carrier), last);
   }
 
-  /** The count of what comes begins anew behind `first`, which is being handed on. */
+  /** Restarts the count behind `first`, which is being handed on. */
   recount(first: Frame): void {
     const carrier = this.#carrier;
     if (carrier === undefined) return;
@@ -62,13 +62,13 @@ export class ResumableLink implements Link, ByteSink {
     this.#take(carrier, first);
   }
 
-  /** From here on what is sent is kept: a connection that drops is not the end. */
+  /** Keeps what is sent from here on, so that the link survives a dropped connection. */
   keep(): void {
     this.outbox.flush();
     this.#kept = new KeptBytes(this.#mostKept);
   }
 
-  /** The other side goes for good: the end of its connection is the end. */
+  /** The peer leaves for good: the end of its connection ends the link. */
   letGo(): void {
     this.#kept = undefined;
   }
@@ -81,27 +81,27 @@ export class ResumableLink implements Link, ByteSink {
     return this.#carrier !== undefined;
   }
 
-  /** The bytes of whole frames that have come. */
+  /** The received bytes of whole frames. */
   get receivedBytes(): number {
     return this.#countedTo ?? this.#readBytes - (this.#carrier?.heldBytes ?? 0);
   }
 
-  /** Of what comes from here on nothing is taken but answers, which nobody sends again: the count stays where it is. */
+  /** Stops the count: from here on only answers are taken, which the peer never sends again. */
   stopCounting(): void {
     this.#countedTo ??= this.receivedBytes;
   }
 
-  /** What is kept for the other side. */
+  /** The bytes kept for the peer. */
   get keptBytes(): number {
     return this.#kept?.size ?? 0;
   }
 
-  /** Whether something was let go that nobody can have received. */
+  /** True if bytes were dropped that the peer cannot have received. */
   get hasLost(): boolean {
     return this.#kept !== undefined && this.#carrier === undefined && this.#kept.from > this.#handedOut;
   }
 
-  /** The other side says what it has; false if it cannot have that. */
+  /** The peer confirms these bytes; false if it cannot have them. */
   acknowledge(bytes: number): boolean {
     const kept = this.#kept;
     if (kept === undefined) return true;
@@ -110,20 +110,20 @@ export class ResumableLink implements Link, ByteSink {
     return true;
   }
 
-  /** The other side was asked something. */
+  /** A question was sent to the peer. */
   asked(): void {
     if (this.#askedAt !== undefined) return;
     this.outbox.flush();
     this.#askedAt = this.#kept?.to;
   }
 
-  /** It has answered: so it has what was said before it was asked. */
+  /** The peer has answered, so it has everything before the question. */
   answered(): void {
     if (this.#askedAt !== undefined) this.acknowledge(this.#askedAt);
     this.#askedAt = undefined;
   }
 
-  /** Why it cannot go on behind so many bytes, if it cannot. */
+  /** The reason why the link cannot resume behind so many bytes; undefined if it can. */
   whyNotFrom(bytes: number): string | undefined {
     this.outbox.flush();
     const kept = this.#kept;
@@ -133,7 +133,7 @@ export class ResumableLink implements Link, ByteSink {
     return kept.isFrameEnd(bytes) ? undefined : `No message ends at byte ${bytes}`;
   }
 
-  /** Goes on behind so many bytes, on a connection that hands on `last` at the moment. Another one that it had is closed. */
+  /** Resumes behind so many bytes, on a carrier that is handing `last` on. An older carrier is closed. */
   goOn(carrier: Carrier, last: Frame, bytes: number): void {
     const before = this.#carrier;
     if (before !== undefined) this.#leaveCarrier(before);
@@ -148,7 +148,7 @@ export class ResumableLink implements Link, ByteSink {
     this.#handler.drained();
   }
 
-  /** Gives its connection away; what comes there is not its business any more. */
+  /** Gives the carrier away and stops listening to it. */
   giveCarrier(): Carrier {
     const carrier = this.#carrier;
     invariant(carrier !== undefined, 'who is heard has a connection');
@@ -157,8 +157,6 @@ export class ResumableLink implements Link, ByteSink {
     this.#carrier = undefined;
     return carrier;
   }
-
-  // --- what the carrier tells ---
 
   #handlerOn(carrier: Carrier): CarrierHandler {
     const handler = this.#handler;
@@ -216,7 +214,7 @@ export class ResumableLink implements Link, ByteSink {
     this.#handler.dropped();
   }
 
-  /** Of a frame that has not ended nothing counts: it comes again. */
+  /** Bytes of an unfinished frame do not count: the frame comes again. */
   #leaveCarrier(carrier: Carrier): void {
     this.#readBytes -= carrier.heldBytes;
     this.#carrier = undefined;
@@ -227,8 +225,6 @@ export class ResumableLink implements Link, ByteSink {
     this.outbox.close();
     this.#handler.closed();
   }
-
-  // --- the link ---
 
   start(): void {
     // It was started with its first carrier.
@@ -259,13 +255,11 @@ export class ResumableLink implements Link, ByteSink {
     else this.#carrier.destroy();
   }
 
-  // --- the sink of its outbox ---
-
   get writableLength(): number {
     return this.#carrier === undefined ? this.keptBytes : this.#carrier.outbox.sink.writableLength;
   }
 
-  /** While nobody is there, all that comes out of a block is copied: thousands may wait, and each would keep a block. */
+  /** Copies bytes out of blocks while the peer is absent: thousands may wait, and each would keep a block. */
   get copies(): boolean {
     return this.#carrier === undefined;
   }
@@ -277,7 +271,7 @@ export class ResumableLink implements Link, ByteSink {
     return false;
   }
 
-  /** Not at once: whoever writes may be in the middle of what must not be given up meanwhile. */
+  /** Reports later, because the writer may be in the middle of a step that needs the session. */
   #tellGrowth(): void {
     if (!this.#growthIsTold) return;
     this.#growthIsTold = false;
