@@ -21,9 +21,9 @@ export interface AuditLogOptions {
   readonly logger: Logger;
 }
 
-/** Of longer arguments only the beginning is hashed: all of 64 KiB would cost a third more than the call itself. */
+/** Hashes at most so many bytes of the arguments: all of 64 KiB would cost a third more than the call itself. */
 const MOST_HASHED = 16 * 1024;
-/** Tools by their names, for each client; then they are forgotten and noted anew. */
+/** Notes so many tools of a client by their names; then it forgets them and begins again. */
 const MOST_HEADS = 200;
 const LONGEST_NAME = 256;
 /** How long the two clocks are believed to go together: somebody may set the one. */
@@ -39,7 +39,7 @@ export class AuditLog implements AuditTrail {
   readonly #options: AuditLogOptions;
   readonly #lines: LineLog;
   readonly #refusal: BridgeError | undefined;
-  /** What lines of a client say of it and of its tools, and the number by which its connection is told from others. */
+  /** The parts of a client's lines that name it and its tools, and the number of its connection. */
   readonly #heads = new WeakMap<Session, Map<string, Head>>();
   readonly #numbers = new WeakMap<Session, number>();
   #sessions = 0;
@@ -66,7 +66,7 @@ export class AuditLog implements AuditTrail {
     else logger.error('the audit log cannot be written', { path, failure });
   }
 
-  /** Where calls depend on it, it is known from the beginning whether it can be written. */
+  /** Tries to write at the start, where calls depend on the log. */
   async open(): Promise<void> {
     if (this.#refusal !== undefined) await this.#lines.write();
   }
@@ -104,7 +104,7 @@ export class AuditLog implements AuditTrail {
     return `,"argumentsBytes":${argumentsBytes},${kept}`;
   }
 
-  /** Who has called what, and how. */
+  /** Writes who has called what, and how. */
   #headOf({ session, server, toolText }: CallRecord): string {
     const heads = this.#headsOf(session);
     const view = session.view?.name ?? '';
@@ -164,7 +164,7 @@ export class AuditLog implements AuditTrail {
   }
 }
 
-/** What a meta-tool was asked about that only looks others up. */
+/** Names the server and tool that a meta-tool was asked about. */
 function aboutOf({ about }: CallRecord): string {
   if (about === undefined) return '';
   return `,"about":{"server":${written(about.server)},"tool":${written(about.tool)}}`;
@@ -183,7 +183,7 @@ function decoded(text: string): string {
   return typeof value === 'string' ? value : json;
 }
 
-/** As JSON; what is not known is null. */
+/** Writes a value as JSON; an unknown one is null. */
 function written(text: string): string {
   if (text === '') return 'null';
   return lineSafe(JSON.stringify(text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME)}…` : text));

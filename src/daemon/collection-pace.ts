@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 const GATHERED_BYTES = 64 * 1024 * 1024;
 const LOOK_MS = 10_000;
 
-/** By how many percent a heap of so many bytes may grow; 0 leaves it to V8, which lets larger ones grow by about so much. */
+/** Gives the percentage by which a heap of so many bytes may grow. 0 leaves it to V8, which lets larger heaps grow by about so much. */
 export function growthPercent(usedBytes: number): number {
   return usedBytes >= GATHERED_BYTES ? 0 : Math.ceil((100 * GATHERED_BYTES) / Math.max(usedBytes, GATHERED_BYTES / 16));
 }

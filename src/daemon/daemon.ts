@@ -5,8 +5,9 @@ import type { Duplex } from 'node:stream';
 import { Catalog } from '../catalog/catalog.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { Sweeper } from '../catalog/sweeper.ts';
+import type { Config } from '../config/config.ts';
 import type { ControlledDaemon } from '../control/methods.ts';
-import type { ClientReport, ReloadReport, RunningReport, StatusReport } from '../control/report.ts';
+import type { ClientReport, MemoryReport, ReloadReport, RunningReport, StatusReport } from '../control/report.ts';
 import { ServersHere } from '../control/servers-here.ts';
 import { clientReports, statusReport } from '../control/status.ts';
 import { CallMeters } from '../core/call-meter.ts';
@@ -28,18 +29,49 @@ import { knownRegistries } from '../registry/registry-places.ts';
 import { runningServers } from '../registry/running-servers.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { type Clock, containedClock, systemClock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
 import { FlushTurn } from '../wire/outbox.ts';
 import { ReadPacer } from '../wire/read-pacer.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
 import { ConfiguredClients } from './configured-clients.ts';
-import type { DaemonOptions } from './daemon-options.ts';
 import { DialIns } from './dial-ins.ts';
-import { FollowedServers } from './followed-servers.ts';
+import { type FinderPorts, FollowedServers } from './followed-servers.ts';
 import { KeptSocket } from './kept-socket.ts';
 import { ServerPool } from './server-pool.ts';
 import { ToolGates } from './tool-gates.ts';
+
+/** All that a daemon gets from outside: its settings, its places, and the process that it runs in. */
+export interface DaemonOptions {
+  readonly socketPath: string;
+  /** The descriptor of that socket, where somebody has bound it already. */
+  readonly activatedFd?: number | undefined;
+  readonly config: Config;
+  readonly limits: Limits;
+  /** The directory in which a config is looked for that is not named. */
+  readonly configDir: string;
+  readonly finder: FinderPorts;
+  readonly homedir: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** The directory of the catalog; undefined to keep nothing. */
+  readonly catalogDir: string | undefined;
+  /** The directory of tools as they were first seen; undefined to keep nothing. */
+  readonly seenToolsDir: string | undefined;
+  /** The audit log's file, if the config names none. */
+  readonly auditFile: string;
+  readonly logger: Logger;
+  readonly version: string;
+  /** The version and what the program was made of. */
+  readonly build: string;
+  readonly pid: number;
+  readonly memory: () => MemoryReport;
+  /** True if a client that needed a daemon has started it: then it ends when nobody uses it. */
+  readonly isAutostarted: boolean;
+  /** Called when the daemon is to stop. */
+  readonly onStopRequested: (reason: LeavingReason) => void;
+}
 
 export class Daemon implements ControlledDaemon {
   readonly #options: DaemonOptions;
@@ -204,7 +236,7 @@ export class Daemon implements ControlledDaemon {
     this.#socket?.release();
   }
 
-  /** Looks for the servers anew, and lets clients and servers follow what is different. */
+  /** Looks for the servers again, and lets clients and servers follow what has changed. */
   reload(): Promise<ReloadReport> {
     return this.#followed.reload();
   }
@@ -242,7 +274,7 @@ export class Daemon implements ControlledDaemon {
     this.#options.onStopRequested(reason);
   }
 
-  /** Of all servers, also before the first client has come. */
+  /** Reports on all servers, also before the first client has come. */
   async status(cwd?: string): Promise<StatusReport> {
     await this.#followed.definitions.prepare(undefined);
     const reported = {

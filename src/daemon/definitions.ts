@@ -1,5 +1,5 @@
 // Which servers there are for clients that work in a directory: those of the bridge's config, and those that discovery
-// has found there. They are found out once for each directory, and anew when a file has changed.
+// has found there. They are found once for each directory, and again when a file has changed.
 
 import type { ReloadReport } from '../control/report.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
@@ -10,7 +10,7 @@ export interface FoundServers {
   readonly pending: number;
   /** The inputs that are missing, by the servers that ask for them. */
   readonly missing?: Readonly<Record<string, readonly string[]>>;
-  /** What is wrong with files and entries, for people. */
+  /** Faults of files and entries, for people. */
   readonly faults: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export interface DefinitionsOptions {
   readonly home: string;
   /** The directories of the clients that are connected, and of the servers that run. */
   readonly dirsInUse: () => Iterable<string>;
-  /** What was found for a directory is forgotten. */
+  /** Called when a directory is forgotten. */
   readonly leave: (dir: string) => void;
 }
 
@@ -35,7 +35,7 @@ export class Definitions {
   readonly #finding = new Map<string, Promise<void>>();
   /** Directories that nobody worked in when this was last looked at. */
   #unused = new Set<string>();
-  /** How often all was found out anew: what was begun before is of no use. */
+  /** Counts the reloads: a search that began before one is of no use. */
   #generation = 0;
   #reloading: Promise<ReloadReport> | undefined;
 
@@ -53,7 +53,7 @@ export class Definitions {
     return finding;
   }
 
-  /** By their names. */
+  /** The servers of a directory, by their names. */
   of(cwd: string | undefined): ReadonlyMap<string, ServerDefinition> {
     return (this.#found.get(cwd ?? this.#options.home) ?? NOTHING).servers;
   }
@@ -68,7 +68,7 @@ export class Definitions {
     return this.#found.get(cwd)?.missing;
   }
 
-  /** Those of all directories; a name may stand for several. */
+  /** The servers of all directories; a name may stand for several. */
   *all(): Iterable<ServerDefinition> {
     for (const { servers } of this.#found.values()) yield* servers.values();
   }
@@ -115,7 +115,7 @@ export class Definitions {
     this.#options.leave(dir);
   }
 
-  /** Finds all out anew, and says what is different. */
+  /** Searches all directories in use again, and says what has changed. */
   async reload(): Promise<ReloadReport> {
     // What was found while this was under way may be older than the change that was noticed meanwhile.
     while (this.#reloading !== undefined) await this.#reloading;
@@ -165,7 +165,7 @@ export function identityOf(definition: ServerDefinition): string {
   return JSON.stringify(own);
 }
 
-/** What decides who may use which of its tools, and is nothing to what runs. */
+/** The part of a definition that decides who may use which tools. It means nothing to a running instance. */
 export function gatedBy({ filters, alsoNamed }: ServerDefinition): string {
   return JSON.stringify([filters, alsoNamed]);
 }

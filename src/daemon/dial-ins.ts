@@ -17,12 +17,12 @@ import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 
 export interface DialInsOptions {
-  /** Those that the config has. */
+  /** Decisions in the config. */
   readonly configured: () => readonly DialInServer[];
   readonly decisions: Pick<DialInDecisions, 'read'>;
   /** Why policy does not let a server of this name be used; undefined if it does. */
   readonly refusalOf: (name: string) => string | undefined;
-  /** Whether a server of that name is defined anywhere. */
+  /** True if a server of that name is defined anywhere. */
   readonly isDefined: (name: string) => boolean;
   /** Other servers are offered now. */
   readonly changed: () => void;
@@ -35,7 +35,7 @@ export interface DialInsOptions {
 
 const RENAME = 'Choose another name: _meta["mcp-bridge/serverName"] of initialize.';
 
-/** What it says of itself. */
+/** The server's own words about itself. */
 interface Program {
   readonly program: string;
   readonly version: string;
@@ -44,7 +44,7 @@ interface Program {
 interface Caller extends Program {
   readonly server: InboundServer;
   readonly since: Date;
-  /** As its program knows it. */
+  /** The process id that the program states. */
   told: DialInState;
 }
 
@@ -59,12 +59,12 @@ export class DialIns {
     this.#options = options;
   }
 
-  /** Those that are there and may be seen, by their names. */
+  /** The connected servers that clients may see, by their names. */
   get offered(): ReadonlyMap<string, ServerDefinition> {
     return this.#offered;
   }
 
-  /** Whether no server is connected, be it seen or not. */
+  /** True if no server is connected, offered or not. */
   get isEmpty(): boolean {
     return this.#callers.size === 0;
   }
@@ -142,7 +142,7 @@ export class DialIns {
     if (!isSame) this.#options.changed();
   }
 
-  /** Before anything follows from it: who may not be seen any more is hung up on. */
+  /** Hangs up on servers that are not offered any more, before anything follows from it. */
   #tellState(name: string, caller: Caller): void {
     const state = this.#stateOf(name);
     if (state === caller.told) return;
@@ -156,7 +156,7 @@ export class DialIns {
     for (const { server } of this.#callers.values()) server.tell(serverLeavingNotice(reason));
   }
 
-  /** For an instance. Throws if it is not there. */
+  /** Opens the connection for an instance. Throws if the server is not there. */
   open(name: string): ServerConnection {
     const caller = this.#callers.get(name);
     if (caller === undefined) throw notConnected(name);

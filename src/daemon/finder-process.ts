@@ -15,7 +15,7 @@ import { FrameSplitter } from '../wire/frame-splitter.ts';
 /** All that a process is asked. It is carried as JSON, over its stdin and nowhere else: there are secrets in it. */
 export interface FinderRequest extends Omit<FindRequest, 'dir'> {
   readonly dirs: readonly string[];
-  /** What earlier processes have kept. */
+  /** Content that earlier processes have read while it was good, packed. */
   readonly kept: readonly (readonly [key: string, packed: string])[];
 }
 
@@ -75,7 +75,7 @@ type Run = 'prepared' | 'looking';
 export class FinderProcess {
   readonly #options: FinderProcessOptions;
   readonly #addon = openAddon();
-  /** What was read while it was good. */
+  /** Content of files while they were good, packed by the processes. */
   readonly #kept = new Map<string, string>();
   /** The next process looks for these. */
   #next = new Map<string, Waiting[]>();
@@ -231,7 +231,7 @@ export class FinderProcess {
     const waiting = this.#takeAsked();
     const hasDied = child.pid !== undefined && waiting.length > 0;
     this.#over();
-    if (hasDied) this.#options.logger.error('the process that looks for servers has died at it', { how });
+    if (hasDied) this.#options.logger.error('the process that looks for servers died', { how });
     this.#refuse(waiting, `the process that looks for them ${how}`);
     if (child.pid === undefined) this.#refuse(this.#takeNext(), `the process that looks for them ${how}`);
     if (hasDied) this.#options.died();

@@ -7,11 +7,10 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { ConfiguredClients } from './configured-clients.ts';
 import { Definitions, type DefinitionsOptions, type FoundServers } from './definitions.ts';
-import { PacedTask } from './paced-task.ts';
 import type { ServerFinder } from './server-finder.ts';
 import type { ToolGates } from './tool-gates.ts';
 
-/** What is asked of the finder. */
+/** The part of the finder that is used here. */
 export type FinderPorts = Pick<
   ServerFinder,
   'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'refusalOfDialIn' | 'close'
@@ -25,7 +24,7 @@ export interface FollowedServersOptions extends Pick<DefinitionsOptions, 'home' 
   readonly gatesChanged: () => void;
   /** There are other servers than before. */
   readonly changed: () => void;
-  /** All was looked for anew, whatever has come of it. */
+  /** A reload has ended, whatever has come of it. */
   readonly refreshed: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -57,7 +56,7 @@ export class FollowedServers {
     });
   }
 
-  /** Looks for the servers anew, and lets clients and servers follow what is different. */
+  /** Looks for the servers again, and lets clients and servers follow what has changed. */
   async reload(): Promise<ReloadReport> {
     const { finder, refreshed } = this.#options;
     await finder.refresh();
@@ -73,7 +72,7 @@ export class FollowedServers {
     this.#following.close();
   }
 
-  /** What of its servers' tools may be used is known with them. */
+  /** Prepares the gates of the servers' tools together with the servers. */
   async #find(dir: string): Promise<FoundServers> {
     const { finder, gates, clients, gatesChanged } = this.#options;
     const found = await finder.find(dir);
@@ -90,7 +89,7 @@ export class FollowedServers {
     this.#tellFaults(faults);
     if (added.length + changed.length + removed.length === 0) return;
     const names = (list: readonly string[]): string => list.join(', ');
-    this.#options.logger.info('servers looked for anew', {
+    this.#options.logger.info('servers have changed', {
       added: names(added),
       changed: names(changed),
       removed: names(removed),
@@ -100,7 +99,7 @@ export class FollowedServers {
 
   #tellFaults(faults: readonly string[]): void {
     for (const fault of faults)
-      if (!this.#faults.has(fault)) this.#options.logger.warn('a file that servers are defined in', { fault });
+      if (!this.#faults.has(fault)) this.#options.logger.warn('a file with definitions has a fault', { fault });
     this.#faults = new Set(faults);
   }
 
@@ -108,7 +107,63 @@ export class FollowedServers {
     try {
       await this.reload();
     } catch (error) {
-      this.#options.logger.error('servers could not be looked for anew', { error: messageOf(error) });
+      this.#options.logger.error('the search for servers failed', { error: messageOf(error) });
     }
+  }
+}
+
+/** A task that is asked for at each change, also if changes never end: it runs once at a time, and rests for longer than it took. */
+export interface PacedTaskOptions {
+  readonly clock: Clock;
+  /** Never rejects. */
+  readonly run: () => Promise<void>;
+}
+
+/** How long it rests, by how long it took: it takes a twentieth of the time. */
+const REST = 19;
+/** However long it took: whoever has changed something looks for it. */
+const LONGEST_REST_MS = 2_000;
+
+export class PacedTask {
+  readonly #options: PacedTaskOptions;
+  #timer: Timer | undefined;
+  #isRunning = false;
+  #isWanted = false;
+  #isClosed = false;
+  #earliestMs = 0;
+
+  constructor(options: PacedTaskOptions) {
+    this.#options = options;
+  }
+
+  /** Runs it once more, at once if it has rested. */
+  ask(): void {
+    this.#isWanted = true;
+    if (this.#isClosed || this.#isRunning || this.#timer !== undefined) return;
+    const leftMs = this.#earliestMs - this.#options.clock.now();
+    if (leftMs <= 0) return void this.#run();
+    this.#timer = this.#options.clock.after(leftMs, () => {
+      this.#timer = undefined;
+      void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { clock, run } = this.#options;
+    this.#isWanted = false;
+    this.#isRunning = true;
+    const begunMs = clock.now();
+    await run();
+    const endedMs = clock.now();
+    this.#isRunning = false;
+    this.#earliestMs = endedMs + Math.min(LONGEST_REST_MS, REST * (endedMs - begunMs));
+    if (this.#isWanted) this.ask();
+  }
+
+  /** It runs no more. */
+  close(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#isClosed = true;
   }
 }

@@ -1,19 +1,18 @@
 // The daemon's socket over its life: bound, kept young, bound again when somebody has removed it, and given up when the
-// daemon goes. What fails here fails for files that others may touch too; the daemon goes on.
+// daemon goes; and the end of a daemon that nobody uses. A failure here is one of files that others may touch too: the daemon goes on.
 
 import type { Socket } from 'node:net';
 import { Listener } from '../local/listener.ts';
 import { type BridgeError, messageOf } from '../util/bridge-error.ts';
-import type { Clock } from '../util/clock.ts';
+import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import { IdleExit, type IdleExitOptions } from './idle-exit.ts';
 
 export interface KeptSocketOptions {
   readonly path: string;
   /** The descriptor of that socket, where somebody has bound it already. */
   readonly activatedFd: number | undefined;
   readonly accept: (socket: Socket) => void;
-  /** Who holds it, for people. */
+  /** The daemon that holds the socket, for people. */
   readonly holder: Readonly<Record<string, string | number>>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -45,7 +44,7 @@ export class KeptSocket {
     return new KeptSocket(listener, options);
   }
 
-  /** Whether somebody else has bound it, and keeps it for the next daemon. */
+  /** True if another program has bound the socket and keeps it for the next daemon. */
   get isHandedOn(): boolean {
     return this.#listener.isHandedOn;
   }
@@ -103,5 +102,66 @@ export class KeptSocket {
     Promise.resolve()
       .then(task)
       .catch((error: unknown) => this.#logger.warn('looking after the socket failed', { error: messageOf(error) }));
+  }
+}
+
+/** Ends a daemon that a client has started, once nobody has used it for a while. A daemon that a person has started stays. */
+export interface IdleExitOptions {
+  readonly clock: Clock;
+  /** How long nobody must have used it. */
+  readonly idleMs: number;
+  /** True if anybody uses the daemon now. */
+  readonly isInUse: () => boolean;
+  /** Nobody shall find it any more; resolves when all who had found it are here. False if it can be found still. */
+  readonly retreat: () => Promise<boolean>;
+  /** Somebody had, or still can: it stays, and is to be found again. */
+  readonly comeBack: () => void;
+  readonly leave: () => void;
+}
+
+const LOOK_MS = 1000;
+
+export class IdleExit {
+  readonly #options: IdleExitOptions;
+  readonly #timer: Timer;
+  #sinceMs: number;
+  #state: 'looking' | 'retreating' | 'over' = 'looking';
+
+  constructor(options: IdleExitOptions) {
+    const { clock, idleMs } = options;
+    this.#options = options;
+    this.#sinceMs = clock.now();
+    this.#timer = clock.every(Math.min(LOOK_MS, idleMs), () => this.#look());
+  }
+
+  /** Somebody uses it, be it for less than a look would see. */
+  used(): void {
+    this.#sinceMs = this.#options.clock.now();
+  }
+
+  #look(): void {
+    const { clock, idleMs, isInUse, retreat } = this.#options;
+    if (isInUse()) return this.used();
+    if (this.#state !== 'looking' || clock.now() - this.#sinceMs < idleMs) return;
+    this.#state = 'retreating';
+    void retreat().then((isHidden) => this.#decide(isHidden));
+  }
+
+  #decide(isHidden: boolean): void {
+    const { isInUse, comeBack, leave } = this.#options;
+    if (this.#state !== 'retreating') return;
+    if (isHidden && !isInUse()) {
+      this.close();
+      return leave();
+    }
+    this.#state = 'looking';
+    this.used();
+    comeBack();
+  }
+
+  /** It ends for another reason, or has been told to. */
+  close(): void {
+    this.#state = 'over';
+    this.#timer.cancel();
   }
 }

@@ -8,16 +8,14 @@ import type { DiscoveringProcess } from '../discovery/own-discovery.ts';
 import type { Policy } from '../discovery/policy.ts';
 import { isAsMarked, markOf } from '../local/path-mark.ts';
 import { PathWatcher } from '../local/path-watcher.ts';
-import { livenessOf } from '../local/process-identity.ts';
+import { livenessOf, type ProcessIdentity } from '../local/process-identity.ts';
 import type { StdioServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
-import type { Clock } from '../util/clock.ts';
+import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { plainOf } from '../util/plain-json.ts';
 import type { FoundServers } from './definitions.ts';
 import { type Answered, FinderProcess } from './finder-process.ts';
-import { PathClaims } from './path-claims.ts';
-import { ProcessWatch } from './process-watch.ts';
 
 export interface ServerFinderOptions {
   readonly process: DiscoveringProcess;
@@ -27,9 +25,9 @@ export interface ServerFinderOptions {
   readonly config: LoadedConfig;
   /** Reads it again. */
   readonly loadConfig: () => Promise<LoadedConfig>;
-  /** Where it may be. */
+  /** All files that may be the config. */
   readonly configFiles: readonly string[];
-  /** What is offered where there is nothing else at all, and no config. */
+  /** The server that is offered where there is no config and no other server. */
   readonly example: StdioServer;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -39,7 +37,7 @@ export interface ServerFinderOptions {
 const QUIET_MS = 200;
 const MOST_QUIET_MS = 2_000;
 
-/** What a daemon keeps for its life, and what it is called. */
+/** Sections that a daemon takes over only at its start, and their names in the config. */
 const LASTING = {
   socketPath: 'mcpBridge.socketPath',
   limits: 'limits',
@@ -63,14 +61,14 @@ export class ServerFinder {
   readonly #finder: FinderProcess;
   readonly #processes: ProcessWatch;
   readonly #claims = new PathClaims();
-  /** Which servers that connect by themselves may be used; undefined until policy has been read. */
+  /** Decides which servers that connect by themselves may be used; undefined until policy has been read. */
   #refusal: ((name: string) => string | undefined) | undefined;
-  /** What this process itself has read while it was good. */
+  /** Content that this process itself has read while it was good. */
   #ownKept: KeptSources | undefined;
   #config: LoadedConfig;
   /** Why what was read of it last is not what is there. */
   #configFault: string | undefined;
-  /** What was found in each directory the last time. */
+  /** The servers that were found last, by directory. */
   readonly #last = new Map<string, Omit<FoundServers, 'faults'>>();
   #changed: () => void = () => undefined;
   #unwatched: string | undefined;
@@ -101,7 +99,7 @@ export class ServerFinder {
     });
   }
 
-  /** Before the first client comes: it shall wait for nothing that can be done now. */
+  /** Prepares for the first client: it waits for nothing that can be done before it comes. */
   prepare(): void {
     if (this.#config.config.discovery.isEnabled) this.#finder.prepare();
   }
@@ -242,7 +240,7 @@ export class ServerFinder {
     this.#changed();
   }
 
-  /** Of a section that keeps somebody out, and is not understood, what was read before still counts. */
+  /** Keeps the last good text of a section that keeps somebody out, where the new one has faults. */
   #withoutDoubt(loaded: LoadedConfig): LoadedConfig {
     const { inDoubt } = loaded;
     if (inDoubt.length === 0) return loaded;
@@ -289,7 +287,92 @@ export class ServerFinder {
   }
 }
 
-/** What this process has looked at itself is claimed apart from what the other one has. */
+/** Claims of this process's own looks are kept apart from those of the finder. */
 function ownOf(dir: string): string {
   return `own ${dir}`;
+}
+
+/** Remembers which directories' servers depend on which paths: a path that none depends on need not be watched. */
+export class PathClaims {
+  readonly #byDir = new Map<string, readonly string[]>();
+  /** How many directories each path counts for. */
+  readonly #counts = new Map<string, number>();
+  readonly #unclaimed = new Set<string>();
+
+  /** Replaces the paths that a directory's servers depend on. */
+  claim(dir: string, paths: Iterable<string>): void {
+    const claimed = [...new Set(paths)];
+    for (const path of claimed) {
+      this.#counts.set(path, (this.#counts.get(path) ?? 0) + 1);
+      this.#unclaimed.delete(path);
+    }
+    this.leave(dir);
+    this.#byDir.set(dir, claimed);
+  }
+
+  /** Nobody works in this directory any more. */
+  leave(dir: string): void {
+    for (const path of this.#byDir.get(dir) ?? []) {
+      const count = (this.#counts.get(path) ?? 1) - 1;
+      if (count > 0) this.#counts.set(path, count);
+      else {
+        this.#counts.delete(path);
+        this.#unclaimed.add(path);
+      }
+    }
+    this.#byDir.delete(dir);
+  }
+
+  /** Takes the paths that have lost their last claim since the last call. */
+  takeUnclaimed(): string[] {
+    const paths = [...this.#unclaimed];
+    this.#unclaimed.clear();
+    return paths;
+  }
+}
+
+/** Notices the end of processes that registered servers live in. It asks from time to time: the kernel tells only a process's parent. */
+export interface ProcessWatchOptions {
+  readonly clock: Clock;
+  readonly isAlive: (process: ProcessIdentity) => boolean;
+  /** One or more have ended. */
+  readonly ended: () => void;
+}
+
+const PERIOD_MS = 2_000;
+
+export class ProcessWatch {
+  readonly #options: ProcessWatchOptions;
+  /** Processes of the servers that were found, by directory. */
+  readonly #byDir = new Map<string, readonly ProcessIdentity[]>();
+  #timer: Timer | undefined;
+
+  constructor(options: ProcessWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Replaces the processes that are watched for a directory. */
+  watch(dir: string, processes: readonly ProcessIdentity[]): void {
+    if (processes.length === 0) this.#byDir.delete(dir);
+    else this.#byDir.set(dir, processes);
+    if (this.#byDir.size === 0) return this.close();
+    this.#timer ??= this.#options.clock.every(PERIOD_MS, () => this.#look());
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Reports each end once: the report leads to a new search, which says what to watch then. */
+  #look(): void {
+    const { isAlive, ended } = this.#options;
+    let hasEnded = false;
+    for (const [dir, processes] of this.#byDir) {
+      const alive = processes.filter(isAlive);
+      hasEnded ||= alive.length < processes.length;
+      this.watch(dir, alive);
+    }
+    if (hasEnded) ended();
+  }
 }

@@ -24,13 +24,13 @@ import type { ToolGates } from './tool-gates.ts';
 
 export interface ServerPoolOptions {
   readonly definitions: Pick<Definitions, 'prepare' | 'of' | 'all'>;
-  /** Those that are there because they have connected, by their names. */
+  /** Servers that have connected by themselves, by their names. */
   readonly dialledIn: () => ReadonlyMap<string, ServerDefinition>;
   readonly defaultView: () => string | undefined;
   readonly origin: () => string;
   readonly catalog: Catalog;
   readonly seenTools: SeenToolsStore;
-  /** Which of their tools may be used. */
+  /** Decides which tools may be used. */
   readonly gates: Pick<ToolGates, 'gateOf' | 'isForClient' | 'policyFor'>;
   readonly instanceContext: InstanceContext;
   readonly runnerContext: RunnerContext;
@@ -47,19 +47,19 @@ interface PooledServer {
   readonly server: Server;
   readonly seen: SeenTools;
   definition: ServerDefinition;
-  /** What it was defined by, before it was for a directory. */
+  /** The definition, before it was made for a directory. */
   readonly source: string;
-  /** Where the client works that was the last to look for it. */
+  /** The directory of the client that was the last to look for it. */
   lastDir: string | undefined;
 }
 
 export class ServerPool implements ServerDirectory {
   readonly #options: ServerPoolOptions;
-  /** By name, and by what they are defined by. */
+  /** Servers by name and definition. */
   readonly #servers = new Map<string, Map<string, PooledServer>>();
   readonly #leaving = new Set<Server>();
   readonly #runners = new Map<Instance, InstanceRunner>();
-  /** Those that are on their way out, too. */
+  /** All servers, those on their way out among them. */
   readonly #living = new Set<InstanceRunner>();
   #timer: Timer | undefined;
 
@@ -100,13 +100,13 @@ export class ServerPool implements ServerDirectory {
     });
   }
 
-  /** What was seen of a server's tools, and what becomes of those that have changed. */
+  /** The tools of a server as they were first seen, and the policy for those that have changed. */
   seenOf(name: string, cwd: string | undefined): SeenToolsOf | undefined {
     const pooled = this.#find(name, cwd);
     return pooled && { seen: pooled.seen, policy: this.#options.gates.policyFor(pooled.definition) };
   }
 
-  /** Whether all could be written down that was seen. */
+  /** True if all that was seen could be written down. */
   keepSeen(): boolean {
     return this.#options.seenTools.flush();
   }
@@ -149,7 +149,7 @@ export class ServerPool implements ServerDirectory {
     for (const pooled of this.#pooled()) this.#renewGate(pooled);
   }
 
-  /** What somebody has agreed to is not what there is, or is again; `names` are those of which this is new. */
+  /** Tools differ from what somebody has agreed to, or match it again; `names` are the tools of which this is new. */
   toolsChanged(seen: SeenTools, names: readonly string[]): void {
     const { gates, instanceContext } = this.#options;
     let isTold = names.length === 0;
@@ -160,7 +160,7 @@ export class ServerPool implements ServerDirectory {
       if (isTold || policy === 'allow') continue;
       isTold = true;
       const tools = names.slice(0, MOST_TOLD).join(', ');
-      instanceContext.logger.warn('tools are others than they were', { server: seen.server, tools, policy });
+      instanceContext.logger.warn('tools have changed', { server: seen.server, tools, policy });
     }
   }
 
@@ -236,18 +236,18 @@ export class ServerPool implements ServerDirectory {
     };
   }
 
-  /** Where the files are of what is known of servers. */
+  /** The directories of files with what is known of servers. */
   get sweptDirectories(): SweptDirectory[] {
     return [...this.#options.catalog.swept, ...this.#options.seenTools.swept];
   }
 
-  /** Whether a server works on something. */
+  /** True if a server works on something. */
   get isBusy(): boolean {
     for (const server of this.servers()) for (const instance of server.instances) if (instance.isBusy) return true;
     return false;
   }
 
-  /** What runs, and a line for each server of which nothing does. */
+  /** Reports the instances, and one line for each server without any. */
   report(): InstanceReport[] {
     return instanceReports(
       [...this.#definitions()].map(({ name }) => name),
@@ -256,7 +256,7 @@ export class ServerPool implements ServerDirectory {
     );
   }
 
-  /** What the last process of each instance has written, of all servers of this name, whichever directory they are for. */
+  /** The stderr of the last process of each instance, of all servers of this name in any directory. */
   outputsOf(name: string): ServerOutput[] {
     const namesakes = [...this.servers()].filter((server) => server.name === name);
     return namesakes.flatMap((server) =>

@@ -30,7 +30,7 @@ import { ServerFinder } from './server-finder.ts';
 export interface ServeOptions {
   readonly socketFlag: string | undefined;
   readonly configFile: string | undefined;
-  /** Where a config is looked for that is not named; undefined for the working directory. */
+  /** The directory in which a config is looked for that is not named; undefined for the working directory. */
   readonly configDir: string | undefined;
   /** The config that `restart` has read before it ended the daemon before. */
   readonly checkedConfig: string | undefined;
@@ -197,7 +197,7 @@ function exampleDefinition(program: string): StdioServer {
   };
 }
 
-/** No more clients than there are descriptors for: past that, connections would open and break without a word. */
+/** Bounds clients by the descriptors that there are: past that, connections would open and break without a word. */
 function withinDescriptors(limits: Limits, logger: Logger): Limits {
   const most = descriptorLimit();
   if (most === undefined) return limits;

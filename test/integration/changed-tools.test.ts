@@ -171,7 +171,7 @@ describe('a tool that has changed between two runs', () => {
     const { stdout: whole } = await home.run('tools', '--all');
     if (onToolChange === 'block') expect(whole).toMatch(/^files +read +no +blocked, as it has changed$/m);
     else expect(whole).toMatch(/^files +read +yes /m); // and nobody but a person sees a blocked one
-    expect(daemon.log.split('tools are others than they were')).toHaveLength(onToolChange === 'allow' ? 1 : 2);
+    expect(daemon.log.split('tools have changed')).toHaveLength(onToolChange === 'allow' ? 1 : 2);
     await home.start(config); // of which also the next daemon knows, before it has asked the server
     expect(await everywhere(home, 'read')).toEqual(expected);
     expect((await home.run('tools', '--changed')).stdout).toContain('files: read has changed');

@@ -152,7 +152,7 @@ test('one that is killed while it looks is told, and so is who waits; the next o
   await new Promise(setImmediate);
   process.kill(pid(), 'SIGKILL');
   await Promise.all(waiting);
-  expect(errors).toEqual(['the process that looks for servers has died at it: was ended by SIGKILL']);
+  expect(errors).toEqual(['the process that looks for servers died: was ended by SIGKILL']);
   expect(deaths()).toBe(1);
   expect(namesIn(await find('.'))).toEqual(['first']);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { IdleExit } from '../../../src/daemon/idle-exit.ts';
+import { IdleExit } from '../../../src/daemon/kept-socket.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 function watching(comesAtLast = false, canHide = true) {

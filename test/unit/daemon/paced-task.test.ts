@@ -1,7 +1,7 @@
 // A task that is asked for more often than it should run.
 
 import { expect, test } from 'vitest';
-import { PacedTask } from '../../../src/daemon/paced-task.ts';
+import { PacedTask } from '../../../src/daemon/followed-servers.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 /** A task that takes as long as told. */

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PathClaims } from '../../../src/daemon/path-claims.ts';
+import { PathClaims } from '../../../src/daemon/server-finder.ts';
 
 const DIRS = ['/p', '/q', '/r'];
 const PATHS = ['/a', '/b', '/c', '/d'];
