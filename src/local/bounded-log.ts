@@ -1,43 +1,73 @@
-// The log of a daemon in the background, which whoever has started it has opened as its stderr. Others hold it open too, and
-// what kills a process is written there by Node itself. So it is never renamed, or they would write on into the old one: it is copied to
-// FILE.1 and emptied. As all of them append, the next line of each stands at the new beginning.
+// The log of daemons in the background: one file for all daemons of a user, put aside as FILE.1 beyond its bound (rotated-file). A daemon
+// writes to the file that has the name, so it opens it again when another one has put it aside. Only what Node itself writes when it dies
+// goes to the file that the daemon began with.
 
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
-import { systemCode } from '../util/bridge-error.ts';
-import { LockFile } from './lock-file.ts';
+import { closeSync, fstatSync, truncateSync, writeSync } from 'node:fs';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { isForeign, statOf } from './owned-path.ts';
+import { openPrivateLog } from './private-file.ts';
+import { putAside } from './rotated-file.ts';
 
 export const MOST_LOG_BYTES = 10 * 1024 * 1024;
-/** A process looks how large the file is whenever it has written so much. */
+/** A process looks at the file whenever it has written so much. */
 const LOOK_BYTES = 64 * 1024;
-const COPY_BYTES = 1024 * 1024;
-const OPEN = constants.O_RDWR | constants.O_NOFOLLOW;
-const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Keeps the file small if that is what this descriptor is; what somebody has redirected is theirs to keep small. */
+/** Writes to the log if that is what this descriptor is. What somebody has redirected is theirs to keep small: then `write` does. */
 export function boundedWriter(path: string, fd: number, write: (line: string) => void): (line: string) => void {
   if (!isOpenAs(fd, path)) return write;
-  let unseen = LOOK_BYTES;
-  return (line) => {
-    write(line);
-    unseen += line.length;
-    if (unseen < LOOK_BYTES) return;
-    unseen = 0;
-    putAsideLog(path);
-  };
+  const log = new BoundedLog(path, fd);
+  return (line) => log.write(line);
 }
 
-/** This descriptor is that file. */
+class BoundedLog {
+  readonly #path: string;
+  /** The descriptor of stderr, until the file has been put aside. */
+  #fd: number;
+  #isOwn = false;
+  #unseen = LOOK_BYTES;
+  #isPuttingAside = false;
+
+  constructor(path: string, fd: number) {
+    this.#path = path;
+    this.#fd = fd;
+  }
+
+  /** A line that cannot be written is lost, and nothing else. */
+  write(line: string): void {
+    try {
+      writeSync(this.#fd, line);
+    } catch (error) {
+      if (systemCode(error) === undefined) throw error;
+    }
+    this.#unseen += line.length;
+    if (this.#unseen < LOOK_BYTES) return;
+    this.#unseen = 0;
+    this.#look();
+  }
+
+  #look(): void {
+    if (!isOpenAs(this.#fd, this.#path)) this.#reopen();
+    if (this.#isPuttingAside || !isTooLarge(this.#path, MOST_LOG_BYTES)) return;
+    this.#isPuttingAside = true;
+    void putAsideLog(this.#path).then(() => {
+      this.#isPuttingAside = false;
+      if (!isOpenAs(this.#fd, this.#path)) this.#reopen();
+    });
+  }
+
+  #reopen(): void {
+    try {
+      const fd = openPrivateLog(this.#path);
+      if (this.#isOwn) closeSync(this.#fd);
+      this.#fd = fd;
+      this.#isOwn = true;
+    } catch (error) {
+      if (!(error instanceof BridgeError)) throw error; // it goes on in the old file
+    }
+  }
+}
+
+/** Tells whether this descriptor is of that file. */
 export function isOpenAs(fd: number, path: string): boolean {
   try {
     const [own, named] = [fstatSync(fd), statOf(path)];
@@ -48,58 +78,31 @@ export function isOpenAs(fd: number, path: string): boolean {
   }
 }
 
-/** Copies it to FILE.1 and empties it if it is too large. A log that cannot be is no reason not to serve. */
-export function putAsideLog(path: string, most: number = MOST_LOG_BYTES): void {
+/** Renames the log to FILE.1 if it is too large. A log that cannot be renamed is emptied: it is no reason not to serve. */
+export async function putAsideLog(path: string, most: number = MOST_LOG_BYTES): Promise<void> {
+  if (!isTooLarge(path, most)) return;
   try {
-    if ((statOf(path)?.size ?? 0) <= most || isForeign(path)) return;
-    const lock = LockFile.take(`${path}.lock`);
-    if (lock === undefined) return; // somebody else does it
-    try {
-      closing(openSync(path, OPEN), (log) => {
-        // Another one may have done it before the lock was ours.
-        if (fstatSync(log).size > most) empty(log, `${path}.1`);
-      });
-    } finally {
-      lock.release();
-    }
+    await putAside(path, 1, () => isTooLarge(path, most));
+  } catch (error) {
+    if (systemCode(error) === undefined && !(error instanceof BridgeError)) throw error;
+    empty(path);
+  }
+}
+
+function isTooLarge(path: string, most: number): boolean {
+  try {
+    const stat = statOf(path);
+    return stat?.isFile() === true && stat.size > most && !isForeign(path);
   } catch (error) {
     if (systemCode(error) === undefined) throw error;
+    return false; // a place that cannot be looked at
   }
 }
 
-function closing(fd: number, task: (fd: number) => void): void {
+function empty(path: string): void {
   try {
-    task(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Who is killed on the way leaves some lines in both files, and loses none. */
-function empty(log: number, old: string): void {
-  const temporary = `${old}.new`;
-  try {
-    rmSync(temporary, { force: true });
-    closing(openSync(temporary, CREATE, 0o600), (copy) => {
-      const copied = copyFrom(log, 0, copy);
-      renameSync(temporary, old);
-      // What others have written meanwhile. Only a line within the microseconds that follow would be lost.
-      copyFrom(log, copied, copy);
-    });
+    truncateSync(path);
   } catch (error) {
     if (systemCode(error) === undefined) throw error;
-    rmSync(temporary, { force: true }); // The disk is full: what was logged is given up, which makes room.
-  }
-  ftruncateSync(log);
-}
-
-/** Where it has ended. Not flushed: the daemon serves nobody meanwhile. */
-function copyFrom(from: number, position: number, to: number): number {
-  const piece = Buffer.alloc(COPY_BYTES);
-  for (let at = position; ; ) {
-    const count = readSync(from, piece, 0, piece.length, at);
-    if (count === 0) return at;
-    for (let done = 0; done < count; ) done += writeSync(to, piece, done, count - done);
-    at += count;
   }
 }

@@ -87,28 +87,35 @@ export class RotatedFile {
     return { fd, size };
   }
 
-  /** Whether it was put aside; not while somebody else does it. The disk takes its time to forget the oldest. */
-  async #putAside(): Promise<boolean> {
+  #putAside(): Promise<boolean> {
     const { path, keep } = this.#options;
-    const lock = LockFile.take(`${path}.lock`);
-    if (lock === undefined) return false;
-    try {
-      if (statOf(path)?.ino !== this.#ino) return true;
-      // The oldest is given up only if there is no gap before it, as there is behind one who was killed here.
-      let last = 1;
-      while (last < keep && statOf(`${path}.${last}`) !== undefined) last++;
-      for (let n = last; n > 1; n--) await renameOwn(`${path}.${n - 1}`, `${path}.${n}`);
-      await renameOwn(path, `${path}.1`);
-      return true;
-    } finally {
-      lock.release();
-    }
+    return putAside(path, keep, () => statOf(path)?.ino === this.#ino);
   }
 
   close(): void {
     if (this.#fd !== undefined) closeSync(this.#fd);
     this.#fd = undefined;
     this.#end = -1;
+  }
+}
+
+/**
+ * Renames FILE to FILE.1, FILE.1 to FILE.2 and so on, and gives up the oldest. `isStillDue` is asked under the lock, as another process may
+ * have done it. Returns false while another process does it. The disk takes its time to forget the oldest.
+ */
+export async function putAside(path: string, keep: number, isStillDue: () => boolean): Promise<boolean> {
+  const lock = LockFile.take(`${path}.lock`);
+  if (lock === undefined) return false;
+  try {
+    if (!isStillDue()) return true;
+    // The oldest is given up only if there is no gap before it, as there is behind one who was killed here.
+    let last = 1;
+    while (last < keep && statOf(`${path}.${last}`) !== undefined) last++;
+    for (let n = last; n > 1; n--) await renameOwn(`${path}.${n - 1}`, `${path}.${n}`);
+    await renameOwn(path, `${path}.1`);
+    return true;
+  } finally {
+    lock.release();
   }
 }
 

@@ -79,7 +79,7 @@ describe('the log of a daemon in the background', () => {
     const shown = program('logs', '-f', '-n', '1', ...where);
     await shown.until(/info {2}listening/);
     appendFileSync(logFile, 'before\n');
-    putAsideLog(logFile, 0);
+    await putAsideLog(logFile, 0);
     appendFileSync(logFile, 'behind\n');
     await shown.until(/^before\nbehind\n/m);
     await run('restart');
