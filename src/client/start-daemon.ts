@@ -81,7 +81,7 @@ async function startOnce(options: StartOptions, logFile: string): Promise<Socket
     throw new BridgeError('DAEMON_START_FAILED', `The daemon cannot be started: ${options.program} has gone`, {
       hint: 'Is mcp-bridge being installed? Else install it again.',
     });
-  await putAsideLog(logFile); // daemons that do not get as far as looking after it write there too
+  putAsideLog(logFile); // daemons that do not get as far as looking after it write there too
   const log = openLog(logFile);
   const sizeBefore = statSync(logFile).size;
   let hasExited = false;

@@ -6,11 +6,9 @@ import { closeSync, fstatSync, truncateSync, writeSync } from 'node:fs';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { isForeign, statOf } from './owned-path.ts';
 import { openPrivateLog } from './private-file.ts';
-import { putAside } from './rotated-file.ts';
+import { putAsideAtOnce } from './rotated-file.ts';
 
 export const MOST_LOG_BYTES = 10 * 1024 * 1024;
-/** A process looks at the file whenever it has written so much. */
-const LOOK_BYTES = 64 * 1024;
 
 /** Writes to the log if that is what this descriptor is. What somebody has redirected is theirs to keep small: then `write` does. */
 export function boundedWriter(path: string, fd: number, write: (line: string) => void): (line: string) => void {
@@ -23,36 +21,27 @@ class BoundedLog {
   readonly #path: string;
   /** The descriptor of stderr, until the file has been put aside. */
   #fd: number;
+  #ino: number;
   #isOwn = false;
-  #unseen = LOOK_BYTES;
-  #isPuttingAside = false;
 
   constructor(path: string, fd: number) {
     this.#path = path;
     this.#fd = fd;
+    this.#ino = fstatSync(fd).ino;
   }
 
-  /** A line that cannot be written is lost, and nothing else. */
+  /** Writes to the file that has the name now: whoever follows the log misses no line. One that cannot be written is lost, and nothing else. */
   write(line: string): void {
+    const stat = statIn(this.#path);
+    if (stat?.ino !== this.#ino) this.#reopen();
     try {
       writeSync(this.#fd, line);
     } catch (error) {
       if (systemCode(error) === undefined) throw error;
     }
-    this.#unseen += line.length;
-    if (this.#unseen < LOOK_BYTES) return;
-    this.#unseen = 0;
-    this.#look();
-  }
-
-  #look(): void {
-    if (!isOpenAs(this.#fd, this.#path)) this.#reopen();
-    if (this.#isPuttingAside || !isTooLarge(this.#path, MOST_LOG_BYTES)) return;
-    this.#isPuttingAside = true;
-    void putAsideLog(this.#path).then(() => {
-      this.#isPuttingAside = false;
-      if (!isOpenAs(this.#fd, this.#path)) this.#reopen();
-    });
+    if (stat === undefined || stat.size <= MOST_LOG_BYTES) return;
+    putAsideLog(this.#path);
+    if (statIn(this.#path)?.ino !== this.#ino) this.#reopen(); // so that the file is there for who follows it
   }
 
   #reopen(): void {
@@ -60,6 +49,7 @@ class BoundedLog {
       const fd = openPrivateLog(this.#path);
       if (this.#isOwn) closeSync(this.#fd);
       this.#fd = fd;
+      this.#ino = fstatSync(fd).ino;
       this.#isOwn = true;
     } catch (error) {
       if (!(error instanceof BridgeError)) throw error; // it goes on in the old file
@@ -79,10 +69,10 @@ export function isOpenAs(fd: number, path: string): boolean {
 }
 
 /** Renames the log to FILE.1 if it is too large. A log that cannot be renamed is emptied: it is no reason not to serve. */
-export async function putAsideLog(path: string, most: number = MOST_LOG_BYTES): Promise<void> {
+export function putAsideLog(path: string, most: number = MOST_LOG_BYTES): void {
   if (!isTooLarge(path, most)) return;
   try {
-    await putAside(path, 1, () => isTooLarge(path, most));
+    putAsideAtOnce(path, () => isTooLarge(path, most));
   } catch (error) {
     if (systemCode(error) === undefined && !(error instanceof BridgeError)) throw error;
     empty(path);
@@ -90,12 +80,17 @@ export async function putAsideLog(path: string, most: number = MOST_LOG_BYTES): 
 }
 
 function isTooLarge(path: string, most: number): boolean {
+  const stat = statIn(path);
+  return stat?.isFile() === true && stat.size > most && !isForeign(path);
+}
+
+/** Undefined for a place that cannot be looked at. */
+function statIn(path: string): ReturnType<typeof statOf> {
   try {
-    const stat = statOf(path);
-    return stat?.isFile() === true && stat.size > most && !isForeign(path);
+    return statOf(path);
   } catch (error) {
     if (systemCode(error) === undefined) throw error;
-    return false; // a place that cannot be looked at
+    return undefined;
   }
 }
 

@@ -2,7 +2,7 @@
 // Whoever is killed at whatever step loses no line that was written, and at most breaks the last one, behind which a new one
 // begins. Several processes may write to it.
 
-import { closeSync, fstatSync, readSync, write, writeSync } from 'node:fs';
+import { closeSync, fstatSync, readSync, renameSync, write, writeSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -119,6 +119,16 @@ export async function putAside(path: string, keep: number, isStillDue: () => boo
   }
 }
 
+/** The same with one old file, for a small file: nothing is written meanwhile. */
+export function putAsideAtOnce(path: string, isStillDue: () => boolean): void {
+  const lock = LockFile.take(`${path}.lock`);
+  try {
+    if (lock !== undefined && isStillDue()) renameSync(path, ownName(`${path}.1`));
+  } finally {
+    lock?.release();
+  }
+}
+
 /** Ends a line that a process has left broken; how many bytes that took. */
 function endLine(fd: number, size: number): number {
   const count = readSync(fd, lastByte, 0, 1, size - 1);
@@ -126,6 +136,10 @@ function endLine(fd: number, size: number): number {
 }
 
 async function renameOwn(from: string, to: string): Promise<void> {
-  if (isForeign(to)) throw new BridgeError('FILE_UNUSABLE', `${to} belongs to another user`, { hint: 'Look at it.' });
-  await rename(from, to);
+  await rename(from, ownName(to));
+}
+
+function ownName(path: string): string {
+  if (!isForeign(path)) return path;
+  throw new BridgeError('FILE_UNUSABLE', `${path} belongs to another user`, { hint: 'Look at it.' });
 }

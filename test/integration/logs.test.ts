@@ -79,7 +79,7 @@ describe('the log of a daemon in the background', () => {
     const shown = program('logs', '-f', '-n', '1', ...where);
     await shown.until(/info {2}listening/);
     appendFileSync(logFile, 'before\n');
-    await putAsideLog(logFile, 0);
+    putAsideLog(logFile, 0);
     appendFileSync(logFile, 'behind\n');
     await shown.until(/^before\nbehind\n/m);
     await run('restart');

@@ -12,7 +12,6 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { boundedWriter, MOST_LOG_BYTES, putAsideLog } from '../../../src/local/bounded-log.ts';
 import { LockFile } from '../../../src/local/lock-file.ts';
@@ -29,29 +28,29 @@ function openLog(text = ''): { path: string; fd: number } {
 const sizes = (path: string): number[] =>
   [path, `${path}.1`].map((file) => (existsSync(file) ? lstatSync(file).size : -1));
 
-test('a log is put aside beyond its bound and not at it, for its user alone, and whoever holds it writes on into the old one', async () => {
+test('a log is put aside beyond its bound and not at it, for its user alone, and whoever holds it writes on into the old one', () => {
   const { path, fd } = openLog('0123456789');
-  await putAsideLog(path, 10);
+  putAsideLog(path, 10);
   expect(sizes(path)).toEqual([10, -1]);
   writeSync(fd, 'x');
-  await putAsideLog(path, 10);
+  putAsideLog(path, 10);
   expect(sizes(path)).toEqual([-1, 11]);
   writeSync(fd, 'next\n');
   expect(readFileSync(`${path}.1`, 'utf8')).toBe('0123456789xnext\n');
   expect(lstatSync(`${path}.1`).mode & 0o777).toBe(0o600);
 });
 
-test('there is one old log, and nothing else is left', async () => {
+test('there is one old log, and nothing else is left', () => {
   const { path } = openLog();
   for (const text of ['first', 'second', 'third']) {
     appendFileSync(path, text);
-    await putAsideLog(path, 1);
+    putAsideLog(path, 1);
   }
   expect(readFileSync(`${path}.1`, 'utf8')).toBe('third');
   expect(readdirSync(join(path, '..')).sort()).toEqual(['daemon.log.1', 'daemon.log.lock']);
 });
 
-test('writers look after it by themselves: two on one file lose no line, break none, and keep it within its bound', async () => {
+test('writers look after it by themselves: two on one file lose no line, break none, and keep it within its bound', () => {
   const { path, fd } = openLog();
   const other = openSync(path, 'a');
   const line = (n: number): string => `${`${n}`.padStart(8)}${'x'.repeat(1000)}\n`;
@@ -66,7 +65,6 @@ test('writers look after it by themselves: two on one file lose no line, break n
   for (let n = 0; n < count; n++) {
     writers[n % 2]?.(line(n));
     if (n % 4000 === 0) look();
-    if (n % 50 === 0) await nextTurn();
     most = Math.max(most, sizes(path)[0] ?? 0);
   }
   look();
@@ -77,7 +75,7 @@ test('writers look after it by themselves: two on one file lose no line, break n
   expect(most).toBeLessThan(MOST_LOG_BYTES + 3 * 64 * 1024);
 });
 
-test('what somebody has redirected elsewhere is left alone', async () => {
+test('what somebody has redirected elsewhere is left alone', () => {
   const { path } = openLog();
   const { path: elsewhere, fd } = openLog();
   const write = (): void => undefined;
@@ -86,23 +84,23 @@ test('what somebody has redirected elsewhere is left alone', async () => {
   expect(boundedWriter(join(path, 'none'), fd, write)).toBe(write);
 });
 
-test('it is left to the one who does it already, and links are not followed', async () => {
+test('it is left to the one who does it already, and links are not followed', () => {
   const { path } = openLog('0123456789');
   const lock = LockFile.take(`${path}.lock`);
-  await putAsideLog(path, 1);
+  putAsideLog(path, 1);
   expect(sizes(path)).toEqual([10, -1]);
   lock?.release();
   const link = join(temporaryDir(), 'link.log');
   symlinkSync(path, link);
-  await putAsideLog(link, 1);
+  putAsideLog(link, 1);
   expect(sizes(path)).toEqual([10, -1]);
 });
 
-test('where no copy can be made room is made all the same', async () => {
+test('where no copy can be made room is made all the same', () => {
   const { path } = openLog('0123456789');
   mkdirSync(`${path}.1`);
   appendFileSync(join(`${path}.1`, 'taken'), '');
-  await putAsideLog(path, 1);
+  putAsideLog(path, 1);
   expect(lstatSync(path).size).toBe(0);
   expect(readdirSync(join(path, '..')).sort()).toEqual(['daemon.log', 'daemon.log.1', 'daemon.log.lock']);
 });

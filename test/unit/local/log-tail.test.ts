@@ -21,10 +21,10 @@ describe('the last lines of a log', () => {
     expect(new LogTail(path).last(50_000)).toEqual(lines);
   });
 
-  test('begin in the one that was put aside, where the new one has too few', async () => {
+  test('begin in the one that was put aside, where the new one has too few', () => {
     const path = newLog();
     writeFileSync(path, written(numbered(0, 10)));
-    await putAsideLog(path, 0);
+    putAsideLog(path, 0);
     appendFileSync(path, written(numbered(10, 3)));
     expect(new LogTail(path).last(5)).toEqual(numbered(8, 5));
     expect(new LogTail(path).last(2)).toEqual(numbered(11, 2));
@@ -64,10 +64,10 @@ describe('what comes behind them', () => {
     expect(tail.more()).toEqual(numbered(7, 9));
   });
 
-  test('lacks no line and has none twice, whenever the log is put aside', async () => {
+  test('lacks no line and has none twice, whenever the log is put aside', () => {
     const step = fc.oneof(fc.nat(12), fc.constantFrom('put aside', 'look'));
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         const path = newLog();
         let count = 3;
         writeFileSync(path, written(numbered(0, count)));
@@ -82,7 +82,7 @@ describe('what comes behind them', () => {
             seen.push(...tail.more());
             hasSeenIt = statSync(path).size > 0;
           } else if (hasSeenIt) {
-            await putAsideLog(path, 0);
+            putAsideLog(path, 0);
             if (!existsSync(path)) writeFileSync(path, '');
             hasSeenIt = false; // 10 MiB are not written between two looks
           }
