@@ -80,7 +80,7 @@ describe('the log of a daemon in the background', () => {
     await shown.until(/info {2}listening/);
     appendFileSync(logFile, 'before\n');
     putAsideLog(logFile, 0);
-    appendFileSync(logFile, 'behind\n');
+    appendFileSync(logFile, 'behind\n', { mode: 0o600 });
     await shown.until(/^before\nbehind\n/m);
     await run('restart');
     await shown.until(/info {2}stopping {2}reason=restart\n(?:.*\n)*?.*info {2}listening .*\n/);
