@@ -103,7 +103,7 @@ export class RotatedFile {
  * Renames FILE to FILE.1, FILE.1 to FILE.2 and so on, and gives up the oldest. `isStillDue` is asked under the lock, as another process may
  * have done it. Returns false while another process does it. The disk takes its time to forget the oldest.
  */
-export async function putAside(path: string, keep: number, isStillDue: () => boolean): Promise<boolean> {
+async function putAside(path: string, keep: number, isStillDue: () => boolean): Promise<boolean> {
   const lock = LockFile.take(`${path}.lock`);
   if (lock === undefined) return false;
   try {
