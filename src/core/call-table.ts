@@ -22,7 +22,7 @@ import type { KnownServer } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 
 const splice = new Splice();
-/** Of frames that have waited: what was read of them when they came is not kept, it is read again. */
+/** The envelope of frames that have waited. They are scanned again: nothing of the first scan is kept. */
 const readAgain = new Envelope();
 
 /** Another instance for a client that would have to wait; or why there is none: the server has one for all, or enough. */
@@ -62,7 +62,7 @@ export class CallTable {
   toolCallsSent = 0;
   /** Nothing is sent while a question of the server's waits for calls to end. */
   isHeld = false;
-  /** Nothing is sent before the server has its clients' roots, see roots-fence.ts. */
+  /** Nothing is sent before the server has its clients' roots, see RootsFence. */
   isFenced = false;
   /** The server wants to be told whose request each one is. */
   namesSessions = false;
@@ -120,7 +120,7 @@ export class CallTable {
     }
   }
 
-  /** A client for which the lane was kept from it for long enough gets another instance, or an error for each such call. */
+  /** Gives a client that has waited long enough for the lane another instance, or an error for each such call. */
   #checkLane(session: Session, first: Call, nowMs: number): void {
     for (let call: Call | undefined = first; call !== undefined; call = this.#waiting.headOf(session)) {
       if (this.lane.admits(session, call.laneName) || !this.#hasWaitedForLane(call, nowMs)) return;
@@ -191,7 +191,7 @@ export class CallTable {
     this.pump();
   }
 
-  /** Gives away what a client has waiting here, in order, but for what only this instance can answer. */
+  /** Takes all waiting calls of a client out, in order, except those that only this instance can answer. */
   takeWaitingOf(session: Session): { readonly call: Call; readonly frame: Frame }[] {
     return this.#waiting.takeAllOf(session);
   }
@@ -208,12 +208,12 @@ export class CallTable {
     return call;
   }
 
-  /** Those that are not answered yet. */
+  /** The sent calls that are not answered yet. */
   sent(): Iterable<Call> {
     return this.#sent.values();
   }
 
-  /** A conversation has begun: those who are next may have to wait for its end. */
+  /** A conversation has begun: the next calls may have to wait for its end. */
   noteContention(): void {
     for (const [session, next] of this.#waiting.heads())
       if (this.lane.isContended(session, next.laneName)) this.#contended(session);
@@ -234,12 +234,12 @@ export class CallTable {
     }
   }
 
-  /** It waits no more, and is not sent either: its end follows. */
+  /** Takes a call out of the queue. It is not sent; its end follows. */
   withdraw(call: Call): void {
     if (call.serverRequestId === 0) this.#waiting.remove(call);
   }
 
-  /** Takes the call off both its owners: nobody waits for its answer any more. */
+  /** Takes the call from both holders: nobody waits for its answer any more. */
   remove(call: Call): void {
     this.#forget(call);
     call.onEnd?.('lost');
@@ -248,7 +248,7 @@ export class CallTable {
     this.#fence(call);
   }
 
-  /** The same for one whose client does not say so itself: the server is told, and the client too if there is an error. */
+  /** Gives a call up that its client has not cancelled. The server is told; so is the client if there is an error. */
   giveUp(call: Call, reason: string, error?: BridgeError): void {
     if (call.serverRequestId !== 0) this.tell(cancelNotice(String(call.serverRequestId), reason));
     if (error === undefined) return this.remove(call);
@@ -266,14 +266,14 @@ export class CallTable {
     if (call.hasLane) this.lingering.add(call);
   }
 
-  /** The server has answered what nobody waits for any more. */
+  /** The server has answered a call that nobody waits for. */
   answeredLate(serverRequestId: number): void {
     this.lingering.release(serverRequestId);
     this.#concurrent.end(serverRequestId);
     this.pump();
   }
 
-  /** What the server says before it answers this may be about the call that was given up. */
+  /** Asks the server for a sign. Whatever it says before that may be about the call that was given up. */
   #fence({ hasLane, serverRequestId, laneName: call }: Call): void {
     if (!hasLane) return;
     this.own.ask('ping', {}, (answer) => {
@@ -289,7 +289,7 @@ export class CallTable {
     call.session.close(call);
   }
 
-  /** The instance is gone: what it was sent has no certain outcome; what waits waits for the next one. */
+  /** The instance is gone. Sent calls have no certain outcome; waiting calls wait for the next instance. */
   failSent(error: BridgeError): void {
     this.#outbox = undefined;
     this.own.closed();
@@ -307,7 +307,7 @@ export class CallTable {
     else this.#unsend(call, call.again);
   }
 
-  /** What does no harm twice waits to be sent once more. */
+  /** Queues a call that does no harm twice, to be sent once more. */
   #unsend(call: Call, frame: Frame): void {
     call.again = undefined;
     call.isSecondTry = true;
@@ -341,7 +341,7 @@ export class CallTable {
     return this.#mayAsk(call.session) && this.lane.admits(call.session, call.laneName) && this.#concurrent.admits(call);
   }
 
-  /** Who has enough under way, or does not take the answers it has got, waits with further questions; who goes has none. */
+  /** True unless the client has enough under way, does not take its answers, or is going. */
   #mayAsk(session: Session): boolean {
     return session.isOpen && session.sentCount < this.#limits.maxInFlightPerClient && !session.backlog.isFull;
   }
@@ -465,12 +465,12 @@ export class WaitingRequests {
     if (this.#queue.remove(call.session, call)) this.takeFrame(call);
   }
 
-  /** What is next of this client. */
+  /** The next call of this client. */
   headOf(session: Session): Call | undefined {
     return this.#queue.headOf(session);
   }
 
-  /** What is next of each client. */
+  /** The next call of each client. */
   heads(): (readonly [Session, Call])[] {
     return this.#queue.heads();
   }
@@ -492,7 +492,7 @@ interface OwnCall {
   deadlineMs: number;
 }
 
-/** What was read of an answer that has not come. */
+/** The envelope for an answer that never came. */
 const nothing = new Envelope();
 
 export class OwnRequests {
@@ -550,7 +550,7 @@ export class OwnRequests {
 // a question must not be taken for one of another client's call. Each lingers until the server has answered a ping that
 // was sent behind the cancellation; one of a tool that is known to ask back, until it has answered after all, or for a while.
 
-/** How long a call counts that nobody waits for, and that the server does not answer. */
+/** The time for which a call counts that nobody waits for and the server does not answer. */
 const LINGER_MS = 5_000;
 
 interface GivenUp {
@@ -624,7 +624,7 @@ export class ConcurrentCalls {
     this.#most = most;
   }
 
-  /** Whether a call may be sent now. */
+  /** True if a call may be sent now. */
   admits({ isToolCall }: Call): boolean {
     return this.#most === 0 || !isToolCall || this.#underWay.size < this.#most;
   }
@@ -660,7 +660,7 @@ export class ConcurrentCalls {
     for (const serverRequestId of [...this.#underWay.keys()]) this.end(serverRequestId);
   }
 
-  /** Whether calls of other clients have kept a call waiting for so long, and none of all has ended meanwhile. */
+  /** True if calls of other clients have kept a call waiting for so long, and none of them has ended meanwhile. */
   hasKept(call: Call, nowMs: number, mostMs: number): boolean {
     if (this.admits(call) || !this.#isHeldByOthers(call.session)) return false;
     let wait = this.#waits.get(call);

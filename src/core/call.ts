@@ -17,20 +17,20 @@ export interface ClientRequest {
   readonly frame: Frame;
 }
 
-/** Whoever sees to a call's answer: the instance that it was given to, or a view that does not know yet which. */
+/** The holder that has to answer a call: an instance, or a view that does not know yet which instance. */
 export interface CallOwner {
-  /** The client does not want this answer any more: it gets none, as from the server itself. */
+  /** The client has cancelled the call: it gets no answer, as from the server itself. */
   cancel(call: Call, notice: Frame, envelope: Envelope): void;
-  /** Whether anybody but the bridge may have got it, in this daemon or one before. */
+  /** True if the call may have left the bridge, in this daemon or one before. */
   wasSent(call: Call): boolean;
-  /** The client is going: from here on nothing of it is sent, and nothing but `abandon` ends it. */
+  /** The client is going: nothing more of the call is sent, and only `abandon` ends it. */
   withdraw(call: Call): void;
   /** The client has gone. */
   abandon(call: Call): void;
   tickCall(call: Call, nowMs: number): void;
 }
 
-/** The bytes around a value within which another stands that is meant instead; from the beginning of the frame. */
+/** The bytes around an inner value that replaces the outer one; counted from the beginning of the frame. */
 export interface Cut {
   readonly from: number;
   readonly innerFrom: number;
@@ -46,9 +46,9 @@ export class Call {
   /** The id and the progress token as the client spelled them; '' without a token. */
   readonly idText: string;
   readonly tokenText: string;
-  /** What the server is told instead of the name that the client has used, with its quotes; '' for the same. */
+  /** The name for the server in JSON, if it differs from the one the client has used; '' if not. */
   nameText = '';
-  /** What of the frame is not passed on, if anything. */
+  /** The parts of the frame that are not passed on, if any. */
   cut: Cut | undefined;
   /** Gone once it was sent. */
   unsent: Frame | undefined;
@@ -64,19 +64,19 @@ export class Call {
   sentTicks = 0;
   /** It calls a tool, and is counted as that. */
   isToolCall = false;
-  /** What is called, where that matters: see lane.ts. */
+  /** The name by which the lane knows the call; see lane.ts. */
   laneName = '';
   hasLane = false;
   /** Only this instance has what it is about. */
   isBound = false;
-  /** How long it may take besides what its server allows; 0 for as long as that. */
+  /** A time limit besides that of its server; 0 for none. */
   timeoutMs = 0;
   /** Until when it waits for the lane, and for whose turn of that this was set. */
   laneUntilMs = 0;
   laneTurn = 0;
   /** It is answered when a task ends, however long that takes. */
   waitsForTask = false;
-  /** What is recorded of it, if anything: of calls. */
+  /** The audit record, if calls are recorded. */
   record: CallRecord | undefined;
   /** Its answer may say that it has become a task. */
   makesTask = false;
@@ -106,7 +106,7 @@ export class Call {
   }
 }
 
-/** Where a server names one of our ids. They are numbers; one that answers with "7" for 7 has answered nothing. */
+/** Reads one of our ids out of a server's frame. Our ids are numbers: an answer to "7" answers nothing. 0 for none. */
 export function serverRequestIdAt(b: Buffer, field: Field, envelope: Envelope): number {
   const id = envelope.id(b, field);
   return typeof id === 'number' ? id : 0;

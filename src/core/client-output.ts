@@ -32,8 +32,6 @@ export class ClientOutput {
     return this.#outbox.appendedBytes;
   }
 
-  // --- answers of the bridge ---
-
   /** `result` is JSON. */
   answer(idText: string, result: string): void {
     this.#outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
@@ -97,8 +95,6 @@ export class ClientOutput {
     if (this.#session.backlog.isOver) this.#session.pauses.addOver(Pause.unread);
   }
 
-  // --- frames of servers and of other clients, in their bytes ---
-
   /** Passes an answer on, under the id that the client has used. */
   passAnswer(idText: string, b: Buffer, start: number, end: number, envelope: Envelope): void {
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), idText);
@@ -131,8 +127,6 @@ export class ClientOutput {
     splice.clear().replace(envelope.from(Field.requestId), envelope.to(Field.requestId), JSON.stringify(id));
     splice.send(this.#outbox, b, start, end);
   }
-
-  // --- what the bridge says and asks by itself ---
 
   /** Sends a notification of the bridge. */
   notify(notice: string): void {

@@ -42,13 +42,13 @@ export interface HandshakeContext {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly servers: ServerDirectory;
-  /** What the config says of clients. */
+  /** The settings of clients in the config. */
   readonly clientSettings?: ClientSettingsSource | undefined;
   /** The view of a client that looks for tools before it uses them. */
   readonly discoverView: (session: Session, all: JoinedView) => View;
   /** Messages between clients. */
   readonly messaging: Messaging;
-  /** Where servers go that connect by themselves. */
+  /** Takes servers that connect by themselves. */
   readonly dialIns: DialInDesk;
   /** The bridge's own version, and that of its program and of this run of it. */
   readonly version: string;
@@ -64,7 +64,7 @@ export interface Initialize {
 }
 
 export interface DialInDesk {
-  /** Whether others may see a server of this name. Throws why it may not come at all. */
+  /** Returns the state of a server of this name. Throws if it may not connect at all. */
   admit(name: string): string;
   take(name: string, link: Link, program: { readonly program: string; readonly version: string }): void;
 }
@@ -72,7 +72,7 @@ export interface DialInDesk {
 export interface HandshakePorts {
   /** The id that a client goes by from here on. */
   readonly nameClient: (session: Session, wanted: string | undefined) => string;
-  /** Who turns out to be a server is no client any more; its link is for whoever takes it. */
+  /** Takes the link of a session that turns out to be a server. */
   readonly release: (session: Session) => Link;
   /** Lets a frame in that was held. */
   readonly letIn: (session: Session, frame: Frame) => void;
@@ -85,7 +85,7 @@ export interface ResumptionPorts {
   readonly count: (session: Session, first: Frame) => void;
   /** The next answer is that to `initialize`; returns the token that goes into it. */
   readonly admit: (session: Session) => string;
-  /** That answer was written: what follows it is kept. */
+  /** Keeps what is sent from here on: the answer to `initialize` was written. */
   readonly keep: (session: Session) => void;
   /** Goes on with another session on this one's connection, once `answer` has written the answer; throws why not. */
   readonly resume: (
@@ -99,7 +99,7 @@ interface AnswerParts {
   readonly idText: string;
   readonly protocolVersion: string;
   readonly clientId: string;
-  /** What else its `_meta` says. */
+  /** Further members of its `_meta`. */
   readonly also: object;
 }
 

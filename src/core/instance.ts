@@ -131,7 +131,7 @@ export class Instance implements CallOwner {
     this.fromServer = new ServerMessages(this);
   }
 
-  /** Where bytes for the running instance go; undefined while there is none. */
+  /** The outbox to the running instance; undefined while none runs. */
   get outbox(): Outbox | undefined {
     return this.#running?.link.outbox;
   }
@@ -151,17 +151,17 @@ export class Instance implements CallOwner {
     return this.calls.size;
   }
 
-  /** Whether it could not be started the last time. */
+  /** True if the last start has failed. */
   get hasFailed(): boolean {
     return this.#opening.hasFailed;
   }
 
-  /** Whether it works on something, also for clients that use another instance now. */
+  /** True while it works on something, also for clients that use another instance by now. */
   get isBusy(): boolean {
     return this.openCalls > 0 || this.tasks.size > 0;
   }
 
-  /** Whether nobody counts on it any more, once nobody new comes. */
+  /** True if nobody waits for it or for an answer of it. */
   get isDone(): boolean {
     return !this.isBusy && !this.#opening.isAwaited;
   }
@@ -180,7 +180,7 @@ export class Instance implements CallOwner {
     return this.#running !== undefined;
   }
 
-  /** Whether somebody waits for it to come up, and it has not failed to. */
+  /** True while somebody waits for it to start, and the start has not failed. */
   get isStarting(): boolean {
     return !this.isOpen && !this.hasFailed && this.#opening.isAwaited;
   }
@@ -189,18 +189,18 @@ export class Instance implements CallOwner {
     return this.#running?.instanceId;
   }
 
-  /** Whether nobody would notice if it were for someone else from now on. */
+  /** True if it may be given to another client: it does not run, and nobody uses it. */
   get isVacant(): boolean {
     const isRunning = this.isOpen || this.#opening.isAwaited; // what it was offered cannot be changed any more
     return !isRunning && this.sessions.size === 0 && this.openCalls === 0;
   }
 
-  /** Whether another client's conversation is going on. */
+  /** True while a client has the lane. */
   get isEngaged(): boolean {
     return this.calls.lane.isTaken;
   }
 
-  /** What is known of those that were offered the same, while it runs. */
+  /** The server's profile for the capabilities of this instance, while it runs. */
   get profile(): ServerProfile | undefined {
     return this.#profile;
   }
@@ -219,8 +219,6 @@ export class Instance implements CallOwner {
   whenBegun(): Promise<void> {
     return this.#opening.whenBegun();
   }
-
-  // --- the owner of calls ---
 
   cancel(call: Call, notice: Frame, envelope: Envelope): void {
     this.#endings.cancel(call, notice, envelope);
@@ -306,8 +304,6 @@ export class Instance implements CallOwner {
     this.calls.pump();
   }
 
-  // --- the clients that use it ---
-
   attach(session: Session): void {
     this.sessions.add(session);
     if (this.#showsOthersRoots(session)) this.calls.tell(ROOTS_CHANGED_NOTICE);
@@ -360,9 +356,7 @@ export class Instance implements CallOwner {
     this.#ports.usersChanged(this.sessions.size);
   }
 
-  // --- towards the server ---
-
-  /** Whether the server was, or is to be, offered anything to ask for. */
+  /** True if the server may ask questions: its clients have the capabilities for it. */
   get mayAskBack(): boolean {
     return this.key.capabilities.sampling !== undefined || this.key.capabilities.elicitation !== undefined;
   }
@@ -376,7 +370,7 @@ export class Instance implements CallOwner {
     if (this.#running === undefined && this.calls.hasWaiting) this.#opening.start();
   }
 
-  /** Whether a request that the instance has not taken is made again by the next one. */
+  /** The server has not looked at this request. Returns true if the next instance gets it. */
   returned(request: Frame): boolean {
     return this.#endings.returned(request);
   }
@@ -413,7 +407,7 @@ export class Instance implements CallOwner {
     });
   }
 
-  /** What clients that have nothing to do with an error of ours over this instance do not pay for. */
+  /** Runs a task whose errors end this instance and nothing else. */
   #contain(task: () => void): void {
     try {
       task();
@@ -421,8 +415,6 @@ export class Instance implements CallOwner {
       this.#ports.broken(error);
     }
   }
-
-  // --- the instance's life, as told from outside ---
 
   /**
    * The client that the instance is told: the one that has it started, if all that use it by now say the same of
@@ -454,13 +446,13 @@ export class Instance implements CallOwner {
     this.lists.opened(this.#profile);
   }
 
-  /** It could not be started: all who wait are told. */
+  /** The start has failed: everybody who waits gets the error. */
   failed(error: BridgeError): void {
     this.#opening.failed(error);
     this.calls.failWaiting(error);
   }
 
-  /** It is gone. What was not sent yet waits for the next one. */
+  /** The instance is gone. Calls that were not sent wait for the next one. */
   closed(error: BridgeError): void {
     this.#opening.closed();
     this.#running = undefined;
@@ -477,7 +469,7 @@ export class Instance implements CallOwner {
   }
 }
 
-/** Requests that no server asks back about: what it asks about a task says so. */
+/** Requests that no server asks questions about. A question about a task names the task. */
 const ASKS_NOTHING: ReadonlySet<MethodRole> = new Set<MethodRole>(['list', 'task', 'task-result', 'list-tasks']);
 
 /** Names that are longer than the lane would remember are one to it, and nothing is learnt of them. */
@@ -488,7 +480,7 @@ function isNamedAtLength({ nameText }: Call, envelope: Envelope): boolean {
   return (nameText === '' ? envelope.to(field) - envelope.from(field) : nameText.length) > LONGEST_KNOWN_CALL;
 }
 
-/** By what it is known to the lane. */
+/** The name by which the lane knows a call. */
 function laneNameOf(call: Call, role: MethodRole, frame: Frame, envelope: Envelope): string {
   if (ASKS_NOTHING.has(role)) return NEEDS_NO_LANE;
   if (isNamedAtLength(call, envelope)) return LONG_NAME;
@@ -496,30 +488,30 @@ function laneNameOf(call: Call, role: MethodRole, frame: Frame, envelope: Envelo
   return role === 'get-prompt' ? `prompt ${name}` : name;
 }
 
-/** Whether the server keeps apart what is called by name. */
+/** True for methods whose calls are told apart by name. */
 function hasName(role: MethodRole): boolean {
   return role === 'call' || role === 'get-prompt';
 }
 
-/** What is called, as the server knows it. */
+/** The name of the tool or prompt that is called, as the server knows it. */
 function nameOf({ nameText }: Call, { b }: Frame, envelope: Envelope): string {
   return nameText || envelope.raw(b, envelope.has(Field.name) ? Field.name : Field.method);
 }
 
-/** The name that stands in JSON, of which each character is one byte. */
+/** Decodes a name in JSON of which each character is one byte. */
 function toolIn(nameText: string): string | undefined {
   const name: unknown = JSON.parse(Buffer.from(nameText, 'latin1').toString());
   return typeof name === 'string' ? name : undefined;
 }
 
-/** Whatever a server would make of `["name"]`, no rule can be asked about it. */
+/** The error for a name that is no text: no rule can be asked about it. */
 function noName(server: string): BridgeError {
   return new BridgeError('TOOL_ARGUMENTS_INVALID', 'The name of a tool is a text', { server });
 }
 
 // Who waits for an instance to come up: those who need it, and those who only want to know that its time has begun.
 
-/** What a running instance offers. */
+/** A running instance, as its runner reports it. */
 export interface RunningInstance {
   readonly link: Pick<Link, 'outbox' | 'pause' | 'resume'>;
   readonly instanceId: string;
@@ -549,7 +541,7 @@ export class InstanceWaiters {
     this.#start = start;
   }
 
-  /** Whether somebody counts on it. */
+  /** True while somebody waits for the instance. */
   get isAwaited(): boolean {
     return this.#isAwaited || this.#waiters.length > 0;
   }
@@ -612,7 +604,7 @@ export class InstanceWaiters {
 // What an instance is for: who may use it follows from this.
 
 export interface InstanceKey {
-  /** What it is offered: the capabilities of the client that has it started. */
+  /** The capabilities it is offered: those of the client that has it started. */
   capabilities: ClientCapabilities;
   /** The roots of its clients; undefined until it has asked for any. */
   rootsKey: string | undefined;

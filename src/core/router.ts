@@ -137,8 +137,6 @@ export class Router {
     } else this.#context.counters.strayResponses++;
   }
 
-  // --- notifications ---
-
   #onNotification(session: Session, bytes: Buffer, start: number, end: number): void {
     const method = methodOf(bytes, envelope);
     if (this.#refusesAmbiguous(session, method, 'null')) return;
@@ -187,8 +185,6 @@ export class Router {
     call.record?.settle('cancelled');
     call.owner.cancel(call, { b, start, end }, envelope);
   }
-
-  // --- requests ---
 
   #onRequest(session: Session, b: Buffer, start: number, end: number): void {
     const method = methodOf(b, envelope);

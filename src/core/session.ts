@@ -33,7 +33,7 @@ const MAY_FOLLOW: Readonly<Record<SessionState, readonly SessionState[]>> = {
   closing: [],
 };
 
-/** What the client has been asked, and has not answered. */
+/** A question that the client has not answered yet. */
 export interface ClientQuestion {
   answer(answer: Frame, envelope: Envelope): void;
   /** The client says how far it is. */
@@ -54,7 +54,7 @@ export interface SessionContext {
 }
 
 export class Session {
-  /** Another one from its handshake on, if it can be resumed. */
+  /** The connection; a ResumableLink from the handshake on if the session can be resumed. */
   link: Carrier | ResumableLink;
   readonly #leave: (session: Session) => void;
   readonly connectedAt: Date;
@@ -63,11 +63,11 @@ export class Session {
   name = '';
   version = '';
   role: ClientRole = 'client';
-  /** Whether it may send several messages in one array. */
+  /** True if it may send several messages in one array. */
   mayBatch = false;
-  /** What the client sees; undefined before it has said so. */
+  /** The view that the client sees; undefined before it has said which. */
   view: View | undefined;
-  /** Who it says that it is, and what the config says of it. */
+  /** The name it gives itself, and the settings that the config has for it. */
   identity: ClientIdentity = { name: '', program: undefined };
   settings: ClientSettings = PLAIN_SETTINGS;
   /** The directory that it works in, if it has said so. */
@@ -77,7 +77,7 @@ export class Session {
 
   /** By our id towards it, which is the progress token too. */
   readonly questions = new Map<RequestId, ClientQuestion>();
-  /** What of its capabilities servers may be offered. */
+  /** The capabilities of the client that servers may be offered. */
   capabilities: ClientCapabilities = {};
   readonly roots = new ClientRoots(this);
   /** Its tasks, by their ids, and where they are worked on. */
@@ -92,7 +92,7 @@ export class Session {
   initializeAnswer: InitializeAnswer | undefined;
   #muxSessionId = '';
 
-  /** By which a server that wants to tells its clients apart; nobody can guess it. */
+  /** The id by which a session-aware server tells clients apart; nobody can guess it. */
   get muxSessionId(): string {
     this.#muxSessionId ||= `sess_${randomBytes(16).toString('hex')}`;
     return this.#muxSessionId;
@@ -100,11 +100,11 @@ export class Session {
 
   /** Its unanswered requests, sent and waiting. */
   readonly calls = new Map<RequestId, Call>();
-  /** What is recorded of a call that is being taken in, until that has a call. */
+  /** The audit record of a request that is being taken in, until there is a call for it. */
   asking: CallRecord | undefined;
   /** Ids of requests that may have been carried out already, before the bridge was started again; they come again. */
   repeated: Set<RequestId> | undefined;
-  /** How many of them were sent. */
+  /** The number of its calls that were sent. */
   sentCount = 0;
   /** Bytes of those that wait for their turn. */
   waitingBytes = 0;
@@ -120,11 +120,11 @@ export class Session {
   readonly output: ClientOutput;
   /** Why nothing is read from it; then nothing can be heard of it either. */
   readonly pauses: Pauses;
-  /** What it has not taken yet of what is meant for it. */
+  /** The bytes for the client that it has not taken yet. */
   readonly backlog: ClientBacklog;
   readonly #mostInFlight: number;
 
-  /** For the periodic look at it, see liveness.ts. */
+  /** For the look once a second, see ClientWatch. */
   hasSpoken = false;
   hasTriedInitialize = false;
   readonly connectedMs: number;
@@ -133,7 +133,7 @@ export class Session {
   takenBytes = 0;
   /** Once it is closing: how long it may take nothing of what is still queued for it. */
   patienceMs = 0;
-  /** Of what waits for it while it is away: what it has not asked for. */
+  /** Bytes that wait for it while it is away and that it has not asked for. */
   noticeBytes = 0;
   readonly unansweredPings = new Set<RequestId>();
   hasAnsweredPing = false;
@@ -199,7 +199,7 @@ export class Session {
     return this.state !== 'closing';
   }
 
-  /** Whether it has no connection at the moment. */
+  /** True while it has no connection. */
   get isAway(): boolean {
     return 'isCarried' in this.link && !this.link.isCarried;
   }
@@ -215,7 +215,7 @@ export class Session {
     return true;
   }
 
-  /** Whether a request under this id was announced as one that may have been carried out already; said once. */
+  /** True, once, if a request under this id may have been carried out already by an earlier daemon. */
   takeRepeated(id: RequestId): boolean {
     return this.repeated?.delete(id) ?? false;
   }
@@ -233,7 +233,7 @@ export class Session {
     if (this.hasEnded) this.endWhenAnswered();
   }
 
-  /** What it may have under way counts for all its servers together: another one may have waited for this one's answer. */
+  /** Lets other instances send: the limit of calls under way is for all servers of a client together. */
   #pumpOthers(owner: CallOwner): void {
     for (const instance of this.instances()) if (instance !== owner) instance.pump();
   }
@@ -255,7 +255,7 @@ export class Session {
     if (this.isOpen && this.calls.size === 0 && this.held === undefined) this.#leave(this);
   }
 
-  /** It was sent so many bytes that it has not asked for. */
+  /** Counts bytes that the client was sent and has not asked for. */
   noticed(bytes: number): void {
     if (this.isAway) this.noticeBytes += bytes;
   }

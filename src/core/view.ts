@@ -22,7 +22,7 @@ export type InitializeAnswer =
 export interface View {
   /** As clients ask for it. */
   readonly name: string;
-  /** Whether the client sees one server as it is, with its own names and notices. */
+  /** True if the client sees one server as it is, with its own names and notifications. */
   readonly isTransparent: boolean;
   initializeAnswer(): Promise<InitializeAnswer>;
   /** Sees to the one answer that a request gets. */
@@ -53,9 +53,9 @@ export interface ServerDirectory {
   find(name: string, cwd: string | undefined): Server | undefined;
   /** All that have been asked for so far. */
   servers(): Iterable<Server>;
-  /** What clients see that do not say what. */
+  /** The view of clients that name none. */
   readonly defaultView: string | undefined;
-  /** Where they are defined, and which definitions were left out and why; for messages. */
+  /** The places where servers are defined, and the definitions that were left out with the reasons; for messages. */
   readonly origin: string;
 }
 
@@ -65,10 +65,10 @@ export type ViewChoice =
 
 const SERVER_PREFIX = 'server:';
 
-/** What decides which servers a client sees. */
+/** The parts of a session that decide which servers it sees. */
 type Seeing = Pick<Session, 'cwd' | 'settings'>;
 
-/** What the client names, else what the config says of it, else the default. Throws what to ask for instead. */
+/** Chooses the view that the client names, else that of the config, else the default. Throws with what to ask for instead. */
 export function chooseView(view: string | undefined, client: Seeing, servers: ServerDirectory): ViewChoice {
   const { cwd, settings } = client;
   const wanted = view ?? settings.view ?? servers.defaultView ?? 'discover';
@@ -132,7 +132,7 @@ export function cursorIn(frame: Frame, envelope: Envelope): unknown {
 // here until they are given to an instance or answered: whoever leaves or gives up meanwhile is seen to. What waits here is
 // charged to its client, and let go with its call, however long that takes which has to be known.
 
-/** Of frames that have waited, or that were changed on the way. */
+/** The envelope of frames that have waited or were changed on the way. */
 const readAgain = new Envelope();
 
 /** Gets the frame that was kept, in which things stand elsewhere than in the one that came. */
@@ -141,7 +141,7 @@ type GoOn = (kept: ClientRequest) => void | Promise<void>;
 export class PendingRequests implements CallOwner {
   readonly #session: Session;
   readonly #limits: Limits;
-  /** How each goes on, with whatever that holds. */
+  /** The continuation of each request, with what it holds. */
   readonly #waiting = new Map<Call, GoOn>();
 
   constructor(session: Session, limits: Limits) {
@@ -203,7 +203,7 @@ export class PendingRequests implements CallOwner {
     this.answer(call, () => this.#session.output.fail(call.idText, error));
   }
 
-  /** Where the parts of a frame stand that was read long ago, or never. */
+  /** Scans a frame that was scanned long ago, or never. */
   read({ b, start, end }: Frame): Envelope {
     readAgain.scan(b, start, end, this.#limits.maxDepth);
     return readAgain;
