@@ -268,7 +268,7 @@ describe('install without a client', () => {
     [['add', 'x', 'node', 'x.js'], 'Put -- before the command: mcp-bridge add x --'],
     [['add', 'x', 'npx', '-y', 'y'], 'put -- before the command'],
     [['add', 'x', '--url', 'https://me:sekrit@x.example'], "--header 'Authorization: "],
-    [['install', 'cursor', '--', 'x'], 'Only `add` takes a command line'],
+    [['install', 'cursor', '--', 'x'], '`install` takes no command line'],
     [['import'], 'Name the clients to import from, or --all'],
     [['import', '--all', 'cursor'], '--all takes no clients'],
     [['add', 'x'], 'Name a command behind --, or a --url'],
