@@ -76,7 +76,9 @@ test('a server that is added as the same as one of another name takes its place,
   const planned = await run('import', 'gemini-cli', '--dry-run');
   expect(planned).toMatchObject({ code: 0, stdout: expect.not.stringContaining('the same server') as string });
   // It is offered as "theirs" already, and rules and views know it by that name.
-  expect((await run('import', 'gemini-cli')).stdout).toMatch(/^"copy" of gemini-cli went to \S+ as "theirs"\n/);
+  expect((await run('import', 'gemini-cli')).stdout).toMatch(
+    /^"copy" of gemini-cli went to \S+ as "theirs", because it has this name behind the bridge already\n/,
+  );
   expect(await served()).toEqual(['theirs']);
 });
 
