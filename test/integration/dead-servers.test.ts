@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 // Servers that have died, or hang, while the bridge thinks that they are there: nothing is said of them from memory.
 
 import { afterEach, describe, expect, test } from 'vitest';
@@ -81,10 +83,26 @@ describe('a server at a URL that has been killed', () => {
   });
 });
 
+/** Resolves when nothing listens there any more. */
+async function untilNobodyListens(url: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  for (;;) {
+    const socket = connect(Number(port), hostname);
+    const isOpen = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'close').then(() => false),
+    ]).catch(() => false);
+    socket.destroy();
+    if (!isOpen) return;
+  }
+}
+
 test.each(['http', 'sse'] as const)('a call that finds nobody over %s ends the connection', async (kind) => {
-  const daemon = await TestDaemon.start({ mcpServers: { s: { url: await httpServer(kind) } } });
+  const url = await httpServer(kind);
+  const daemon = await TestDaemon.start({ mcpServers: { s: { url } } });
   const client = await daemon.client();
   await client.callTool(1, 'exit');
+  await untilNobodyListens(url);
   expect((await client.callTool(2, 'echo', { text: 'a' })).error?.message).toBe(REFUSED);
   await daemon.until(({ instances }) => instances[0]?.state === 'failed');
   await daemon.stop();
