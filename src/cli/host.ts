@@ -5,7 +5,7 @@ import type { SocketReader } from '../client/stdio-relay.ts';
 
 export interface CliHost {
   readonly stdin: Readable;
-  /** Whether stdin is a pipe or a socket. */
+  /** True if stdin is a pipe or a socket. */
   readonly isPiped?: boolean;
   /** Opens stdin as a socket that reads with `reader`; undefined where stdin is none. Then nobody may use `stdin`. */
   openStdin?(reader: SocketReader): Readable | undefined;

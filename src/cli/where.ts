@@ -23,7 +23,7 @@ export function locateOptions(values: WhereValues, host: CliHost, startsHere = f
   };
 }
 
-/** What of a process says where things are. */
+/** The parts of a process that say where things are. */
 export function placeOf({
   environment,
   cwd,
@@ -33,7 +33,7 @@ export function placeOf({
   return { environment, cwd, homedir, program };
 }
 
-/** What is to be said of a config that cannot be read by who goes on without it. */
+/** The error for a config that cannot be read, for commands that go on without it. */
 export function goingOn({ code, message, hint, cause }: BridgeError): BridgeError {
   const told = `${hint ?? 'Mend the file.'} A daemon goes on with what it said when it was last good, if it ever was.`;
   return new BridgeError(code, message, { hint: told, cause });

@@ -71,7 +71,7 @@ export async function runConfig(file: string, mostMs = MOST_MS): Promise<unknown
   }
 }
 
-/** What the module at `url` exports by default, if it comes to an end in time. */
+/** The default export of the module at `url`, if it ends in time. */
 function exportOf(url: string, mostMs: number): Promise<unknown> {
   const thread = new Worker(THREAD, { eval: true, workerData: { url, types: TYPES }, env: SHARE_ENV });
   return new Promise((resolve, reject) => {

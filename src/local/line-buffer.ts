@@ -2,7 +2,7 @@
 // again: to put strings together, and encode them later, takes more than twice as long.
 
 const BLOCK_BYTES = 288 * 1024;
-/** Of a character, as UTF-8. */
+/** The most bytes that a character takes in UTF-8. */
 const MOST_BYTES = 3;
 
 export class LineBuffer {
@@ -57,7 +57,7 @@ export class LineBuffer {
     return taken;
   }
 
-  /** What was taken is not needed any more. */
+  /** Takes a buffer back that is not needed any more. */
   giveBack({ buffer, byteOffset }: Buffer): void {
     if (byteOffset === 0 && buffer.byteLength === BLOCK_BYTES) this.#spare = Buffer.from(buffer);
   }

@@ -15,7 +15,7 @@ export interface LineLogOptions {
   readonly changed: (failure: string | undefined) => void;
 }
 
-/** What is lost at most if the process is killed. */
+/** The time whose lines are lost at most if the process is killed. */
 const GATHER_MS = 50;
 /** From here on nothing more is waited for. */
 const ENOUGH = 256 * 1024;
@@ -29,7 +29,7 @@ const TOO_SLOW = 'it is written more slowly than lines come';
 export class LineLog {
   readonly #options: LineLogOptions;
   readonly #gathered = new LineBuffer();
-  /** What is being written, or could not be. */
+  /** The lines that are being written, or could not be written. */
   #batch: LineBatch | undefined;
   #batchLines = 0;
   #writing: Promise<void> | undefined;

@@ -59,7 +59,7 @@ export class Listener {
     }
   }
 
-  /** Whether somebody else has bound it, and keeps it for the next daemon. */
+  /** True if another program has bound the socket and keeps it for the next daemon. */
   get isHandedOn(): boolean {
     return this.#isHandedOn;
   }

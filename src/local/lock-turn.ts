@@ -4,7 +4,7 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import { LockFile } from './lock-file.ts';
 
-/** What is done in a turn is small, or one request over the network. */
+/** The time for one turn: it is short work, or one request over the network. */
 const TIMEOUT_MS = 60_000;
 const POLL_MS = 25;
 

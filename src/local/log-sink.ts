@@ -22,7 +22,7 @@ function lineOf(record: object): string {
   return `${printableJson(JSON.stringify(record))}\n`;
 }
 
-/** What nobody reads of a log. */
+/** The most bytes that wait for a log that nobody reads. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
 
 /** For a pipe that may be read slowly, or not at all: beyond a bound lines are lost, and counted where the log goes on. */

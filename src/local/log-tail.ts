@@ -13,7 +13,7 @@ const NEWLINE = 0x0a;
 export class LogTail {
   readonly #path: string;
   #position = 0;
-  /** What stands before the position. */
+  /** The bytes before the position. */
   #known = Buffer.alloc(0);
   /** A line that is not all there yet. */
   #begun = Buffer.alloc(0);
@@ -63,7 +63,7 @@ export class LogTail {
     return [...this.#linesIn(this.#putAside(known)), ...this.#anew()];
   }
 
-  /** What was still written to the file that was emptied. */
+  /** Reads what was still written to the file that was put aside. */
   #putAside(known: Buffer): Buffer {
     const old = bytesFrom(`${this.#path}.1`, this.#position - known.length) ?? NOTHING;
     return startsWith(old, known) ? old.subarray(known.length) : NOTHING;

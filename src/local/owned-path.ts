@@ -6,7 +6,7 @@ import { BridgeError, systemCode } from '../util/bridge-error.ts';
 /** As the kernel has it: users of containers often have no name, and of those userInfo() can say nothing. */
 export const ownUid: () => number = () => process.geteuid?.() ?? -1;
 
-/** What is at the path itself, a link not followed; undefined if nothing is. */
+/** The stat of the path itself: a link is not followed. Undefined if nothing is there. */
 export function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path);

@@ -14,7 +14,7 @@ export class PathNode {
   readonly wanted = new Set<string>();
   /** The links that lead here. */
   readonly followers = new Set<PathNode>();
-  /** What this is a link to. */
+  /** The node this is a link to. */
   target: PathNode | undefined;
   isDir = false;
   watcher: FSWatcher | undefined;
@@ -30,7 +30,7 @@ export class PathNode {
     return parse(this.path).base;
   }
 
-  /** Whether the names in it are wanted: it was given with a separator at its end. */
+  /** True if the names in the directory are wanted: it was given with a separator at its end. */
   get isListed(): boolean {
     for (const given of this.wanted) if (given.endsWith(sep) || given.endsWith('/')) return true;
     return false;
@@ -93,7 +93,7 @@ export class PathTree {
   }
 }
 
-/** What `resolve` would leave as it is, but for an end; it looks at each letter of each of hundreds of paths. */
+/** Paths that `resolve` would leave as they are, but for a separator at the end. `resolve` is slow for hundreds of paths. */
 const PLAIN = sep === '/' ? /^(?=\/)(?!.*\/(?:\.{0,2}\/|\.{1,2}$))/s : /^(?!)/;
 
 /** Elsewhere than on Linux a name may be spelled in several ways. */

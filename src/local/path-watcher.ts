@@ -243,7 +243,7 @@ interface Seen {
 
 const NOTHING: Seen = { isDir: false };
 
-/** What cannot be seen is not there, until its directory says that something about it has changed. */
+/** Looks at a path. A path that cannot be seen counts as absent until its directory reports a change. */
 function seenAt(path: string): Seen {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false });

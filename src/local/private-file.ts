@@ -44,7 +44,7 @@ export function writePrivate(path: string, text: string): void {
   });
 }
 
-/** Whether there was one. */
+/** Removes a file. Returns true if there was one. */
 export function removePrivate(path: string): boolean {
   if (!isOurs(path)) return false;
   tryingFile(`Cannot remove ${path}`, () => {
@@ -76,7 +76,7 @@ export function openPrivateLog(path: string): number {
   }
 }
 
-/** Whether it is there; throws if it is not this user's alone. */
+/** True if the file is there. Throws if others may read or write it. */
 function isOurs(path: string): boolean {
   const stat = statOf(path);
   if (stat === undefined) return false;

@@ -6,7 +6,7 @@ import { systemCode } from '../util/bridge-error.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Of the boot that the pid was given in. */
+  /** The id of the boot in which the pid was given. */
   readonly bootId?: string | undefined;
   /** In ticks of the kernel since then. */
   readonly processStartTime?: number | undefined;
@@ -69,7 +69,7 @@ function once<Value>(find: () => Value): () => Value {
   };
 }
 
-/** What may not be read is as good as absent: then less is known. */
+/** Returns undefined for what may not be read: it is as good as absent. */
 function unlessAbsent(read: () => string): string | undefined {
   try {
     return read();

@@ -10,7 +10,7 @@ export interface RunningProcess {
   readonly group: number;
 }
 
-/** Those that wait for their parent to hear of their end are left out. */
+/** The processes of this machine, without zombies. */
 export function runningProcesses(): RunningProcess[] {
   const names = orNothing(() => readdirSync('/proc')) ?? [];
   return names.filter((name) => /^\d+$/.test(name)).flatMap((name) => processOf(Number(name)) ?? []);
@@ -24,7 +24,7 @@ function processOf(pid: number): RunningProcess | undefined {
   return /^[ZXx]/.test(state) ? undefined : { pid, parent: Number(parent), group: Number(group) };
 }
 
-/** What a process holds of the machine's memory. */
+/** The resident memory of a process. */
 function residentBytesOf(pid: number): number | undefined {
   const text = orNothing(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(text ?? '')?.[1];

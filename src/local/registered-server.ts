@@ -15,7 +15,7 @@ export interface RegisteredServer {
   readonly isOnStdio: boolean;
   readonly cwd: string | undefined;
   readonly startedAt: string | undefined;
-  /** What it says that it can do. */
+  /** Its capabilities, in its own words. */
   readonly capabilities: readonly string[];
   /** How many requests it says that it has answered. */
   readonly requestCount: number | undefined;
@@ -85,7 +85,7 @@ function fromParts(host: string, port: unknown): string | undefined {
   return `http://${name === '' || EVERY_ADDRESS.has(name) ? 'localhost' : name}:${port}`;
 }
 
-/** Whether a URL leads to this machine, whatever the names on the network are. */
+/** True if a URL leads to this machine, whatever the names on the network are. */
 export function isLoopback(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const host = new URL(url).hostname.replace(/\.$/, '');

@@ -9,7 +9,7 @@ const VERSION = '1.0';
 
 export interface RegistryContent {
   readonly servers: ReadonlyMap<string, unknown>;
-  /** What else the file says. */
+  /** The other members of the file. */
   readonly others: Readonly<Record<string, unknown>>;
 }
 
@@ -47,7 +47,7 @@ export function registryText({ servers, others }: RegistryContent): string {
   return `${JSON.stringify({ version, servers: Object.fromEntries(servers), ...rest }, undefined, 2)}\n`;
 }
 
-/** Those whose processes run here. */
+/** The entries whose processes run here. */
 export function livingIn({ servers }: RegistryContent): Map<string, unknown> {
   return new Map([...servers].filter(([, entry]) => stateOf(entry) === 'alive'));
 }

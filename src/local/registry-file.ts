@@ -37,7 +37,7 @@ export interface RegistryReading {
   readonly warning: string | undefined;
 }
 
-/** What was found, and what tells that it is still the same. */
+/** The content that was found, and a mark that changes with it. */
 interface Found {
   readonly text: string;
   readonly mark: string;
@@ -200,7 +200,7 @@ function unusable(message: string, hint?: string): BridgeError {
   return new BridgeError('REGISTRY_UNUSABLE', message, hint === undefined ? {} : { hint });
 }
 
-/** Whether somebody may have changed it since: a word that is another one then. */
+/** A word that differs once somebody may have changed the file. */
 export async function changeMark(path: string): Promise<string> {
   try {
     const { ino, size, mtimeNs } = await statFile(path, { bigint: true });

@@ -75,7 +75,7 @@ export class RotatedFile {
     return fd;
   }
 
-  /** What has the name now: somebody else may have put it aside, or removed it. */
+  /** Opens the file that has the name now: another process may have put the old one aside, or removed it. */
   #current(): { fd: number; size: number } {
     const stat = statOf(this.path);
     if (this.#fd !== undefined && stat?.ino === this.#ino) return { fd: this.#fd, size: stat.size };

@@ -54,7 +54,7 @@ function checked(path: string): string {
   });
 }
 
-/** What stands where the socket should be: nothing, or a socket of this user's. Anything else is an error. */
+/** Tells whether a socket of this user stands at the path. Anything else there is an error. */
 export function inspectSocket(path: string): 'absent' | 'present' {
   const stat = statOf(path);
   if (stat === undefined) return 'absent';

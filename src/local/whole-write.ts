@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ELOOP: 'its links lead back to themselves',
 };
 
-/** What the system refuses is told in words, with the hint. */
+/** Runs a task. An error of the system becomes one in words, with the hint. */
 export function tryingFile<Result>(failure: string, task: () => Result, hint?: string): Result {
   try {
     return task();
@@ -39,7 +39,7 @@ export function tryingFile<Result>(failure: string, task: () => Result, hint?: s
   }
 }
 
-/** What has been thrown, in words. */
+/** The error for a thrown value, in words. */
 export function fileFailure(failure: string, thrown: unknown, hint?: string): BridgeError {
   if (thrown instanceof BridgeError) return thrown;
   const code = systemCode(thrown) ?? 'unknown error';

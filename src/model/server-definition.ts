@@ -26,22 +26,22 @@ interface AnyServer {
   readonly timeoutMs: number | undefined;
   /** How long it may take to start; undefined for the default. */
   readonly startTimeoutMs: number | undefined;
-  /** Which of its tools may be used, as the file says that it was found in. */
+  /** The tool filter of the file where the definition was found. */
   readonly tools: ToolFilter;
   /** Where clients that have it say different things of its tools: each with what it says. */
   readonly filters?: readonly ClientFilter[];
   /** Other ids that mean it, of definitions that are the same. */
   readonly alsoNamed?: readonly string[];
-  /** Who may share an instance, if somebody has said so; see sharing.ts. */
+  /** The setting for who may share an instance, if there is one; see sharing.ts. */
   readonly sharing: Sharing | undefined;
   /** Calls of tools that one instance gets at a time; 0 for no bound, undefined for what its nature asks for. */
   readonly maxConcurrentCalls?: number | undefined;
   readonly nature?: ServerNature | undefined;
-  /** Whether what it says of its tools (`readOnlyHint`, `idempotentHint`) is believed. */
+  /** True if the hints on its tools (`readOnlyHint`, `idempotentHint`) are believed. */
   readonly trustHints: boolean;
   /** How long it may run with no client; undefined for the default. */
   readonly idleMs: number | undefined;
-  /** Whether a project has brought it; else it is the user's own. */
+  /** True if a project has brought it; else it is the user's own. */
   readonly isOfProject?: boolean;
 }
 
@@ -79,7 +79,7 @@ export interface HeadersHelper {
 
 /** How to sign in, where the server does not tell or would not let us in. */
 export interface OAuthSettings {
-  /** Of a client that is known there; without it we register one. */
+  /** The id of a client that is known there; without it the bridge registers one. */
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
   readonly scope: string | undefined;

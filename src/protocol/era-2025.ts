@@ -17,7 +17,7 @@ export const LATEST_PROTOCOL_VERSION: string = PROTOCOL_VERSIONS[0];
 /** The lists that a server gives of what it offers. */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates';
 
-/** What a server may ask a client, named as the client's capability is. */
+/** The kinds of questions, named as the client's capabilities are. */
 export type QuestionKind = 'sampling' | 'elicitation' | 'roots';
 
 /** The requests that go to a server. */
@@ -182,7 +182,7 @@ export function cancelNotice(idText: string, reason: string): string {
 export const ROOTS_CHANGED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}';
 export const INITIALIZED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
 
-/** Whether it goes to a server; the others are the bridge's own business. */
+/** True for methods that go to a server. The bridge deals with the others. */
 export function isCall(method: Method): method is CallMethod {
   return method.isCall;
 }
@@ -192,12 +192,12 @@ const ASKED: ReadonlySet<MethodRole> = new Set([
   ...(['initialize', 'ping', 'discover', 'sampling', 'elicitation', 'roots'] as const),
 ]);
 
-/** Whether it makes sense only with an id: what is asked without one nobody may answer, but somebody may do it. */
+/** True for methods that need an id: without one nobody may answer, but a server might still act. */
 export function wantsAnswer({ role }: Method): boolean {
   return role !== 'other' && ASKED.has(role);
 }
 
-/** Whether a server that speaks this version is understood. */
+/** True if the bridge speaks this version. */
 export function isSpoken(version: string): boolean {
   return version === PRELIMINARY_VERSION || PROTOCOL_VERSIONS.some((known) => known === version);
 }

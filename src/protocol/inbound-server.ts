@@ -3,7 +3,7 @@
 
 import type { LeavingReason } from '../wire/resume-notices.ts';
 
-/** Who waits is seen by nobody until a person approves it; who is blocked is so by policy. */
+/** Nobody sees a waiting server until a person approves it. Policy blocks a blocked one. */
 export type DialInState = 'offered' | 'waiting' | 'rejected' | 'blocked';
 
 export const DIAL_IN_STATES: readonly DialInState[] = ['offered', 'waiting', 'rejected', 'blocked'];

@@ -19,7 +19,7 @@ export interface ClientInitialize {
   readonly version: string;
   /** All that the client says of itself, if it is what servers expect. */
   readonly clientInfo: object | undefined;
-  /** What to answer as the protocol's version. */
+  /** The protocol version to answer with. */
   readonly protocolVersion: string;
   readonly role: ClientRole;
   readonly view: string | undefined;
@@ -30,13 +30,13 @@ export interface ClientInitialize {
   readonly cwd: string | undefined;
   /** Its process, if it names one, else that of the `connect` or the library in between; nothing is decided by it. */
   readonly pid: number | undefined;
-  /** What of its capabilities a server may be offered. */
+  /** The capabilities that servers may be offered. */
   readonly capabilities: ClientCapabilities;
-  /** That it can take a session up again, or which one it wants to; undefined if it cannot. */
+  /** `can` if the client can resume a session, or the session it resumes; undefined if it cannot. */
   readonly resume: 'can' | ResumeRequest | undefined;
-  /** What it takes from other clients. */
+  /** The methods it accepts from other clients. */
   readonly accepted: AcceptedMethods;
-  /** Of a server that connects by itself, what it wants to be known by. */
+  /** The name that a server wants which connects by itself. */
   readonly serverName: string | undefined;
 }
 
@@ -151,7 +151,7 @@ export function bridgeInitializeResult({
   });
 }
 
-/** Whether a server's answer (an object, with a newline behind it) settles on the revision that has batches. */
+/** True if a server's answer (an object, with a newline behind it) settles on the revision with batches. */
 export function settlesOnBatches(result: Buffer): boolean {
   const version = findMembers(result, skipSpace(result, 0), ['protocolVersion'])?.spans.get('protocolVersion');
   return version !== undefined && JSON.parse(result.toString('utf8', version.from, version.to)) === BATCH_VERSION;
@@ -197,7 +197,7 @@ function withoutList(tasks: object): object {
   return Object.fromEntries(Object.entries(tasks).filter(([key]) => key !== 'list'));
 }
 
-/** What a server declares in its answer to `initialize`. */
+/** The capabilities in a server's answer to `initialize`. */
 export function capabilitiesOf(initializeResult: Buffer): Readonly<Record<string, unknown>> {
   const { capabilities } = readInitializeResult(initializeResult);
   return isRecord(capabilities) ? capabilities : {};
@@ -208,7 +208,7 @@ export function instructionsOf(initializeResult: Buffer): string {
   return typeof instructions === 'string' ? instructions : '';
 }
 
-/** What it says of its own name and purpose. */
+/** The server's own name, version and description. */
 export function serverInfoOf(initializeResult: Buffer): Readonly<Record<string, unknown>> {
   return membersOf(readInitializeResult(initializeResult).serverInfo);
 }
@@ -218,12 +218,12 @@ function readInitializeResult(initializeResult: Buffer): Record<string, unknown>
   return isRecord(content) ? content : {};
 }
 
-/** Whether all that `capabilities` has is in `started` too, with its details. */
+/** True if `started` has all of `capabilities`, with the details. */
 export function capabilitiesCover(started: ClientCapabilities, capabilities: ClientCapabilities): boolean {
   return sameCapabilities(started, capabilities) || contains(started, capabilities);
 }
 
-/** Whether both have the same of what decides what a server shows. */
+/** True if both have the same capabilities among those that decide what a server shows. */
 export function sameNegotiated(a: ClientCapabilities, b: ClientCapabilities): boolean {
   return NEGOTIATED.every((key) => canonicalOf(a[key] ?? NOTHING) === canonicalOf(b[key] ?? NOTHING));
 }

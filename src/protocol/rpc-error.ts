@@ -74,7 +74,7 @@ export function rpcError(code: number, message: string, data?: Readonly<Record<s
   return JSON.stringify({ code, message, data });
 }
 
-/** What an `error` member says is wrong: the house's own word for it, else the number. */
+/** The code in an `error` member: the bridge's own word, else the number. */
 export function codeIn(error: string): string {
   const { code, data } = membersOf(JSON.parse(error));
   const { code: own = code } = membersOf(data);
@@ -125,7 +125,7 @@ export function refusalOf(fault: FrameFault, maxDepth: number): FrameRefusal {
   }
 }
 
-/** What a client that may send batches is told of one as a whole: once, whatever there is in it. */
+/** The error for a whole batch, said once; undefined if its messages are handled one by one. */
 export function batchRefusal({ messages, others, isTooLong }: Batch): FrameRefusal | undefined {
   const refusal = (why: string): FrameRefusal => ({ code: INVALID_REQUEST, message: `Invalid request: ${why}` });
   if (isTooLong) return refusal(`a batch has at most ${MOST_IN_BATCH} messages`);

@@ -7,7 +7,7 @@ import { isRecord } from '../util/json-value.ts';
 import { entryOf, idOf, type OwnProcess, type ServerInfo } from './registry-entry.ts';
 
 export interface Outcome {
-  /** Whether it stands in the registry now, or does not any more. */
+  /** True once the change is in the registry. */
   readonly isDone: boolean;
   readonly id: string;
   readonly file: string;

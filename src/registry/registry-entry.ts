@@ -4,7 +4,7 @@ import { identityOf } from '../local/process-identity.ts';
 import { isPid } from '../local/registered-server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 
-/** What a server says of itself. */
+/** The part of an entry that a server says of itself. */
 export interface ServerInfo {
   readonly name: string;
   /** The process that it lives and dies with; else this one. */
@@ -16,12 +16,12 @@ export interface ServerInfo {
   readonly port?: number | undefined;
   /** The path of a Unix socket that it listens on. */
   readonly socket?: string | undefined;
-  /** Whether it speaks on its stdin and stdout too. */
+  /** True if it speaks on its stdin and stdout too. */
   readonly isOnStdio?: boolean | undefined;
   readonly cwd?: string | undefined;
   /** As a text, in any form that JavaScript reads. */
   readonly startedAt?: Date | string | undefined;
-  /** What it can do, in words for other programs: `tools`, `resources`, the name of a skill. */
+  /** Its capabilities in words for other programs: `tools`, `resources`, the name of a skill. */
   readonly capabilities?: readonly string[] | undefined;
   /** How many requests it has answered. */
   readonly requestCount?: number | undefined;

@@ -6,7 +6,7 @@ import { stateDir } from '../local/state-dir.ts';
 
 const FILE = 'mcp_servers.json';
 
-/** Whose it is: a project's file belongs to whoever wrote the project, as far as others can tell. */
+/** The owner of a registry file. A project's file belongs to whoever wrote the project. */
 export type RegistryScope = 'project' | 'user' | 'named';
 
 export interface RegistryPlace {

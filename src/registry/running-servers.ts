@@ -30,7 +30,7 @@ export interface RunningServers {
   readonly warnings: readonly string[];
 }
 
-/** Of an id that several of them have, the first counts. */
+/** Lists the running servers. Of entries with one id, the first is used. */
 export async function runningServers(places: readonly RegistryPlace[]): Promise<RunningServers> {
   const readings = await Promise.all(places.map(({ file }) => new RegistryFile(file).read()));
   const servers = readings.flatMap(({ servers }, i) => {

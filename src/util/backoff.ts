@@ -18,7 +18,7 @@ export const DEFAULT_RECONNECT: ReconnectSettings = {
   maxDelayMs: 5000,
 };
 
-/** What may be set. */
+/** The bounds of each setting. */
 export const RECONNECT_BOUNDS = {
   maxAttempts: { least: 1, most: 10_000 },
   initialDelayMs: { least: 0, most: 3_600_000 },
@@ -52,7 +52,7 @@ export class AttemptPace {
     this.#times = [...this.#times.slice(1 - MOST_ATTEMPTS), nowMs];
   }
 
-  /** What was reached has ended in order: what that took does not count. */
+  /** The connection ended in order: the attempts it took no longer count. */
   beginAnew(): void {
     this.#times = [];
   }

@@ -92,7 +92,7 @@ export class BridgeError extends Error {
   }
 }
 
-/** What an unknown thrown value has to say, in one line. */
+/** The message of any thrown value, in one line. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

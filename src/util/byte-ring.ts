@@ -28,7 +28,7 @@ export class ByteRing {
     return this.since(0).toString('utf8');
   }
 
-  /** What is still held of the bytes behind the first so many. */
+  /** The bytes still held after a position. */
   since(position: number): Buffer {
     const count = Math.max(0, Math.min(this.#written - position, this.#written, this.#ring.length));
     const from = (this.#written - count) % this.#ring.length;

@@ -91,7 +91,7 @@ function startedBy(name: string, words: readonly string[], from: number, execute
   }
 }
 
-/** What an interpreter is given: options, and a script, a module, or the text of a program. */
+/** The words after an interpreter: options, then a script, a module, or the text of a program. */
 function interpreted(words: readonly string[], from: number, executed: Set<number>): void {
   for (let at = from; at < words.length; at++) {
     const word = words[at] ?? '';

@@ -11,7 +11,7 @@ export function secretsInArguments(args: readonly string[]): NamedSecret[] {
   return args.flatMap((arg, i) => [...secretInFlag(args[i - 1] ?? '', arg), ...secretsInText(arg)]);
 }
 
-/** What is nothing but a name and a secret, whatever the name is. */
+/** Options whose value is a name and a secret, whatever the name is. */
 const PAIR_FLAG = /^(?:-H|--headers?|-e|--env|-u|--user|--proxy-user)$/;
 
 /** `--api-key` and then the key; `-H` and then a header. */

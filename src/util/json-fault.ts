@@ -13,7 +13,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   UnexpectedEndOfString: 'this text does not end',
 };
 
-/** What jsonc-parser means by a code, in words; undefined for one that needs none of its own. */
+/** The sentence for an error code of jsonc-parser; undefined for codes that need none. */
 export function sentenceOf(code: string): string | undefined {
   return SENTENCES[code];
 }

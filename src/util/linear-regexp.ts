@@ -30,7 +30,7 @@ export class LinearRegexp {
     if (this.#states > MOST_STATES) throw new RegexpRefused('it is too large');
   }
 
-  /** Whether the expression is found anywhere in the text, as of `RegExp.test`. */
+  /** True if the expression is found anywhere in the text, like `RegExp.test`. */
   test(text: string): boolean {
     this.#automaton ??= new Automaton(this.#tree);
     return this.#automaton.isFoundIn(text);
@@ -334,7 +334,7 @@ class Automaton {
     return false;
   }
 
-  /** Whether what takes no character lets a walk go on. */
+  /** True if a state that takes no character lets a walk go on. */
   #passes(state: number, text: string, place: number, found: readonly Uint8Array[]): boolean {
     const kind = this.#kinds[state];
     if (kind === EDGE) return isAt(this.#states[state]?.edge ?? 'start', text, place);

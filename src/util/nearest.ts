@@ -7,7 +7,7 @@ const LONGEST_WORD = 64;
 const MOST_WRONG = 1 / 3;
 const SHORTEST_START = 3;
 
-/** Of more names the first ones are looked at: a hint is worth a millisecond of everybody's time, and no more. */
+/** The number of names that are compared: a hint is worth a millisecond of everybody's time, and no more. */
 export const MOST_COMPARED = 2000;
 
 /** All hints of one turn of the event loop share this budget: a burst of wrong names is answered without hints. */

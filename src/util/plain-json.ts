@@ -1,6 +1,6 @@
 // Values of a program, as JSON can carry them.
 
-/** What JSON has no word for is left out: functions, what is part of itself, what fails when it is looked at. */
+/** A copy with only what JSON can say: functions, circular parts and members that throw are left out. */
 export function plainOf(value: unknown, above: readonly unknown[] = []): unknown {
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'function' || typeof value === 'symbol' || above.includes(value)) return undefined;

@@ -36,7 +36,7 @@ export function printableTabbed(text: string): string {
   return text.split('\t').map(printable).join('\t');
 }
 
-/** What has several lines, in as many: those behind the first are indented, so that it is seen where it ends. */
+/** A text with its lines kept. Lines after the first are indented, so that its end can be seen. */
 export function printableLines(text: string, indent = '  '): string {
   return linesOf(text).map(printable).join(`\n${indent}`);
 }

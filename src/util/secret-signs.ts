@@ -3,7 +3,7 @@
 const SECRET_WORD =
   /^(?:auth|authorization|bearer|code|cookies?|creds?|credentials?|dsn|jwt|otp|pass|pat|pin|psk|pwd|session|sig|signature|.*(?:keys?|tokens?|secrets?|password|passwd|passphrase))$/;
 
-/** Whether what is called so is a secret: `--api-key`, `X-Auth-Token`, `clientSecret`. */
+/** True for names of secrets: `--api-key`, `X-Auth-Token`, `clientSecret`. */
 export function looksSecret(name: string): boolean {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -16,7 +16,7 @@ const SHORTEST = 16;
 const LONG = 32;
 const LEAST_CHANGES = 3;
 
-/** Whether nobody would choose such a word. What pins a version, such as a digest, is no secret. */
+/** True for words that nobody would choose. A word that pins a version, such as a digest, is no secret. */
 export function looksRandom(word: string, before = ''): boolean {
   if (word.length < SHORTEST || isPin(word, before)) return false;
   const letters = word.replace(/[^A-Za-z0-9]/g, '');
@@ -34,7 +34,7 @@ function isMixed(word: string): boolean {
   return /^[A-Za-z0-9+=]+$/.test(word) && (word.match(/[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g)?.length ?? 0) >= 8;
 }
 
-/** What is said in the place of a secret, and is none. */
+/** Words that stand in the place of a secret and are none. */
 export const PLAIN_WORD = /^(?:true|false|yes|no|on|off|none|null)?$/i;
 
 /** As their makers give them out. */

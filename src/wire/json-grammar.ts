@@ -6,7 +6,7 @@
 
 import { skipLongString } from './long-string.ts';
 
-/** What the walk returns instead of an index when it cannot go on. */
+/** The result of a walk that cannot go on, instead of an index. */
 export const NOT_JSON = -1;
 export const TOO_DEEP = -2;
 

@@ -5,7 +5,7 @@ import { STRING_BODY_WASM } from './string-body-wasm.ts';
 
 const SMALLEST_WINDOW = 1024;
 const LARGEST_WINDOW = 65536;
-/** What the module reads behind a window: the four digits of a \u at its very end. */
+/** The bytes that the module reads behind a window: the four digits of a \u at its very end. */
 const LOOK_AHEAD = 4;
 const UNFINISHED = -2;
 
