@@ -97,15 +97,13 @@ export class ClientOutput {
 
   /** Passes an answer on, under the id that the client has used. */
   passAnswer(idText: string, b: Buffer, start: number, end: number, envelope: Envelope): void {
-    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), idText);
-    splice.send(this.#outbox, b, start, end);
+    this.#passWith(Field.id, idText, b, start, end, envelope);
     this.#counters.responses++;
   }
 
   /** Passes progress on, under the token that the client has used. */
   passProgress(tokenText: string, { b, start, end }: Frame, envelope: Envelope): void {
-    splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), tokenText);
-    splice.send(this.#outbox, b, start, end);
+    this.#passWith(Field.progressToken, tokenText, b, start, end, envelope);
   }
 
   /** Passes a notification on as it is. */
@@ -124,7 +122,12 @@ export class ClientOutput {
 
   /** Passes the cancellation of a question on. */
   passCancel(id: string, { b, start, end }: Frame, envelope: Envelope): void {
-    splice.clear().replace(envelope.from(Field.requestId), envelope.to(Field.requestId), JSON.stringify(id));
+    this.#passWith(Field.requestId, JSON.stringify(id), b, start, end, envelope);
+  }
+
+  /** Passes a frame on with another text in one field. */
+  #passWith(field: Field, text: string, b: Buffer, start: number, end: number, envelope: Envelope): void {
+    splice.clear().replace(envelope.from(field), envelope.to(field), text);
     splice.send(this.#outbox, b, start, end);
   }
 
