@@ -9,6 +9,7 @@ import {
   calledErrorOf,
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
+  NO_SUCH_CURSOR,
   rpcError,
   rpcErrorOf,
   withHint,
@@ -46,8 +47,6 @@ interface JoinedViewContext {
 
 /** The time after which an unused binding is let go. */
 const LOOK_MS = 30_000;
-
-const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'The cursor is unknown: begin the list again without one');
 
 /** The view of one client on all its servers. */
 export class JoinedView implements View {

@@ -1,7 +1,7 @@
 // The tasks of one instance: work that goes on after the call that began it was answered. Each task belongs to the
 // client of that call. No other client may ask for it, cancel it, or hear of it.
 
-import { INTERNAL_ERROR, INVALID_PARAMS, rpcError } from '../protocol/rpc-error.ts';
+import { INTERNAL_ERROR, NO_SUCH_CURSOR, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -195,7 +195,6 @@ function taskIdOf(task: unknown): string | undefined {
 }
 
 /** Joined lists of tasks have one page. */
-const NO_SUCH_CURSOR: string = rpcError(INVALID_PARAMS, 'The cursor is unknown: begin the list again without one');
 
 /** Answers `tasks/list` with the client's tasks on all instances, each asked for its own. */
 export function listTasks(

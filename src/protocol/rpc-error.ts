@@ -74,6 +74,12 @@ export function rpcError(code: number, message: string, data?: Readonly<Record<s
   return JSON.stringify({ code, message, data });
 }
 
+/** The answer to a cursor that no list has given. */
+export const NO_SUCH_CURSOR: string = rpcError(
+  INVALID_PARAMS,
+  'The cursor is unknown: begin the list again without one',
+);
+
 /** The code in an `error` member: the bridge's own word, else the number. */
 export function codeIn(error: string): string {
   const { code, data } = membersOf(JSON.parse(error));
