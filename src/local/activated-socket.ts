@@ -2,7 +2,8 @@
 // before it runs. It is used if it is what the daemon would have bound itself, and nothing else.
 
 import { fstatSync, readFileSync } from 'node:fs';
-import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { inspectSocket } from './socket-path.ts';
 
 const FIRST_FD = 3;
@@ -39,7 +40,7 @@ function inodeOf(fd: number): string {
     const stat = fstatSync(fd, { bigint: true });
     if (stat.isSocket()) return `${stat.ino}`;
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
   }
   throw unusable(`Descriptor ${fd} was handed to the daemon, and is no socket`);
 }
@@ -59,7 +60,7 @@ function socketsOfMachine(): string[][] | undefined {
     const lines = readFileSync('/proc/net/unix', 'utf8').split('\n').slice(1);
     return lines.map((line) => line.trimStart().split(/ +/));
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
     return undefined;
   }
 }

@@ -4,6 +4,7 @@
 
 import { closeSync, fstatSync, truncateSync, writeSync } from 'node:fs';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { isForeign, statOf } from './owned-path.ts';
 import { openPrivateLog } from './private-file.ts';
 import { putAsideAtOnce } from './rotated-file.ts';
@@ -37,7 +38,7 @@ class BoundedLog {
     try {
       writeSync(this.#fd, line);
     } catch (error) {
-      if (systemCode(error) === undefined) throw error;
+      expectSystemError(error);
     }
     if (stat === undefined || stat.size <= MOST_LOG_BYTES) return;
     putAsideLog(this.#path);
@@ -63,7 +64,7 @@ export function isOpenAs(fd: number, path: string): boolean {
     const [own, named] = [fstatSync(fd), statOf(path)];
     return own.isFile() && own.ino === named?.ino && own.dev === named.dev;
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
     return false; // A descriptor that is closed, or a place that cannot be looked at.
   }
 }
@@ -89,7 +90,7 @@ function statIn(path: string): ReturnType<typeof statOf> {
   try {
     return statOf(path);
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
     return undefined;
   }
 }
@@ -98,6 +99,6 @@ function empty(path: string): void {
   try {
     truncateSync(path);
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
   }
 }

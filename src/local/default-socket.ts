@@ -4,6 +4,7 @@
 import { linkSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { randomName } from '../util/random-name.ts';
 import { isForeign, ownUid, statOf } from './owned-path.ts';
 import { ensurePrivateTree, readPrivate } from './private-file.ts';
@@ -108,7 +109,7 @@ function numbersIn(dir: string): number[] {
       .flatMap((name) => RECORD.exec(name)?.[1] ?? [])
       .map(Number);
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
     return []; // There is no state yet, or none that can be read.
   }
 }

@@ -46,7 +46,7 @@ export class LockFile {
       ftruncateSync(this.#fd);
       writeSync(this.#fd, note, 0, note.length, 0);
     } catch (error) {
-      if (systemCode(error) === undefined) throw error; // A full disk is no reason not to serve.
+      expectSystemError(error); // A full disk is no reason not to serve.
     }
   }
 

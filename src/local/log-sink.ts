@@ -3,6 +3,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../util/logger.ts';
 import { printableJson } from '../util/printable.ts';
 
@@ -59,7 +60,7 @@ export function openLogFile(path: string): { write: (line: string) => void; clos
       try {
         writeSync(fd, line);
       } catch (error) {
-        if (systemCode(error) === undefined) throw error;
+        expectSystemError(error);
       }
     },
     close: () => closeSync(fd),

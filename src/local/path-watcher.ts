@@ -7,6 +7,7 @@ import { type FSWatcher, lstatSync, readlinkSync, realpathSync, statSync, watch 
 import { platform } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { type PathNode, PathTree } from './path-tree.ts';
 import { QuietPaths, type QuietPathsOptions } from './quiet-paths.ts';
 
@@ -251,7 +252,7 @@ function seenAt(path: string): Seen {
     const link = resolve(realpathSync(dirname(path)), readlinkSync(path));
     return { isDir: isDirBehind(path), link };
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
     return NOTHING;
   }
 }
@@ -260,7 +261,7 @@ function isDirBehind(link: string): boolean {
   try {
     return statSync(link, { throwIfNoEntry: false })?.isDirectory() === true;
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
     return false;
   }
 }

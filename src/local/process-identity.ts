@@ -3,6 +3,7 @@
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -74,7 +75,7 @@ function unlessAbsent(read: () => string): string | undefined {
   try {
     return read();
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
     return undefined;
   }
 }

@@ -6,6 +6,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, wr
 import { open, rename, rm, stat as statFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { inTurn } from './lock-turn.ts';
 import { makeTree } from './make-tree.ts';
 import { ownUid, statOf } from './owned-path.ts';
@@ -206,7 +207,7 @@ export async function changeMark(path: string): Promise<string> {
     const { ino, size, mtimeNs } = await statFile(path, { bigint: true });
     return `${ino}:${size}:${mtimeNs}`;
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
     return ABSENT.mark;
   }
 }

@@ -6,6 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { ownUid } from '../../../local/owned-path.ts';
 import { daemonLogFile } from '../../../local/state-dir.ts';
 import { BridgeError, messageOf, systemCode } from '../../../util/bridge-error.ts';
+import { expectSystemError } from '../../../util/expected-error.ts';
 import { DONE, FAILED } from '../../exit-code.ts';
 import type { CliHost } from '../../host.ts';
 import { locate, type WhereValues } from '../../locate.ts';
@@ -161,7 +162,7 @@ function isProgram(file: string): boolean {
     accessSync(file, constants.X_OK);
     return true;
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    expectSystemError(error);
     return false;
   }
 }
