@@ -8,6 +8,7 @@ import { WebSocketLink } from '../../src/downstream/web-socket-connection.ts';
 import { deferred } from '../../src/util/deferred.ts';
 import { FlushTurn } from '../../src/wire/outbox.ts';
 import { ReadPacer } from '../../src/wire/read-pacer.ts';
+import { CountedPacer } from '../support/counted-pacer.ts';
 import { textOf } from '../support/raw-client.ts';
 import { endFixtures, webSocketServer } from '../support/remote-fixture.ts';
 import { TestDaemon } from '../support/test-daemon.ts';
@@ -107,20 +108,7 @@ test('while a server does not read, requests wait; then all are answered', async
 test('a link hands on a share of what arrives each turn, in order and to the end', async () => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => 'mcp' });
   await once(server, 'listening');
-  let nowMs = 0;
-  let turns = 0;
-  const pacer = new ReadPacer({
-    now: () => {
-      nowMs += 0.2;
-      return nowMs;
-    },
-    defer: (task) => {
-      setImmediate(() => {
-        turns++;
-        task();
-      });
-    },
-  });
+  const pacer = new CountedPacer();
   const link = new WebSocketLink({ turn: new FlushTurn(), pacer });
   const got: string[] = [];
   const closed = deferred<void>();
@@ -136,7 +124,7 @@ test('a link hands on a share of what arrives each turn, in order and to the end
   const messages = Array.from({ length: 500 }, (_, n) => `${n}`);
   for (const message of messages) peer.send(message);
   while (got.length < messages.length) await new Promise(setImmediate);
-  expect(turns).toBeGreaterThan(9);
+  expect(pacer.turns).toBeGreaterThan(9);
   for (const message of messages) peer.send(message);
   peer.close();
   await closed.promise;

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
 import { ReadPacer } from '../../../src/wire/read-pacer.ts';
 import { StreamLink } from '../../../src/wire/stream-link.ts';
+import { CountedPacer } from '../../support/counted-pacer.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
 type Pair = { link: StreamLink; peer: Socket; events: string[] };
@@ -111,20 +112,7 @@ describe('a link over a stream', () => {
 
   test('hands on a share of what arrives each turn once it is paced, in order and to the end', async () => {
     const { link, peer, events } = await connect();
-    let nowMs = 0;
-    let turns = 0;
-    const pacer = new ReadPacer({
-      now: () => {
-        nowMs += 0.2;
-        return nowMs;
-      },
-      defer: (task) => {
-        setImmediate(() => {
-          turns++;
-          task();
-        });
-      },
-    });
+    const pacer = new CountedPacer();
     link.pace(pacer);
     const lines = Array.from({ length: 50_000 }, (_, n) => `${n}`);
     peer.end(`${lines.join('\n')}\n`);
@@ -133,7 +121,7 @@ describe('a link over a stream', () => {
     link.resume();
     await until(() => events.includes('ended'));
     expect(events).toEqual([...lines, 'ended']);
-    expect(turns).toBeGreaterThan(9);
+    expect(pacer.turns).toBeGreaterThan(9);
     link.destroy();
   });
 
