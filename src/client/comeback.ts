@@ -111,7 +111,7 @@ export class ReconnectPolicy {
   }
 
   /**
-   * The client needs a daemon, as of now. After a stop it is then tried anew, as by a client that was asleep: once, because
+   * The client needs a daemon, as of now. After a stop it is then tried again, as by a client that was asleep: once, because
    * what fails for one thing that is asked fails for the next.
    */
   ask(): void {

@@ -22,7 +22,7 @@ export interface DialInOptions {
   /** How one is started where none runs; undefined if none may be. */
   readonly start: StartSettings | undefined;
   readonly reconnect: ReconnectSettings;
-  /** Whether others may see the server: told with each connection, and when that is decided anew. */
+  /** Whether others may see the server: told with each connection, and when that is decided again. */
   readonly told: (state: DialInState) => void;
   /** The connection is gone; `farewell` is why, if the daemon went in order. */
   readonly lost: (farewell: LeavingReason | undefined) => void;

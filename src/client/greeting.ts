@@ -1,5 +1,5 @@
 // What is said to a daemon on a new connection before anything else, so that the client's session goes on: its token; or,
-// where that is no good, the client's `initialize` anew. What follows from the answer is for the one who asked.
+// where that is no good, the client's `initialize` again. What follows from the answer is for the one who asked.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
@@ -36,7 +36,7 @@ export class Rehandshake {
   readonly #options: GreetingOptions;
   readonly #timer: Timer;
   readonly #end: Deferred<void> = deferred();
-  /** What was said last: the session's token, or the client's `initialize` anew, or that for the first time. */
+  /** What was said last: the session's token, or the client's `initialize` again, or that for the first time. */
   #wish: 'resume' | 'again' | 'first' = 'first';
 
   constructor(options: GreetingOptions) {

@@ -1,5 +1,5 @@
 // A config file that is a program: runs it, and takes what it exports by default. It runs in a thread of its own, with all
-// that this process may do: one that never ends can be ended, and each time it runs anew.
+// that this process may do: one that never ends can be ended, and each run begins afresh.
 
 import { statSync } from 'node:fs';
 import { extname } from 'node:path';

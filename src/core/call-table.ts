@@ -312,7 +312,7 @@ export class CallTable {
     call.again = undefined;
     call.isSecondTry = true;
     if (call.onTurn !== undefined) {
-      call.onEnd?.('lost'); // what follows from it is decided anew when its turn comes
+      call.onEnd?.('lost'); // what follows from it is decided again when its turn comes
       call.onEnd = undefined;
     }
     call.serverRequestId = 0;

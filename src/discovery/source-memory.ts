@@ -50,7 +50,7 @@ export class SourceMemory {
     for (const { dirname, join, sep } of [posix, win32]) this.#places.get(join(dirname(path), sep))?.forget();
   }
 
-  /** Everything is read anew; what was good is still what counts where something is broken. */
+  /** Everything is read again; what was good is still what counts where something is broken. */
   changedAll(): void {
     for (const place of this.#places.values()) place.forget();
   }
@@ -203,7 +203,7 @@ export interface SourceLook<Value> {
   revive(origin: unknown): Promise<Value>;
 }
 
-/** Where it is kept what to fall back on, for whoever begins anew where this process has ended. */
+/** Where it is kept what to fall back on, for whoever starts again where this process has ended. */
 export interface SourceKeeper {
   /** With undefined, there is nothing to fall back on any more. */
   keep(aspect: Aspect, path: string, origin: unknown): void;

@@ -37,7 +37,7 @@ export function treeOf(members: Iterable<readonly [string, unknown]>): Tree {
   return Object.fromEntries(members);
 }
 
-/** The same tree with every text in it made anew. */
+/** The same tree with each text in it replaced. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));

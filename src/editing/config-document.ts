@@ -84,7 +84,7 @@ export class ConfigDocument {
     try {
       if (text !== undefined) return await this.#checked(text, name, new Map([...this.entries, [name, entry]]));
     } catch (error) {
-      if (!(error instanceof BridgeError)) throw error; // It does not fit here: then it is written anew.
+      if (!(error instanceof BridgeError)) throw error; // It does not fit here: then it is written again.
     }
     return this.with(name, entry);
   }

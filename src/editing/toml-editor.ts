@@ -1,5 +1,5 @@
 // Tables of TOML texts: a new one is put at the end, and one that goes is taken out with its sub-tables. What stands
-// in an inline table is left alone: that could not be changed without writing it anew.
+// in an inline table is left alone: that could not be changed without writing it again.
 
 import { type AST, parseTOML } from 'toml-eslint-parser';
 import { isRecord } from '../util/json-value.ts';

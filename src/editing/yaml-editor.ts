@@ -1,5 +1,5 @@
 // Members of YAML maps, in blocks or in braces. The text is changed at the places that the parser names: writing the
-// document anew would change its comments, its indentation and its line ends.
+// whole document again would change its comments, its indentation and its line ends.
 
 import { isMap, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from 'yaml';
 import { isFirstOnLine, lineBreakOf, lineStart, nextLine, spliced } from './splice.ts';

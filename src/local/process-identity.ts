@@ -11,7 +11,7 @@ export interface ProcessIdentity {
   readonly bootId?: string | undefined;
   /** In ticks of the kernel since then. */
   readonly processStartTime?: number | undefined;
-  /** In a container pids are counted anew. */
+  /** In a container pids are counted from the start. */
   readonly pidNamespace?: string | undefined;
 }
 

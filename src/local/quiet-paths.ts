@@ -22,7 +22,7 @@ export class QuietPaths {
     this.#options = options;
   }
 
-  /** One timer for all that comes until it rings: setting it anew for each would cost more than all else. */
+  /** One timer for all that comes until it rings: setting it again for each would cost more than all else. */
   add(path: string): void {
     this.#paths.add(path);
     this.#lastAtMs = this.#options.clock.now();

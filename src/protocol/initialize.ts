@@ -105,7 +105,7 @@ export function readClientInitialize(params: unknown): ClientInitialize | string
     cwd,
     pid: pidOf(params.processId) ?? pidOf(meta['mcp-bridge/pid']),
     capabilities,
-    resume: role === 'client' ? resume : undefined, // the others begin anew
+    resume: role === 'client' ? resume : undefined, // the others start a new session
     accepted,
     serverName: role === 'server' && typeof serverName === 'string' ? serverName : undefined,
   };

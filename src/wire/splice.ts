@@ -12,7 +12,7 @@ import type { Outbox } from './outbox.ts';
 /** A request has its id, progress token and tool's name to change, what stands around its arguments, and its session. */
 const MOST_CUTS = 6;
 
-/** Filled anew for each frame; one object serves a whole process. */
+/** Filled again for each frame; one object serves a whole process. */
 export class Splice {
   #count = 0;
   readonly #from = new Int32Array(MOST_CUTS);
