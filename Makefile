@@ -15,15 +15,16 @@ setup: node_modules ## Install the dependencies
 build: node_modules ## Build the command into dist/
 	node scripts/build.mjs
 
-wasm: node_modules ## Compile the string scanner anew, after a change in src/wire/assembly
+wasm: node_modules ## Compile the string scanner again, after a change in src/wire/assembly
 	node scripts/build-wasm.mjs
 
-check: node_modules ## Types, lint, layers, dead code
+check: node_modules ## Types, lint, layers, names, dead code
 	node scripts/build-wasm.mjs --check
 	npx tsc -p .
 	npx biome check --error-on-warnings .
 	npx eslint src test
 	npx depcruise --config .dependency-cruiser.cjs src
+	node scripts/type-names.mjs
 	npx knip
 
 unit: build ## Run the unit tests alone

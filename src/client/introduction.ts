@@ -3,16 +3,11 @@
 // resuming, which is none of the client's business.
 
 import { isClientId } from '../protocol/client-id.ts';
+import type { ResumeRequest } from '../protocol/initialize.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import { findMembers, type Members, type Span } from '../wire/json-members.ts';
 import { replaced } from './bytes.ts';
-
-/** What is to be resumed, and how many of the daemon's bytes have come. */
-export interface ResumeRequest {
-  readonly token: string;
-  readonly received: number;
-}
 
 export interface Welcome {
   /** Undefined from a daemon that cannot resume. */
