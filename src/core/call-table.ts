@@ -6,6 +6,7 @@ import { cancelNotice } from '../protocol/era-2025.ts';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
+import { ShortLivedMap } from '../util/short-lived-map.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { skipSpace } from '../wire/json-grammar.ts';
@@ -52,7 +53,7 @@ export class CallTable {
   readonly #meter: CallMeter;
   #outbox: Outbox | undefined;
   #nextId = 1;
-  readonly #sent = new Map<number, Call>();
+  readonly #sent = new ShortLivedMap<number, Call>();
   readonly #waiting: WaitingRequests;
   readonly #contain: (session: Session, task: () => void) => void;
   readonly #contended: (session: Session) => MoveResult;
@@ -367,7 +368,7 @@ export class CallTable {
     const serverRequestId = this.#nextId++;
     call.serverRequestId = serverRequestId;
     call.sentTicks = this.#meter.now();
-    this.#sent.set(serverRequestId, call);
+    this.#sent.add(serverRequestId, call);
     this.#concurrent.sent(call);
     call.session.sentCount++;
     this.sentInAll++;

@@ -6,6 +6,7 @@ import type { Limits } from '../model/limits.ts';
 import { BATCH_VERSION } from '../protocol/era-2025.ts';
 import type { ClientCapabilities, ClientInitialize, ClientRole } from '../protocol/initialize.ts';
 import { invariant } from '../util/invariant.ts';
+import { ShortLivedMap } from '../util/short-lived-map.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Carrier } from '../wire/link.ts';
@@ -99,7 +100,7 @@ export class Session {
   }
 
   /** Its unanswered requests, sent and waiting. */
-  readonly calls = new Map<RequestId, Call>();
+  readonly calls = new ShortLivedMap<RequestId, Call>();
   /** The audit record of a request that is being taken in, until there is a call for it. */
   asking: CallRecord | undefined;
   /** Ids of requests that may have been carried out already, before the bridge was started again; they come again. */
@@ -211,7 +212,7 @@ export class Session {
   /** Takes a new request in; false when its id is still in use. */
   open(call: Call): boolean {
     if (this.calls.has(call.id)) return false;
-    this.calls.set(call.id, call);
+    this.calls.add(call.id, call);
     return true;
   }
 
