@@ -87,9 +87,9 @@ export class CallEndings implements CallOwner {
   }
 
   /** The limit of a call; 0 where the client decides, and where a task does. */
-  #timeoutOf({ waitsForTask, timeoutMs }: Call): number {
+  #timeoutOf({ plan, timeoutMs }: Call): number {
     const { timeoutMs: ownMs, limits } = this.#instance;
-    return waitsForTask ? 0 : shorterMs(timeoutMs, ownMs ?? limits.callTimeoutMs);
+    return plan.role === 'task-result' ? 0 : shorterMs(timeoutMs, ownMs ?? limits.callTimeoutMs);
   }
 
   #settingsFor(call: Call, tookMs: number): string {

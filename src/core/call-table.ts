@@ -3,7 +3,6 @@
 
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
 import { cancelNotice } from '../protocol/era-2025.ts';
-import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
 import { ShortLivedMap } from '../util/short-lived-map.ts';
@@ -16,6 +15,7 @@ import { ownFrame } from '../wire/own-frame.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Call, Cut } from './call.ts';
 import type { CallMeter } from './call-meter.ts';
+import { endRequest, errorTextOf, isBound, otherServersFor } from './call-plan.ts';
 import type { Counters } from './counters.ts';
 import { FairQueue } from './fair-queue.ts';
 import { Lane } from './lane.ts';
@@ -42,6 +42,8 @@ export interface CallTableOptions {
   readonly contended: (session: Session) => MoveResult;
   /** A call of the client's waits here once more, whichever instance the client uses by now. */
   readonly unsent: (session: Session) => void;
+  /** True if a call whose turn has come is sent; else it was answered. */
+  readonly takesTurn: (call: Call, frame: Frame, envelope: Envelope) => boolean;
   /** A call that was given up is over at the server too. */
   readonly released: () => void;
 }
@@ -58,6 +60,7 @@ export class CallTable {
   readonly #contain: (session: Session, task: () => void) => void;
   readonly #contended: (session: Session) => MoveResult;
   readonly #unsent: (session: Session) => void;
+  readonly #takesTurn: CallTableOptions['takesTurn'];
   /** Requests that were sent, ever, and calls of tools among them. */
   sentInAll = 0;
   toolCallsSent = 0;
@@ -82,6 +85,7 @@ export class CallTable {
     this.#meter = meter;
     this.#contended = contended;
     this.#unsent = options.unsent;
+    this.#takesTurn = options.takesTurn;
     this.#waiting = new WaitingRequests(limits);
     this.lane = new Lane(known);
     this.own = new OwnRequests(() => this.#nextId++, ownTimeoutMs(limits));
@@ -178,12 +182,11 @@ export class CallTable {
   }
 
   /** The server has refused it: someone else may be asked. */
-  retryElsewhere(call: Call, ask: () => void): void {
+  retryElsewhere(call: Call): void {
     if (call.serverRequestId !== 0) call.session.sentCount--;
     call.serverRequestId = 0;
     call.wasAskedBack = false;
-    call.onEnd = undefined;
-    ask();
+    otherServersFor(call).askNext();
   }
 
   /** One that has waited elsewhere. */
@@ -243,7 +246,7 @@ export class CallTable {
   /** Takes the call from both holders: nobody waits for its answer any more. */
   remove(call: Call): void {
     this.#forget(call);
-    call.onEnd?.('lost');
+    endRequest(call, 'lost');
     call.session.close(call);
     this.#counters.cancelled++;
     this.#fence(call);
@@ -284,9 +287,9 @@ export class CallTable {
 
   /** The call's one answer is an error. The session closes it last, because it may leave with its last answer. */
   fail(call: Call, error: BridgeError): void {
-    call.onEnd?.('lost');
+    endRequest(call, 'lost');
     call.record?.failed(error);
-    call.session.output.fail(call.idText, call.errorOf?.(error) ?? rpcErrorOf(error));
+    call.session.output.fail(call.idText, errorTextOf(call, error));
     call.session.close(call);
   }
 
@@ -312,10 +315,7 @@ export class CallTable {
   #unsend(call: Call, frame: Frame): void {
     call.again = undefined;
     call.isSecondTry = true;
-    if (call.onTurn !== undefined) {
-      call.onEnd?.('lost'); // what follows from it is decided again when its turn comes
-      call.onEnd = undefined;
-    }
+    endRequest(call, 'lost'); // a shared setting is decided again when the call's turn comes
     call.serverRequestId = 0;
     call.session.sentCount--;
     this.#unsent(call.session);
@@ -329,8 +329,8 @@ export class CallTable {
   #refuse(call: Call, error: BridgeError): void {
     this.#waiting.takeFrame(call);
     this.#contain(call.session, () => {
-      if (call.retryNextServer === undefined) this.fail(call, error);
-      else this.retryElsewhere(call, call.retryNextServer);
+      if (otherServersFor(call).isEmpty) this.fail(call, error);
+      else this.retryElsewhere(call);
     });
   }
 
@@ -363,7 +363,7 @@ export class CallTable {
   }
 
   #send(outbox: Outbox, call: Call, frame: Frame, envelope: Envelope): void {
-    if (call.onTurn?.(frame, envelope) === false) return;
+    if (!this.#takesTurn(call, frame, envelope)) return;
     const { b, start, end } = frame;
     const serverRequestId = this.#nextId++;
     call.serverRequestId = serverRequestId;
@@ -372,7 +372,7 @@ export class CallTable {
     this.#concurrent.sent(call);
     call.session.sentCount++;
     this.sentInAll++;
-    if (call.isToolCall) this.toolCallsSent++;
+    if (call.plan.role === 'call') this.toolCallsSent++;
     this.lane.enter(call);
     const ours = String(serverRequestId);
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), ours);
@@ -457,8 +457,8 @@ export class WaitingRequests {
   /** Gives away what a client has waiting here, in order, but for what only this instance can answer. */
   takeAllOf(session: Session): { readonly call: Call; readonly frame: Frame }[] {
     const waiting = this.#queue.takeAll(session);
-    for (const call of waiting) if (call.isBound) this.#queue.push(session, call);
-    return waiting.filter(({ isBound }) => !isBound).map((call) => ({ call, frame: this.takeFrame(call) }));
+    for (const call of waiting) if (isBound(call)) this.#queue.push(session, call);
+    return waiting.filter((call) => !isBound(call)).map((call) => ({ call, frame: this.takeFrame(call) }));
   }
 
   /** Nobody waits for its answer any more. */
@@ -626,12 +626,12 @@ export class ConcurrentCalls {
   }
 
   /** True if a call may be sent now. */
-  admits({ isToolCall }: Call): boolean {
-    return this.#most === 0 || !isToolCall || this.#underWay.size < this.#most;
+  admits({ plan }: Call): boolean {
+    return this.#most === 0 || plan.role !== 'call' || this.#underWay.size < this.#most;
   }
 
-  sent({ isToolCall, serverRequestId, session }: Call): void {
-    if (this.#most > 0 && isToolCall) this.#underWay.set(serverRequestId, session);
+  sent({ plan, serverRequestId, session }: Call): void {
+    if (this.#most > 0 && plan.role === 'call') this.#underWay.set(serverRequestId, session);
   }
 
   /** The server has answered, or does not work on it any more. */

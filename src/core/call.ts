@@ -2,13 +2,12 @@
 // hold it, so that whichever goes first finds it and sees to its answer. It is closed exactly once.
 
 import type { CallRole } from '../protocol/era-2025.ts';
-import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { CallRecord } from './audit-trail.ts';
+import type { CallPlan } from './call-plan.ts';
 import type { Session } from './session.ts';
-import type { RequestOutcome } from './shared-settings.ts';
 
 /** A client's request on its way to a server. The frame's envelope says where its parts stand. */
 export interface ClientRequest {
@@ -38,8 +37,12 @@ export interface Cut {
   readonly to: number;
 }
 
+type CallStart = Pick<Call, 'session' | 'plan' | 'owner' | 'id' | 'idText' | 'tokenText'>;
+
 export class Call {
   readonly session: Session;
+  /** What it is for. */
+  readonly plan: CallPlan;
   /** Changes hands while it waits. */
   owner: CallOwner;
   readonly id: RequestId;
@@ -62,43 +65,24 @@ export class Call {
   serverRequestId = 0;
   /** When it was sent, by its server's meter. */
   sentTicks = 0;
-  /** It calls a tool, and is counted as that. */
-  isToolCall = false;
   /** The name by which the lane knows the call; see lane.ts. */
   laneName = '';
   hasLane = false;
-  /** Only this instance has what it is about. */
-  isBound = false;
   /** A time limit besides that of its server; 0 for none. */
   timeoutMs = 0;
   /** Until when it waits for the lane, and for whose turn of that this was set. */
   laneUntilMs = 0;
   laneTurn = 0;
-  /** It is answered when a task ends, however long that takes. */
-  waitsForTask = false;
   /** The audit record, if calls are recorded. */
   record: CallRecord | undefined;
-  /** Its answer may say that it has become a task. */
-  makesTask = false;
   wasAskedBack = false;
-  /** Its resource goes by a URI that names its server. */
-  hasNamedUri = false;
-  /** Asked when it is next to be sent; false if it was answered instead; rare. */
-  onTurn: ((frame: Frame, envelope: Envelope) => boolean) | undefined;
-  /** Told how it ended; rare. */
-  onEnd: ((ending: RequestOutcome) => void) | undefined;
-  /** Told its answer before that goes out, and may give another one for it; rare. */
-  onAnswer: ((answer: Frame, envelope: Envelope) => Frame) | undefined;
-  /** The server's answer is an error, and someone else may be asked instead; rare. */
-  retryNextServer: (() => void) | undefined;
-  /** Makes the error that its client gets of why it has failed here; rare. */
-  errorOf: ((error: BridgeError) => string) | undefined;
   /** When its time is up, and when at the very last; 0 until the first look at it. See deadline.ts. */
   deadlineMs = 0;
   lastDeadlineMs = 0;
 
-  constructor(session: Session, owner: CallOwner, id: RequestId, idText: string, tokenText: string) {
+  constructor({ session, plan, owner, id, idText, tokenText }: CallStart) {
     this.session = session;
+    this.plan = plan;
     this.owner = owner;
     this.id = id;
     this.idText = idText;

@@ -21,6 +21,7 @@ import type { Span } from '../wire/json-members.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { type Call, serverRequestIdAt } from './call.ts';
 import { extend } from './call-endings.ts';
+import { endRequest, mayMakeTask, otherServersFor, shownAnswer } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
 import type { Instance, InstanceContext } from './instance.ts';
 import { answerServer } from './questions.ts';
@@ -147,24 +148,22 @@ export class ServerMessages implements FrameSink {
       return this.#calls.answeredLate(id);
     }
     const hasResult = envelope.has(Field.result);
-    call.onEnd?.(hasResult ? 'result' : 'error');
+    endRequest(call, hasResult ? 'result' : 'error');
     if (!hasResult) this.#noteElicitations(call, b);
-    if (hasResult || call.retryNextServer === undefined) this.#answer(call, b, start, end);
-    else this.#calls.retryElsewhere(call, call.retryNextServer);
+    if (hasResult || otherServersFor(call).isEmpty) this.#answer(call, { b, start, end });
+    else this.#calls.retryElsewhere(call);
     this.#instance.settle();
   }
 
-  #answer(call: Call, b: Buffer, start: number, end: number): void {
-    if (call.onAnswer !== undefined) {
-      const answer = call.onAnswer({ b, start, end }, envelope);
-      ({ b, start, end } = answer);
-      envelope.scan(b, start, end, this.#context.limits.maxDepth);
-    }
+  #answer(call: Call, answer: Frame): void {
+    const shown = shownAnswer(call, answer, envelope, this.#instance.tasks);
+    const { b, start, end } = shown;
+    if (shown !== answer) envelope.scan(b, start, end, this.#context.limits.maxDepth);
     const { session } = call;
     call.record?.answered(b, envelope);
     session.output.passAnswer(call.idText, b, start, end, envelope);
     session.close(call);
-    if (call.makesTask) this.#notices.taskBegun();
+    if (mayMakeTask(call)) this.#notices.taskBegun();
     this.#instance.slowClients.check(session);
   }
 
@@ -300,7 +299,7 @@ class ServerNotices {
   /** True if the answer to a call under way may say that the call has become this task. */
   #mayBeBegun(taskId: string): boolean {
     if (!isRequestId(taskId)) return false;
-    for (const { makesTask } of this.#instance.calls.sent()) if (makesTask) return true;
+    for (const call of this.#instance.calls.sent()) if (mayMakeTask(call)) return true;
     return false;
   }
 

@@ -3,7 +3,7 @@
 
 import type { Limits } from '../model/limits.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
-import { type ListKind, type MethodRole, methodOf, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
+import { type ListKind, type MethodRole, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
 import { type ClientCapabilities, settlesOnBatches } from '../protocol/initialize.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -14,9 +14,10 @@ import type { Link } from '../wire/link.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { AuditTrail } from './audit-trail.ts';
-import type { Call, CallOwner, ClientRequest } from './call.ts';
+import type { Call, CallOwner } from './call.ts';
 import { CallEndings, extend } from './call-endings.ts';
 import type { CallMeters } from './call-meter.ts';
+import { isNamedCall, mayHarmTwice, takesTurn } from './call-plan.ts';
 import { CallTable, type MoveResult, type OwnAnswer, type OwnRequests } from './call-table.ts';
 import type { Counters } from './counters.ts';
 import { ServerMessages } from './from-server.ts';
@@ -118,6 +119,7 @@ export class Instance implements CallOwner {
       contended: ports.contended,
       unsent: (session) => session.waitsAlsoAt(this),
       released: () => this.settle(),
+      takesTurn: (call, frame, envelope) => takesTurn(call, frame, envelope, this.sharedSettings),
     });
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.calls.own.ask(method, params, onAnswer);
     this.#opening = new InstanceWaiters(ports.start);
@@ -244,21 +246,19 @@ export class Instance implements CallOwner {
    * Decides whether a call is sent, and when: it is refused, or sent now, or it waits for its turn, and has the instance
    * started if there is none. Whatever happens, it gets one answer.
    */
-  submit(call: Call, { role, frame }: Pick<ClientRequest, 'role' | 'frame'>, envelope: Envelope): void {
+  submit(call: Call, frame: Frame, envelope: Envelope): void {
+    const isToolCall = call.plan.role === 'call';
     call.owner = this;
     extend(call); // how long it may take from here on is the server's to say
-    if (role === 'call') {
+    if (isToolCall) {
       const refusal = this.#refusalOf(call, frame, envelope);
       if (refusal !== undefined) return this.calls.fail(call, refusal);
     }
-    const isSafe = role === 'call' && this.#trustsHints && this.#isSafe(nameOf(call, frame, envelope));
+    const isSafe = isToolCall && this.#trustsHints && this.#isSafe(nameOf(call, frame, envelope));
     if (isSafe) call.again = ownFrame(frame);
     // A call that may do harm twice is not made again.
-    else if (call.mayBeDone && (role === 'call' || role === 'other'))
-      return this.calls.fail(call, outcomeUnknown(this.server));
-    call.isBound = role === 'task' || role === 'task-result';
-    call.waitsForTask = role === 'task-result';
-    this.#prepare(call, role, frame, envelope);
+    else if (call.mayBeDone && mayHarmTwice(call)) return this.calls.fail(call, outcomeUnknown(this.server));
+    this.#nameForLane(call, frame, envelope);
     if (this.calls.maySend(call)) return this.calls.send(call, frame, envelope);
     this.calls.queue(call, frame);
     this.#startIfWaiting();
@@ -277,23 +277,16 @@ export class Instance implements CallOwner {
     return this.context.audit?.refusal;
   }
 
-  /** Notes what the server's answer, the lane and the shared settings need to know of a call. */
-  #prepare(call: Call, role: MethodRole, frame: Frame, envelope: Envelope): void {
-    const { tasks } = this;
-    call.isToolCall = role === 'call';
-    // Also before the server runs; then the lane is not open yet.
-    if (this.mayAskBack) call.laneName = laneNameOf(call, role, frame, envelope);
-    if (role === 'list-tasks') call.onAnswer = (answer, said) => tasks.filterList(call.session, answer, said);
-    call.makesTask = hasName(role) && envelope.has(Field.task);
-    if (call.makesTask) call.onAnswer = (answer, said) => tasks.learn(call, answer, said);
-    this.sharedSettings.prepare(call, role);
+  /** Names a call for the lane, also before the server runs; then the lane is not open yet. */
+  #nameForLane(call: Call, frame: Frame, envelope: Envelope): void {
+    if (this.mayAskBack) call.laneName = laneNameOf(call, frame, envelope);
   }
 
   /** Takes over a call that has waited at another instance. */
   #takeOver(call: Call, frame: Frame): void {
     call.owner = this;
     readAgain.scan(frame.b, frame.start, frame.end, this.limits.maxDepth);
-    this.#prepare(call, methodOf(frame.b, readAgain).role, frame, readAgain);
+    this.#nameForLane(call, frame, readAgain);
     this.calls.resubmit(call, frame);
     this.#startIfWaiting();
   }
@@ -481,16 +474,12 @@ function isNamedAtLength({ nameText }: Call, envelope: Envelope): boolean {
 }
 
 /** The name by which the lane knows a call. */
-function laneNameOf(call: Call, role: MethodRole, frame: Frame, envelope: Envelope): string {
+function laneNameOf(call: Call, frame: Frame, envelope: Envelope): string {
+  const { role } = call.plan;
   if (ASKS_NOTHING.has(role)) return NEEDS_NO_LANE;
   if (isNamedAtLength(call, envelope)) return LONG_NAME;
-  const name = hasName(role) ? nameOf(call, frame, envelope) : envelope.raw(frame.b, Field.method);
+  const name = isNamedCall(call) ? nameOf(call, frame, envelope) : envelope.raw(frame.b, Field.method);
   return role === 'get-prompt' ? `prompt ${name}` : name;
-}
-
-/** True for methods whose calls are told apart by name. */
-function hasName(role: MethodRole): boolean {
-  return role === 'call' || role === 'get-prompt';
 }
 
 /** The name of the tool or prompt that is called, as the server knows it. */

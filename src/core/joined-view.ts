@@ -21,6 +21,7 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import type { Call, ClientRequest } from './call.ts';
+import { namedPlan, type OtherServers, resourcePlan } from './call-plan.ts';
 import type { Instance } from './instance.ts';
 import { isOfApp, type JoinedBinding, JoinedLists, type JoinedPart, type Target } from './joined-lists.ts';
 import { Binding, type Server } from './server.ts';
@@ -155,7 +156,7 @@ export class JoinedView implements View {
     const call = openCall(this.#session, request, envelope, instance);
     if (call === undefined) return;
     call.nameText = target.ownKey;
-    instance.submit(call, request, envelope);
+    instance.submit(call, request.frame, envelope);
   }
 
   #callUnlisted(kind: 'tools' | 'prompts', request: ClientRequest, envelope: Envelope): void {
@@ -172,9 +173,9 @@ export class JoinedView implements View {
       if (!text.includes('\\')) this.#targets[kind].set(text, found);
       return this.#callTarget(found, request, envelope);
     }
-    const call = this.pending.open(request, envelope);
+    const role = kind === 'tools' ? 'call' : 'get-prompt';
+    const call = this.pending.open(request, envelope, namedPlan(role, envelope.has(Field.task), calledErrorOf));
     if (call === undefined) return;
-    call.errorOf = calledErrorOf;
     const learning = known === undefined ? this.lists.askAgain(found, kind) : this.lists.learn(found, kind);
     this.pending.later(call, request, learning, (kept) => {
       const target = this.lists.find(kind, name);
@@ -225,7 +226,7 @@ export class JoinedView implements View {
     if (instance === undefined)
       return this.#refuse(request, envelope, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
     const call = openCall(this.#session, request, envelope, instance);
-    if (call !== undefined) instance.submit(call, request, envelope);
+    if (call !== undefined) instance.submit(call, request.frame, envelope);
   }
 
   listsToldChanged(): void {
@@ -443,15 +444,16 @@ class JoinedResources {
 
   /** Reads a resource, subscribes to it, or unsubscribes. */
   submit(request: ClientRequest, envelope: Envelope): void {
-    const call = this.#pending.open(request, envelope);
-    if (call === undefined) return;
     const uri = envelope.decode(request.frame.b, Field.uri);
+    const isNamed = typeof uri === 'string' && this.#lists.inward(uri) !== undefined;
+    const search = new ResourceSearch(this.#lists, this.#pending);
+    const call = this.#pending.open(request, envelope, resourcePlan(request.role, search, isNamed));
+    if (call === undefined) return;
     if (typeof uri !== 'string') return this.#pending.refuse(call, rpcError(INVALID_PARAMS, 'params.uri is missing'));
-    call.hasNamedUri = this.#lists.inward(uri) !== undefined;
     const { isCertain } = candidatesFor(uri, this.#lists);
     const learning = isCertain ? undefined : this.learn();
-    if (learning === undefined) return this.#tryEach(call, request, this.#placesFor(uri, request));
-    this.#pending.later(call, request, learning, (kept) => this.#tryEach(call, kept, this.#placesFor(uri, kept)));
+    if (learning === undefined) return search.begin(call, request, this.#placesFor(uri, request));
+    this.#pending.later(call, request, learning, (kept) => search.begin(call, kept, this.#placesFor(uri, kept)));
   }
 
   /** Asks all servers with unknown resources; undefined if all are known. */
@@ -480,16 +482,39 @@ class JoinedResources {
     const { found } = candidatesFor(uri, this.#lists);
     return role === 'unsubscribe' ? subscribedAmong(found) : found;
   }
+}
 
-  /** Asks the first server; if it refuses, the next. A server that lists the resource is the only one asked. */
-  #tryEach(call: Call, request: ClientRequest, [place, ...others]: readonly ResourcePlace[]): void {
+/** The servers that may have one resource: each is asked once the one before it has refused. */
+class ResourceSearch implements OtherServers {
+  readonly #lists: JoinedLists;
+  readonly #pending: PendingRequests;
+  /** The request as it was when the last server was asked, with the servers that are left. */
+  #next:
+    | { readonly call: Call; readonly request: ClientRequest; readonly places: readonly ResourcePlace[] }
+    | undefined;
+
+  constructor(lists: JoinedLists, pending: PendingRequests) {
+    this.#lists = lists;
+    this.#pending = pending;
+  }
+
+  get isEmpty(): boolean {
+    return this.#next === undefined;
+  }
+
+  /** Asks the first of these servers. A server that lists the resource is the only one asked. */
+  begin(call: Call, request: ClientRequest, [place, ...places]: readonly ResourcePlace[]): void {
     if (place === undefined) return this.#pending.refuse(call, rpcErrorOf(this.#lists.noSuchResource()));
     const envelope = this.#pending.read(request.frame);
     const frame = changedFrame(request.frame, envelope.span(Field.uri), JSON.stringify(place.uri));
-    const next = (): void =>
-      this.#pending.later(call, request, Promise.resolve(), (kept) => this.#tryEach(call, kept, others));
-    call.retryNextServer = others.length === 0 ? undefined : next;
+    this.#next = places.length === 0 ? undefined : { call, request, places };
     this.#pending.give(call, { ...request, frame }, place.binding.use());
+  }
+
+  askNext(): void {
+    if (this.#next === undefined) return;
+    const { call, request, places } = this.#next;
+    this.#pending.later(call, request, Promise.resolve(), (kept) => this.begin(call, kept, places));
   }
 }
 

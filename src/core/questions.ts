@@ -10,6 +10,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
+import { isBound } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
 import type { Instance } from './instance.ts';
 import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED, RootsFence } from './roots.ts';
@@ -297,13 +298,13 @@ class Attribution {
     const askers = new Set<Session>();
     for (const { session } of this.#calls.lingering.calls()) askers.add(session);
     // A question about a task names the task, so its client is certain.
-    for (const { session, isBound } of this.#calls.sent()) if (!isBound) askers.add(session);
+    for (const call of this.#calls.sent()) if (!isBound(call)) askers.add(call.session);
     return askers;
   }
 
   /** True while the client waits for an answer of this server. */
   isWaiting(session: Session): boolean {
-    for (const call of this.#calls.sent()) if (call.session === session && !call.isBound) return true;
+    for (const call of this.#calls.sent()) if (call.session === session && !isBound(call)) return true;
     return false;
   }
 

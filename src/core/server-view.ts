@@ -8,6 +8,7 @@ import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientRequest } from './call.ts';
+import { type CallPlan, type ListReader, planOf } from './call-plan.ts';
 import type { Instance } from './instance.ts';
 import { Binding, type Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -15,7 +16,7 @@ import { listTasks } from './tasks.ts';
 import { withPermittedTools } from './tool-gate.ts';
 import { cursorIn, type InitializeAnswer, openCall, PendingRequests, type ServerDirectory, type View } from './view.ts';
 
-export class ServerView implements View {
+export class ServerView implements View, ListReader {
   readonly name: string;
   readonly isTransparent = true;
   readonly #session: Session;
@@ -65,13 +66,21 @@ export class ServerView implements View {
       const refusal = rpcError(INVALID_PARAMS, 'There is no such task of this client');
       return this.#session.output.fail(envelope.raw(request.frame.b, Field.id), refusal);
     }
-    const call = openCall(this.#session, request, envelope, instance);
-    if (call === undefined) return;
-    const [kind] = methodOf(request.frame.b, envelope).lists;
-    if (role === 'list' && kind !== undefined)
-      call.onEnd = (ending) => void (ending === 'result' && this.#given.add(kind));
-    if (role === 'list' && kind === 'tools') call.onAnswer = (answer, said) => this.#permitted(answer, said);
-    instance.submit(call, request, envelope);
+    const call = openCall(this.#session, request, envelope, instance, this.#planOf(request, envelope));
+    if (call !== undefined) instance.submit(call, request.frame, envelope);
+  }
+
+  #planOf({ role, frame }: ClientRequest, envelope: Envelope): CallPlan {
+    const [kind] = role === 'list' ? methodOf(frame.b, envelope).lists : [];
+    return kind === undefined ? planOf(role, envelope) : { role: 'list', kind, reader: this };
+  }
+
+  given(kind: ListKind): void {
+    this.#given.add(kind);
+  }
+
+  shown(kind: ListKind, answer: Frame, envelope: Envelope): Frame {
+    return kind === 'tools' ? this.#permitted(answer, envelope) : answer;
   }
 
   /** True if the client has tasks on an instance that it does not use any more. */

@@ -1,12 +1,12 @@
 // The settings that clients of one instance share: subscriptions and the log level. Each client gets only what it asked
 // for. A request goes to the server only if it changes what the server is told; the bridge answers the others itself.
 
-import type { MethodRole } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Call } from './call.ts';
+import type { LevelPlan, RequestOutcome, SubscriptionPlan } from './call-plan.ts';
 import type { OwnRequest } from './call-table.ts';
 import type { Instance } from './instance.ts';
 import type { Session } from './session.ts';
@@ -24,19 +24,27 @@ export class SharedSettings {
     this.levels = new LogLevels({ ask });
   }
 
-  /** Decides a request about a shared setting only when it is its turn: other clients may want something else by then. */
-  prepare(call: Call, role: MethodRole): void {
-    if (role === 'subscribe') call.onTurn = (frame, envelope) => this.#subscribe(call, uriIn(frame, envelope));
-    if (role === 'unsubscribe') call.onTurn = (frame, envelope) => this.#unsubscribe(call, uriIn(frame, envelope));
-    if (role === 'set-level')
-      call.onTurn = (frame, envelope) => this.#setLevel(call, textOf(paramsOf(frame, envelope).level));
+  /**
+   * Decides about a request when its turn has come, because other clients may want something else by then. Returns true
+   * if the server is sent it; else it was answered.
+   */
+  take(call: Call, plan: SubscriptionPlan | LevelPlan, frame: Frame, envelope: Envelope): boolean {
+    switch (plan.role) {
+      case 'subscribe':
+        return this.#subscribe(call, plan, uriIn(frame, envelope));
+      case 'unsubscribe':
+        return this.#unsubscribe(call, plan, uriIn(frame, envelope));
+      case 'set-level':
+        return this.#setLevel(call, plan, textOf(paramsOf(frame, envelope).level));
+    }
   }
 
-  #subscribe(call: Call, uri: string): boolean {
+  #subscribe(call: Call, plan: SubscriptionPlan, uri: string): boolean {
     if (uri === '') return true; // the server's to refuse
-    call.onEnd = this.subscriptions.subscribe(call.session, uri, call.hasNamedUri);
-    if (call.onEnd === undefined) this.#refuse(call);
-    return call.onEnd !== undefined;
+    const told = this.subscriptions.subscribe(call.session, uri, plan.isNamed);
+    if (told === undefined) this.#refuse(call);
+    else plan.told = told;
+    return told !== undefined;
   }
 
   #refuse(call: Call): void {
@@ -47,15 +55,16 @@ export class SharedSettings {
     calls.fail(call, new BridgeError('REQUEST_REFUSED', message, { server, hint }));
   }
 
-  #unsubscribe(call: Call, uri: string): boolean {
+  #unsubscribe(call: Call, plan: SubscriptionPlan, uri: string): boolean {
     if (!this.subscriptions.unsubscribe(call.session, uri)) return this.#answerDone(call);
-    call.onEnd = this.subscriptions.sendUnsubscribe(uri);
+    const told = this.subscriptions.sendUnsubscribe(uri);
+    if (told !== undefined) plan.told = told;
     return true;
   }
 
-  #setLevel(call: Call, level: string): boolean {
+  #setLevel(call: Call, plan: LevelPlan, level: string): boolean {
     if (this.levels.isForServer(call.session, level)) {
-      call.onEnd = this.levels.ask(call.session, level);
+      plan.told = this.levels.ask(call.session, level);
       return true;
     }
     this.levels.set(call.session, level);
@@ -94,9 +103,6 @@ export class SharedSettings {
 function uriIn({ b }: Frame, envelope: Envelope): string {
   return textOf(envelope.decode(b, Field.uri));
 }
-
-/** The end of a request: the server did it, the server refused, or nobody knows. */
-export type RequestOutcome = 'result' | 'error' | 'lost';
 
 /**
  * The state of one setting at the server: a subscription or the log level. A server handles requests in the order in

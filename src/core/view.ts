@@ -10,6 +10,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import { Call, type CallOwner, type ClientRequest } from './call.ts';
 import { overdueMs, shorterMs } from './call-endings.ts';
+import { type CallPlan, errorTextOf, planOf } from './call-plan.ts';
 import type { Instance } from './instance.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -101,13 +102,14 @@ function known(servers: ServerDirectory, { cwd, settings }: Seeing): string {
 /** Takes a request in under its id; undefined if that is still in use, which is answered. */
 export function openCall(
   session: Session,
-  { id, frame }: ClientRequest,
+  { id, role, frame }: ClientRequest,
   envelope: Envelope,
   owner: CallOwner,
+  plan: CallPlan = planOf(role, envelope),
 ): Call | undefined {
   const idText = envelope.raw(frame.b, Field.id);
   const tokenText = envelope.has(Field.metaProgressToken) ? envelope.raw(frame.b, Field.metaProgressToken) : '';
-  const call = new Call(session, owner, id, idText, tokenText);
+  const call = new Call({ session, plan, owner, id, idText, tokenText });
   call.mayBeDone = session.takeRepeated(id);
   if (session.open(call)) {
     call.record = session.asking;
@@ -150,8 +152,8 @@ export class PendingRequests implements CallOwner {
   }
 
   /** Takes a request in; undefined if its id is in use, which is answered. */
-  open(request: ClientRequest, envelope: Envelope): Call | undefined {
-    return openCall(this.#session, request, envelope, this);
+  open(request: ClientRequest, envelope: Envelope, plan?: CallPlan): Call | undefined {
+    return openCall(this.#session, request, envelope, this, plan);
   }
 
   /** Goes on with it once something is known, if anybody still waits for it; a failure is its answer. */
@@ -161,7 +163,11 @@ export class PendingRequests implements CallOwner {
     known
       .then(() => this.#goOn(call, role))
       .catch((error: unknown) => {
-        if (this.#isStillHere(call)) this.refuse(call, failureOf(error, call.errorOf));
+        if (this.#isStillHere(call))
+          this.refuse(
+            call,
+            failureOf(error, (known) => errorTextOf(call, known)),
+          );
       });
   }
 
@@ -212,7 +218,7 @@ export class PendingRequests implements CallOwner {
   /** From here on an instance sees to its answer. */
   give(call: Call, request: ClientRequest, instance: Instance, nameText = ''): void {
     call.nameText = nameText;
-    instance.submit(call, request, this.read(request.frame));
+    instance.submit(call, request.frame, this.read(request.frame));
   }
 
   cancel(call: Call): void {

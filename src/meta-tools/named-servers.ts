@@ -14,14 +14,13 @@ export class NamedServers {
     this.#all = all;
   }
 
-  /** Finds the server of a call. If there is none, answers the call and returns undefined. Later errors name the server too. */
+  /** Finds the server of a call. If there is none, answers the call and returns undefined.  */
   for(call: Call, wanted: Wanted): JoinedBinding | undefined {
     const { pending, lists } = this.#all;
-    call.errorOf = (error) => toolError(error, wanted);
     const joined = lists.bindings.find(({ binding }) => binding.name === wanted.server);
     if (joined !== undefined) return joined;
     const names = lists.bindings.map(({ binding }) => binding.name);
-    pending.refuse(call, call.errorOf(noSuchServer(wanted.server, names)));
+    pending.refuse(call, toolError(noSuchServer(wanted.server, names), wanted));
     return undefined;
   }
 

@@ -2,6 +2,7 @@
 // tools are asked for and not known yet.
 
 import type { Call, ClientRequest } from '../core/call.ts';
+import { type NamedPlan, namedPlan } from '../core/call-plan.ts';
 import type { JoinedBinding } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import type { Session } from '../core/session.ts';
@@ -13,7 +14,7 @@ import { argumentFaults, type MetaTool } from './meta-tools.ts';
 import type { NamedServers } from './named-servers.ts';
 import { foundTools, notKnownYet, permittedTool, serversListed, toolDetails, toolsListed } from './tool-answers.ts';
 import type { ToolFinder } from './tool-finder.ts';
-import { badArguments } from './tool-refusal.ts';
+import { badArguments, toolError, type Wanted } from './tool-refusal.ts';
 
 export interface ToolGuideContext {
   readonly session: Session;
@@ -40,7 +41,7 @@ export class ToolGuide {
     const faults = args === undefined ? ['params.arguments must be an object'] : argumentFaults(name, args);
     if (args === undefined || faults.length > 0)
       return session.output.fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(badArguments(name, faults)));
-    const call = all.pending.open(request, envelope);
+    const call = all.pending.open(request, envelope, planOfLook(name, args));
     // A client that asks for a schema runs the tool next: load what checks its arguments.
     if (name === 'get_tool_details') void check.ready;
     if (call !== undefined) this.#look(name, args, call, request);
@@ -59,11 +60,11 @@ export class ToolGuide {
     const say = (result: unknown): void =>
       pending.answer(call, () => session.output.answer(call.idText, textResult(result)));
     if (name === 'list_mcp_servers') return say(serversListed(lists.bindings));
-    if (name === 'search_tools' && args.server === undefined)
+    if (!isAboutOneServer(name, args))
       return pending.later(call, request, lists.whenListed('tools', isKnown), async () =>
         say(await this.#searched(args, lists.bindings)),
       );
-    const joined = servers.for(call, { server: textOf(args.server), tool: textOf(args.tool) });
+    const joined = servers.for(call, wantedIn(args));
     if (joined === undefined) return;
     pending.later(call, request, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
   }
@@ -95,6 +96,20 @@ export class ToolGuide {
     });
     return { results: foundTools(results, bindings), ...notKnownYet(bindings) };
   }
+}
+
+/** Errors of a look at one server name that server. */
+function planOfLook(name: LookingTool, args: Arguments): NamedPlan {
+  const wanted = wantedIn(args);
+  return namedPlan('call', false, isAboutOneServer(name, args) ? (error) => toolError(error, wanted) : rpcErrorOf);
+}
+
+function isAboutOneServer(name: LookingTool, args: Arguments): boolean {
+  return name !== 'list_mcp_servers' && (name !== 'search_tools' || args.server !== undefined);
+}
+
+function wantedIn(args: Arguments): Wanted {
+  return { server: textOf(args.server), tool: textOf(args.tool) };
 }
 
 function isKnown({ binding }: JoinedBinding): boolean {

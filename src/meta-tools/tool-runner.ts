@@ -2,6 +2,7 @@
 // is cut off on the way. Whatever is refused is refused before the server is asked.
 
 import type { ClientRequest } from '../core/call.ts';
+import { type NamedPlan, namedPlan } from '../core/call-plan.ts';
 import { type JoinedBinding, refreshHint } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
@@ -17,7 +18,7 @@ import { type Execution, ExecutionReader, type FaultyExecution, repairedExecutio
 import type { KnownTool } from './known-tools.ts';
 import type { NamedServers } from './named-servers.ts';
 import { permittedTool } from './tool-answers.ts';
-import { badArguments, needsTask, toolError } from './tool-refusal.ts';
+import { badArguments, needsTask, toolError, type Wanted } from './tool-refusal.ts';
 
 export interface ToolRunnerContext {
   readonly session: Session;
@@ -34,6 +35,8 @@ interface Target {
   readonly pages: readonly ListPage[];
   readonly gate: ToolGate;
   readonly tool: KnownTool;
+  /** The plan of its calls, unless they ask for a task. */
+  readonly plan: NamedPlan;
 }
 
 /** The parts of a call that decide if it is sent. */
@@ -91,24 +94,26 @@ export class ToolRunner {
   #run(target: Target, execution: Execution, request: ClientRequest, envelope: Envelope): void {
     const { session, all } = this.#context;
     const { b } = request.frame;
-    const refusal = this.#refusalOf(target, { execution, b, isTask: envelope.has(Field.task) });
+    const isTask = envelope.has(Field.task);
+    const refusal = this.#refusalOf(target, { execution, b, isTask });
     if (refusal !== undefined && all.lists.mayBeStale(target.joined, 'tools'))
       return this.#lookUpAndRun(execution, request, envelope);
-    if (refusal !== undefined) return session.output.fail(envelope.raw(b, Field.id), errorFor(target)(refusal));
+    if (refusal !== undefined) return session.output.fail(envelope.raw(b, Field.id), target.plan.errorOf(refusal));
     const instance = target.joined.binding.use();
-    const call = openCall(session, request, envelope, instance);
+    const { plan } = target;
+    const call = openCall(session, request, envelope, instance, isTask ? { ...plan, mayMakeTask: true } : plan);
     if (call === undefined) return;
     call.nameText = target.tool.nameText;
     call.timeoutMs = this.#context.timeoutMs();
     call.cut = execution.cut;
-    call.errorOf = errorFor(target);
-    instance.submit(call, request, envelope);
+    instance.submit(call, request.frame, envelope);
   }
 
   #lookUpAndRun(execution: Execution, request: ClientRequest, envelope: Envelope): void {
     const { all, servers, check } = this.#context;
     const { pending, lists } = all;
-    const call = pending.open(request, envelope);
+    const plan = namedPlan('call', envelope.has(Field.task), wordedFor(execution));
+    const call = pending.open(request, envelope, plan);
     if (call === undefined) return;
     call.timeoutMs = this.#context.timeoutMs();
     const joined = servers.for(call, execution);
@@ -147,7 +152,13 @@ export class ToolRunner {
   #targetOf(attempt: Attempt, joined: JoinedBinding): Target {
     const tool = permittedTool(attempt.execution.tool, joined);
     const { binding } = joined;
-    const target = { joined, pages: binding.pagesOf('tools') ?? [], gate: binding.gate, tool };
+    const target = {
+      joined,
+      pages: binding.pagesOf('tools') ?? [],
+      gate: binding.gate,
+      tool,
+      plan: namedPlan('call', false, wordedFor({ server: binding.name, tool: tool.name })),
+    };
     const refusal = this.#refusalOf(target, attempt);
     if (refusal !== undefined) throw refusal;
     return target;
@@ -174,7 +185,7 @@ function wrongArguments({ joined, tool }: Target, fault: string): BridgeError {
   });
 }
 
-function errorFor({ joined, tool }: Target): (error: BridgeError) => string {
-  const wanted = { server: joined.binding.name, tool: tool.name };
+/** Words the errors of the bridge for a model that has asked for this tool. */
+function wordedFor(wanted: Wanted): (error: BridgeError) => string {
   return (error) => toolError(error, wanted);
 }

@@ -163,7 +163,8 @@ describe('an error over one instance ends that instance alone:', () => {
     [
       'what follows from it',
       (core: CoreInMemory, leaver: TestClient) => {
-        for (const call of core.sessionOf(leaver)?.calls.values() ?? []) call.onEnd = fail;
+        for (const call of core.sessionOf(leaver)?.calls.values() ?? [])
+          Object.defineProperty(call, 'plan', { get: fail });
       },
     ],
   ])('a client that goes: %s', async (_, breaks) => {

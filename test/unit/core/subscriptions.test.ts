@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { RequestOutcome } from '../../../src/core/call-plan.ts';
 import type { Session } from '../../../src/core/session.ts';
-import { type RequestOutcome, Subscriptions } from '../../../src/core/shared-settings.ts';
+import { Subscriptions } from '../../../src/core/shared-settings.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 
 async function trio(): Promise<[Session, Session, Session]> {

@@ -1,0 +1,217 @@
+// The plan of a call: what it is for, and so what happens to it on its way. The view that opens a call chooses its plan
+// once, by the role of its method. All that a role does beyond being passed on stands in this file.
+
+import type { CallRole, ListKind } from '../protocol/era-2025.ts';
+import { rpcErrorOf } from '../protocol/rpc-error.ts';
+import type { BridgeError } from '../util/bridge-error.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Call } from './call.ts';
+import type { SharedSettings } from './shared-settings.ts';
+import type { Tasks } from './tasks.ts';
+
+/**
+ * The roles of calls. "Taken" is the moment in which a call that waits is about to be sent.
+ *
+ *              taken                     answered                   refused by the server      failed          ended
+ * call         sent                      a task is noted            passed on                  the view's word
+ * get-prompt   sent                      a task is noted            passed on                  the view's word
+ * list         sent                      the reader may shorten it  passed on                                  the reader is told
+ * read         sent                      passed on                  the next server is asked
+ * subscribe    sent, answered or refused passed on                  the next server is asked                   the setting is told
+ * unsubscribe  sent or answered          passed on                  the next server is asked                   the setting is told
+ * set-level    sent or answered          passed on                  passed on                                  the setting is told
+ * list-tasks   sent                      the client's own tasks     passed on
+ * task, task-result, complete, other     passed on
+ */
+export type CallPlan = NamedPlan | ListPlan | ReadPlan | SubscriptionPlan | LevelPlan | PlainPlan;
+
+/** A tool or a prompt is called by its name. */
+export interface NamedPlan {
+  readonly role: 'call' | 'get-prompt';
+  /** The answer may say that the call has become a task. */
+  readonly mayMakeTask: boolean;
+  /** The error of the bridge as the view words it, in JSON. */
+  readonly errorOf: ErrorText;
+}
+
+/** One server's list, asked for by a client that sees the server as it is. */
+interface ListPlan {
+  readonly role: 'list';
+  readonly kind: ListKind;
+  readonly reader: ListReader;
+}
+
+export interface ReadPlan {
+  readonly role: 'read';
+  readonly others: OtherServers;
+}
+
+export interface SubscriptionPlan {
+  readonly role: 'subscribe' | 'unsubscribe';
+  readonly others: OtherServers;
+  /** The resource goes by a URI that names its server. */
+  readonly isNamed: boolean;
+  /** Takes how the request has ended, once it was sent. */
+  told: Told;
+}
+
+export interface LevelPlan {
+  readonly role: 'set-level';
+  told: Told;
+}
+
+interface PlainPlan {
+  readonly role: 'list-tasks' | 'task' | 'task-result' | 'complete' | 'other';
+}
+
+type ErrorText = (error: BridgeError) => string;
+type Told = (outcome: RequestOutcome) => void;
+
+/** The end of a request: the server did it, the server refused, or nobody knows. */
+export type RequestOutcome = 'result' | 'error' | 'lost';
+
+/** The view that has asked for a list. */
+export interface ListReader {
+  /** The part of the list that the client may see. */
+  shown(kind: ListKind, answer: Frame, envelope: Envelope): Frame;
+  /** The client has got the list. */
+  given(kind: ListKind): void;
+}
+
+/** The servers to be asked if this one refuses. */
+export interface OtherServers {
+  readonly isEmpty: boolean;
+  askNext(): void;
+}
+
+const NO_OTHERS: OtherServers = { isEmpty: true, askNext: () => undefined };
+const NOBODY_TOLD: Told = () => undefined;
+
+// The plans of most calls are the same for all.
+const TOOL: NamedPlan = { role: 'call', mayMakeTask: false, errorOf: rpcErrorOf };
+const PROMPT: NamedPlan = { role: 'get-prompt', mayMakeTask: false, errorOf: rpcErrorOf };
+const READ: ReadPlan = { role: 'read', others: NO_OTHERS };
+const PLAIN: Readonly<Record<PlainPlan['role'], PlainPlan>> = {
+  'list-tasks': { role: 'list-tasks' },
+  task: { role: 'task' },
+  'task-result': { role: 'task-result' },
+  complete: { role: 'complete' },
+  other: { role: 'other' },
+};
+
+/** The plan of a call that goes to one server as it came. A list without a reader is answered by the view itself. */
+export function planOf(role: CallRole, envelope: Envelope): CallPlan {
+  switch (role) {
+    case 'call':
+      return envelope.has(Field.task) ? { ...TOOL, mayMakeTask: true } : TOOL;
+    case 'get-prompt':
+      return envelope.has(Field.task) ? { ...PROMPT, mayMakeTask: true } : PROMPT;
+    case 'list':
+      return PLAIN.other;
+    case 'read':
+      return READ;
+    case 'subscribe':
+    case 'unsubscribe':
+      return { role, others: NO_OTHERS, isNamed: false, told: NOBODY_TOLD };
+    case 'set-level':
+      return { role, told: NOBODY_TOLD };
+    default:
+      return PLAIN[role];
+  }
+}
+
+/** The plan of a tool or prompt whose errors the view words. */
+export function namedPlan(role: NamedPlan['role'], mayMakeTask: boolean, errorOf: ErrorText): NamedPlan {
+  return { role, mayMakeTask, errorOf };
+}
+
+/** The plan of a request about a resource that several servers may have. */
+export function resourcePlan(role: CallRole, others: OtherServers, isNamed: boolean): ReadPlan | SubscriptionPlan {
+  return role === 'subscribe' || role === 'unsubscribe'
+    ? { role, others, isNamed, told: NOBODY_TOLD }
+    : { role: 'read', others };
+}
+
+/** Takes a call whose turn has come: true if the server is sent it, false if it was answered here. */
+export function takesTurn(call: Call, frame: Frame, envelope: Envelope, settings: SharedSettings): boolean {
+  const { plan } = call;
+  switch (plan.role) {
+    case 'subscribe':
+    case 'unsubscribe':
+    case 'set-level':
+      return settings.take(call, plan, frame, envelope);
+    default:
+      return true;
+  }
+}
+
+/** The answer that the client gets for the server's one: nearly always the same. */
+export function shownAnswer(call: Call, answer: Frame, envelope: Envelope, tasks: Tasks): Frame {
+  const { plan } = call;
+  switch (plan.role) {
+    case 'call':
+    case 'get-prompt':
+      return plan.mayMakeTask ? tasks.learn(call, answer, envelope) : answer;
+    case 'list':
+      return plan.reader.shown(plan.kind, answer, envelope);
+    case 'list-tasks':
+      return tasks.filterList(call.session, answer, envelope);
+    default:
+      return answer;
+  }
+}
+
+/** The servers to be asked after one that has refused, or cannot be started. */
+export function otherServersFor({ plan }: Call): OtherServers {
+  switch (plan.role) {
+    case 'read':
+    case 'subscribe':
+    case 'unsubscribe':
+      return plan.others;
+    default:
+      return NO_OTHERS;
+  }
+}
+
+/** The error of the bridge for a call that has failed, in JSON. */
+export function errorTextOf({ plan }: Call, error: BridgeError): string {
+  return 'errorOf' in plan ? plan.errorOf(error) : rpcErrorOf(error);
+}
+
+/** The call has ended at its server, or is to be decided once more. */
+export function endRequest({ plan }: Call, outcome: RequestOutcome): void {
+  switch (plan.role) {
+    case 'list':
+      if (outcome === 'result') plan.reader.given(plan.kind);
+      return;
+    case 'subscribe':
+    case 'unsubscribe':
+    case 'set-level': {
+      const { told } = plan;
+      plan.told = NOBODY_TOLD;
+      return told(outcome);
+    }
+    default:
+  }
+}
+
+/** True if only the instance that works on its task can answer the call. */
+export function isBound({ plan: { role } }: Call): boolean {
+  return role === 'task' || role === 'task-result';
+}
+
+/** True for what may do harm twice. */
+export function mayHarmTwice({ plan: { role } }: Call): boolean {
+  return role === 'call' || role === 'other';
+}
+
+/** True for methods whose calls are told apart by name. */
+export function isNamedCall({ plan: { role } }: Call): boolean {
+  return role === 'call' || role === 'get-prompt';
+}
+
+/** True if the answer may say that the call has become a task. */
+export function mayMakeTask({ plan }: Call): boolean {
+  return 'mayMakeTask' in plan && plan.mayMakeTask;
+}
