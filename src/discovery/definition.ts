@@ -8,6 +8,7 @@ import { type About, type DiagnosticCode, diagnostic, type Report } from './diag
 import { DIALECTS, type Surroundings, Variables } from './dialects.ts';
 import type { Draft, Launch, ServerSource, ServerState } from './discovered-server.ts';
 import type { Entry } from './formats.ts';
+import { isMarked } from './inputs.ts';
 import type { Location } from './locations.ts';
 import type { Machine } from './machine.ts';
 import { givenAsWritten, maskedArgs } from './shown-launch.ts';
@@ -311,5 +312,7 @@ function urlFault({ transport, url = '' }: Launch): { state: ServerState; reason
     const deceit = urlDeceit(url);
     return deceit === undefined ? undefined : { state: 'invalid', reason: `its URL can be mistaken: ${deceit}` };
   }
+  if (isMarked(url))
+    return { state: 'invalid', reason: 'its URL has a variable for the address, which has to be written out' };
   return { state: 'invalid', reason: `its URL must begin with ${allowed.join('// or ')}//` };
 }

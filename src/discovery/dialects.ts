@@ -1,8 +1,8 @@
 // How clients write variables, and the filling-in of them: once, without looking at the result again. Each client has one
 // dialect; what another one would replace stays as it is. Nothing that would be run to get a value is ever run.
 
-import { inputIn } from './inputs.ts';
-import type { Machine } from './machine.ts';
+import { referenceIn } from './inputs.ts';
+import { type Machine, suppliedVariable } from './machine.ts';
 
 export type VariableField = 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers';
 
@@ -66,7 +66,7 @@ const DOLLAR_AND_OWN = /\$(?:([A-Za-z_]\w*)|\{(\/|[A-Za-z_]\w*)(?::-([^}]*))?\})
 const OWN_CREDENTIALS = new Set(['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN']);
 
 function variable(name: string, otherwise: string | undefined, { machine }: Surroundings): VariableFinding {
-  const text = machine.env(name) ?? otherwise;
+  const text = machine.variable(name, otherwise);
   return text === undefined ? { kind: 'missing', name, text: undefined } : { kind: 'text', text };
 }
 
@@ -99,10 +99,20 @@ function editorVariable(content: string, at: Surroundings): VariableFinding | un
   return { kind: 'text', text: content.endsWith('Basename') ? machine.path.basename(project) : project };
 }
 
-/** `${NAME}`, `${NAME:-otherwise}`, and `${input:NAME}` for a value that `mcp-bridge input set` keeps. */
+/** A variable, or without one the input of its name. */
+function variableOrInput(name: string, at: Surroundings): VariableFinding {
+  const text = suppliedVariable(name, at.machine);
+  return text === undefined ? suppliedInput(name, at) : { kind: 'text', text };
+}
+
+/** `${NAME}`, `${NAME:-otherwise}`, and the references `${env:NAME}` and `${input:NAME}`. */
 function bridgeVariable(content: string, at: Surroundings): VariableFinding | undefined {
-  const input = inputIn(content);
-  if (input !== undefined) return suppliedInput(input, at);
+  const reference = referenceIn(content);
+  if (reference?.of === 'input') return suppliedInput(reference.name, at);
+  if (reference !== undefined)
+    return reference.otherwise === undefined
+      ? variableOrInput(reference.name, at)
+      : variable(reference.name, reference.otherwise, at);
   const [, name, otherwise] = /^([A-Za-z_]\w*)(?::-(.*))?$/s.exec(content) ?? [];
   return name === undefined ? undefined : variable(name, otherwise, at);
 }
@@ -114,15 +124,13 @@ function codeVariable(content: string, at: Surroundings): VariableFinding | unde
 
 /** Warp makes an error of a variable that is missing or empty. */
 function warpVariable(name: string, at: Surroundings): VariableFinding {
-  const text = at.machine.env(name);
-  return text === undefined || text === '' ? suppliedInput(name, at) : { kind: 'text', text };
+  return at.machine.env(name) === '' ? suppliedInput(name, at) : variableOrInput(name, at);
 }
 
 /** What `envs` says, or the keyring keeps under a name of `env_keys`; of the environment nothing else. */
 function gooseVariable(name: string, at: Surroundings): VariableFinding | undefined {
   if (!at.own.has(`${KEYRING}${name}`)) return ownVariable(name, at);
-  const text = at.machine.env(name);
-  return text === undefined ? suppliedInput(name, at) : { kind: 'text', text };
+  return variableOrInput(name, at);
 }
 
 /** Before the names of Goose's `env_keys`. */
@@ -170,8 +178,8 @@ function geminiVariable(
   const name = bare ?? braced ?? percent ?? '';
   const known = braced === undefined ? undefined : ownVariable(braced, at);
   if (known !== undefined || name === '/') return known;
-  const found = variable(name, otherwise, at);
-  return found.kind === 'missing' && field === 'env' ? { ...found, text: '' } : found;
+  const isGone = field === 'env' && otherwise === undefined && at.machine.env(name) === undefined;
+  return isGone ? { kind: 'missing', name, text: '' } : variable(name, otherwise, at);
 }
 
 const NEVER = /(?!)/g;
@@ -220,10 +228,7 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   continue: {
     pattern: /\$\{\{\s*(secrets|inputs)\.([\w.-]+)\s*\}\}/g,
     fields: ALL,
-    find: ([, , name = ''], _, at) => {
-      const text = at.machine.env(name);
-      return text === undefined ? suppliedInput(name, at) : { kind: 'text', text };
-    },
+    find: ([, , name = ''], _, at) => variableOrInput(name, at),
   },
   /** A desktop extension's dialect: without an extension nothing is known. */
   manifest: {
@@ -267,7 +272,7 @@ export class Variables {
 
   /** A variable that the entry names instead of writing it; undefined when it is not set. */
   named(name: string): string | undefined {
-    return this.#at.machine.env(name) ?? this.#at.input(name);
+    return suppliedVariable(name, this.#at.machine) ?? this.#at.input(name);
   }
 
   #listIn(arg: string): readonly string[] | undefined {

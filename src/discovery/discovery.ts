@@ -21,6 +21,7 @@ import { withEnvFile } from './env-file.ts';
 import { type Gathering, type GivenServers, gather, givenEntries } from './gathering.ts';
 import { type HeldNames, NO_HELD_NAMES } from './held-names.ts';
 import type { DiscoveryHost } from './host.ts';
+import { environmentReference } from './inputs.ts';
 import { mergeLayers } from './layers.ts';
 import {
   agentPluginLocations,
@@ -34,7 +35,7 @@ import {
   tellShellFiles,
   withMoved,
 } from './locations.ts';
-import { type Machine, machineOf } from './machine.ts';
+import { type Machine, machineOf, suppliedVariable } from './machine.ts';
 import { named } from './naming.ts';
 import { codexPlugins, copilotPlugins, linkedExtensions, mergeExtensions, pluginLocations } from './plugins.ts';
 import { copilotPolicyFiles, explainPolicy, type OwnPolicy, type Policies, policiesOf } from './policy.ts';
@@ -55,6 +56,8 @@ export interface DiscoveryOptions {
   readonly ownConfig?: OwnConfig;
   /** Looks at nobody else's definitions: the bridge's own stand under everybody's policy all the same. */
   readonly isOwnOnly?: boolean;
+  /** What is found is to be written down: variables of the environment become references, and no values. */
+  readonly isToBeWritten?: boolean;
   /** Values for the inputs and secrets that definitions ask for. */
   readonly input?: (id: string) => string | undefined;
   /** Definitions that stand in no file: of flags, of a config that is a program, or of hosted connectors. */
@@ -107,7 +110,8 @@ async function discoverIn(visit: SourceVisit, host: DiscoveryHost, options: Disc
     diagnostics.push(found);
   };
   const reader = new SourceReader(host, visit, report, options.pause);
-  const machine = await machineOf(host, (path) => reader.isThere(path));
+  const here = await machineOf(host, (path) => reader.isThere(path));
+  const machine = options.isToBeWritten === true ? { ...here, variable: environmentReference } : here;
   const isProject = await projectTest(reader, machine);
   const gathering: Gathering = { reader, machine, report, isProject };
   const settings = await readClaudeSettings(reader, machine, isProject);
@@ -235,7 +239,11 @@ async function draftsOf(
   { reader, machine, report }: Gathering,
   options: DiscoveryOptions,
 ): Promise<Draft[]> {
-  const definer: Definer = { machine, report, input: (id) => options.input?.(id) ?? machine.env(inputVariable(id)) };
+  const definer: Definer = {
+    machine,
+    report,
+    input: (id) => options.input?.(id) ?? suppliedVariable(inputVariable(id), machine),
+  };
   return Promise.all(
     entries.map((entry) => {
       const { draft, envFile } = define(entry, definer);

@@ -87,7 +87,7 @@ export class ServerSearch {
     const found = isOwnOnly ? await discover(NOTHING_SEEN) : await this.#findKept(own, discover, faults);
     const errors = found.diagnostics.filter(({ level }) => level === 'error').map(({ message }) => message);
     return {
-      servers: [...servedServers(found.servers, config.config, { home: own.homedir, inputs: found.inputs }).values()],
+      servers: [...servedServers(found.servers, config.config, { home: own.homedir, values: found.values }).values()],
       faults: [...faults, ...errors],
       pending: found.servers.filter(({ state }) => state === 'pending-approval').length,
       policies: found.policies.everybody,

@@ -1,5 +1,6 @@
-// Inputs of definitions (`${input:api-key}`): the values that a person has given for them, kept in a private file, and the
-// references to them in the bridge's own config. A config that is written for somebody has references, and never a value.
+// Values that the bridge's own config only refers to: inputs (`${input:api-key}`), which a person has given and a private
+// file keeps, and variables of the environment (`${env:TOKEN}`). A config that is written for somebody has the references,
+// never a value.
 
 import { type StateEnvironment, StateFile } from '../local/state-file.ts';
 import type { RemoteServer, ServerDefinition } from '../model/server-definition.ts';
@@ -44,27 +45,56 @@ function isPair(entry: [string, unknown]): entry is [string, string] {
   return typeof entry[1] === 'string';
 }
 
-const REFERENCE = /\$\{input:([^{}]+)\}/g;
+const REFERENCE = /\$\{((?:input|env):[^{}]+)\}/g;
 
-/** The name of the input that the content of a `${…}` refers to. */
-export function inputIn(content: string): string | undefined {
-  return content.startsWith('input:') ? content.slice('input:'.length) || undefined : undefined;
+/** `otherwise` is what a variable that is not set becomes. */
+export type Reference =
+  | { readonly of: 'input'; readonly name: string }
+  | { readonly of: 'environment'; readonly name: string; readonly otherwise: string | undefined };
+
+/** The reference that the content of a `${…}` is; undefined for other content. */
+export function referenceIn(content: string): Reference | undefined {
+  const [, input] = /^input:(.+)$/s.exec(content) ?? [];
+  if (input !== undefined) return { of: 'input', name: input };
+  const [, name, otherwise] = /^env:([A-Za-z_]\w*)(?::-(.*))?$/s.exec(content) ?? [];
+  return name === undefined ? undefined : { of: 'environment', name, otherwise };
 }
 
-/** Fills in what is kept; undefined if something is not. */
-export function withInputs<Definition extends ServerDefinition>(
+/** Everything that references are filled in from. An input of its name stands in for a variable that is not set. */
+export interface ReferredValues {
+  readonly inputs: ReadonlyMap<string, string>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+export const NO_VALUES: ReferredValues = { inputs: new Map(), environment: {} };
+
+/** Fills in all references; undefined if one of them has no value. */
+export function withReferences<Definition extends ServerDefinition>(
   definition: Definition,
-  inputs: ReadonlyMap<string, string>,
+  { inputs, environment }: ReferredValues,
 ): Definition | undefined {
   let isMissing = false;
   const fill = (text: string): string =>
-    text.replace(REFERENCE, (_, name: string) => {
-      const value = inputs.get(name);
+    text.replace(REFERENCE, (whole, content: string) => {
+      const reference = referenceIn(content);
+      if (reference === undefined) return whole;
+      const { name } = reference;
+      const given = reference.of === 'environment' ? (environment[name] ?? reference.otherwise) : undefined;
+      const value = given ?? inputs.get(name);
       isMissing ||= value === undefined;
       return value ?? '';
     });
   const filled = filledWith(definition, fill);
   return isMissing ? undefined : filled;
+}
+
+export function hasReferences(definition: ServerDefinition): boolean {
+  let isFound = false;
+  filledWith(definition, (text) => {
+    isFound ||= new RegExp(REFERENCE).test(text);
+    return text;
+  });
+  return isFound;
 }
 
 function filledWith<Definition extends ServerDefinition>(definition: Definition, fill: (text: string) => string) {
@@ -93,6 +123,11 @@ export function referenceTo(inputs: ReadonlyMap<string, string>): (name: string)
     if (WORKSPACE.has(name)) return `\${workspaceFolder}`;
     return inputs.has(name) ? `${MARK}\${input:${name}}${MARK}` : undefined;
   };
+}
+
+/** Gives discovery a reference to a variable, and no value, where a definition is to be written down. */
+export function environmentReference(name: string, otherwise?: string): string {
+  return `${MARK}\${env:${name}${otherwise === undefined ? '' : `:-${otherwise}`}}${MARK}`;
 }
 
 /** Says if a text has what the bridge would take for a reference, and the file that it comes from does not. */

@@ -18,6 +18,8 @@ export interface Machine {
   /** True if the working directory is a project at all: a home directory is none. */
   readonly hasProject: boolean;
   env(name: string): string | undefined;
+  /** What a variable in a definition stands for: its value, or a reference to it where the definition is to be written down. */
+  variable(name: string, otherwise?: string): string | undefined;
   isAlive(process: ProcessIdentity): boolean;
 }
 
@@ -48,7 +50,9 @@ export function machineAt(host: Omit<DiscoveryHost, 'files' | 'self'>, root: str
   const home = path.resolve(host.homedir);
   const hasProject = cwd !== home && path.dirname(cwd) !== cwd;
   const isAlive = (process: ProcessIdentity): boolean => host.isAlive?.(process) ?? false;
-  return { platform: host.platform, path, home, cwd, root, hasProject, env: lookupIn(host), isAlive };
+  const env = lookupIn(host);
+  const variable: Machine['variable'] = (name, otherwise) => env(name) ?? otherwise;
+  return { platform: host.platform, path, home, cwd, root, hasProject, env, variable, isAlive };
 }
 
 /** The directories from the working directory up to the project's root, nearest first. */
@@ -65,6 +69,11 @@ function lookupIn({ platform, env }: Pick<DiscoveryHost, 'platform' | 'env'>): M
   if (platform !== 'win32') return (name) => (Object.hasOwn(env, name) ? env[name] : undefined);
   const byUpperCase = new Map(Object.entries(env).map(([name, value]) => [name.toUpperCase(), value]));
   return (name) => byUpperCase.get(name.toUpperCase());
+}
+
+/** A variable that is set, as a definition gets it. */
+export function suppliedVariable(name: string, { env, variable }: Machine): string | undefined {
+  return env(name) === undefined ? undefined : variable(name);
 }
 
 /** The same place, whatever separators, case (on Windows) and trailing slash it is written with. */

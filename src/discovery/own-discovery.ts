@@ -10,7 +10,7 @@ import type { DiscoveredServer } from './discovered-server.ts';
 import { type Discovery, discoverServers } from './discovery.ts';
 import { type HeldNames, HeldNamesFile, NO_HELD_NAMES } from './held-names.ts';
 import type { DiscoveryHost } from './host.ts';
-import { KeptInputs, referenceTo } from './inputs.ts';
+import { KeptInputs, type ReferredValues, referenceTo } from './inputs.ts';
 import { locationsOf } from './locations.ts';
 import { machineOf } from './machine.ts';
 import { nodeDiscoveryHost } from './node-host.ts';
@@ -42,7 +42,7 @@ export interface OwnDiscoveryOptions {
   /** Definitions that other clients' approvals covered before. */
   readonly seenApprovals: SeenApprovals;
   readonly isOwnOnly?: boolean;
-  /** What is found is to be written down: inputs become references, and no values. */
+  /** What is found is to be written down: inputs and variables become references, and no values. */
   readonly isToBeWritten?: boolean;
   /** True if the ids that are given here are kept: those that only look write nothing. */
   readonly keepsNames?: boolean;
@@ -54,8 +54,8 @@ export interface OwnDiscoveryOptions {
 const MOST_TRIES = 5;
 
 export interface OwnFindings extends Discovery {
-  /** The values that the user has given for inputs. */
-  readonly inputs: ReadonlyMap<string, string>;
+  /** For the references of the bridge's own definitions. */
+  readonly values: ReferredValues;
 }
 
 /** With what the user of the bridge has said: values for inputs, and which servers are off. */
@@ -63,10 +63,11 @@ export async function discoverHere(own: DiscoveringProcess, options: OwnDiscover
   const [inputs, inputFault] = attempted(() => new KeptInputs(own.environment, own.homedir).read(), new Map());
   const [off, switchFault] = attempted(() => new SwitchedServers(own.environment, own.homedir).read(), new Set());
   const found = await discoverNamed(own, options, inputs);
+  const values = { inputs, environment: own.environment };
   const faults = [inputFault, switchFault].filter((fault) => fault !== undefined);
   return faults.reduce(
     withDiagnostic,
-    off.size === 0 ? { ...found, inputs } : { ...found, inputs, servers: found.servers.map(switchedBy(off)) },
+    off.size === 0 ? { ...found, values } : { ...found, values, servers: found.servers.map(switchedBy(off)) },
   );
 }
 
@@ -77,7 +78,7 @@ function switchedBy(off: ReadonlySet<string>) {
   };
 }
 
-type Inputs = OwnFindings['inputs'];
+type Inputs = ReferredValues['inputs'];
 
 async function discoverNamed(
   own: DiscoveringProcess,
@@ -117,6 +118,7 @@ function discoverWith(
     seenApprovals,
     isOwnOnly,
     heldNames,
+    isToBeWritten,
     input: isToBeWritten ? referenceTo(inputs) : (id) => inputs.get(id),
     // Who remembers is told when a file that was half written is whole.
     ...(memory === undefined ? { pause } : { memory }),

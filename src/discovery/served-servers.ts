@@ -9,7 +9,7 @@ import { relativePrograms } from '../util/executed-words.ts';
 import { textOf } from '../util/json-value.ts';
 import { argsForClients } from './client-place.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
-import { withInputs } from './inputs.ts';
+import { NO_VALUES, type ReferredValues, withReferences } from './inputs.ts';
 import { isOfProject, isOwn } from './naming.ts';
 import { natureOf } from './server-natures.ts';
 import { SWITCHED_OFF } from './switched-servers.ts';
@@ -17,19 +17,19 @@ import { SWITCHED_OFF } from './switched-servers.ts';
 /** States in which a definition of the bridge's own config is not served; what else is wrong with it, the config says. */
 const REFUSED = new Set(['blocked-by-policy', 'self']);
 
-/** `home` is where a definition starts that may not start in its project; `inputs` are values for the bridge's own. */
+/** `home` is where a definition starts that may not start in its project; `values` are for the references of the bridge's own. */
 export interface Serving {
   readonly home?: string;
-  readonly inputs?: ReadonlyMap<string, string>;
+  readonly values?: ReferredValues;
 }
 
 export function servedServers(
   servers: readonly DiscoveredServer[],
   config: Pick<Config, 'servers' | 'discovery' | 'serverSettings'>,
-  { home, inputs = new Map() }: Serving = {},
+  { home, values = NO_VALUES }: Serving = {},
 ): Map<string, ServerDefinition> {
   const placed = home === undefined ? servers : servers.map((server) => outsideProject(server, home));
-  const served = definitionsOf(placed, config, inputs);
+  const served = definitionsOf(placed, config, values);
   const { serverSettings } = config;
   for (const [name, definition] of served)
     served.set(name, settled(definition, Object.hasOwn(serverSettings, name) ? serverSettings[name] : {}));
@@ -94,7 +94,7 @@ function settled(definition: ServerDefinition, settings: ServerSettings = {}): S
 function definitionsOf(
   servers: readonly DiscoveredServer[],
   config: Pick<Config, 'servers' | 'discovery'>,
-  inputs: ReadonlyMap<string, string>,
+  values: ReferredValues,
 ): Map<string, ServerDefinition> {
   const own = new Set(servers.filter(isOwn));
   const isOff = ({ state, reason }: DiscoveredServer): boolean =>
@@ -104,7 +104,7 @@ function definitionsOf(
   const ownNamed = new Map([...own].map((server) => [server.name, server]));
   const served = new Map<string, ServerDefinition>(
     config.servers.flatMap((written) => {
-      const definition = withInputs(written, inputs);
+      const definition = withReferences(written, values);
       if (definition === undefined) return [];
       const found = ownNamed.get(definition.name);
       const shared = found === undefined ? {} : sharedBy(found, sameAs(found));

@@ -53,7 +53,7 @@ export async function fillTexts(value: unknown, path: string, server: string, fi
   }
   return mapTexts(value, (text) =>
     text.replace(/\{(env|file):([^{}]+)\}/g, (_, kind: string, name: string) =>
-      kind === 'env' ? (machine.env(name) ?? '') : (contents.get(name) ?? ''),
+      kind === 'env' ? (machine.variable(name, '') ?? '') : (contents.get(name) ?? ''),
     ),
   );
 }

@@ -66,7 +66,7 @@ function judged(server: DiscoveredServer | undefined): Omit<Movable, 'name' | 'e
 async function serversOf(from: SortedFile, host: EditingHost): Promise<Map<string, DiscoveredServer>> {
   const { target, file } = from;
   const input = referenceTo(keptInputs(host));
-  const { servers } = await discoverServers(discoveryHostOf(host, file.path), { input });
+  const { servers } = await discoverServers(discoveryHostOf(host, file.path), { input, isToBeWritten: true });
   const own = servers.filter(({ client, realpath }) => client === target.client && realpath === file.realpath);
   return new Map(own.map((server) => [server.name, server]));
 }

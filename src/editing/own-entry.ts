@@ -1,5 +1,6 @@
-// A server that was found in a client's config, as an entry of the bridge's own. Variables that the bridge knows too stay
-// variables; others are filled in, as discovery has done. What cannot be said there is refused with the reason.
+// A server that was found in a client's config, as an entry of the bridge's own. Variables of the environment and inputs
+// stay references, so that no secret is copied; places that only the client knows are filled in, as discovery has done. What
+// cannot be said there is refused with the reason.
 
 import { Reader } from '../config/reader.ts';
 import { serverOf } from '../config/server-schema.ts';
@@ -7,13 +8,14 @@ import { argsForClients, keptForClients } from '../discovery/client-place.ts';
 import { rulesOf } from '../discovery/client-rules.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { isMarked, isMistakable, unmarked } from '../discovery/inputs.ts';
+import { namesFile } from '../discovery/text-variables.ts';
 import { mapTexts, type Tree, treeAt, treeOf } from '../discovery/tree.ts';
 
 export type OwnEntry =
   | {
       readonly kind: 'entry';
       readonly entry: Tree;
-      /** The variables that have become the values that they have now. */
+      /** The variables of the client's own that have become the values that they have now. */
       readonly filled: readonly string[];
     }
   | { readonly kind: 'impossible'; readonly reason: string };
@@ -24,9 +26,12 @@ export function ownEntryOf(server: DiscoveredServer, keepsFilter = false): OwnEn
   const isFiltered = deny.length > 0 || (allow !== undefined && !allow.includes('*'));
   if (isFiltered && !keepsFilter)
     return impossible('it offers only some of its tools, which would hold for this client alone');
+  const source = secondSource(server);
+  if (source !== undefined) return impossible(source);
   const fields = server.transport === 'stdio' ? processFields(server) : remoteFields(server);
   if (fields === undefined) return impossible('it has a text in its headers that the bridge would take for a variable');
-  if (textsIn(fields).some(isMistakable)) return impossible('it has a text that the bridge would take for an input');
+  if (textsIn(fields).some(isMistakable))
+    return impossible('it has a text that the bridge would take for an input or a variable');
   const oauth = oauthFields(server.oauth);
   if (oauth === undefined) return impossible('its OAuth settings cannot be said in the config of the bridge');
   const { description, timeoutMs, startupTimeoutMs } = server;
@@ -41,11 +46,17 @@ export function ownEntryOf(server: DiscoveredServer, keepsFilter = false): OwnEn
   return fault === undefined ? { kind: 'entry', entry, filled: filledIn(server, entry) } : impossible(fault);
 }
 
+/** A reason if values stand in a file that only the client reads: the bridge cannot refer to it, and copies no secrets. */
+function secondSource({ envFile, raw }: DiscoveredServer): string | undefined {
+  if (envFile !== undefined) return `its variables stand in ${envFile}, which the config of the bridge cannot name`;
+  return namesFile(raw) ? 'it has a value from a file, which the config of the bridge cannot name' : undefined;
+}
+
 function wholeMs(ms: number | undefined): number | undefined {
   return ms === undefined || ms < 1 ? undefined : Math.round(ms);
 }
 
-/** The variables that have become values. A home directory is none, and what stands in headers may have stayed one. */
+/** The variables that have become values: none of the environment. A home directory is none. */
 function filledIn({ raw, command, args, env, url, headers, scope }: DiscoveredServer, entry: Tree): string[] {
   const written = treeAt(entry, 'headers') ?? {};
   const pairs = [

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
 import { signIn } from '../../auth/sign-in.ts';
 import { TokenFile } from '../../auth/token-file.ts';
-import { withInputs } from '../../discovery/inputs.ts';
+import { hasReferences } from '../../discovery/inputs.ts';
 import { servedServers } from '../../discovery/served-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { systemClock } from '../../util/clock.ts';
@@ -42,9 +42,9 @@ async function servedTo(values: AuthValues, host: CliHost): Promise<Served> {
   const { loaded, configError } = await locate(values, host);
   if (configError !== undefined) throw configError;
   const own = loaded.config.servers.find(({ name }) => name === values.name);
-  if (own !== undefined && withInputs(own, new Map()) !== undefined) return new Map([[own.name, own]]);
+  if (own !== undefined && !hasReferences(own)) return new Map([[own.name, own]]);
   const { discovery, config } = await survey(values, host);
-  return servedServers(discovery.servers, config.config, { home: host.homedir, inputs: discovery.inputs });
+  return servedServers(discovery.servers, config.config, { home: host.homedir, values: discovery.values });
 }
 
 function remoteServer(name: string, servers: Served) {

@@ -67,7 +67,7 @@ test('a reference of the bridge’s own config takes the value that is kept, and
     const loaded = { ...NO_CONFIG, config, servers, file: '/c.json' };
     const asked = { cwd: own.homedir, config: loaded, approvals: new Map(), seenApprovals: NOTHING_SEEN };
     const found = await discoverHere(own, asked);
-    return { found, served: servedServers(found.servers, config, { inputs: found.inputs }).get('gh') };
+    return { found, served: servedServers(found.servers, config, { values: found.values }).get('gh') };
   };
   const before = await served();
   expect(before.found.servers.find(({ name }) => name === 'gh')).toMatchObject({
@@ -77,6 +77,38 @@ test('a reference of the bridge’s own config takes the value that is kept, and
   expect(before.served).toBeUndefined();
   await inputs.set('api-key', 'sekrit');
   expect((await served()).served).toMatchObject({ args: ['--token=sekrit'], env: { K: 'sekrit', P: `\${PATH}` } });
+});
+
+test('a variable of the bridge’s own config has its value, else what it says, else the input of its name', async () => {
+  const { inputs, own } = home();
+  const reference = (content: string): string => `\${env:${content}}`;
+  const servers = {
+    gh: { command: 'gh', args: [reference('HERE')], env: { K: reference('KEY'), O: reference('NONE:-other') } },
+    web: { url: `https://x.example/mcp?key=${reference('KEY')}`, headers: { A: `Bearer ${reference('KEY')}` } },
+    odd: { command: 'odd', args: [reference('0')] },
+  };
+  const { config } = validate({ mcpServers: servers }, (path) => path);
+  const served = async (environment: Record<string, string>) => {
+    const loaded = { ...NO_CONFIG, config, servers, file: '/c.json' };
+    const asked = { cwd: own.homedir, config: loaded, approvals: new Map(), seenApprovals: NOTHING_SEEN };
+    const found = await discoverHere({ ...own, environment: { ...own.environment, ...environment } }, asked);
+    return { found, served: servedServers(found.servers, config, { values: found.values }) };
+  };
+  const without = await served({ HERE: 'here' });
+  expect(without.found.servers.find(({ name }) => name === 'gh')).toMatchObject({
+    state: 'needs-input',
+    inputs: ['KEY'],
+  });
+  expect([...without.served.keys()]).toEqual(['odd', 'notes']);
+  const { served: filled } = await served({ HERE: 'here', KEY: 'sekrit' });
+  expect(filled.get('gh')).toMatchObject({ args: ['here'], env: { K: 'sekrit', O: 'other' } });
+  expect(filled.get('web')).toMatchObject({
+    url: 'https://x.example/mcp?key=sekrit',
+    headers: { A: 'Bearer sekrit' },
+  });
+  expect(filled.get('odd')).toMatchObject({ args: [reference('0')] });
+  await inputs.set('KEY', 'kept');
+  expect((await served({ HERE: 'here' })).served.get('gh')).toMatchObject({ env: { K: 'kept' } });
 });
 
 test('a server that is switched off is not served, and is served again when it is on', async () => {

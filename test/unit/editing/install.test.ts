@@ -238,7 +238,7 @@ describe('install --replace', () => {
     await new KeptInputs(home.host.environment, home.host.homedir).set('key', 'sekrit');
     home.write(CURSOR, text({ odd: { command: 'x', args: [`\${input:key}`] } }));
     expect((await home.install('cursor', REPLACING)).lines).toContain(
-      '"odd" stays: it has a text that the bridge would take for an input',
+      '"odd" stays: it has a text that the bridge would take for an input or a variable',
     );
   });
 
@@ -270,22 +270,26 @@ describe('install --replace', () => {
     expect(lines.filter((line) => !line.includes('"some"'))).toEqual([
       expect.stringContaining('already: "tools"'),
       '"off" stays: it is switched off in its client',
-      '"asks" stays: it has a text that the bridge would take for an input',
+      '"asks" stays: it has a text that the bridge would take for an input or a variable',
       '"broken" stays: it has neither a command nor a URL',
       'Restart Cursor to use it.',
     ]);
     expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['some']);
   });
 
-  test('says of which servers the variables are what they are now', async () => {
+  test('says which places of the client are what they are now, and copies no variable of the environment', async () => {
     const home = new Home({ environment: { TOKEN: 'sekrit' } });
-    const uses = { command: 'x', env: { T: `\${env:TOKEN}` } };
+    const uses = { command: 'x', env: { T: `\${env:TOKEN}`, H: `\${userHome}/h` } };
     home.write(CURSOR, text({ uses, home: { command: '~/x' }, web: SERVERS.web }));
     const { lines } = await home.install('cursor', REPLACING);
     expect(lines.filter((line) => line.includes('written out'))).toEqual([
-      `"uses" went to ${home.ownConfig}, with TOKEN written out as now`,
+      `"uses" went to ${home.ownConfig}, with userHome written out as now`,
     ]);
-    expect(lines.join()).not.toContain('sekrit');
+    expect(home.read(OWN)).not.toContain('sekrit');
+    expect(home.json(OWN)).toMatchObject({
+      mcpServers: { uses: { env: { T: `\${env:TOKEN}`, H: `${home.dir}/h` } } },
+    });
+    expect((await home.install('cursor', REPLACING)).lines.filter((line) => line.includes('went'))).toEqual([]);
   });
 
   test('gives another name to what means something else here, and none to the same', async () => {

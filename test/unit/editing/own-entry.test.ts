@@ -5,7 +5,7 @@ import { discoverServers } from '../../../src/discovery/discovery.ts';
 import { ownEntryOf } from '../../../src/editing/own-entry.ts';
 import { memoryHost } from '../../support/memory-host.ts';
 
-const ENV = { TOKEN: 'sekrit', BASE: 'https://base.example' };
+const ENV = { TOKEN: 'sekrit', BASE: 'https://base.example', MCP_BRIDGE_INPUT_API_KEY: 'sekrit' };
 
 async function ownOf(path: string, content: unknown): Promise<unknown> {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
@@ -16,9 +16,10 @@ async function ownOf(path: string, content: unknown): Promise<unknown> {
     env: ENV,
     files: { [`/home/me/${path}`]: { text } },
   });
-  const { servers } = await discoverServers(host);
+  const { servers } = await discoverServers(host, { isToBeWritten: true });
   const [server] = servers;
   if (server === undefined) return undefined;
+  if (server.state !== 'ready') return server.reason;
   const own = ownEntryOf(server);
   return own.kind === 'entry' ? own.entry : own.reason;
 }
@@ -68,21 +69,57 @@ describe('a server of a client', () => {
     const text = JSON.stringify({ servers: { x: entry } });
     const files = { '/home/me/.config/Code/User/mcp.json': { text }, '/home/me/p/.git/HEAD': { text: '' } };
     const host = memoryHost({ platform: 'linux', homedir: '/home/me', cwd: '/home/me/p', env: ENV, files });
-    const [server] = (await discoverServers(host)).servers;
+    const [server] = (await discoverServers(host, { isToBeWritten: true })).servers;
     expect(server && ownEntryOf(server)).toEqual({
       kind: 'entry',
-      entry: { command: 'x', args: [`${folder}/a`], env: { ROOT: folder, T: 'sekrit' }, cwd: '/home/me' },
-      filled: ['TOKEN'],
+      entry: { command: 'x', args: [`${folder}/a`], env: { ROOT: folder, T: token }, cwd: '/home/me' },
+      filled: [],
     });
   });
 
-  test('has the variables filled in that the bridge does not know there', async () => {
-    expect(await cursor({ command: 'x', env: { T: `\${env:TOKEN}` } })).toEqual({
-      command: 'x',
-      env: { T: 'sekrit' },
-      cwd: '/home/me',
-    });
-    expect(await claude({ type: 'http', url: `\${BASE}/mcp` })).toEqual({ type: 'http', url: `${ENV.BASE}/mcp` });
+  test.each<[string, () => Promise<unknown>, object]>([
+    [
+      'Cursor',
+      () => cursor({ command: 'x', args: [`--t=\${env:TOKEN}`], env: { T: `\${env:TOKEN}`, L: 'text' } }),
+      { args: [`--t=\${env:TOKEN}`], env: { T: `\${env:TOKEN}`, L: 'text' } },
+    ],
+    [
+      'Claude Code',
+      () => claude({ command: 'x', env: { T: `\${TOKEN}`, O: `\${NONE:-other}`, N: `a\${NONE}` } }),
+      { env: { T: `\${env:TOKEN}`, O: `\${env:NONE:-other}`, N: `a\${env:NONE}` } },
+    ],
+    [
+      'Gemini',
+      () => ownOf('.gemini/settings.json', { mcpServers: { x: { command: 'x', env: { T: '$TOKEN', N: '$NONE' } } } }),
+      { env: { T: `\${env:TOKEN}`, N: '' } },
+    ],
+    [
+      'OpenCode',
+      () =>
+        ownOf('.config/opencode/opencode.json', {
+          mcp: { x: { type: 'local', command: ['x'], environment: { T: '{env:TOKEN}' } } },
+        }),
+      { env: { T: `\${env:TOKEN:-}` } },
+    ],
+    [
+      'Codex',
+      () => ownOf('.codex/config.toml', '[mcp_servers.x]\ncommand = "x"\nenv_vars = ["TOKEN"]\n'),
+      { env: { TOKEN: `\${env:TOKEN}` } },
+    ],
+    [
+      'VS Code, where the environment gives an input,',
+      () => ownOf('.config/Code/User/mcp.json', { servers: { x: { command: 'x', env: { T: `\${input:api-key}` } } } }),
+      { env: { T: `\${env:MCP_BRIDGE_INPUT_API_KEY}` } },
+    ],
+    [
+      'Claude Code, in a URL,',
+      () => claude({ type: 'http', url: `https://x.example/mcp?key=\${TOKEN}` }),
+      { type: 'http', url: `https://x.example/mcp?key=\${env:TOKEN}` },
+    ],
+  ])('of %s refers to a variable of the environment, and has a text as it is written', async (_, own, entry) => {
+    const found = await own();
+    expect(found).toMatchObject(entry);
+    expect(JSON.stringify(found)).not.toContain('sekrit');
   });
 
   test.each<[string, () => Promise<unknown>, string]>([
@@ -110,9 +147,9 @@ describe('a server of a client', () => {
     expect(await own()).toMatchObject({ url: URL, headers: { A: header } });
   });
 
-  test('keeps a header that names a variable and a place together by filling it in', async () => {
+  test('has the place filled in where a header names a variable and a place, and not the variable', async () => {
     const headers = { A: `\${env:TOKEN} of \${userHome}` };
-    expect(await cursor({ url: URL, headers })).toMatchObject({ headers: { A: 'sekrit of /home/me' } });
+    expect(await cursor({ url: URL, headers })).toMatchObject({ headers: { A: `\${env:TOKEN} of /home/me` } });
   });
 
   test.each<[string, () => Promise<unknown>, RegExp]>([
@@ -120,6 +157,25 @@ describe('a server of a client', () => {
       'a header that is no variable there',
       () => cursor({ url: URL, headers: { A: `\${TOKEN}` } }),
       /take for a variable/,
+    ],
+    [
+      'variables in a file that it names',
+      () => ownOf('.config/Code/User/mcp.json', { servers: { x: { command: 'x', envFile: '/home/me/.env' } } }),
+      /stand in \/home\/me\/\.env/,
+    ],
+    [
+      'a value from another file',
+      () =>
+        ownOf('.config/opencode/opencode.json', {
+          mcp: { x: { type: 'local', command: ['x'], environment: { T: '{file:~/token}' } } },
+        }),
+      /a value from a file/,
+    ],
+    ['a variable for its address', () => claude({ type: 'http', url: `\${BASE}/mcp` }), /written out/],
+    [
+      'a text that would be a variable there',
+      () => claude({ command: 'x', env: { T: `\${env:TOKEN}` } }),
+      /take for an input or a variable/,
     ],
     ['only some of its tools', () => cursor({ command: 'x', disabledTools: ['rm'] }), /only some of its tools/],
     ['OAuth settings of its own', () => claude({ type: 'http', url: URL, oauth: { other: 1 } }), /OAuth/],

@@ -155,6 +155,17 @@ describe('import', () => {
     expect(home.json(OWN)).toEqual({ mcpServers: { gh: { ...entry, cwd: home.dir } } });
   });
 
+  test('writes a reference to a variable of the environment, which is the same server the next time', async () => {
+    const home = new Home({ environment: { TOKEN: 'sekrit' } });
+    const entry = { command: 'gh', env: { TOKEN: `\${env:TOKEN}`, KEY: 'a text' } };
+    home.write('.cursor/mcp.json', JSON.stringify({ mcpServers: { gh: entry } }));
+    const { lines } = await importServers('all', { ...HERE, dryRun: false }, home.host);
+    expect(lines).toEqual([`"gh" of cursor went to ${home.ownConfig}`]);
+    expect(home.json(OWN)).toEqual({ mcpServers: { gh: { ...entry, cwd: home.dir } } });
+    const again = await importServers('all', { ...HERE, dryRun: false }, home.host);
+    expect(again.lines).toEqual(['"gh" of cursor is there already']);
+  });
+
   test('does not know every name', async () => {
     const home = new Home();
     const attempt = async () => importServers(['curser'], { ...HERE, dryRun: false }, home.host);

@@ -55,7 +55,7 @@ const OFFERED: Readonly<Record<(typeof NAMES)[number], Offered>> = {
 async function definedServers(values: OfferValues, host: CliHost): Promise<readonly string[]> {
   const { discovery, config, own } = await survey(values, host);
   return [
-    ...servedServers(discovery.servers, config.config, { home: own.homedir, inputs: discovery.inputs }).keys(),
+    ...servedServers(discovery.servers, config.config, { home: own.homedir, values: discovery.values }).keys(),
   ].sort();
 }
 
