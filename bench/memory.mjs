@@ -1,10 +1,10 @@
 // Theme: the daemon's memory: idle, for each client more, with as many clients as it takes, and under a peer that
 // sends without end. The daemon has its default limits; only the pings come more often, so that all fall into the run.
 import { setTimeout as delay } from 'node:timers/promises';
-import { memoryKib, openDescriptorLimit, peakRssKib } from './process-figures.mjs';
+import { memoryKib, openDescriptorLimit, peakRssKib, privateKib } from './process-figures.mjs';
 import { RawClient, Tally } from './raw-client.mjs';
 import { median } from './statistics.mjs';
-import { ECHO_CONFIG, startDaemon, VIEW } from './subjects.mjs';
+import { ECHO_CONFIG, startDaemon, VIEW, VIEW_DISCOVER } from './subjects.mjs';
 import { atMost } from './target.mjs';
 import { Worker } from './worker.mjs';
 
@@ -15,6 +15,11 @@ const PINGED_MS = PING_PERIOD_MS + 3000;
 const FEW = 10;
 const MORE = 200;
 const LARGE = 200;
+const SIXTY = 60;
+/** One client more is the slope between these numbers of clients: over fewer, the garbage of connecting would count. */
+const SLOPE_FROM = 500;
+const SLOPE_TO = 2500;
+const QUICK_SLOPE_TO = 1000;
 const MANY = 10_000;
 const QUICK_MANY = 1000;
 const LOAD_PROCESSES = 2;
@@ -29,10 +34,13 @@ export async function measureMemory(workspace, { isQuick }) {
   const faults = [];
   const few = [];
   for (let i = 0; i < (isQuick ? 1 : 3); i++) few.push(await measureFewClients(workspace, faults));
+  const slopeTo = isQuick ? QUICK_SLOPE_TO : SLOPE_TO;
+  const each = [];
+  for (const servers of [1, SIXTY]) each.push(await measureEachClient(workspace, { servers, slopeTo, faults }));
   const large = await measureLargeCatalog(workspace, faults);
   const many = await measureManyClients(workspace, { wanted: isQuick ? QUICK_MANY : MANY, faults });
   const flood = await measureFlood(workspace, { bytes: isQuick ? QUICK_FLOOD : GIB, faults });
-  return theme({ few, large, many, flood, faults });
+  return theme({ few, each, large, many, flood, faults });
 }
 
 /** Orders it, and notes what went wrong. */
@@ -48,19 +56,38 @@ async function measureFewClients(workspace, faults) {
   await orderOf(clients, { open: FEW, path: daemon.path, meta: VIEW }, faults);
   await delay(SETTLE_MS);
   const before = memoryKib(daemon.pid);
+  const idlePrivateMib = mib(privateKib(daemon.pid));
   await orderOf(clients, { open: MORE, path: daemon.path, meta: VIEW }, faults);
   await delay(SETTLE_MS);
   const after = memoryKib(daemon.pid);
   await clients.end(workspace);
   await workspace.end(daemon.child);
-  return { idleRssMib: mib(before.rss), idlePssMib: mib(before.pss), pssKibPerClient: (after.pss - before.pss) / MORE };
+  const [idleRssMib, idlePssMib] = [mib(before.rss), mib(before.pss)];
+  return { idleRssMib, idlePssMib, idlePrivateMib, pssKibPerClient: (after.pss - before.pss) / MORE };
+}
+
+/** The cost of one idle client more that looks for tools among so many servers, none of which runs. */
+async function measureEachClient(workspace, { servers: count, slopeTo, faults }) {
+  const servers = Object.fromEntries(Array.from({ length: count }, (_, i) => [`server${i}`, ECHO_CONFIG]));
+  const daemon = await startDaemon(workspace, { servers });
+  const clients = new Worker(workspace, 'idle-clients.mjs');
+  const privateOf = async (open) => {
+    await orderOf(clients, { open, path: daemon.path, meta: VIEW_DISCOVER }, faults);
+    await delay(SETTLE_MS);
+    return privateKib(daemon.pid);
+  };
+  const before = await privateOf(SLOPE_FROM);
+  const after = await privateOf(slopeTo - SLOPE_FROM);
+  await clients.end(workspace);
+  await workspace.end(daemon.child);
+  return { servers: count, kibPerClient: (after - before) / (slopeTo - SLOPE_FROM) };
 }
 
 /** What is known of a server's tools from an earlier run, as most often: the server does not run. */
 async function measureLargeCatalog(workspace, faults) {
   const servers = { large: { ...ECHO_CONFIG, env: { TOOLS: String(LARGE) } } };
   const settings = { discovery: { cache: { enabled: true } } };
-  const meta = { 'mcp-bridge/view': 'discover' };
+  const meta = VIEW_DISCOVER;
   const teaching = await startDaemon(workspace, { servers, settings });
   const learner = await askingClient(teaching, meta);
   await search(learner, 'echo');
@@ -75,11 +102,12 @@ async function measureLargeCatalog(workspace, faults) {
   const found = await search(client, 'number seven');
   await delay(SETTLE_MS);
   const afterMib = mib(memoryKib(daemon.pid).rss);
+  const afterPrivateMib = mib(privateKib(daemon.pid));
   client.close();
   await clients.end(workspace);
   await workspace.end(daemon.child);
   if (found === 0) faults.push(`the search over ${LARGE} tools has found none`);
-  return { beforeMib, afterMib, found };
+  return { beforeMib, afterMib, afterPrivateMib, found };
 }
 
 async function askingClient({ path }, meta) {
@@ -140,7 +168,7 @@ async function measureFlood(workspace, { bytes, faults }) {
   };
 }
 
-function theme({ few, large, many, flood, faults }) {
+function theme({ few, each, large, many, flood, faults }) {
   const typical = (key) => median(few.map((one) => one[key]));
   return {
     title: 'Memory of the daemon',
@@ -149,8 +177,15 @@ function theme({ few, large, many, flood, faults }) {
     rows: [
       [`idle, ${FEW} clients and one server, RSS`, typical('idleRssMib'), 'MiB'],
       [`idle, ${FEW} clients and one server, PSS`, typical('idlePssMib'), 'MiB'],
+      [`idle, ${FEW} clients and one server, private (RssAnon)`, typical('idlePrivateMib'), 'MiB'],
       [`idle, ${FEW} clients and a catalog of ${LARGE} tools, view discover, RSS`, large.beforeMib, 'MiB'],
       [`the same after one search, which has found ${large.found} tools, RSS`, large.afterMib, 'MiB'],
+      ['the same, private (RssAnon)', large.afterPrivateMib, 'MiB'],
+      ...each.map(({ servers, kibPerClient }) => [
+        `each client more in the view discover, ${servers} server(s), private (RssAnon)`,
+        kibPerClient,
+        'KiB',
+      ]),
       [`each client more, from ${FEW} to ${FEW + MORE}, PSS`, typical('pssKibPerClient'), 'KiB'],
       [`${many.clients} clients, all pinged and all answered, RSS`, many.rssMib, 'MiB'],
       [`${many.clients} clients, the most it ever was, RSS`, many.peakRssMib, 'MiB'],
@@ -163,11 +198,16 @@ function theme({ few, large, many, flood, faults }) {
     targets: [
       atMost(`idle with ${FEW} clients and one server, RSS`, typical('idleRssMib'), 50, 'MiB'),
       atMost(`idle with a catalog of ${LARGE} tools, RSS`, large.beforeMib, 50, 'MiB'),
+      atMost(`idle with ${FEW} clients, private`, typical('idlePrivateMib'), 16, 'MiB'),
+      atMost(`a catalog of ${LARGE} tools after a search, private`, large.afterPrivateMib, 22, 'MiB'),
+      ...each.map(({ servers, kibPerClient }) =>
+        atMost(`each client more, ${servers} server(s), private`, kibPerClient, servers === 1 ? 16 : 20, 'KiB'),
+      ),
       atMost('each client more, PSS', typical('pssKibPerClient'), 64, 'KiB'),
       atMost(`${many.clients} idle clients, RSS`, many.rssMib, 150, 'MiB'),
       atMost('rise of RSS at the peak of the flood', flood.peakMib - flood.beforeMib, 64, 'MiB'),
     ],
     faults,
-    raw: { few, large, many, flood },
+    raw: { few, each, large, many, flood },
   };
 }

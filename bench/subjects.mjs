@@ -5,7 +5,7 @@ import { program } from './workspace.mjs';
 
 export const VIEW = { 'mcp-bridge/view': 'server:echo' };
 const VIEW_OF_ALL = { 'mcp-bridge/view': 'all' };
-const VIEW_DISCOVER = { 'mcp-bridge/view': 'discover' };
+export const VIEW_DISCOVER = { 'mcp-bridge/view': 'discover' };
 const EXECUTED = { server: 'echo', tool: 'echo' };
 const ECHO = [process.execPath, program('echo-server.mjs')];
 export const ECHO_CONFIG = { command: ECHO[0], args: ECHO.slice(1) };

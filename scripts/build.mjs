@@ -99,8 +99,10 @@ const elsewhere = {
     }));
     // Required and not imported, so that the loader of ES modules stays asleep.
     onResolve({ filter: /\/daemon\/start\.ts$/ }, () => ({ path: 'daemon', namespace: 'required' }));
-    onResolve({ filter: /^\.\/daemon\.cjs$/ }, () => ({ path: './daemon.cjs', external: true }));
-    onLoad({ filter: /.*/, namespace: 'required' }, () => ({ contents: `module.exports = require('./daemon.cjs')` }));
+    onLoad({ filter: /.*/, namespace: 'required' }, () => ({
+      contents: `module.exports = require('./bundle-file.ts').loadBundle('daemon.cjs')`,
+      resolveDir: 'src/local',
+    }));
   },
 };
 

@@ -29,5 +29,5 @@ export function lineFor(error: unknown): string {
   if (isInterrupt(error)) return '';
   const hint = error instanceof BridgeError && error.hint !== undefined ? ` ${error.hint}` : '';
   const message = messageOf(error).trimEnd();
-  return `mcp-bridge: ${printableLines(`${message}${/[.!?…]$/.test(message) ? '' : '.'}${hint}`)}\n`;
+  return `mcp-bridge: ${printableLines(`${message}${/[.!?\u2026]$/.test(message) ? '' : '.'}${hint}`)}\n`;
 }

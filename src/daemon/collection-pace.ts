@@ -4,6 +4,10 @@
 //
 // So the part is chosen such that always about the same may be gathered: what V8 itself lets gather in buffers outside
 // of the heap, and what it starts with.
+//
+// New objects go to a part of the heap of their own, which V8 doubles from 2 to 32 MiB while many of them survive, as
+// they do when clients connect, and rarely makes smaller. A daemon passes messages on without keeping anything of them:
+// with 2 MiB its calls take no more CPU, measured with up to 256 clients.
 
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import type { Clock, Timer } from '../util/clock.ts';
@@ -16,19 +20,26 @@ export function growthPercent(usedBytes: number): number {
   return usedBytes >= GATHERED_BYTES ? 0 : Math.ceil((100 * GATHERED_BYTES) / Math.max(usedBytes, GATHERED_BYTES / 16));
 }
 
+/** V8 multiplies the size of the young part by this when it grows. */
+export const KEEP_YOUNG_PART = '--semi-space-growth-factor=1';
+
 interface Collector {
   usedBytes(): number;
   /** The next collection comes when the heap has grown by so many percent. */
   growBy(percent: number): void;
+  /** The part for new objects stays as large as it is. */
+  keepYoungPart(): void;
 }
 
 const V8: Collector = {
   usedBytes: () => getHeapStatistics().used_heap_size,
   growBy: (percent) => setFlagsFromString(`--heap-growing-percent=${percent}`),
+  keepYoungPart: () => setFlagsFromString(KEEP_YOUNG_PART),
 };
 
 /** Keeps it so while the heap grows and shrinks. */
 export function keepCollectionPace(clock: Clock, collector = V8): Timer {
+  collector.keepYoungPart();
   let percent = -1;
   const look = (): void => {
     const wanted = growthPercent(collector.usedBytes());

@@ -55,6 +55,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const sink = options.logFile === undefined ? undefined : openLogFile(options.logFile);
   // Whoever read the log may have gone; the daemon goes on without.
   process.stderr.on('error', () => undefined);
+  keepCollectionPace(systemClock);
   const home = homeDir(process.env);
   const logFile = daemonLogFile(process.env, home);
   const toStderr = boundedWriter(logFile, process.stderr.fd, lossyWriter(process.stderr));
@@ -133,7 +134,6 @@ export async function serve(options: ServeOptions): Promise<void> {
   process.on('uncaughtException', (error) => daemon.uncaught(error));
   process.on('unhandledRejection', (error) => daemon.uncaught(error));
   const signalled = untilSignal();
-  keepCollectionPace(systemClock);
   await daemon.listen();
   finder.prepare();
   // For a person; in the log of all daemons, the line that names the socket says it.

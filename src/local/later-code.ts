@@ -2,11 +2,10 @@
 // may have replaced or removed the files by the time that they are needed. Compiled when they are.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { compileFunction } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import { invariant } from '../util/invariant.ts';
+import { runModule } from './module-code.ts';
 
 const SUFFIX = '.cjs.gz';
 
@@ -36,11 +35,6 @@ export function packedCode(name: string): Buffer {
 export function laterCode(name: string): unknown {
   const code = kept.get(name);
   invariant(code !== undefined, 'a package that is needed later was kept');
-  const text = gunzipSync(code.packed).toString();
   kept.delete(name);
-  const module = { exports: {} };
-  const run: unknown = compileFunction(text, ['exports', 'require', 'module', '__filename'], { filename: code.file });
-  invariant(typeof run === 'function', 'code compiles to a function');
-  Reflect.apply(run, module.exports, [module.exports, createRequire(code.file), module, code.file]);
-  return module.exports;
+  return runModule(gunzipSync(code.packed).toString('latin1'), code.file);
 }

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { growthPercent, keepCollectionPace } from '../../../src/daemon/collection-pace.ts';
+import { growthPercent, KEEP_YOUNG_PART, keepCollectionPace } from '../../../src/daemon/collection-pace.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const MIB = 1024 * 1024;
@@ -22,7 +23,11 @@ describe('when memory is collected', () => {
     const clock = new FakeClock();
     const told: number[] = [];
     let used = 8 * MIB;
-    const timer = keepCollectionPace(clock, { usedBytes: () => used, growBy: (percent) => told.push(percent) });
+    const timer = keepCollectionPace(clock, {
+      usedBytes: () => used,
+      growBy: (percent) => told.push(percent),
+      keepYoungPart: () => undefined,
+    });
     expect(told).toEqual([800]);
     used = 9 * MIB;
     clock.advance(60_000);
@@ -41,4 +46,25 @@ describe('when memory is collected', () => {
     clock.advance(60_000);
     expect(told).toHaveLength(4);
   });
+
+  it.each([
+    { flag: KEEP_YOUNG_PART, leastMib: 0, mostMib: 4 },
+    { flag: '--semi-space-growth-factor=2', leastMib: 8, mostMib: 64 },
+  ])('with $flag the part for new objects has $leastMib to $mostMib MiB when many survive', (expected) => {
+    const youngMib = youngMibOf(expected.flag);
+    expect(youngMib).toBeGreaterThanOrEqual(expected.leastMib);
+    expect(youngMib).toBeLessThanOrEqual(expected.mostMib);
+  });
 });
+
+/** Has a process keep all of many objects under this flag of V8. */
+function youngMibOf(flag: string): number {
+  const program = `
+    const v8 = require('node:v8');
+    v8.setFlagsFromString('${flag}');
+    const kept = [];
+    for (let i = 0; i < 400_000; i++) kept.push({ i, of: [i] });
+    const young = v8.getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
+    console.log(young.physical_space_size / 2 ** 20);`;
+  return Number(execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' }));
+}
