@@ -7,8 +7,6 @@ import { runModule } from './module-code.ts';
 /**
  * Returns the exports of a bundle. `require` would decode its text as UTF-8, which leaves 3 MiB of freed memory
  * behind in a process that may run for months. A bundle has one byte for each character, which a test checks.
- *
- * @public
  */
 export function loadBundle(name: string): unknown {
   const file = join(dirname(import.meta.filename), name);
