@@ -107,7 +107,7 @@ export function openCall(
   owner: CallOwner,
   plan: CallPlan = planOf(role, envelope),
 ): Call | undefined {
-  const idText = envelope.raw(frame.b, Field.id);
+  const idText = envelope.rawId(frame.b, Field.id, id);
   const tokenText = envelope.has(Field.metaProgressToken) ? envelope.raw(frame.b, Field.metaProgressToken) : '';
   const call = new Call({ session, plan, owner, id, idText, tokenText });
   call.mayBeDone = session.takeRepeated(id);

@@ -4,6 +4,7 @@
 // It must never guess. A key that it reads and that is there twice, that is spelled with escapes, or that differs
 // only in case may mean one thing here and another at the peer: such frames are marked, and their routing refused.
 
+import { isAt } from './byte-table.ts';
 import {
   BACKSLASH,
   byteAt,
@@ -124,6 +125,14 @@ export class Envelope {
   raw(b: Buffer, field: Field): string {
     return b.latin1Slice(this.from(field), this.to(field));
   }
+  /** The same for an id that was read already. Most are plain numbers, whose text costs less than their bytes do. */
+  rawId(b: Buffer, field: Field, id: RequestId): string {
+    if (typeof id === 'number') {
+      const text = String(id);
+      if (text.length === this.to(field) - this.from(field) && isSpelled(b, this.from(field), text)) return text;
+    }
+    return this.raw(b, field);
+  }
   /** Its value, decoded; undefined without it. For what is read seldom. */
   decode(b: Buffer, field: Field): unknown {
     return this.has(field) ? JSON.parse(b.toString('utf8', this.from(field), this.to(field))) : undefined;
@@ -197,7 +206,7 @@ export class Envelope {
   /** The field that a key's bytes name exactly, else 0; a key that could be taken for one marks it as ambiguous. */
   #fieldOf(b: Buffer, from: number, to: number, keys: KeyTable): Field | 0 {
     const length = to - from;
-    for (const key of keys) if (key.bytes.length === length && sameBytes(b, from, key.bytes)) return key.field;
+    for (const key of keys) if (key.bytes.length === length && isAt(b, from, key.bytes)) return key.field;
     if (isPlain(b, from, to)) {
       for (const key of keys)
         if (key.bytes.length === length && sameLetters(b, from, key.bytes)) this.ambiguous |= 1 << key.field;
@@ -234,8 +243,9 @@ export class Envelope {
   }
 }
 
-function sameBytes(b: Buffer, from: number, word: Uint8Array): boolean {
-  for (let i = 0; i < word.length; i++) if (b[from + i] !== word[i]) return false;
+/** True if the text stands there; each of its characters is one byte. */
+function isSpelled(b: Buffer, from: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (b[from + i] !== text.charCodeAt(i)) return false;
   return true;
 }
 

@@ -20,6 +20,9 @@ export interface ByteSink {
 const BLOCK_BYTES = 16_384;
 /** From this size on, passing bytes on costs less than copying them. */
 const LARGE_PIECE = 4096;
+/** Up to this length a loop writes a text faster than a call into Node does: ids are that short. */
+const SHORT_TEXT = 32;
+const NEWLINE = 0x0a;
 /** A block with less room than this is not worth keeping. */
 const LEAST_ROOM = 1024;
 /** After so many the turn is flushed before its end, or telling ten thousand clients something would take as many. */
@@ -122,7 +125,9 @@ export class Outbox {
   latin1(text: string): void {
     if (text.length > LARGE_PIECE) return this.bytes(Buffer.from(text, 'latin1'), 0, text.length);
     const block = this.#room(text.length);
-    block.used += block.bytes.latin1Write(text, block.used);
+    if (text.length > SHORT_TEXT) block.bytes.latin1Write(text, block.used);
+    else writeShort(block, text);
+    block.used += text.length;
     this.#appendedBytes += text.length;
   }
 
@@ -150,7 +155,9 @@ export class Outbox {
 
   /** Ends a frame; it leaves with everything else of this turn. */
   endFrame(): void {
-    this.latin1('\n');
+    const block = this.#room(1);
+    block.bytes[block.used++] = NEWLINE;
+    this.#appendedBytes++;
     if (this.#isDirty || this.#isClosed) return;
     this.#isDirty = true;
     this.turn.add(this);
@@ -202,4 +209,8 @@ export class Outbox {
     this.#block = undefined;
     if (block !== undefined) this.turn.giveBack(block);
   }
+}
+
+function writeShort({ bytes, used }: Block, text: string): void {
+  for (let i = 0; i < text.length; i++) bytes[used + i] = text.charCodeAt(i);
 }

@@ -287,6 +287,15 @@ describe('the envelope of a frame', () => {
   });
 });
 
+test('an id is given back in its own spelling', () => {
+  for (const spelling of ['7', '0', '-0', '-7', '1.0', '1e2', '100', '9007199254740991', '"7"', '"\\u0061"', '""']) {
+    const { b } = frameAt(`{"jsonrpc":"2.0","method":"m","id" : ${spelling} }`);
+    shared.scan(b, 0, b.length - 1, DEEPEST);
+    const id = shared.id(b, Field.id);
+    expect([spelling, id === undefined ? undefined : shared.rawId(b, Field.id, id)]).toEqual([spelling, spelling]);
+  }
+});
+
 describe('a key that is read', () => {
   const places: readonly (readonly [string, Words, (members: string) => string])[] = [
     ['at the top', TOP, (members) => `{${members}}`],
