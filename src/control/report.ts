@@ -150,6 +150,8 @@ export interface ClientReport {
   readonly state: string;
   readonly connectedAt: string;
   readonly inFlight: number;
+  /** The user whose process has connected. */
+  readonly uid: number;
   /** Its process and working directory, as it says itself; null if it does not. */
   readonly pid: number | null;
   readonly cwd: string | null;

@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
 import type { LivenessSettings } from '../model/liveness-settings.ts';
+import type { Principal } from '../model/principal.ts';
 import { cutShort, INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -111,13 +112,14 @@ export class ConnectionManager {
     return this.#sessions.size === 0;
   }
 
-  accept(link: Carrier): void {
+  accept(link: Carrier, principal: Principal): void {
     const { counters, clock } = this.#options;
     const session = new Session(link, {
       counters,
       limits: this.#limits,
       leave: (leaving) => this.#leave(leaving, this.#limits.stallTimeoutMs),
       now: { date: new Date(), ms: clock.now() },
+      principal,
     });
     const refusal = this.#refusalNow();
     this.#sessions.add(session);

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
+import type { Principal } from '../model/principal.ts';
 import { BATCH_VERSION } from '../protocol/era-2025.ts';
 import type { ClientCapabilities, ClientInitialize, ClientRole } from '../protocol/initialize.ts';
 import { invariant } from '../util/invariant.ts';
@@ -52,6 +53,8 @@ export interface SessionContext {
   /** Lets it go, once what is queued for it was taken. */
   readonly leave: (session: Session) => void;
   readonly now: { readonly date: Date; readonly ms: number };
+  /** Who has connected. */
+  readonly principal: Principal;
 }
 
 export class Session {
@@ -60,6 +63,7 @@ export class Session {
   readonly #leave: (session: Session) => void;
   readonly connectedAt: Date;
   #state: SessionState = 'connecting';
+  #principal: Principal;
   clientId = '';
   name = '';
   version = '';
@@ -73,8 +77,6 @@ export class Session {
   settings: ClientSettings = PLAIN_SETTINGS;
   /** The directory that it works in, if it has said so. */
   cwd: string | undefined;
-  /** Its process, by what it says of itself. */
-  pid: number | undefined;
 
   /** By our id towards it, which is the progress token too. */
   readonly questions = new Map<RequestId, ClientQuestion>();
@@ -139,8 +141,9 @@ export class Session {
   readonly unansweredPings = new Set<RequestId>();
   hasAnsweredPing = false;
 
-  constructor(link: Carrier, { counters, limits, leave, now }: SessionContext) {
+  constructor(link: Carrier, { counters, limits, leave, now, principal }: SessionContext) {
     this.link = link;
+    this.#principal = principal;
     this.#leave = leave;
     this.output = new ClientOutput(this, counters);
     this.pauses = new Pauses(this, counters);
@@ -149,6 +152,11 @@ export class Session {
     this.connectedAt = now.date;
     this.connectedMs = now.ms;
     this.lastHeardMs = now.ms;
+  }
+
+  /** Who is behind the connection. */
+  get principal(): Principal {
+    return this.#principal;
   }
 
   get state(): SessionState {
@@ -166,7 +174,7 @@ export class Session {
     this.capabilities = capabilities;
     this.clientInfo = clientInfo;
     this.cwd = cwd;
-    this.pid = pid;
+    this.#principal = { ...this.#principal, pid };
     this.identity = { name, program };
   }
 

@@ -132,6 +132,8 @@ export class AuditLog implements AuditTrail {
     return [
       `"client":${written(session.clientId)}`,
       `"program":${written(`${session.name} ${session.version}`.trim())}`,
+      `"uid":${session.principal.uid}`,
+      `"pid":${session.principal.pid ?? null}`,
       `"connection":${number}`,
       `"view":${written(view)}`,
       `"server":${written(server)}`,

@@ -20,6 +20,7 @@ import { OrphanGuard } from '../downstream/process-groups.ts';
 import { StartGate } from '../downstream/start-gate.ts';
 import { ClientDescriptors } from '../local/descriptors.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';
+import { ownUid } from '../local/owned-path.ts';
 import { ClientMessaging } from '../messaging/client-messaging.ts';
 import { ArgumentCheck } from '../meta-tools/argument-check.ts';
 import { DiscoverView } from '../meta-tools/discover-view.ts';
@@ -208,7 +209,8 @@ export class Daemon implements ControlledDaemon {
     const { maxMessageBytes } = this.#options.limits;
     const take = (): void => {
       this.#socket?.used();
-      this.#connections.accept(new StreamLink(stream, stream, { maxFrameBytes: maxMessageBytes, turn: this.#turn }));
+      const link = new StreamLink(stream, stream, { maxFrameBytes: maxMessageBytes, turn: this.#turn });
+      this.#connections.accept(link, { kind: 'local', uid: ownUid(), pid: undefined });
     };
     this.#faults.contain(take, (error) => {
       this.#faults.note('a client could not be taken in', error);

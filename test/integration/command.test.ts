@@ -89,6 +89,7 @@ describe('start, status, clients, stop', () => {
         state: 'ready',
         connectedAt: expect.stringMatching(/^\d{4}-.*Z$/),
         inFlight: 0,
+        uid: process.getuid?.(),
         pid: null,
         cwd: null,
         servers: ['example'],
@@ -352,7 +353,7 @@ describe('connect', () => {
     const client = new RawClient(shim.stdout, shim.stdin);
     await client.initialize();
     expect(JSON.parse((await run(['clients', '--json'])).stdout)).toMatchObject([
-      { clientId: 'editor', view: 'server:two', pid: shim.pid },
+      { clientId: 'editor', view: 'server:two', uid: process.getuid?.(), pid: shim.pid },
     ]);
     client.end();
     await client.untilClosed();

@@ -583,7 +583,7 @@ export class CoreInMemory {
   connect(options: { readonly clingsOn?: boolean } = {}): TestClient {
     const client = new TestClient(this.#newLink());
     client.link.clingsOn = options.clingsOn ?? false;
-    this.manager.accept(client.link);
+    this.manager.accept(client.link, { kind: 'local', uid: 1000, pid: undefined });
     return client;
   }
 

@@ -25,6 +25,7 @@ function sessionAt(
     limits,
     leave: () => undefined,
     now: { date: new Date(0), ms },
+    principal: { kind: 'local', uid: 1000, pid: undefined },
   });
   if (state === 'initializing' || state === 'ready') session.transition('initializing');
   if (state === 'ready' || state === 'closing') session.transition(state);

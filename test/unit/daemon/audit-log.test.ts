@@ -51,6 +51,21 @@ test('a line says when the call came in, and how long it took', async () => {
   ]);
 });
 
+test('a line says which user has connected, and the process that the client states', async () => {
+  const { core, lines } = audited();
+  for (const meta of [{ 'mcp-bridge/pid': 4711 }, {}]) {
+    const client = await core.ready({ _meta: meta });
+    client.call(1);
+    await core.settle();
+    core.server().answer(core.server().requests.at(-1));
+    await core.settle();
+  }
+  expect((await lines()).map(({ uid, pid }) => [uid, pid])).toEqual([
+    [1000, 4711],
+    [1000, null],
+  ]);
+});
+
 test('connections under one id are told apart, and names that are long are cut', async () => {
   const { core, lines } = audited();
   const meta = { _meta: { 'mcp-bridge/clientId': 'me', 'mcp-bridge/view': 'discover' } };

@@ -38,7 +38,17 @@ test('the busiest server and the busiest client come first', () => {
     ...{ server, buckets: [count, 0], sumMs: count, maxMs: 1, errors: 0, unanswered: 0 },
   });
   const client = (clientId: string, inFlight: number) => ({
-    ...{ clientId, inFlight, name: clientId, version: '', view: 'all', state: 'ready', connectedAt: '', pid: null },
+    ...{
+      clientId,
+      inFlight,
+      name: clientId,
+      version: '',
+      view: 'all',
+      state: 'ready',
+      connectedAt: '',
+      uid: 1000,
+      pid: null,
+    },
     ...{ cwd: null, servers: [], accepts: false, mailbox: false },
   });
   const moment = (atMs: number, counts: readonly number[]) => ({
