@@ -1,6 +1,6 @@
 // The writable side of a stream, which is handed what it is given little by little. Node says of a write only when all of
 // it is taken, and writes together what has gathered meanwhile: of a peer that reads slowly it would say nothing for
-// fifty megabytes, as of one that does not read at all.
+// fifty megabytes, as of one that does not read at all. The stream is a socket or a pipe, which has let go of what it has taken.
 
 import type { Writable } from 'node:stream';
 import type { ByteSink } from './outbox.ts';
@@ -9,6 +9,7 @@ import type { ByteSink } from './outbox.ts';
 const STEP_BYTES = 256 * 1024;
 
 export class GradualSink implements ByteSink {
+  readonly letsGo = true;
   readonly #stream: Writable;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;

@@ -5,8 +5,10 @@
 //   stream  [ released or let go | kept piece | kept piece | block, filled up to #used ]
 //                                ^ from                                                ^ to
 
-/** Up to this size a piece is copied: what would be pinned otherwise is at most four times what is kept. */
-const COPIED_PIECE = 16_384;
+import { BLOCK_BYTES } from './outbox.ts';
+
+/** Up to this size a piece is copied: an outbox overwrites its blocks. */
+const COPIED_PIECE = BLOCK_BYTES;
 const LEAST_BLOCK = 512;
 const MOST_BLOCK = 16_384;
 const NEWLINE = 0x0a;

@@ -3,9 +3,10 @@
 //   block   [ written ....... | gathered this turn ...... | free ............ ]
 //                             ^ from                      ^ used
 //
-// Small pieces are copied into a block, large ones are passed on as they are. Bytes of a block are never written
-// twice, so nothing has to wait for a write to end: what is left of a block goes back to the shelf at once, and the
-// next link goes on behind it. A link that has to wait keeps its block, or each of its small frames would pin another.
+// Small pieces are copied into a block, large ones are passed on as they are. Bytes of a block are overwritten only when
+// the sink has let go of them: the block goes back to the shelf then, and the next link fills it again. Where a sink never
+// says so, the next link goes on behind its bytes. A link that has to wait keeps its block, or each of its small frames
+// would pin another.
 
 /** The part of a stream.Writable that is used. */
 export interface ByteSink {
@@ -15,9 +16,12 @@ export interface ByteSink {
   readonly writableLength: number;
   /** True if it keeps none of the memory that it is given, even while bytes wait. */
   readonly copies?: boolean;
+  /** True if it keeps none of the memory of bytes that do not wait any more. */
+  readonly letsGo?: boolean;
 }
 
-const BLOCK_BYTES = 16_384;
+/** No piece of a block that is written is longer. */
+export const BLOCK_BYTES = 16_384;
 /** From this size on, passing bytes on costs less than copying them. */
 const LARGE_PIECE = 4096;
 /** Up to this length a loop writes a text faster than a call into Node does: ids are that short. */
@@ -31,6 +35,8 @@ const MOST_BLOCKS = 64;
 class Block {
   readonly bytes = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   used = 0;
+  /** The bytes before this place belong to a sink that never says when it has let go of them. */
+  pinned = 0;
 }
 
 /** Flushes all outboxes of a process together, once a turn. */
@@ -64,7 +70,19 @@ export class FlushTurn {
     return this.#shelf.pop() ?? new Block();
   }
 
+  /** Takes a block back whose bytes may still be on their way. */
   giveBack(block: Block): void {
+    block.pinned = block.used;
+    this.#put(block);
+  }
+
+  /** Takes a block back whose bytes have left. */
+  giveBackFree(block: Block): void {
+    block.used = block.pinned;
+    this.#put(block);
+  }
+
+  #put(block: Block): void {
     if (BLOCK_BYTES - block.used >= LEAST_ROOM && this.#shelf.length < MOST_BLOCKS) this.#shelf.push(block);
   }
 
@@ -91,6 +109,8 @@ export class Outbox {
   readonly turn: FlushTurn;
   #block: Block | undefined;
   #from = 0;
+  /** Full blocks whose bytes may wait in the sink, and the count of all bytes up to the end of each. */
+  #spent: { readonly block: Block; readonly endsAt: number }[] | undefined;
   #appendedBytes = 0;
   #isCorked = false;
   #isDirty = false;
@@ -138,12 +158,13 @@ export class Outbox {
 
   /** Appends b[from, to), which must not change any more. */
   bytes(b: Buffer, from: number, to: number): void {
-    this.#appendedBytes += to - from;
     if (to - from < LARGE_PIECE) {
       const block = this.#room(to - from);
       block.used += b.copy(block.bytes, block.used, from, to);
+      this.#appendedBytes += to - from;
       return;
     }
+    this.#appendedBytes += to - from;
     if (this.#isClosed) return;
     this.#emitGathered();
     if (!this.#isCorked) {
@@ -171,19 +192,52 @@ export class Outbox {
       this.#isCorked = false;
       this.sink.uncork();
     }
-    if (this.sink.writableLength === 0 || this.sink.copies === true) this.#giveBlockBack();
+    this.#releaseSpent();
+    const block = this.#block;
+    if (block === undefined || (this.sink.writableLength > 0 && this.sink.copies !== true)) return;
+    this.#block = undefined;
+    if (this.#hasLetGo) this.turn.giveBackFree(block);
+    else this.turn.giveBack(block);
+  }
+
+  /** The sink has taken what waited. */
+  drained(): void {
+    this.#releaseSpent();
   }
 
   /** From here on everything is dropped: the link has ended. */
   close(): void {
     this.#isClosed = true;
-    this.#giveBlockBack();
+    this.#spent = undefined; // the sink may still be writing
+    const block = this.#block;
+    this.#block = undefined;
+    if (block !== undefined) this.turn.giveBack(block);
+  }
+
+  /** True if nothing that was written so far is in use any more. */
+  get #hasLetGo(): boolean {
+    const { copies, letsGo, writableLength } = this.sink;
+    return copies === true || (letsGo === true && writableLength === 0);
+  }
+
+  #releaseSpent(): void {
+    const spent = this.#spent;
+    if (spent === undefined) return;
+    const released = this.#hasLetGo ? this.#appendedBytes : this.sink.letsGo === true ? this.takenBytes : 0;
+    let passed = 0;
+    for (const { block, endsAt } of spent) {
+      if (endsAt > released) break;
+      this.turn.giveBackFree(block);
+      passed++;
+    }
+    if (passed === spent.length) this.#spent = undefined;
+    else if (passed > 0) spent.splice(0, passed);
   }
 
   #room(bytes: number): Block {
     if (this.#block !== undefined && this.#block.used + bytes <= BLOCK_BYTES) return this.#block;
     if (!this.#isClosed) this.#emitGathered();
-    this.#giveBlockBack();
+    this.#setAside();
     let block = this.turn.takeBlock();
     if (block.used + bytes > BLOCK_BYTES) block = new Block();
     this.#block = block;
@@ -204,10 +258,14 @@ export class Outbox {
     this.sink.write(gathered);
   }
 
-  #giveBlockBack(): void {
+  /** Goes on without the block, which has too little room. */
+  #setAside(): void {
     const block = this.#block;
     this.#block = undefined;
-    if (block !== undefined) this.turn.giveBack(block);
+    if (block === undefined) return;
+    if (this.#isClosed || this.sink.letsGo !== true) return this.turn.giveBack(block);
+    this.#spent ??= [];
+    this.#spent.push({ block, endsAt: this.#appendedBytes });
   }
 }
 

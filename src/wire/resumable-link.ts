@@ -172,7 +172,9 @@ export class ResumableLink implements Link, ByteSink {
         if (isCurrent()) this.#read(bytes);
       },
       drained: () => {
-        if (isCurrent()) handler.drained();
+        if (!isCurrent()) return;
+        this.outbox.drained();
+        handler.drained();
       },
       ended: () => {
         if (!isCurrent()) return;
@@ -262,6 +264,11 @@ export class ResumableLink implements Link, ByteSink {
   /** Copies bytes out of blocks while the peer is absent: thousands may wait, and each would keep a block. */
   get copies(): boolean {
     return this.#carrier === undefined;
+  }
+
+  /** What is kept for the peer was copied out of blocks. */
+  get letsGo(): boolean {
+    return this.#carrier === undefined || this.#carrier.outbox.sink.letsGo === true;
   }
 
   write(bytes: Uint8Array): boolean {

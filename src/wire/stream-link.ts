@@ -67,6 +67,7 @@ export class StreamLink implements Carrier {
     this.#writable.on('drain', () =>
       this.#contain(() => {
         this.#sink.drained();
+        this.outbox.drained();
         this.#handler?.drained();
       }),
     );

@@ -6,15 +6,23 @@ export class RecordingSink implements ByteSink {
   readonly #pieces: { readonly given: Uint8Array; readonly copy: Buffer }[] = [];
   #corks = 0;
   #pending = 0;
-  /** Whether written bytes stay with the sink until take(). */
+  /** True while written bytes stay with the sink until take(). */
   isBlocked = false;
+  /** True for a sink like a socket: it reads the memory of waiting bytes until they are taken, and never after. */
+  letsGo = false;
+  /** False once bytes were changed before they were taken. */
+  #isTakenIntact = true;
+  /** The pieces that were taken as a whole, and the bytes taken of the next one. */
+  #takenPieces = 0;
+  #takenOfNext = 0;
   writableLength = 0;
   /** How often bytes left: each uncork with something pending, and each write without a cork. */
   flushes = 0;
 
   write(bytes: Uint8Array): boolean {
     this.#pieces.push({ given: bytes, copy: Buffer.from(bytes) });
-    if (this.isBlocked) this.writableLength += bytes.length;
+    if (this.isBlocked || this.writableLength > 0) this.writableLength += bytes.length;
+    else this.#takenPieces = this.#pieces.length;
     if (this.#corks === 0) this.flushes++;
     else this.#pending++;
     return !this.isBlocked;
@@ -30,7 +38,20 @@ export class RecordingSink implements ByteSink {
 
   /** The peer takes this many of the bytes that wait. */
   take(bytes: number): void {
-    this.writableLength -= Math.min(bytes, this.writableLength);
+    let left = Math.min(bytes, this.writableLength);
+    this.writableLength -= left;
+    while (left > 0) {
+      const piece = this.#pieces[this.#takenPieces];
+      if (piece === undefined) throw new Error('more was taken than was written');
+      const from = this.#takenOfNext;
+      const to = Math.min(piece.copy.length, from + left);
+      this.#isTakenIntact &&= piece.copy.subarray(from, to).equals(piece.given.subarray(from, to));
+      left -= to - from;
+      this.#takenOfNext = to;
+      if (to < piece.copy.length) break;
+      this.#takenPieces++;
+      this.#takenOfNext = 0;
+    }
   }
 
   get corks(): number {
@@ -46,8 +67,9 @@ export class RecordingSink implements ByteSink {
   get text(): string {
     return this.bytes.toString('utf8');
   }
-  /** Whether no piece was changed after it was written. */
+  /** True if no piece was changed while the sink had a right to it. */
   get isIntact(): boolean {
+    if (this.letsGo) return this.#isTakenIntact;
     return this.#pieces.every(({ given, copy }) => copy.equals(given));
   }
 }

@@ -32,6 +32,7 @@ type Step =
 
 const length = fc.oneof(
   { weight: 10, arbitrary: fc.integer({ min: 0, max: 200 }) },
+  { weight: 6, arbitrary: fc.integer({ min: 1000, max: 4095 }) },
   { weight: 3, arbitrary: fc.constantFrom(8190, 8191, 8192, 8193, 1024, 4096, 64_512, 65_535, 65_536, 65_537) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 150_000 }) },
 );
@@ -97,6 +98,8 @@ describe('an outbox', () => {
     fc.assert(
       fc.property(steps, (schedule) => {
         const { turn, boxes } = setUp(4);
+        // Two of them are sockets, whose blocks are filled again, and two keep all that they are given.
+        for (const { sink } of boxes.slice(0, 2)) sink.letsGo = true;
         const expected: Buffer[][] = boxes.map(() => []);
         for (const step of schedule) {
           const index = step.box % boxes.length;
@@ -107,7 +110,10 @@ describe('an outbox', () => {
           if (step.do === 'flush') box.outbox.flush();
           if (step.do === 'block') box.sink.isBlocked = true;
           if (step.do === 'unblock') box.sink.isBlocked = false;
-          if (step.do === 'take') box.sink.take(step.length * 100);
+          if (step.do === 'take') {
+            box.sink.take(step.length * 100);
+            if (box.sink.writableLength === 0) box.outbox.drained();
+          }
           const appended = Buffer.concat(expected[index] ?? []).length;
           const unwritten = appended - box.sink.bytes.length;
           expect(box.outbox.queuedBytes).toBe(unwritten + box.sink.writableLength);
@@ -115,6 +121,7 @@ describe('an outbox', () => {
         }
         for (const { outbox } of boxes) outbox.endFrame();
         turn.end();
+        for (const { sink } of boxes) sink.take(sink.writableLength);
         for (const [i, { sink }] of boxes.entries()) {
           expect(sink.bytes.equals(Buffer.concat([...(expected[i] ?? []), Buffer.from('\n')]))).toBe(true);
           expect(sink.isIntact).toBe(true);
@@ -191,6 +198,51 @@ describe('an outbox', () => {
     const large = Buffer.alloc(8192, 'x');
     outbox.bytes(large, 0, large.length);
     expect(written.map((bytes) => bytes.buffer)).toEqual([large.buffer]);
+  });
+
+  test('fills the same blocks again once a socket has taken them', () => {
+    const { turn, sink, outbox } = one();
+    sink.letsGo = true;
+    const memories = new Set<ArrayBufferLike>();
+    const write = sink.write.bind(sink);
+    sink.write = (bytes) => {
+      memories.add(bytes.buffer);
+      return write(bytes);
+    };
+    for (let round = 0; round < 50; round++) {
+      sink.isBlocked = round % 2 === 1;
+      for (let i = 0; i < 30; i++) outbox.latin1('x'.repeat(4000));
+      outbox.endFrame();
+      turn.end();
+      sink.take(sink.writableLength);
+      outbox.drained();
+    }
+    expect(memories.size).toBe(8);
+    expect(sink.isIntact).toBe(true);
+  });
+
+  test('leaves the bytes alone that a slow socket has not taken', () => {
+    const step = fc.record({ box: fc.nat({ max: 1 }), frames: fc.nat({ max: 9 }), taken: fc.nat({ max: 20_000 }) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (schedule) => {
+        const { turn, boxes } = setUp(2);
+        for (const { sink } of boxes) sink.isBlocked = sink.letsGo = true;
+        for (const [round, { box, frames, taken }] of schedule.entries()) {
+          const { sink, outbox } = boxes[box] ?? one();
+          for (let i = 0; i < frames; i++) {
+            outbox.latin1(String.fromCharCode(0x21 + round).repeat(1999));
+            outbox.endFrame();
+          }
+          turn.end();
+          sink.take(taken);
+          if (sink.writableLength === 0) outbox.drained();
+        }
+        for (const { sink } of boxes) {
+          sink.take(sink.writableLength);
+          expect(sink.isIntact).toBe(true);
+        }
+      }),
+    );
   });
 
   test('counts what a peer that blocks has taken, and what it has not', () => {
