@@ -9,12 +9,18 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { CliHost } from './host.ts';
 import type { SurveyValues } from './survey.ts';
 
-/** The commands by which people do what agents do with these tools. */
-const COMMANDS_FOR_TOOLS = { search_tools: 'mcp-bridge search', get_tool_details: 'mcp-bridge describe' };
+/** The data of an error that the daemon has answered with; empty for other errors. */
+export function factsOf(error: unknown): Readonly<Record<string, unknown>> {
+  return membersOf(membersOf(membersOf(error).cause).data);
+}
 
 /** The stable code of an error that the daemon has answered with; '' for others. */
 export function daemonCodeOf(error: unknown): string {
-  return textOf(membersOf(membersOf(membersOf(error).cause).data).code);
+  return textOf(factsOf(error).code);
+}
+
+function namesIn(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) ? value.map(textOf) : undefined;
 }
 
 export async function forPeople(
@@ -22,16 +28,14 @@ export async function forPeople(
   { values, host }: { values: SurveyValues; host: CliHost },
 ): Promise<unknown> {
   if (!(error instanceof BridgeError) || error.hint === undefined) return error;
-  const { code, message, hint, cause } = error;
+  const { code, message, cause } = error;
   const { server } = membersOf(membersOf(membersOf(cause).data).error);
   const told = (words: string): BridgeError => new BridgeError(code, message, { hint: words, cause });
   const refusal = daemonCodeOf(error);
   if (refusal === 'TOOL_CHANGED') return told(differenceOf(textOf(membersOf(membersOf(cause).data).server)));
   if (refusal === 'SERVER_NOT_FOUND') return absent(textOf(server), { error, values, host });
-  const isLost = hint.startsWith('search_tools ');
-  if (refusal === 'TOOL_NOT_FOUND' && isLost) return told(`See: mcp-bridge tools ${textOf(server)}`);
-  const [tool, command] = Object.entries(COMMANDS_FOR_TOOLS).find(([one]) => hint.startsWith(`${one} `)) ?? [];
-  return tool === undefined || command === undefined ? error : told(hint.replace(tool, command));
+  const isLost = refusal === 'TOOL_NOT_FOUND' && namesIn(factsOf(error).near)?.length === 0;
+  return isLost ? told(`See: mcp-bridge tools ${textOf(server)}`) : error;
 }
 
 /** Where to look at a tool that is another one now, and to agree to it. */
@@ -55,11 +59,12 @@ export async function absent(name: string, { error, values, host }: Absence): Pr
   if (unused !== undefined) return refusalOf(name, unused, cause);
   const connected = await connectedAs(name, { values, host, cause });
   if (connected !== undefined) return connected;
-  const { hint = '' } = error;
-  if (hint.startsWith('Did you mean ')) return error;
-  const isListed = hint.startsWith('There are: ');
-  const known = isListed ? hint.replace(/ list_mcp_servers .*$/, '') : 'See: mcp-bridge discover --all';
-  return new BridgeError(code, message, { hint: known, cause });
+  const { near, known, count } = { ...factsOf(error), ...error.facts };
+  if (namesIn(near)?.length) return error;
+  const listed = namesIn(known) ?? [];
+  const isPart = typeof count === 'number' && count > listed.length;
+  const hint = `There are: ${listed.join(', ')}${isPart ? ', …' : '.'}`;
+  return new BridgeError(code, message, { hint: listed.length > 0 ? hint : 'See: mcp-bridge discover --all', cause });
 }
 
 /** Why a server that has connected under this name is not offered; undefined if none has. */

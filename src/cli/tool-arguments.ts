@@ -4,7 +4,7 @@
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord } from '../util/json-value.ts';
-import { nearest } from '../util/nearest.ts';
+import { nearest, suggestion } from '../util/nearest.ts';
 import { otherParameters, type Parameter, parametersOf, type Shape, typeName } from './render/tool-schema.ts';
 
 export interface CalledTool {
@@ -60,7 +60,7 @@ function shapeFor(key: string, parameters: readonly Parameter[], { server, tool,
   const names = parameters.map(({ name }) => name);
   const alike = nearest(key, names);
   const near = alike.length > 0 ? alike : names.filter((name) => isShortFor(key, name)).slice(0, 3);
-  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `See: mcp-bridge describe ${server} ${tool}`;
+  const hint = suggestion(near) ?? `See: mcp-bridge describe ${server} ${tool}`;
   throw misfit(`${tool} has no parameter ${JSON.stringify(key)}`, names.length > 0 ? hint : 'It takes none.');
 }
 
@@ -130,7 +130,7 @@ function wrongValue(key: string, value: string, shape: Shape): never {
   const near = nearest(value, names);
   throw misfit(
     `${key} must be one of ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`,
-    near.length === 0 ? undefined : `Did you mean ${near.join(', ')}?`,
+    suggestion(near),
   );
 }
 

@@ -91,6 +91,11 @@ export function ofCommand<Result>(command: string, read: () => Result): Result {
   }
 }
 
-export function wrongUsage(command: string, problem: string, hint = `See: mcp-bridge ${command} --help`): BridgeError {
+/** The hint of wrong usage where nothing better is known. */
+export function helpHint(command: string): string {
+  return `See: mcp-bridge ${command} --help`;
+}
+
+export function wrongUsage(command: string, problem: string, hint = helpHint(command)): BridgeError {
   return new BridgeError('USAGE', problem, { hint });
 }

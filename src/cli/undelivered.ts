@@ -2,7 +2,7 @@
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord } from '../util/json-value.ts';
-import { daemonCodeOf } from './refused.ts';
+import { daemonCodeOf, factsOf } from './refused.ts';
 
 const WHO = 'To see who is connected: mcp-bridge clients';
 const WHAT = 'To see what each client accepts: mcp-bridge clients';
@@ -38,10 +38,12 @@ export function forSender(error: unknown, to: string): unknown {
 
 const said = ({ hint }: BridgeError) => (hint === undefined ? {} : { hint });
 
-function hintFor(refusal: string, { message, hint = '' }: BridgeError): string | undefined {
+function hintFor(refusal: string, error: BridgeError): string | undefined {
+  const { hint = '' } = error;
+  const { near, reason } = factsOf(error);
   switch (refusal) {
     case 'CLIENT_NOT_FOUND':
-      return hint.startsWith('Did you mean ') ? hint : WHO;
+      return Array.isArray(near) && near.length > 0 ? hint : WHO;
     case 'CLIENT_GONE':
       return WHO;
     case 'MESSAGE_TO_SELF':
@@ -49,7 +51,7 @@ function hintFor(refusal: string, { message, hint = '' }: BridgeError): string |
     case 'MESSAGE_REFUSED':
       return 'To see which file that is in: mcp-bridge config path';
     case 'MESSAGE_NOT_ACCEPTED':
-      return notAccepted(message, hint);
+      return notAccepted(reason, hint);
     case 'CALL_TIMED_OUT':
       return 'limits.callTimeoutMs or limits.maxCallMs of the config file allows more; --notify waits for no answer.';
     default:
@@ -57,9 +59,15 @@ function hintFor(refusal: string, { message, hint = '' }: BridgeError): string |
   }
 }
 
-function notAccepted(message: string, hint: string): string {
-  if (!message.endsWith('has no mailbox')) return WHAT;
-  // The daemon says what has to be in its config.
-  if (!hint.includes('agents.enabled')) return `${hint} ${WHAT}`;
-  return hint.includes('is set') ? `${hint} mcp-bridge restart` : `${hint} Then: mcp-bridge restart`;
+function notAccepted(reason: unknown, hint: string): string {
+  switch (reason) {
+    case 'view-without-mailbox':
+      return `${hint} ${WHAT}`;
+    case 'mailboxes-need-restart':
+      return `${hint} mcp-bridge restart`;
+    case 'mailboxes-need-setting':
+      return `${hint} Then: mcp-bridge restart`;
+    default:
+      return WHAT;
+  }
 }

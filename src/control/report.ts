@@ -176,6 +176,8 @@ export interface ReloadReport {
 interface Failure {
   readonly message: string;
   readonly hint: string;
+  /** Existing names like the one that does not exist; not every daemon says. */
+  readonly near?: readonly string[];
 }
 
 /** Numbers of what a server has after a refresh; null where it does not say. */

@@ -7,7 +7,7 @@ import type { ServerOutput } from '../downstream/server-output.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import type { ToolChangePolicy } from '../model/tool-rules.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
-import { nearest } from '../util/nearest.ts';
+import { nearest, suggestion } from '../util/nearest.ts';
 import type { LogsReport } from './report.ts';
 
 /** A server's tools as they were first seen, and the treatment of changed ones. */
@@ -79,10 +79,11 @@ function byteOf(position: unknown): number {
 }
 
 /** The error for a server that does not exist. */
-export function unknownServer(name: string, { names }: ServersHere): { message: string; hint: string } {
-  const similar = nearest(name, names);
+export function unknownServer(name: string, { names }: ServersHere): { message: string; hint: string; near: string[] } {
+  const near = nearest(name, names);
   return {
     message: `There is no server ${JSON.stringify(name.slice(0, 128))}`,
-    hint: similar.length === 0 ? 'mcp-bridge servers lists all.' : `Did you mean ${similar.join(', ')}?`,
+    hint: suggestion(near) ?? 'mcp-bridge servers lists all.',
+    near,
   };
 }

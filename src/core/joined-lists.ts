@@ -5,7 +5,7 @@ import { LISTS, type ListKind } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
-import { nearest } from '../util/nearest.ts';
+import { nearest, suggestion } from '../util/nearest.ts';
 import { aliasIn, joinedName } from './joined-names.ts';
 import { waitForLists } from './list-wait.ts';
 import { itemsIn, keyOf } from './lists.ts';
@@ -139,9 +139,12 @@ export class JoinedLists {
     const thing = kind === 'tools' ? 'tool' : 'prompt';
     const owner = this.#byAlias.get(aliasIn(name) ?? '');
     const more = owner === undefined ? '' : refreshHint(owner);
-    const hint = `${similar.length === 0 ? `See ${LISTS[kind].method}.` : `Did you mean ${similar.join(', ')}?`}${more}`;
+    const hint = `${suggestion(similar) ?? `See ${LISTS[kind].method}.`}${more}`;
     const code = kind === 'tools' ? 'TOOL_NOT_FOUND' : 'PROMPT_NOT_FOUND';
-    return new BridgeError(code, `There is no ${thing} ${JSON.stringify(name.slice(0, 128))}`, { hint });
+    return new BridgeError(code, `There is no ${thing} ${JSON.stringify(name.slice(0, 128))}`, {
+      hint,
+      facts: { near: similar },
+    });
   }
 
   /** Names close to a wrong one, those of the likeliest servers first. Of thousands, only the first are compared. */

@@ -2,7 +2,7 @@
 // their files.
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { nearest } from '../util/nearest.ts';
+import { nearest, suggestion } from '../util/nearest.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 import { type LookedAt, placesHere } from './own-discovery.ts';
 import type { Survey } from './survey.ts';
@@ -50,7 +50,7 @@ function refuseUnknown(clients: readonly string[], known: ReadonlySet<string>): 
   if (unknown === undefined) return;
   const near = nearest(unknown, known);
   throw new BridgeError('USAGE', `No client is called ${unknown}`, {
-    hint: near.length > 0 ? `Like it: ${near.join(', ')}` : `There are: ${[...known].sort().join(', ')}`,
+    hint: suggestion(near) ?? `There are: ${[...known].sort().join(', ')}`,
   });
 }
 

@@ -1,7 +1,7 @@
 // The definitions that a person means by a name.
 
 import { BridgeError } from '../util/bridge-error.ts';
-import { nearest } from '../util/nearest.ts';
+import { nearest, suggestion } from '../util/nearest.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
 
 /** `text` is a name, an id, an alias, or one of them behind a client, such as `cursor:github`. */
@@ -15,7 +15,7 @@ export function named(servers: readonly DiscoveredServer[], text: string): Disco
   if (found.length > 0) return found;
   const near = nearest(text, new Set(servers.flatMap(({ id, name, client }) => [id, name, `${client}:${name}`])));
   throw new BridgeError('SERVER_NOT_FOUND', `No file defines a server ${text}`, {
-    hint: near.length > 0 ? `Like it: ${near.join(', ')}` : 'See: mcp-bridge discover --all',
+    hint: suggestion(near) ?? 'See: mcp-bridge discover --all',
   });
 }
 

@@ -5,7 +5,7 @@ import { locationsOf } from '../discovery/locations.ts';
 import type { Tree } from '../discovery/tree.ts';
 import { isServerName, SERVER_NAME_RULE } from '../protocol/inbound-server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { nearest } from '../util/nearest.ts';
+import { nearest, suggestion } from '../util/nearest.ts';
 import type { ConfigDocument } from './config-document.ts';
 import { diffOf, type EditReport } from './edit-report.ts';
 import { alone, type EditingHost, machineOfHost } from './editing-host.ts';
@@ -128,8 +128,7 @@ function refuseUnknown(client: string, host: EditingHost): void {
   if (names.has(client)) return;
   const near = nearest(client, names);
   throw new BridgeError('USAGE', `There is no client ${client} to import from`, {
-    hint:
-      near.length > 0 ? `Perhaps: ${near.join(', ')}` : 'Which clients have servers here: mcp-bridge discover --all',
+    hint: suggestion(near) ?? 'Which clients have servers here: mcp-bridge discover --all',
   });
 }
 

@@ -4,9 +4,9 @@
 import type { Limits } from '../model/limits.ts';
 import type { MessagingSettings } from '../model/messaging-settings.ts';
 import { isReserved } from '../protocol/accepted-methods.ts';
-import { BridgeError } from '../util/bridge-error.ts';
+import { BridgeError, type ErrorFacts, type RefusalReason } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
-import { nearest } from '../util/nearest.ts';
+import { nearest, suggestion } from '../util/nearest.ts';
 import type { ClientMessage } from './client-message.ts';
 import type { LetterDraft, Mailbox } from './letters.ts';
 import type { Participant, Participants } from './participants.ts';
@@ -57,18 +57,21 @@ export class Admission {
     const { mailbox } = this.#receiverFor(sender, to);
     if (mailbox === undefined)
       throw new BridgeError('MESSAGE_NOT_ACCEPTED', `The client ${to} has no mailbox`, {
-        hint: this.#mailboxHint(),
+        ...this.#mailboxAdvice(),
       });
     const hops = sender.mailbox?.hopsAfter(inReplyTo) ?? 0;
     this.#checkHops(hops);
     return { mailbox, hops };
   }
 
-  #mailboxHint(): string {
+  #mailboxAdvice(): { readonly hint: string; readonly facts: ErrorFacts } {
     const { settings, willBeEnabled } = this.#ports;
-    if (settings.isEnabled) return 'Only clients in the views all and discover have one.';
-    if (willBeEnabled()) return 'agents.enabled is set, but the daemon runs without it until it is restarted.';
-    return 'Mailboxes need agents.enabled in the config file.';
+    const advice = (reason: RefusalReason, hint: string) => ({ hint, facts: { reason } });
+    if (settings.isEnabled)
+      return advice('view-without-mailbox', 'Only clients in the views all and discover have one.');
+    return willBeEnabled()
+      ? advice('mailboxes-need-restart', 'agents.enabled is set, but the daemon runs without it until it is restarted.')
+      : advice('mailboxes-need-setting', 'Mailboxes need agents.enabled in the config file.');
   }
 
   /** Refuses a request if too many are open on either side. */
@@ -128,8 +131,11 @@ function tooMany(problem: string): BridgeError {
 
 function notFound(to: string, ids: readonly string[]): BridgeError {
   const near = nearest(to, ids);
-  const hint = near.length === 0 ? 'bridge/clients lists the connected clients.' : `Did you mean ${near.join(', ')}?`;
-  return new BridgeError('CLIENT_NOT_FOUND', `There is no client ${JSON.stringify(to.slice(0, 128))}`, { hint });
+  const hint = suggestion(near) ?? 'bridge/clients lists the connected clients.';
+  return new BridgeError('CLIENT_NOT_FOUND', `There is no client ${JSON.stringify(to.slice(0, 128))}`, {
+    hint,
+    facts: { near },
+  });
 }
 
 function notAccepted({ id }: Participant, method: string): BridgeError {
@@ -140,9 +146,11 @@ function notAccepted({ id }: Participant, method: string): BridgeError {
       `${shown} is a method of MCP or of the bridge, so no client can receive it`,
       {
         hint: 'Use another name, for instance after your program: myapp/…',
+        facts: { reason: 'method-reserved' },
       },
     );
   return new BridgeError('MESSAGE_NOT_ACCEPTED', `The client ${id} does not accept ${shown}`, {
     hint: 'A client lists the methods that it accepts in _meta["mcp-bridge/accepts"] of its initialize; bridge/clients shows them.',
+    facts: { reason: 'method-not-accepted' },
   });
 }

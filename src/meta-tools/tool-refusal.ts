@@ -4,7 +4,7 @@ import type { NamedTool } from '../core/audit-trail.ts';
 import { rpcErrorOf, withHint } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
-import { nearest } from '../util/nearest.ts';
+import { nearest, suggestion } from '../util/nearest.ts';
 import type { MetaTool } from './meta-tools.ts';
 
 /** The server and the tool that a call names; '' where it names none. */
@@ -19,15 +19,19 @@ export function toolError(error: BridgeError, { server, tool }: Wanted): string 
 }
 
 export function noSuchServer(name: string, names: readonly string[]): BridgeError {
+  const near = nearest(name, names);
   return new BridgeError('SERVER_NOT_FOUND', `There is no server ${quoted(name)}`, {
-    hint: likeness(name, names) ?? thoseThereAre(names),
+    hint: suggestion(near) ?? thoseThereAre(names),
+    facts: near.length > 0 ? { near } : { known: names.slice(0, MOST_NAMES), count: names.length },
   });
 }
 
 export function noSuchTool({ server, tool }: Wanted, names: Iterable<string>, more = ''): BridgeError {
+  const near = nearest(tool, names);
   return new BridgeError('TOOL_NOT_FOUND', `Server ${server} has no tool ${quoted(tool)}`, {
     server,
-    hint: `${likeness(tool, names) ?? 'search_tools finds tools by what they do.'}${more}`,
+    hint: `${suggestion(near) ?? 'search_tools finds tools by what they do.'}${more}`,
+    facts: { near },
   });
 }
 
@@ -52,11 +56,6 @@ function thoseThereAre(names: readonly string[]): string {
 }
 
 const MOST_NAMES = 10;
-
-function likeness(name: string, names: Iterable<string>): string | undefined {
-  const similar = nearest(name, names);
-  return similar.length === 0 ? undefined : `Did you mean ${similar.join(', ')}?`;
-}
 
 /** Cuts a name of the client's: no real name is longer. */
 const shortened = (name: string): string => name.slice(0, LONGEST_NAME);

@@ -47,7 +47,7 @@ export function rpcErrorOf(error: BridgeError, more?: Readonly<Record<string, un
 }
 
 function rpcErrorAs(rpcCode: number, error: BridgeError, more?: Readonly<Record<string, unknown>>): string {
-  const data = { code: error.code, server: error.server, hint: error.hint, ...more };
+  const data = { code: error.code, server: error.server, hint: error.hint, ...error.facts, ...more };
   return JSON.stringify({ code: rpcCode, message: error.message, data });
 }
 
@@ -59,10 +59,11 @@ export function calledErrorOf(error: BridgeError): string {
 
 /** Language models are shown nothing but the message. */
 export function withHint(error: BridgeError): BridgeError {
-  const { code, message, hint, server } = error;
+  const { code, message, hint, server, facts } = error;
   if (hint === undefined || message.includes(hint)) return error;
   const sentence = /[.!?:]$/.test(message) ? message : `${message}.`;
-  return new BridgeError(code, `${sentence} ${hint}`, { hint, ...(server !== undefined && { server }), cause: error });
+  const subject = server === undefined ? {} : { server };
+  return new BridgeError(code, `${sentence} ${hint}`, { hint, facts, ...subject, cause: error });
 }
 
 /** The same for whatever was thrown; of what nobody expected nothing is shown. */

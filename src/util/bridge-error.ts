@@ -68,10 +68,31 @@ export interface BridgeErrorOptions {
   readonly cause?: unknown;
   /** The MCP server that the failure is about. */
   readonly server?: string;
+  readonly facts?: ErrorFacts;
 }
+
+/** Data that programs decide by where the code does not say enough. They stand in the `data` of an answer. */
+export interface ErrorFacts {
+  /** Existing names like the one that does not exist. */
+  readonly near?: readonly string[];
+  /** The first of the existing names, and how many there are. */
+  readonly known?: readonly string[];
+  readonly count?: number;
+  /** One of several reasons for the same code. */
+  readonly reason?: RefusalReason;
+}
+
+export type RefusalReason =
+  | 'mailboxes-need-restart'
+  | 'mailboxes-need-setting'
+  | 'method-not-accepted'
+  | 'method-reserved'
+  | 'view-without-mailbox';
 
 /** Marks the errors of every copy of this class: the command, the daemon and the library are bundles of their own. */
 const BRAND = Symbol.for('mcp-bridge.error');
+
+const NO_FACTS: ErrorFacts = {};
 
 export class BridgeError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -83,12 +104,14 @@ export class BridgeError extends Error {
   readonly code: BridgeErrorCode;
   readonly hint: string | undefined;
   readonly server: string | undefined;
+  readonly facts: ErrorFacts;
 
   constructor(code: BridgeErrorCode, message: string, options: BridgeErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.hint = options.hint;
     this.server = options.server;
+    this.facts = options.facts ?? NO_FACTS;
   }
 }
 

@@ -25,6 +25,11 @@ function refill(): void {
   lettersLeft = MOST_LETTERS_A_TURN;
 }
 
+/** The question of a message, for names from `nearest`; undefined without any. */
+export function suggestion(near: readonly string[]): string | undefined {
+  return near.length === 0 ? undefined : `Did you mean ${near.join(', ')}?`;
+}
+
 /** Put the likeliest names first where there may be many. */
 export function nearest(wanted: string, names: Iterable<string>): string[] {
   if (!spend(Math.min(wanted.length, LONGEST_NAME) + 1)) return [];

@@ -16,7 +16,7 @@ import { type Spinner, waitingFor } from '../render/spinner.ts';
 import { hasPerson } from '../render/terminal.ts';
 import { checkOut, STDOUT, saveBlobs, saveText } from '../saved-blobs.ts';
 import { argumentsFrom, argumentsIn } from '../tool-arguments.ts';
-import { ask, ofCommand, type ToolCommandValues, withTools, wrongUsage } from '../tool-session.ts';
+import { ask, helpHint, ofCommand, type ToolCommandValues, withTools, wrongUsage } from '../tool-session.ts';
 
 export interface CallValues extends ToolCommandValues {
   readonly server: string;
@@ -120,9 +120,10 @@ const UNKNOWN_SCHEMA = { additionalProperties: { type: ['string', 'array'] } };
 function asMisfit(error: unknown, { server, tool }: CallValues): unknown {
   if (!(error instanceof BridgeError)) return error;
   if (error.code !== 'USAGE' && daemonCodeOf(error) !== 'TOOL_ARGUMENTS_INVALID') return error;
-  const { message, hint = '', cause } = error;
+  const { message, hint, cause } = error;
   const see = `See: mcp-bridge describe ${server} ${tool}`;
-  const own = /^(?:$|See: |get_tool_details )/.test(hint) ? '' : `${hint} `;
+  const isOwn = error.code === 'USAGE' && hint !== undefined && hint !== see && hint !== helpHint('call');
+  const own = isOwn ? `${hint} ` : '';
   return new BridgeError('USAGE', message, { hint: `${own}${see}`, cause });
 }
 

@@ -9,7 +9,7 @@ import type {
 } from '../../client/control-client.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { textOf } from '../../util/json-value.ts';
-import { nearest } from '../../util/nearest.ts';
+import { nearest, suggestion } from '../../util/nearest.ts';
 import { withControl } from '../control-session.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
@@ -70,7 +70,10 @@ async function changesOf(
   const params = { cwd: host.cwd, ...(server !== undefined && { server }) };
   const { servers, unknown } = await client.call('bridge/changes', params);
   if (unknown !== null) {
-    const error = new BridgeError('SERVER_NOT_FOUND', unknown.message, { hint: unknown.hint });
+    const error = new BridgeError('SERVER_NOT_FOUND', unknown.message, {
+      hint: unknown.hint,
+      facts: { near: unknown.near ?? [] },
+    });
     throw await absent(server ?? '', { error, values, host });
   }
   return servers;
@@ -88,7 +91,7 @@ async function checkNames(changed: readonly ChangedServer[], values: ChangedTool
   if (strange === undefined) return;
   const near = nearest(strange, [...known, ...unchanged]);
   throw new BridgeError('TOOL_NOT_FOUND', `Server ${server} has no tool ${JSON.stringify(strange)}`, {
-    hint: near.length > 0 ? `Did you mean ${near.join(', ')}?` : `See: mcp-bridge tools ${server}`,
+    hint: suggestion(near) ?? `See: mcp-bridge tools ${server}`,
   });
 }
 
@@ -100,9 +103,8 @@ function chosen(server: ChangedServer, names: readonly string[]): ChangedServer 
   const strange = names.find((name) => !known.includes(name));
   if (strange === undefined) return only(server, names);
   const similar = nearest(strange, known);
-  const hint = similar.length === 0 ? 'mcp-bridge tools --changed shows which there are.' : undefined;
   throw new BridgeError('TOOL_NOT_FOUND', `${server.server} has no tool ${JSON.stringify(strange)} that has changed`, {
-    hint: hint ?? `Did you mean ${similar.join(', ')}?`,
+    hint: suggestion(similar) ?? 'mcp-bridge tools --changed shows which there are.',
   });
 }
 

@@ -39,7 +39,10 @@ export async function serverLogs(values: ServerLogsValues, count: number, host: 
 async function checkReport(report: LogsReport, values: ServerLogsValues, host: CliHost): Promise<void> {
   const { server, transport, unknown } = report;
   if (unknown !== null) {
-    const error = new BridgeError('SERVER_NOT_FOUND', unknown.message, { hint: unknown.hint });
+    const error = new BridgeError('SERVER_NOT_FOUND', unknown.message, {
+      hint: unknown.hint,
+      facts: { near: unknown.near ?? [] },
+    });
     throw await absent(server, { error, values, host });
   }
   if (transport === 'stdio' || report.processes.length > 0) return;

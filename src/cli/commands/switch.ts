@@ -2,7 +2,7 @@
 
 import { SWITCHED_OFF, SwitchedServers } from '../../discovery/switched-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
-import { nearest } from '../../util/nearest.ts';
+import { nearest, suggestion } from '../../util/nearest.ts';
 import { haveDaemonLook } from '../daemon-look.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
@@ -42,6 +42,6 @@ const isOurs = (reason: string | undefined): boolean => reason?.startsWith(SWITC
 
 function unknown(name: string, known: readonly string[]): BridgeError {
   const near = nearest(name, known);
-  const hint = near.length > 0 ? `Perhaps: ${near.join(', ')}` : 'The column NAME of: mcp-bridge discover --all';
+  const hint = suggestion(near) ?? 'The column NAME of: mcp-bridge discover --all';
   return new BridgeError('SERVER_NOT_FOUND', `There is no server ${name}`, { hint });
 }

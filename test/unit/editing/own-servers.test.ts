@@ -169,7 +169,7 @@ describe('import', () => {
   test('does not know every name', async () => {
     const home = new Home();
     const attempt = async () => importServers(['curser'], { ...HERE, dryRun: false }, home.host);
-    await expect(attempt()).rejects.toMatchObject({ code: 'USAGE', hint: 'Perhaps: cursor' });
+    await expect(attempt()).rejects.toMatchObject({ code: 'USAGE', hint: 'Did you mean cursor?' });
     const other = async () => importServers(['0'], { ...HERE, dryRun: false }, home.host);
     await expect(other()).rejects.toMatchObject({ hint: expect.stringMatching(/: mcp-bridge discover --all$/) });
   });
