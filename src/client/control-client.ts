@@ -18,7 +18,6 @@ export type {
   ControlMethod,
   ControlParams,
   DialledInReport,
-  LatencyReport,
   LogsReport,
   ProcessLog,
   ServerRefresh,

@@ -1,6 +1,7 @@
 // Answers of the control methods, as data. The daemon writes them, the command and scripts read them, and `--json` prints
 // them as they are: fields may be added, but never change their meaning.
 
+import type { ServerLatency } from '../model/server-latency.ts';
 import type { DialInState } from '../protocol/inbound-server.ts';
 import type { RunningServer } from '../registry/running-servers.ts';
 
@@ -51,20 +52,6 @@ export interface InstanceReport {
   readonly lastError: string | null;
   /** The code of that error, such as SERVER_START_FAILED. */
   readonly errorCode: string | null;
-}
-
-/** Answer times of a server since the daemon started. */
-export interface LatencyReport {
-  readonly server: string;
-  /** Numbers of answers by their time: one for each bound of `latencyBoundsMs`, and one for longer times. */
-  readonly buckets: readonly number[];
-  readonly sumMs: number;
-  /** The longest time of an answer. */
-  readonly maxMs: number;
-  /** Errors among the answers. */
-  readonly errors: number;
-  /** Requests without an answer: given up, or lost when the server ended. */
-  readonly unanswered: number;
 }
 
 /** Memory of the daemon's own process. */
@@ -118,7 +105,7 @@ export interface StatusReport {
   readonly parkedBytes: number;
   readonly memory: MemoryReport;
   readonly instances: readonly InstanceReport[];
-  readonly latencies: readonly LatencyReport[];
+  readonly latencies: readonly ServerLatency[];
   readonly latencyBoundsMs: readonly number[];
   readonly dialledIn: readonly DialledInReport[];
   readonly counters: Readonly<Record<string, number>>;

@@ -1,12 +1,13 @@
-// The record of each call: client, tool, arguments, outcome. The core fills it in where things happen. Storing the
-// records is the duty of the AuditTrail.
+// The record of each call: client, tool, arguments, outcome. It listens to what happens to calls. Storing the records is
+// the duty of the AuditTrail.
 
 import { codeIn } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt } from '../wire/json-grammar.ts';
-import type { Span } from '../wire/json-members.ts';
+import type { Call } from './call.ts';
+import type { AimedTool, Events, NamedTool } from './events.ts';
 import type { Session } from './session.ts';
 
 export type CallOutcome =
@@ -30,16 +31,39 @@ export interface AuditTrail {
   record(call: CallRecord): void;
 }
 
-/** A tool of a server by the client's names; '' for a missing name. */
-export interface NamedTool {
-  readonly server: string;
-  readonly tool: string;
-}
+/** Has a trail record all calls of tools. */
+export function keepAuditTrail(events: Events, trail: AuditTrail): void {
+  const records = new Map<Call, CallRecord>();
+  /** The record of the request that is being looked at, until there is a call for it. */
+  let wanted: CallRecord | undefined;
+  const wantedBy = (session: Session): CallRecord | undefined => (wanted?.session === session ? wanted : undefined);
 
-/** The target of a call through another tool, such as `execute_tool`. */
-interface Aim extends NamedTool {
-  /** The place of its arguments, if it has any. */
-  readonly inner?: Span;
+  events.toolWanted.on((session, frame, envelope) => {
+    wanted = new CallRecord(trail, session, frame, envelope);
+  });
+  events.toolAimed.on((session, aim, b) => wantedBy(session)?.aim(aim, b));
+  events.toolLookedUp.on((session, about) => wantedBy(session)?.lookUp(about));
+  events.errorWritten.on((session, error) => wantedBy(session)?.refused(error));
+  events.callBegun.on((call) => {
+    const record = wantedBy(call.session);
+    if (record === undefined) return;
+    records.set(call, record);
+    wanted = undefined;
+  });
+  events.toolTaken.on((session) => {
+    wantedBy(session)?.end(); // refused, or it would have a call by now
+    wanted = undefined;
+  });
+
+  events.callRouted.on((call, server) => records.get(call)?.reached(server, call.nameText));
+  events.callAnswered.on((call, b, envelope) => records.get(call)?.answered(b, envelope));
+  events.callAnsweredHere.on((call) => records.get(call)?.settle('ok'));
+  events.callFailed.on((call, error) => records.get(call)?.failed(error));
+  events.callGivenUp.on((call, why) => records.get(call)?.settle(why));
+  events.callEnded.on((call) => {
+    records.get(call)?.end();
+    records.delete(call);
+  });
 }
 
 export class CallRecord {
@@ -63,7 +87,7 @@ export class CallRecord {
   #b: Buffer | undefined;
   #from: number;
   #to: number;
-  #aim: Aim | undefined;
+  #aim: AimedTool | undefined;
   /** The bytes for the client before the answer, in all. */
   #sentBefore = -1;
 
@@ -80,7 +104,7 @@ export class CallRecord {
   }
 
   /** Notes the target of a call through another tool; its arguments stand in `b`. */
-  aim(at: Aim, b: Buffer): void {
+  aim(at: AimedTool, b: Buffer): void {
     this.#aim = at;
     if (at.inner === undefined) return;
     this.#b = b;
@@ -102,9 +126,15 @@ export class CallRecord {
     this.settle(saysFailed ? 'tool-error' : 'ok');
   }
 
+  /** Notes the tool that a tool for looking up is asked about. */
+  lookUp(about: NamedTool): void {
+    this.about = about;
+  }
+
   /** Notes an error that is about to be sent to the client. */
-  failed({ code }: BridgeError): void {
-    this.settle(outcomeOfCode(code), code);
+  failed(error: BridgeError | string): void {
+    if (typeof error === 'string') this.refused(error);
+    else this.settle(outcomeOfCode(error.code), error.code);
   }
 
   /** The same, for an error in JSON. */

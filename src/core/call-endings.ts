@@ -73,13 +73,13 @@ export class CallEndings implements CallOwner {
 
   /** Ends a call whose time is up: the server is told, and the client gets an error. */
   tickCall(call: Call, nowMs: number): void {
-    const { server, calls, questions, limits, counters } = this.#instance;
+    const { server, calls, questions, limits, events } = this.#instance;
     // While a person is asked, the call waits for that person, up to the limit.
     if (questions.isAsking(call.session)) extend(call);
     const timeoutMs = this.#timeoutOf(call);
     const tookMs = overdueMs(call, nowMs, timeoutMs, limits);
     if (tookMs === undefined) return;
-    counters.timeouts++;
+    events.incident.tell('timeouts', call.session);
     const hint = `It may still go on there. ${this.#settingsFor(call, tookMs)} allows more.`;
     const message = `Server ${server} has not answered within ${tookMs} ms`;
     calls.giveUp(call, 'The time for this call is up', new BridgeError('CALL_TIMED_OUT', message, { server, hint }));

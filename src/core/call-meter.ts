@@ -1,7 +1,9 @@
 // The answer times of servers, counted in fixed buckets. A call costs two readings of the clock and allocates nothing.
 // Time spent waiting here for a turn is not the server's, and is not counted.
 
+import type { ServerLatency } from '../model/server-latency.ts';
 import type { Clock } from '../util/clock.ts';
+import type { Events } from './events.ts';
 
 /** The upper bounds of the buckets, inclusive. One more bucket has all longer times. */
 export const LATENCY_BOUNDS_MS: readonly number[] = [
@@ -12,19 +14,6 @@ export const LATENCY_BOUNDS_MS: readonly number[] = [
 const TICKS_PER_MS = 100;
 const LAST = LATENCY_BOUNDS_MS.length;
 const boundsInTicks = Float64Array.from(LATENCY_BOUNDS_MS, (bound) => bound * TICKS_PER_MS);
-
-/** The answer times of one server since the start of the daemon. */
-interface ServerLatency {
-  readonly server: string;
-  /** Answers by the bounds of LATENCY_BOUNDS_MS; the last bucket has all longer ones. */
-  readonly buckets: readonly number[];
-  readonly sumMs: number;
-  readonly maxMs: number;
-  /** The answers that were errors. */
-  readonly errors: number;
-  /** Requests without an answer: given up, or lost when the server ended. */
-  readonly unanswered: number;
-}
 
 export class CallMeter {
   readonly #clock: Clock;
@@ -76,8 +65,13 @@ export class CallMeters {
   readonly #clock: Clock;
   readonly #meters = new Map<string, CallMeter>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, events: Events) {
     this.#clock = clock;
+    events.callSent.on((call, server) => {
+      call.sentTicks = this.of(server).now();
+    });
+    events.serverAnswered.on((call, server, hasResult) => this.of(server).answered(call.sentTicks, hasResult));
+    events.serverSilent.on((_, server) => this.of(server).unanswered());
   }
 
   of(server: string): CallMeter {

@@ -14,9 +14,8 @@ import type { Outbox } from '../wire/outbox.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Call, Cut } from './call.ts';
-import type { CallMeter } from './call-meter.ts';
 import { endRequest, errorTextOf, isBound, otherServersFor } from './call-plan.ts';
-import type { Counters } from './counters.ts';
+import type { Events, WaitReason } from './events.ts';
 import { FairQueue } from './fair-queue.ts';
 import { Lane } from './lane.ts';
 import type { KnownServer } from './server-knowledge.ts';
@@ -32,9 +31,8 @@ export type MoveResult = 'moved' | 'shared' | 'full';
 export interface CallTableOptions {
   readonly server: string;
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   readonly known: KnownServer;
-  readonly meter: CallMeter;
   readonly contain: (session: Session, task: () => void) => void;
   /** Calls of tools that the server gets at a time; 0 for no bound. */
   readonly maxConcurrentCalls: number;
@@ -51,8 +49,7 @@ export interface CallTableOptions {
 export class CallTable {
   readonly #server: string;
   readonly #limits: Limits;
-  readonly #counters: Counters;
-  readonly #meter: CallMeter;
+  readonly #events: Events;
   #outbox: Outbox | undefined;
   #nextId = 1;
   readonly #sent = new ShortLivedMap<number, Call>();
@@ -76,13 +73,12 @@ export class CallTable {
   readonly lingering: LingeringCalls;
 
   constructor(options: CallTableOptions) {
-    const { server, limits, counters, known, meter, contain, contended, released } = options;
+    const { server, limits, events, known, contain, contended, released } = options;
     this.#contain = contain;
     this.#concurrent = new ConcurrentCalls(options.maxConcurrentCalls);
     this.#server = server;
     this.#limits = limits;
-    this.#counters = counters;
-    this.#meter = meter;
+    this.#events = events;
     this.#contended = contended;
     this.#unsent = options.unsent;
     this.#takesTurn = options.takesTurn;
@@ -133,7 +129,7 @@ export class CallTable {
       const found = this.#contended(session);
       if (found === 'moved') return;
       this.#waiting.remove(call);
-      this.#counters.serverBusy++;
+      this.#events.incident.tell('serverBusy', this.#server);
       this.fail(call, laneKept(this.#server, this.#limits, found));
     }
   }
@@ -144,7 +140,7 @@ export class CallTable {
     for (let call = this.#waiting.headOf(session); call !== undefined; call = this.#waiting.headOf(session)) {
       if (!this.#concurrent.hasKept(call, nowMs, maxLaneMs)) return;
       this.#waiting.remove(call);
-      this.#counters.serverBusy++;
+      this.#events.incident.tell('serverBusy', this.#server);
       this.fail(call, turnKept(this.#server, this.#limits));
     }
   }
@@ -175,7 +171,7 @@ export class CallTable {
 
   /** Queues a call until its turn comes. It is answered with an error if too much waits already. */
   queue(call: Call, frame: Frame): void {
-    this.#countWait(call.session);
+    this.#events.callWaiting.tell(call, this.#waitReasonOf(call.session));
     this.#wait(call, frame);
     this.pump(); // calls before it may be held up by what does not concern it
     if (call.unsent !== undefined && this.lane.isContended(call.session, call.laneName)) this.#contended(call.session);
@@ -205,7 +201,7 @@ export class CallTable {
     const call = this.#sent.get(serverRequestId);
     if (call === undefined) return undefined;
     this.#sent.delete(serverRequestId);
-    this.#meter.answered(call.sentTicks, hasResult);
+    this.#events.serverAnswered.tell(call, this.#server, hasResult);
     if (hasResult || call.wasAskedBack) this.lane.learn(call); // an error says nothing of what it asks otherwise
     this.lane.leave(call);
     this.#concurrent.end(serverRequestId);
@@ -248,7 +244,7 @@ export class CallTable {
     this.#forget(call);
     endRequest(call, 'lost');
     call.session.close(call);
-    this.#counters.cancelled++;
+    this.#events.incident.tell('cancelled', call.session);
     this.#fence(call);
   }
 
@@ -264,7 +260,7 @@ export class CallTable {
   #forget(call: Call): void {
     if (call.serverRequestId !== 0) {
       this.#sent.delete(call.serverRequestId);
-      this.#meter.unanswered();
+      this.#events.serverSilent.tell(call, this.#server);
     } else this.#waiting.remove(call);
     this.#concurrent.giveUp(call.serverRequestId);
     if (call.hasLane) this.lingering.add(call);
@@ -288,7 +284,7 @@ export class CallTable {
   /** The call's one answer is an error. The session closes it last, because it may leave with its last answer. */
   fail(call: Call, error: BridgeError): void {
     endRequest(call, 'lost');
-    call.record?.failed(error);
+    this.#events.callFailed.tell(call, error);
     call.session.output.fail(call.idText, errorTextOf(call, error));
     call.session.close(call);
   }
@@ -306,7 +302,7 @@ export class CallTable {
 
   #lose(call: Call, error: BridgeError): void {
     this.lane.leave(call);
-    this.#meter.unanswered();
+    this.#events.serverSilent.tell(call, this.#server);
     if (call.again === undefined) this.fail(call, error);
     else this.#unsend(call, call.again);
   }
@@ -356,10 +352,10 @@ export class CallTable {
     );
   }
 
-  #countWait(session: Session): void {
-    if (this.#outbox === undefined || this.isFenced) return;
-    if (!this.#mayAsk(session)) this.#counters.waitedForClient++;
-    else if (!this.#hasRoom(this.#outbox)) this.#counters.waitedForServer++;
+  #waitReasonOf(session: Session): WaitReason {
+    if (this.#outbox === undefined || this.isFenced) return 'turn';
+    if (!this.#mayAsk(session)) return 'client';
+    return this.#hasRoom(this.#outbox) ? 'turn' : 'server';
   }
 
   #send(outbox: Outbox, call: Call, frame: Frame, envelope: Envelope): void {
@@ -367,7 +363,7 @@ export class CallTable {
     const { b, start, end } = frame;
     const serverRequestId = this.#nextId++;
     call.serverRequestId = serverRequestId;
-    call.sentTicks = this.#meter.now();
+    this.#events.callSent.tell(call, this.#server);
     this.#sent.add(serverRequestId, call);
     this.#concurrent.sent(call);
     call.session.sentCount++;
@@ -386,7 +382,7 @@ export class CallTable {
 
   #wait(call: Call, unsent: Frame): void {
     if (this.#waiting.add(call, unsent)) return;
-    this.#counters.serverBusy++;
+    this.#events.incident.tell('serverBusy', this.#server);
     const hint = 'Too much is waiting for it already; ask again later.';
     this.fail(call, new BridgeError('SERVER_BUSY', `Server ${this.#server} is busy`, { server: this.#server, hint }));
   }

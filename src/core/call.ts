@@ -5,7 +5,6 @@ import type { CallRole } from '../protocol/era-2025.ts';
 import type { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
-import type { CallRecord } from './audit-trail.ts';
 import type { CallPlan } from './call-plan.ts';
 import type { Session } from './session.ts';
 
@@ -73,8 +72,6 @@ export class Call {
   /** Until when it waits for the lane, and for whose turn of that this was set. */
   laneUntilMs = 0;
   laneTurn = 0;
-  /** The audit record, if calls are recorded. */
-  record: CallRecord | undefined;
   wasAskedBack = false;
   /** When its time is up, and when at the very last; 0 until the first look at it. See deadline.ts. */
   deadlineMs = 0;

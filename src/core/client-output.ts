@@ -6,7 +6,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Span } from '../wire/json-members.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
-import type { Counters } from './counters.ts';
+import type { Events } from './events.ts';
 import { Pause } from './pressure.ts';
 import type { Session } from './session.ts';
 
@@ -15,11 +15,11 @@ const splice = new Splice();
 
 export class ClientOutput {
   readonly #session: Session;
-  readonly #counters: Counters;
+  readonly #events: Events;
 
-  constructor(session: Session, counters: Counters) {
+  constructor(session: Session, events: Events) {
     this.#session = session;
-    this.#counters = counters;
+    this.#events = events;
   }
 
   /** The outbox of the connection that the client has at the moment. */
@@ -41,11 +41,10 @@ export class ClientOutput {
 
   /** `error` is JSON. */
   fail(idText: string, error: string): void {
-    this.#session.asking?.refused(error);
+    this.#events.errorWritten.tell(this.#session, error);
     this.#outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"error":`);
     this.#outbox.utf8(`${error}}`);
     this.#outbox.endFrame();
-    this.#counters.errorAnswered(error);
     this.#checkUnread();
   }
 
@@ -86,7 +85,7 @@ export class ClientOutput {
 
   #endAnswer(): void {
     this.#outbox.endFrame();
-    this.#counters.responses++;
+    this.#events.resultWritten.tell(this.#session);
     this.#checkUnread();
   }
 
@@ -98,7 +97,7 @@ export class ClientOutput {
   /** Passes an answer on, under the id that the client has used. */
   passAnswer(idText: string, b: Buffer, start: number, end: number, envelope: Envelope): void {
     this.#passWith(Field.id, idText, b, start, end, envelope);
-    this.#counters.responses++;
+    this.#events.resultWritten.tell(this.#session);
   }
 
   /** Passes progress on, under the token that the client has used. */

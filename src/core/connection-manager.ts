@@ -11,7 +11,7 @@ import type { Logger } from '../util/logger.ts';
 import type { Carrier, Link, LinkHandler } from '../wire/link.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import type { Call } from './call.ts';
-import type { Counters } from './counters.ts';
+import type { Events } from './events.ts';
 import { Faults } from './faults.ts';
 import { Pause } from './pressure.ts';
 import { Resumption } from './resumption.ts';
@@ -61,6 +61,7 @@ export class ConnectionManager {
         this.#openCount--;
         session.backlog.connectionDropped();
         options.messaging.wentAway(session);
+        options.events.clientAway.tell(session);
       },
       unparked: () => void this.#openCount++,
       dissolved: (session) => this.#dissolve(session),
@@ -113,9 +114,9 @@ export class ConnectionManager {
   }
 
   accept(link: Carrier, principal: Principal): void {
-    const { counters, clock } = this.#options;
+    const { events, clock } = this.#options;
     const session = new Session(link, {
-      counters,
+      events,
       limits: this.#limits,
       leave: (leaving) => this.#leave(leaving, this.#limits.stallTimeoutMs),
       now: { date: new Date(), ms: clock.now() },
@@ -125,7 +126,7 @@ export class ConnectionManager {
     this.#sessions.add(session);
     this.#openCount++;
     link.start(this.#handlerOf(session));
-    if (refusal === undefined) counters.clientsAccepted++;
+    if (refusal === undefined) events.clientCame.tell(session);
     else this.#refuse(session, refusal);
   }
 
@@ -162,7 +163,7 @@ export class ConnectionManager {
   }
 
   #refuse(session: Session, message: string): void {
-    this.#options.counters.clientsRefused++;
+    this.#options.events.clientRefused.tell(session, message);
     session.output.fail('null', rpcError(INTERNAL_ERROR, message));
     if (this.#sessions.size - this.#openCount < MOST_LINGERING) return this.#leave(session, TICK_MS);
     // Closed at once: many refused clients in one turn would take all descriptors that are reserved for refusing.
@@ -179,7 +180,7 @@ export class ConnectionManager {
   /** Ends a session that broke a rule; frames already queued for it are still sent. */
   cutOff(session: Session, reason: string): void {
     if (!session.isOpen) return;
-    this.#options.counters.clientsCutOff++;
+    this.#options.events.clientCutOff.tell(session, reason);
     this.#logger.warn('client cut off', { clientId: session.clientId, name: session.name, reason });
     this.#leave(session, TICK_MS);
   }
@@ -234,7 +235,7 @@ export class ConnectionManager {
     // Withdraws all calls first: the end of one may cause others to be sent, or to be answered by the bridge.
     for (const call of calls) step(() => call.owner.withdraw(call));
     for (const call of calls) {
-      call.record?.settle('client-gone');
+      this.#options.events.callGivenUp.tell(call, 'client-gone');
       step(() => call.owner.abandon(call));
     }
     // Instances that the client does not use any more may still work on its tasks.
@@ -244,6 +245,7 @@ export class ConnectionManager {
     step(() => session.roots.abandon());
     step(() => this.#options.messaging.left(session));
     step(() => this.#ids.takeBack(session));
+    this.#options.events.clientLeft.tell(session);
   }
 
   /** Ends a parked session. */
@@ -325,7 +327,7 @@ export class ConnectionManager {
     if (this.#resumption.tellLeaving(session, reason, ids)) return;
     for (const call of session.calls.values()) {
       const error = cutShort(!unsent.has(call));
-      call.record?.refused(error);
+      this.#options.events.callFailed.tell(call, error);
       session.output.fail(call.idText, error);
     }
   }
@@ -374,7 +376,7 @@ class ClientIds {
 interface ClientWatchPorts {
   readonly clock: Clock;
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   readonly liveness: LivenessSettings;
   readonly servers: Pick<ServerDirectory, 'servers'>;
   readonly sessions: ReadonlySet<Session>;
@@ -426,20 +428,20 @@ class ClientWatch {
   }
 
   #act(session: Session, finding: LivenessFinding): void {
-    const { counters, cutOff } = this.#ports;
+    const { events, cutOff } = this.#ports;
     switch (finding) {
       case undefined:
         return;
       case 'handshake-timeout':
-        counters.handshakeTimeouts++;
+        events.incident.tell('handshakeTimeouts', session);
         session.output.fail('null', rpcError(INVALID_REQUEST, 'No initialize came in time'));
         return cutOff(session, 'no initialize came in time');
       case 'stalled':
-        counters.clientsStalled++;
+        events.incident.tell('clientsStalled', session);
         cutOff(session, 'it reads nothing of what is sent to it');
         return session.link.destroy();
       case 'unresponsive':
-        counters.clientsUnresponsive++;
+        events.incident.tell('clientsUnresponsive', session);
         return cutOff(session, 'it does not answer pings');
       case 'probe':
         if (session.isOpen && session.calls.size > 0) session.output.probe();

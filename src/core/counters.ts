@@ -1,7 +1,8 @@
-// The counters of the daemon since its start, as `status` shows them. Each refusal and each drop has a counter of its
-// own.
+// The counters of the daemon since its start, as `status` shows them. They count events; each refusal and each drop has
+// a counter of its own.
 
 import { codeIn } from '../protocol/rpc-error.ts';
+import type { Events } from './events.ts';
 
 const MOST_CODES = 100;
 
@@ -74,8 +75,43 @@ export class Counters {
   serverCrashes = 0;
   readonly #errors = new Map<string, number>();
 
+  constructor(events: Events) {
+    events.requestTaken.on(() => this.requests++);
+    events.resultWritten.on(() => this.responses++);
+    events.errorWritten.on((_, error) => this.#countError(error));
+    events.incident.on((name) => this[name]++);
+    events.callWaiting.on((_, why) => {
+      if (why === 'client') this.waitedForClient++;
+      if (why === 'server') this.waitedForServer++;
+    });
+    events.namesLeftOut.on((_, count) => {
+      this.namesTooLong += count;
+    });
+    this.#countClients(events);
+    this.#countServers(events);
+  }
+
+  #countClients(events: Events): void {
+    events.clientCame.on(() => this.clientsAccepted++);
+    events.clientRefused.on(() => this.clientsRefused++);
+    events.clientCutOff.on(() => this.clientsCutOff++);
+    events.clientBack.on(() => this.sessionsResumed++);
+    events.messageSent.on((what) => {
+      if (what === 'message') this.messages++;
+      if (what === 'refused') this.messagesRefused++;
+      if (what === 'letter') this.letters++;
+    });
+  }
+
+  #countServers(events: Events): void {
+    events.instanceStarting.on(() => this.serverStarts++);
+    events.instanceStopped.on(() => this.idleStops++);
+    events.instanceDied.on(() => this.serverCrashes++);
+    events.serverDialledIn.on(() => this.serversDialledIn++);
+  }
+
   /** Counts an error that the bridge itself has answered with. */
-  errorAnswered(error: string): void {
+  #countError(error: string): void {
     this.errorsAnswered++;
     const code = codeIn(error);
     // Some codes come from servers, which may invent any number of them.

@@ -2,10 +2,10 @@
 
 import { messageOf } from '../util/bridge-error.ts';
 import type { LogFields, Logger } from '../util/logger.ts';
-import type { Counters } from './counters.ts';
+import type { Events } from './events.ts';
 
 interface FaultsPorts {
-  readonly counters: Pick<Counters, 'internalErrors'>;
+  readonly events: Events;
   readonly logger: Logger;
 }
 
@@ -21,7 +21,7 @@ export class Faults {
 
   /** Counts and logs an unexpected error. `what` says what could not be done, `fields` for which client or server. */
   note(what: string, error: unknown, fields: LogFields = {}): void {
-    this.#ports.counters.internalErrors++;
+    this.#ports.events.incident.tell('internalErrors', undefined);
     this.#ports.logger.error(what, { ...fields, error: messageOf(error), at: functionsIn(error) });
   }
 

@@ -23,6 +23,7 @@ import { type Call, serverRequestIdAt } from './call.ts';
 import { extend } from './call-endings.ts';
 import { endRequest, mayMakeTask, otherServersFor, shownAnswer } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
+import type { Incident } from './events.ts';
 import type { Instance, InstanceContext } from './instance.ts';
 import { answerServer } from './questions.ts';
 import type { Session } from './session.ts';
@@ -56,13 +57,13 @@ export class ServerMessages implements FrameSink {
   }
 
   frame(b: Buffer, start: number, end: number): void {
-    const { limits, counters, audit } = this.#context;
-    envelope.readsResult = audit !== undefined;
+    const { limits, events } = this.#context;
+    envelope.readsResult = events.callAnswered.isHeard;
     const isSound = envelope.scan(b, start, end, limits.maxDepth);
     // A server that leaves out "jsonrpc" can still be understood; its clients may be as tolerant.
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
       if (envelope.fault === 'batch') return this.#onBatch(b, start);
-      counters.serverNoise++;
+      events.incident.tell('serverNoise', this.#instance.server);
       this.#context.logger.debug('the server wrote a line that is no JSON-RPC', {
         server: this.#instance.server,
         fault: envelope.fault,
@@ -86,7 +87,7 @@ export class ServerMessages implements FrameSink {
   #onBatch(b: Buffer, start: number): void {
     const { messages, others, isTooLong } = cutBatch(b, start);
     const refusal = isTooLong ? TOO_LONG_A_BATCH : this.#instance.mayBatch ? undefined : NO_BATCHES;
-    if (refusal !== undefined || others.length > 0 || messages.length === 0) this.#context.counters.serverNoise++;
+    if (refusal !== undefined || others.length > 0 || messages.length === 0) this.#note('serverNoise');
     for (const place of messages) {
       const message = messageIn(b, place);
       if (refusal === undefined) this.frame(message.b, message.start, message.end);
@@ -115,12 +116,16 @@ export class ServerMessages implements FrameSink {
     this.#instance.settle();
   }
 
+  #note(incident: Incident): void {
+    this.#context.events.incident.tell(incident, this.#instance.server);
+  }
+
   overflowed(): void {
-    this.#context.counters.oversizedFrames++;
+    this.#note('oversizedFrames');
   }
 
   badFrame(reason: 'not-utf8' | 'too-long', ends: FrameEnds): void {
-    this.#context.counters.serverNoise++;
+    this.#note('serverNoise');
     this.#logDropped(reason);
     const id = answeredId(ends);
     if (id !== undefined) this.#failAnswer(id, reason);
@@ -144,7 +149,7 @@ export class ServerMessages implements FrameSink {
     const call = this.#calls.takeSent(id, envelope.has(Field.result));
     if (call === undefined) {
       if (this.#calls.own.take(id, { b, start, end }, envelope)) return;
-      this.#context.counters.strayResponses++;
+      this.#note('strayResponses');
       return this.#calls.answeredLate(id);
     }
     const hasResult = envelope.has(Field.result);
@@ -160,7 +165,7 @@ export class ServerMessages implements FrameSink {
     const { b, start, end } = shown;
     if (shown !== answer) envelope.scan(b, start, end, this.#context.limits.maxDepth);
     const { session } = call;
-    call.record?.answered(b, envelope);
+    this.#context.events.callAnswered.tell(call, b, envelope);
     session.output.passAnswer(call.idText, b, start, end, envelope);
     session.close(call);
     if (mayMakeTask(call)) this.#notices.taskBegun();
@@ -177,7 +182,7 @@ export class ServerMessages implements FrameSink {
     const outbox = this.#instance.outbox;
     if (outbox === undefined) return;
     if (outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient) {
-      this.#context.counters.notificationsDropped++; // the server asks, and reads no answers
+      this.#note('notificationsDropped'); // the server asks, and reads no answers
       return;
     }
     const { role } = methodOf(b, envelope);
@@ -218,7 +223,7 @@ class ServerNotices {
     const method = methodOf(b, envelope);
     const { role, reads, lists } = method;
     if ((envelope.ambiguous & reads) !== 0 || wantsAnswer(method)) {
-      this.#context.counters.serverNoise++;
+      this.#note('serverNoise');
       return;
     }
     const owner = this.#taskOwner(b, role, envelope);
@@ -227,7 +232,7 @@ class ServerNotices {
       case 'progress':
         return this.#onProgress(b, start, end, envelope);
       case 'cancelled':
-        if (!this.#instance.questions.cancel({ b, start, end }, envelope)) this.#context.counters.strayCancels++;
+        if (!this.#instance.questions.cancel({ b, start, end }, envelope)) this.#note('strayCancels');
         return;
       case 'updated':
         return this.#onUpdated({ b, start, end }, envelope);
@@ -243,11 +248,15 @@ class ServerNotices {
       case 'bridge-again':
       case 'bridge-leave':
       case 'bridge-leaving':
-        this.#context.counters.serverNoise++; // these are between the bridge and its clients
+        this.#note('serverNoise'); // these are between the bridge and its clients
         return;
       default:
         return this.#broadcast(this.#instance.sessions, { b, start, end }, false);
     }
+  }
+
+  #note(incident: Incident): void {
+    this.#context.events.incident.tell(incident, this.#instance.server);
   }
 
   /** The owner of the task that a notice is about: only this client hears of it. */
@@ -262,9 +271,10 @@ class ServerNotices {
     if (call !== undefined && this.#context.limits.progressExtendsTimeout) extend(call);
     const { session, tokenText } = call ?? this.#instance.tasks.byToken(token) ?? NOBODY;
     if (session === undefined || tokenText === '') {
-      this.#context.counters.strayProgress++;
+      this.#note('strayProgress');
       return;
     }
+    if (call !== undefined) this.#context.events.callProgressed.tell(call, this.#instance.server);
     if (this.#instance.slowClients.drops(session)) return;
     session.output.passProgress(tokenText, { b, start, end }, envelope);
   }
@@ -309,7 +319,7 @@ class ServerNotices {
   }
 
   #tellOne(session: Session | undefined, frame: Frame): void {
-    if (session === undefined) this.#context.counters.notificationsDropped++;
+    if (session === undefined) this.#note('notificationsDropped');
     else this.#broadcast([session], frame, false);
   }
 
@@ -318,7 +328,7 @@ class ServerNotices {
     const uri = textOf(envelope.decode(frame.b, Field.uri));
     const at = envelope.span(Field.uri);
     const subscribers = this.#instance.sharedSettings.subscriptions.subscribersOf(uri);
-    if (subscribers.size === 0) this.#context.counters.notificationsDropped++;
+    if (subscribers.size === 0) this.#note('notificationsDropped');
     for (const session of subscribers) this.#tellUpdated(session, uri, frame, at);
   }
 

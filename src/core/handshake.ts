@@ -28,7 +28,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
 import { type ClientSettingsSource, PLAIN_SETTINGS } from './client-settings.ts';
-import type { Counters } from './counters.ts';
+import type { Events } from './events.ts';
 import { JoinedView } from './joined-view.ts';
 import type { Messaging } from './messaging.ts';
 import { Pause } from './pressure.ts';
@@ -38,7 +38,7 @@ import { chooseView, type InitializeAnswer, type ServerDirectory, type View } fr
 
 export interface HandshakeContext {
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly servers: ServerDirectory;
@@ -153,7 +153,7 @@ export class Handshake {
       });
     } catch (error) {
       if (!(error instanceof BridgeError)) throw error;
-      this.#context.counters.resumesRefused++;
+      this.#context.events.incident.tell('resumesRefused', session);
       session.output.fail(idText, rpcErrorOf(error));
     }
   }
@@ -184,6 +184,7 @@ export class Handshake {
     this.#context.messaging.joined(session, initialize.accepted, initialize.clientId);
     this.#answer(session, initialize, idText, initializeAnswer);
     if (initialize.resume === 'can') this.#ports.resumption.keep(session);
+    this.#context.events.clientReady.tell(session);
   }
 
   #open(session: Session, initialize: ClientInitialize): View {
@@ -201,7 +202,7 @@ export class Handshake {
 
   /** From its answer on the roles are turned: the bridge asks, and it answers. */
   async #welcomeServer(session: Session, initialize: ClientInitialize, idText: string, name: string): Promise<void> {
-    const { dialIns, servers, counters } = this.#context;
+    const { dialIns, servers, events } = this.#context;
     const preparing = servers.prepare(undefined); // or it could take the name of one that is not known yet
     if (preparing !== undefined) await preparing;
     if (!session.isOpen || session.hasEnded) return;
@@ -210,7 +211,7 @@ export class Handshake {
     const meta = { 'mcp-bridge/serverName': name, 'mcp-bridge/serverState': state };
     session.output.answer(idText, bridgeInitializeResult({ protocolVersion, version: this.#context.version, meta }));
     this.#refuseHeld(session, TURNED, REGISTERED_ALREADY);
-    counters.serversDialledIn++;
+    events.serverDialledIn.tell(name);
     dialIns.take(name, this.#ports.release(session), { program: initialize.name, version });
   }
 

@@ -16,10 +16,9 @@ import { ownFrame } from '../wire/own-frame.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Call, CallOwner } from './call.ts';
 import { CallEndings, extend } from './call-endings.ts';
-import type { CallMeters } from './call-meter.ts';
 import { isNamedCall, mayHarmTwice, takesTurn } from './call-plan.ts';
 import { CallTable, type MoveResult, type OwnAnswer, type OwnRequests } from './call-table.ts';
-import type { Counters } from './counters.ts';
+import type { Events } from './events.ts';
 import { ServerMessages } from './from-server.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { InstanceLists } from './lists.ts';
@@ -73,7 +72,7 @@ export class Instance implements CallOwner {
   #introduced = '';
   readonly context: InstanceContext;
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   readonly clock: Clock;
   /** True if all clients have to share the instance, whatever their roots are. */
   readonly isForAll: boolean;
@@ -97,13 +96,13 @@ export class Instance implements CallOwner {
 
   constructor({ definition, known, gate, key, ports, context }: InstanceOptions) {
     const { name: server, timeoutMs, trustHints, sharing } = definition;
-    const { limits, counters, clock, meters } = context;
+    const { limits, events, clock } = context;
     this.server = server;
     this.key = key;
     this.known = known;
     this.context = context;
     this.limits = limits;
-    this.counters = counters;
+    this.events = events;
     this.clock = clock;
     this.isForAll = sharing === 'shared';
     this.timeoutMs = timeoutMs;
@@ -115,7 +114,6 @@ export class Instance implements CallOwner {
       server,
       known,
       maxConcurrentCalls: maxConcurrentCallsOf(definition),
-      meter: meters.of(server),
       contended: ports.contended,
       unsent: (session) => session.waitsAlsoAt(this),
       released: () => this.settle(),
@@ -266,7 +264,7 @@ export class Instance implements CallOwner {
 
   /** The error for a tool that the client may not call, whatever view the call comes from. */
   #refusalOf(call: Call, frame: Frame, envelope: Envelope): BridgeError | undefined {
-    call.record?.reached(this.server, call.nameText);
+    this.events.callRouted.tell(call, this.server);
     const gate = this.#gate(call.session);
     if (!gate.isOpen) {
       const isNamed = call.nameText !== '' || envelope.has(Field.name);
@@ -605,12 +603,11 @@ export interface InstanceKey {
 
 export interface InstanceContext {
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   readonly logger: Logger;
   readonly clock: Clock;
-  readonly meters: CallMeters;
   /** Undefined if no calls are recorded. */
-  readonly audit?: AuditTrail | undefined;
+  readonly audit?: Pick<AuditTrail, 'refusal'> | undefined;
   /** Runs what is done for one client, whose own end an error of ours in it is. */
   readonly contain: (session: Session, task: () => void) => void;
   /** Cuts a client off that does not take what is meant for it. */

@@ -13,7 +13,7 @@ import { byteAt, OPEN_OBJECT, QUOTE } from '../wire/json-grammar.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import type { OwnAnswer } from './call-table.ts';
-import type { Counters } from './counters.ts';
+import type { Events } from './events.ts';
 import type { InstanceKey } from './instance.ts';
 import { type KnownServer, type ListPage, type ServerProfile, samePages } from './server-knowledge.ts';
 
@@ -23,7 +23,7 @@ interface InstanceListsPorts {
   readonly key: InstanceKey;
   readonly logger: Logger;
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   readonly ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
   /** Called when a list was read and is not the same as before. */
   readonly learnt: (kind: ListKind) => void;
@@ -72,10 +72,10 @@ export class InstanceLists {
    * reason.
    */
   #noteLongKeys(kind: ListKind, pages: readonly ListPage[]): void {
-    const { server, known, logger, counters } = this.#ports;
+    const { server, known, logger, events } = this.#ports;
     const { count, first } = longKeysIn(kind, pages);
     if (!known.noteLongKeys(kind, count)) return; // another instance has logged it
-    counters.namesTooLong += count;
+    events.namesLeftOut.tell(server, count);
     logger.warn('items with too long names or URIs are left out of the views all and discover', {
       server,
       kind,

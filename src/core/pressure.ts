@@ -7,7 +7,7 @@ import type { Logger } from '../util/logger.ts';
 import type { Link } from '../wire/link.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
-import type { Counters } from './counters.ts';
+import type { Events } from './events.ts';
 import type { InstanceContext } from './instance.ts';
 import type { Session } from './session.ts';
 
@@ -155,7 +155,7 @@ export class SlowClients {
   /** True if a notice is dropped because too much is queued for the client. */
   drops(session: Session): boolean {
     if (!session.backlog.isCrowded) return false;
-    this.#context.counters.notificationsDropped++;
+    this.#context.events.incident.tell('notificationsDropped', session);
     return true;
   }
 
@@ -168,9 +168,9 @@ export class SlowClients {
   }
 
   #waitFor(session: Session): void {
-    const { clock, counters } = this.#context;
+    const { clock, events } = this.#context;
     if (this.#waitedFor.size === 0) this.#reading()?.pause();
-    counters.serversPaused++;
+    events.incident.tell('serversPaused', session);
     const timer = clock.after(GRACE_MS, () => {
       if (!session.backlog.hasMovedOn()) this.#cutOff(session);
     });
@@ -194,7 +194,7 @@ export class SlowClients {
   #cutOff(session: Session): void {
     this.forget(session);
     if (!session.isOpen) return;
-    this.#context.counters.clientsOverQueued++;
+    this.#context.events.incident.tell('clientsOverQueued', session);
     this.#context.cutOff(session, 'it does not read what is sent to it');
   }
 }
@@ -203,7 +203,7 @@ interface ServerBacklogPorts {
   readonly server: string;
   readonly outbox: () => Outbox | undefined;
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   readonly logger: Logger;
 }
 
@@ -239,10 +239,10 @@ export class ServerBacklog {
 
   /** Sends a notice, which a stalled server has to do without. */
   tell(session: Session, b: Buffer, start: number, end: number): void {
-    const { outbox, counters } = this.#ports;
+    const { outbox, events } = this.#ports;
     const server = outbox();
     if (server === undefined) return;
-    if (this.#isStalled) return void counters.notificationsDropped++;
+    if (this.#isStalled) return events.incident.tell('notificationsDropped', session);
     splice.clear().send(server, b, start, end);
     this.charge(session);
   }
@@ -265,7 +265,7 @@ export class ServerBacklog {
 
   /** Called once a second. */
   tick(nowMs: number): void {
-    const { server, outbox, limits, counters, logger } = this.#ports;
+    const { server, outbox, limits, events, logger } = this.#ports;
     if (!this.isFull) return this.goOn();
     const takenBytes = outbox()?.takenBytes ?? 0;
     if (this.#sinceMs === undefined || takenBytes !== this.#takenBytes) {
@@ -274,7 +274,7 @@ export class ServerBacklog {
       this.#isStalled = false;
     } else if (!this.#isStalled && nowMs - this.#sinceMs >= limits.stallTimeoutMs) {
       this.#isStalled = true;
-      counters.serversStalled++;
+      events.incident.tell('serversStalled', server);
       logger.warn('a server reads nothing of what it is sent', { server });
       this.#resumeAll();
     }
@@ -299,13 +299,13 @@ export type Pause = (typeof Pause)[keyof typeof Pause];
 /** The reasons for which a client is not read, as bits. It is read again when the last reason is gone. */
 export class Pauses {
   /** Its link may be replaced. */
-  readonly #session: { readonly link: Pick<Link, 'pause' | 'resume'> };
-  readonly #counters: Counters;
+  readonly #session: Session;
+  readonly #events: Events;
   #reasons = 0;
 
-  constructor(session: { readonly link: Pick<Link, 'pause' | 'resume'> }, counters: Counters) {
+  constructor(session: Session, events: Events) {
     this.#session = session;
-    this.#counters = counters;
+    this.#events = events;
   }
 
   get isEmpty(): boolean {
@@ -314,7 +314,7 @@ export class Pauses {
 
   /** Adds a reason that the client has caused itself. */
   addOver(reason: Pause): void {
-    if ((this.#reasons & reason) === 0) this.#counters.clientsPaused++;
+    if ((this.#reasons & reason) === 0) this.#events.incident.tell('clientsPaused', this.#session);
     this.add(reason);
   }
 

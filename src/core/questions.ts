@@ -12,6 +12,7 @@ import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import { isBound } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
+import type { QuestionEnd } from './events.ts';
 import type { Instance } from './instance.ts';
 import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED, RootsFence } from './roots.ts';
 import type { ClientQuestion, Session } from './session.ts';
@@ -174,7 +175,7 @@ export class Questions {
   }
 
   #giveUp(question: ServerQuestion): void {
-    this.#instance.counters.questionsUncertain++;
+    this.#instance.events.incident.tell('questionsUncertain', this.#instance.server);
     this.#held = this.#held.filter((other) => other !== question);
     for (const session of this.#attribution.askers()) this.#attribution.markAskedBack(session);
     this.#refuse(
@@ -404,6 +405,7 @@ class PendingQuestions {
     const { id } = this.#open(session, question);
     const { idFrom, idTo, tokenText, tokenFrom, tokenTo } = question;
     const tokenAt = tokenText === '' ? undefined : { from: tokenFrom, to: tokenTo };
+    this.#instance.events.questionAsked.tell(session, this.#instance.server, question.role);
     session.output.passQuestion(id, question, { from: idFrom, to: idTo }, tokenAt);
   }
 
@@ -432,8 +434,8 @@ class PendingQuestions {
   }
 
   refuseOneMore({ idText }: ServerQuestion): void {
-    const { counters, outbox } = this.#instance;
-    counters.questionsRefused++;
+    const { events, server, outbox } = this.#instance;
+    events.incident.tell('questionsRefused', server);
     answerServer(outbox, idText, `"error":${TOO_MANY}`);
   }
 
@@ -446,7 +448,7 @@ class PendingQuestions {
 
   /** Passes the answer on under the server's id. */
   #answered(pending: PendingQuestion, answer: Frame, envelope: Envelope): void {
-    this.#forget(pending);
+    this.#forget(pending, 'answered');
     if (pending.makesTask && envelope.has(Field.result))
       this.#noteTask(pending.session, envelope.decode(answer.b, Field.result));
     if (pending.role === 'roots') this.#roots.answeredBy(pending.session, answer, envelope);
@@ -491,7 +493,7 @@ class PendingQuestions {
 
   /** Refuses the question, so that the server goes on. */
   #abandoned(pending: PendingQuestion): void {
-    this.#forget(pending);
+    this.#forget(pending, 'client-gone');
     this.#noteNoRoots(pending);
     refuseServer(this.#instance.outbox, pending.serverIdText, 'The client that was asked has gone');
   }
@@ -504,7 +506,7 @@ class PendingQuestions {
   cancel(idText: string, notice: Frame, envelope: Envelope): boolean {
     const pending = [...this.#pending].find(({ serverIdText }) => serverIdText === idText);
     if (pending === undefined) return false;
-    this.#forget(pending);
+    this.#forget(pending, 'cancelled');
     pending.session.output.passCancel(pending.id, notice, envelope);
     return true;
   }
@@ -512,26 +514,27 @@ class PendingQuestions {
   /** Takes all questions back: the server is gone. */
   closed(): void {
     this.#tasks.clear();
-    for (const pending of [...this.#pending]) this.#takeBack(pending, 'The server has gone');
+    for (const pending of [...this.#pending]) this.#takeBack(pending, 'server-gone', 'The server has gone');
   }
 
   tick(nowMs: number): void {
-    const { limits, counters, outbox } = this.#instance;
+    const { limits, events, outbox } = this.#instance;
     for (const pending of [...this.#pending]) {
       if (!isLate(pending, nowMs, limits.questionTimeoutMs)) continue;
-      counters.questionTimeouts++;
-      this.#takeBack(pending, 'The client has not answered in time');
+      events.incident.tell('questionTimeouts', pending.session);
+      this.#takeBack(pending, 'timeout', 'The client has not answered in time');
       refuseServer(outbox, pending.serverIdText, 'The client has not answered in time');
     }
   }
 
   /** Cancels the question at the client. */
-  #takeBack(pending: PendingQuestion, reason: string): void {
-    this.#forget(pending);
+  #takeBack(pending: PendingQuestion, end: QuestionEnd, reason: string): void {
+    this.#forget(pending, end);
     if (pending.session.isOpen) pending.session.output.notify(cancelNotice(JSON.stringify(pending.id), reason));
   }
 
-  #forget(pending: PendingQuestion): void {
+  #forget(pending: PendingQuestion, end: QuestionEnd): void {
+    this.#instance.events.questionEnded.tell(pending.session, this.#instance.server, end);
     this.#pending.delete(pending);
     pending.session.questions.delete(pending.id);
   }

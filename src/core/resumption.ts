@@ -13,7 +13,7 @@ import type { Link, LinkHandler } from '../wire/link.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { ResumableLink } from '../wire/resumable-link.ts';
 import { type LeavingReason, leavingNotice } from '../wire/resume-notices.ts';
-import type { Counters } from './counters.ts';
+import type { Events } from './events.ts';
 import type { ResumptionPorts } from './handshake.ts';
 import { Pause } from './pressure.ts';
 import type { Session } from './session.ts';
@@ -24,7 +24,7 @@ const MOST_REPEATED = 100_000;
 /** The services of the connection manager that resumption needs. */
 interface ResumptionOptions {
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   readonly clock: Clock;
   readonly handlerOf: (session: Session) => LinkHandler;
   /** Runs a task for a session; an error in it ends the session. */
@@ -130,7 +130,7 @@ export class Resumption implements ResumptionPorts {
     if (role === 'bridge-received') return this.#onReceived(session, params.bytes);
     if (role === 'bridge-leave') return this.#onLeave(session);
     if (role === 'bridge-again') return this.#onAgain(session, params.ids);
-    this.#options.counters.badFrames++;
+    this.#options.events.incident.tell('badFrames', session);
   }
 
   /** A ping was sent: its answer confirms all bytes before it, so little is kept for a silent client. */
@@ -142,10 +142,11 @@ export class Resumption implements ResumptionPorts {
     if (link instanceof ResumableLink) link.answered();
   }
 
-  #onReceived({ link }: Session, bytes: unknown): void {
+  #onReceived(session: Session, bytes: unknown): void {
+    const { link } = session;
     if (!(link instanceof ResumableLink)) return;
     const isSound = typeof bytes === 'number' && Number.isSafeInteger(bytes) && link.acknowledge(bytes);
-    if (!isSound) this.#options.counters.badFrames++;
+    if (!isSound) this.#options.events.incident.tell('badFrames', session);
   }
 
   #onLeave(session: Session): void {
@@ -155,7 +156,7 @@ export class Resumption implements ResumptionPorts {
 
   /** The client announces requests that may have been carried out already and are about to be sent again. */
   #onAgain(session: Session, ids: unknown): void {
-    if (!Array.isArray(ids)) return void this.#options.counters.badFrames++;
+    if (!Array.isArray(ids)) return this.#options.events.incident.tell('badFrames', session);
     session.repeated ??= new Set();
     for (const id of ids as unknown[]) if (isRequestId(id)) session.repeated.add(id);
     if (session.repeated.size > MOST_REPEATED) this.#options.cutOff(session, 'it announced too many repeated requests');
@@ -212,7 +213,7 @@ interface Resumable {
 
 interface ParkedSessionsOptions {
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   readonly clock: Clock;
   /** Gives a session up: its client has not come back in time, or too much waits for it. */
   readonly giveUp: (session: Session, why: string) => void;
@@ -302,11 +303,11 @@ class ParkedSessions {
 
   /** Keeps a session whose connection has dropped; false if there is no room. */
   park(session: Session): boolean {
-    const { limits, counters, clock } = this.#options;
+    const { limits, events, clock } = this.#options;
     const resumable = this.#bySession.get(session);
     if (resumable === undefined) return false;
     if (this.#parked.size >= limits.maxParkedClients || !this.#hasRoomFor(resumable.link.keptBytes)) {
-      counters.sessionsNotKept++;
+      events.incident.tell('sessionsNotKept', session);
       return false;
     }
     resumable.parkedUntilMs = clock.now() + limits.resumeGraceMs;
@@ -373,7 +374,7 @@ class ParkedSessions {
 
   #giveUp(resumable: Resumable | undefined): void {
     invariant(resumable !== undefined, 'kept bytes belong to a parked session');
-    this.#options.counters.sessionsNotKept++;
+    this.#options.events.incident.tell('sessionsNotKept', resumable.session);
     this.#options.giveUp(resumable.session, 'more bytes wait for it than are kept');
     this.#unpark(resumable);
   }
@@ -382,7 +383,7 @@ class ParkedSessions {
   tick(nowMs: number): void {
     for (const { session, parkedUntilMs } of this.#parked) {
       if (parkedUntilMs === undefined || nowMs < parkedUntilMs) return;
-      this.#options.counters.sessionsExpired++;
+      this.#options.events.incident.tell('sessionsExpired', session);
       this.#options.giveUp(session, 'its client has not come back');
     }
   }
@@ -406,7 +407,7 @@ class ParkedSessions {
     for (const hash of [resumable.tokenHash, resumable.earlierHash])
       if (hash !== undefined && hash !== given) this.#retire(hash, USED);
     resumable.earlierHash = given;
-    this.#options.counters.sessionsResumed++;
+    this.#options.events.clientBack.tell(resumable.session);
     return this.#renewToken(resumable);
   }
 }

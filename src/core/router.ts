@@ -20,7 +20,6 @@ import { cutBatch, messageIn } from '../wire/batch.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
-import { type AuditTrail, CallRecord } from './audit-trail.ts';
 import type { ConnectionManager } from './connection-manager.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
 import type { Resumption } from './resumption.ts';
@@ -30,8 +29,6 @@ import type { Session } from './session.ts';
 export type ControlHandler = (request: Buffer, answer: (json: string) => void) => void;
 
 export interface RouterContext extends HandshakeContext {
-  /** Undefined if no calls are recorded. */
-  readonly audit?: AuditTrail | undefined;
   readonly control: ControlHandler;
 }
 
@@ -89,7 +86,7 @@ export class Router {
 
   overflowed(session: Session): void {
     if (!session.isOpen) return;
-    this.#context.counters.oversizedFrames++;
+    this.#context.events.incident.tell('oversizedFrames', session);
     const most = this.#context.limits.maxMessageBytes;
     session.output.fail('null', rpcError(INVALID_REQUEST, `A message may have at most ${most} bytes`));
     this.#connections.cutOff(session, 'it sent a message over the limit');
@@ -122,7 +119,7 @@ export class Router {
   }
 
   #refuse(session: Session, idText: string, { code, message }: FrameRefusal): void {
-    this.#context.counters.badFrames++;
+    this.#context.events.incident.tell('badFrames', session);
     session.output.fail(idText, rpcError(code, message));
   }
 
@@ -134,14 +131,14 @@ export class Router {
       session.unansweredPings.clear();
       session.hasAnsweredPing = true;
       this.#resumption.answeredPing(session);
-    } else this.#context.counters.strayResponses++;
+    } else this.#context.events.incident.tell('strayResponses', session);
   }
 
   #onNotification(session: Session, bytes: Buffer, start: number, end: number): void {
     const method = methodOf(bytes, envelope);
     if (this.#refusesAmbiguous(session, method, 'null')) return;
     // A server that heeds no ids would run a tool for it, past everything that decides about calls.
-    if (wantsAnswer(method)) return void this.#context.counters.badFrames++;
+    if (wantsAnswer(method)) return this.#context.events.incident.tell('badFrames', session);
     if (session.state === 'connecting') return;
     if (session.held !== undefined)
       return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);
@@ -171,7 +168,7 @@ export class Router {
   #onProgress(session: Session, frame: Frame): void {
     const token = envelope.id(frame.b, Field.progressToken);
     const question = token === undefined ? undefined : session.questions.get(token);
-    if (question === undefined) this.#context.counters.strayProgress++;
+    if (question === undefined) this.#context.events.incident.tell('strayProgress', session);
     else question.progress(frame, envelope);
   }
 
@@ -179,26 +176,25 @@ export class Router {
     const id = envelope.id(b, Field.requestId);
     const call = id === undefined ? undefined : session.calls.get(id);
     if (call === undefined) {
-      this.#context.counters.strayCancels++;
+      this.#context.events.incident.tell('strayCancels', session);
       return;
     }
-    call.record?.settle('cancelled');
+    this.#context.events.callGivenUp.tell(call, 'cancelled');
     call.owner.cancel(call, { b, start, end }, envelope);
   }
 
   #onRequest(session: Session, b: Buffer, start: number, end: number): void {
     const method = methodOf(b, envelope);
     const frame = { b, start, end };
-    const { audit } = this.#context;
-    if (audit === undefined || method.role !== 'call') return this.#takeRequest(session, method, frame);
-    // What is held comes again; and no tool is called by those who control the daemon.
+    const { events } = this.#context;
+    if (method.role !== 'call' || !events.toolWanted.isHeard) return this.#takeRequest(session, method, frame);
+    // A held request comes again; and no tool is called by those who control the daemon.
     if (session.held !== undefined || session.role === 'control') return this.#takeRequest(session, method, frame);
-    session.asking = new CallRecord(audit, session, frame, envelope);
+    events.toolWanted.tell(session, frame, envelope);
     try {
       this.#takeRequest(session, method, frame);
     } finally {
-      session.asking?.end(); // refused, or it would have a call by now
-      session.asking = undefined;
+      events.toolTaken.tell(session);
     }
   }
 
@@ -208,7 +204,7 @@ export class Router {
     if (id === undefined) return this.#refuse(session, 'null', { code: INVALID_REQUEST, message: BAD_ID });
     this.#answerRequest(session, method, id, frame);
     // Only now: it is `initialize` that says who is no client but watches the daemon.
-    if (session.role !== 'control') this.#context.counters.requests++;
+    if (session.role !== 'control') this.#context.events.requestTaken.tell(session);
   }
 
   #answerRequest(session: Session, method: Method, id: RequestId, frame: Frame): void {

@@ -308,9 +308,9 @@ export class Server {
     const key = { capabilities: session.capabilities, rootsKey, owner: undefined };
     const vacant = this.#vacant(key);
     if (vacant !== undefined) return vacant;
-    const { limits, counters } = this.#options.context;
+    const { limits, events } = this.#options.context;
     if (this.#runners.size < limits.maxInstancesPerServer) return this.#make(key);
-    counters.instancesRefused++;
+    events.incident.tell('instancesRefused', this.name);
     return undefined;
   }
 

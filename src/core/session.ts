@@ -14,11 +14,10 @@ import type { Carrier } from '../wire/link.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
-import type { CallRecord } from './audit-trail.ts';
 import type { Call, CallOwner } from './call.ts';
 import { ClientOutput } from './client-output.ts';
 import { type ClientIdentity, type ClientSettings, PLAIN_SETTINGS } from './client-settings.ts';
-import type { Counters } from './counters.ts';
+import type { Events } from './events.ts';
 import type { Instance } from './instance.ts';
 import { ClientBacklog, Pause, Pauses } from './pressure.ts';
 import { ClientRoots } from './roots.ts';
@@ -48,7 +47,7 @@ export interface ClientQuestion {
 const MOST_HELD = 64;
 
 export interface SessionContext {
-  readonly counters: Counters;
+  readonly events: Events;
   readonly limits: Limits;
   /** Lets it go, once what is queued for it was taken. */
   readonly leave: (session: Session) => void;
@@ -60,6 +59,7 @@ export interface SessionContext {
 export class Session {
   /** The connection; a ResumableLink from the handshake on if the session can be resumed. */
   link: Carrier | ResumableLink;
+  readonly events: Events;
   readonly #leave: (session: Session) => void;
   readonly connectedAt: Date;
   #state: SessionState = 'connecting';
@@ -103,8 +103,6 @@ export class Session {
 
   /** Its unanswered requests, sent and waiting. */
   readonly calls = new ShortLivedMap<RequestId, Call>();
-  /** The audit record of a request that is being taken in, until there is a call for it. */
-  asking: CallRecord | undefined;
   /** Ids of requests that may have been carried out already, before the bridge was started again; they come again. */
   repeated: Set<RequestId> | undefined;
   /** The number of its calls that were sent. */
@@ -141,12 +139,13 @@ export class Session {
   readonly unansweredPings = new Set<RequestId>();
   hasAnsweredPing = false;
 
-  constructor(link: Carrier, { counters, limits, leave, now, principal }: SessionContext) {
+  constructor(link: Carrier, { events, limits, leave, now, principal }: SessionContext) {
     this.link = link;
     this.#principal = principal;
+    this.events = events;
     this.#leave = leave;
-    this.output = new ClientOutput(this, counters);
-    this.pauses = new Pauses(this, counters);
+    this.output = new ClientOutput(this, events);
+    this.pauses = new Pauses(this, events);
     this.backlog = new ClientBacklog(this, limits.maxQueuedBytesPerClient);
     this.#mostInFlight = limits.maxInFlightPerClient;
     this.connectedAt = now.date;
@@ -234,7 +233,7 @@ export class Session {
     const wasOpen = this.calls.delete(call.id);
     invariant(wasOpen, 'a call is closed once');
     if (this.#waitsAlsoAt.size > 0 && this.calls.size === 0) this.#waitsAlsoAt.clear();
-    call.record?.end();
+    this.events.callEnded.tell(call);
     const mayHaveWaited = this.sentCount >= this.#mostInFlight || call.serverRequestId === 0;
     if (call.serverRequestId !== 0) this.sentCount--;
     if (!this.isOpen) return; // nothing more is sent for it

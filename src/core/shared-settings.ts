@@ -48,8 +48,8 @@ export class SharedSettings {
   }
 
   #refuse(call: Call): void {
-    const { server, calls, counters, limits } = this.#instance;
-    counters.subscriptionsRefused++;
+    const { server, calls, events, limits } = this.#instance;
+    events.incident.tell('subscriptionsRefused', call.session);
     const message = `A client may have at most ${limits.maxSubscribedBytesPerClient} bytes of subscriptions on server ${server}`;
     const hint = 'Unsubscribe from some resources, or raise limits.maxSubscribedBytesPerClient.';
     calls.fail(call, new BridgeError('REQUEST_REFUSED', message, { server, hint }));

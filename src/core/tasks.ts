@@ -43,7 +43,7 @@ const TOO_LONG = {
 /** Knows the owner of each task, and passes its notices and lists to that client only. */
 export class Tasks {
   readonly #instance: Instance;
-  readonly #context: Pick<InstanceContext, 'limits' | 'counters'>;
+  readonly #context: Pick<InstanceContext, 'limits' | 'events'>;
   readonly #tell: (method: string, params: object) => void;
   readonly #byId = new Map<string, Task>();
   readonly #byToken = new Map<number, Task>();
@@ -54,7 +54,7 @@ export class Tasks {
 
   constructor(
     instance: Instance,
-    context: Pick<InstanceContext, 'limits' | 'counters'>,
+    context: Pick<InstanceContext, 'limits' | 'events'>,
     tell: (method: string, params: object) => void,
   ) {
     this.#instance = instance;
@@ -86,7 +86,7 @@ export class Tasks {
     this.#early.push({ taskId, notice: ownFrame(notice) });
     while (this.#early.length > MOST_EARLY || bytesOf(this.#early) > MOST_EARLY_BYTES) {
       this.#early.shift();
-      this.#context.counters.notificationsDropped++;
+      this.#context.events.incident.tell('notificationsDropped', this.#instance.server);
     }
   }
 
@@ -97,9 +97,9 @@ export class Tasks {
 
   #forgetOldest(): void {
     const [oldest] = this.#byId.keys();
-    const { limits, counters } = this.#context;
+    const { limits, events } = this.#context;
     if (this.#byId.size <= limits.maxTasksPerServer || oldest === undefined) return;
-    counters.tasksForgotten++;
+    events.incident.tell('tasksForgotten', this.#instance.server);
     this.#drop(oldest);
   }
 

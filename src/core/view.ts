@@ -112,8 +112,7 @@ export function openCall(
   const call = new Call({ session, plan, owner, id, idText, tokenText });
   call.mayBeDone = session.takeRepeated(id);
   if (session.open(call)) {
-    call.record = session.asking;
-    session.asking = undefined;
+    session.events.callBegun.tell(call);
     return call;
   }
   const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
@@ -198,15 +197,19 @@ export class PendingRequests implements CallOwner {
 
   /** `write` writes its one answer. */
   answer(call: Call, write: () => void): void {
+    this.#session.events.callAnsweredHere.tell(call);
+    this.#end(call, write);
+  }
+
+  #end(call: Call, write: () => void): void {
     this.#drop(call);
-    call.record?.settle('ok');
     write();
     this.#session.close(call);
   }
 
   refuse(call: Call, error: string): void {
-    call.record?.refused(error);
-    this.answer(call, () => this.#session.output.fail(call.idText, error));
+    this.#session.events.callFailed.tell(call, error);
+    this.#end(call, () => this.#session.output.fail(call.idText, error));
   }
 
   /** Scans a frame that was scanned long ago, or never. */

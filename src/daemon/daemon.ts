@@ -10,9 +10,11 @@ import type { ControlledDaemon } from '../control/methods.ts';
 import type { ClientReport, MemoryReport, ReloadReport, RunningReport, StatusReport } from '../control/report.ts';
 import { ServersHere } from '../control/servers-here.ts';
 import { clientReports, statusReport } from '../control/status.ts';
+import { keepAuditTrail } from '../core/audit-trail.ts';
 import { CallMeters } from '../core/call-meter.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
+import { Events } from '../core/events.ts';
 import { Faults } from '../core/faults.ts';
 import type { Session } from '../core/session.ts';
 import { ExchangeGate } from '../downstream/exchange-gate.ts';
@@ -77,11 +79,13 @@ export interface DaemonOptions {
 export class Daemon implements ControlledDaemon {
   readonly #options: DaemonOptions;
   readonly #startedMs = systemClock.now();
-  readonly #counters = new Counters();
+  /** What happens here, for all who want to know. */
+  readonly #events = new Events((error) => this.#faults.note('a listener to what happens has failed', error));
+  readonly #counters = new Counters(this.#events);
   /** Hears of errors of ours that nobody else does. */
   readonly #onFault = (error: unknown): void => this.#faults.note('something went wrong inside', error);
   readonly #clock: Clock = containedClock(systemClock, this.#onFault);
-  readonly #meters = new CallMeters(this.#clock);
+  readonly #meters = new CallMeters(this.#clock, this.#events);
   readonly #turn = new FlushTurn(setImmediate, this.#onFault);
   readonly #pacer = new ReadPacer({ beforeWork: () => this.#turn.flush() });
   readonly #faults: Faults;
@@ -108,7 +112,7 @@ export class Daemon implements ControlledDaemon {
 
   constructor(options: DaemonOptions) {
     this.#options = options;
-    this.#faults = new Faults({ counters: this.#counters, logger: options.logger });
+    this.#faults = new Faults({ events: this.#events, logger: options.logger });
     const { logger, limits, config, version, build } = options;
     this.#followed = new FollowedServers({
       finder: options.finder,
@@ -125,10 +129,12 @@ export class Daemon implements ControlledDaemon {
         this.#dialIns.refresh();
         this.#pool.refresh();
       },
+      events: this.#events,
       clock: this.#clock,
       logger,
     });
     this.#audit = this.#makeAudit();
+    if (this.#audit !== undefined) keepAuditTrail(this.#events, this.#audit);
     this.#dialIns = new DialIns({
       configured: () => options.finder.config.config.dialIn,
       decisions: new DialInDecisions(options.environment, options.homedir),
@@ -136,7 +142,7 @@ export class Daemon implements ControlledDaemon {
       isDefined: (name) => [...this.#followed.definitions.all()].some((definition) => definition.name === name),
       changed: () => this.#onDialIns(),
       maxDialIns: limits.maxDialIns,
-      counters: this.#counters,
+      events: this.#events,
       clock: this.#clock,
       pacer: this.#pacer,
       logger,
@@ -145,7 +151,7 @@ export class Daemon implements ControlledDaemon {
     this.#messaging = new ClientMessaging({
       settings: config.agents,
       limits,
-      counters: this.#counters,
+      events: this.#events,
       logger,
       clock: this.#clock,
       date: () => new Date(),
@@ -153,9 +159,8 @@ export class Daemon implements ControlledDaemon {
     });
     this.#connections = new ConnectionManager({
       limits,
-      counters: this.#counters,
+      events: this.#events,
       logger,
-      audit: this.#audit,
       servers: this.#pool,
       clientSettings: this.#clients,
       discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
@@ -307,7 +312,7 @@ export class Daemon implements ControlledDaemon {
 
   #makePool(): ServerPool {
     const { logger, limits, version, environment, cwd, config, finder, catalogDir } = this.#options;
-    const counters = this.#counters;
+    const events = this.#events;
     const clock = this.#clock;
     return new ServerPool({
       definitions: this.#followed.definitions,
@@ -321,21 +326,23 @@ export class Daemon implements ControlledDaemon {
         clock,
         date: Date.now,
         logger,
-        changed: (seen, names) => this.#pool.toolsChanged(seen, names),
+        changed: (seen, names) => {
+          this.#pool.toolsChanged(seen, names);
+          this.#events.toolsChanged.tell(seen.server, names);
+        },
       }),
       instanceContext: {
         limits,
-        counters,
+        events,
         logger,
         clock,
-        meters: this.#meters,
         audit: this.#audit,
         contain: (session: Session, task: () => void) => this.#connections.contain(session, task),
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
       },
       runnerContext: {
         limits,
-        counters,
+        events,
         logger,
         version,
         environment,
@@ -347,8 +354,8 @@ export class Daemon implements ControlledDaemon {
         pacer: this.#pacer,
         maxFrameBytes: limits.maxMessageBytes,
         gates: {
-          local: new StartGate(limits.maxLocalStarts, { clock, counters }),
-          remote: new StartGate(limits.maxRemoteStarts, { clock, counters }),
+          local: new StartGate(limits.maxLocalStarts, { clock, events }),
+          remote: new StartGate(limits.maxRemoteStarts, { clock, events }),
         },
         exchanges: new ExchangeGate(limits.maxRemoteCalls),
         inbound: (name) => this.#dialIns.open(name),

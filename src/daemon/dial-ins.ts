@@ -2,7 +2,7 @@
 // is seen if the config has it, or a person has approved it; the others wait, connected.
 
 import type { DialledInReport } from '../control/report.ts';
-import type { Counters } from '../core/counters.ts';
+import type { Events } from '../core/events.ts';
 import type { ServerConnection } from '../downstream/connection.ts';
 import { InboundServer, notConnected } from '../downstream/inbound-server.ts';
 import type { DialInDecision, DialInDecisions } from '../local/dial-in-decisions.ts';
@@ -27,7 +27,7 @@ export interface DialInsOptions {
   /** Other servers are offered now. */
   readonly changed: () => void;
   readonly maxDialIns: number;
-  readonly counters: Pick<Counters, 'dialInsRefused'>;
+  readonly events: Events;
   readonly clock: Clock;
   readonly pacer: ReadPacer;
   readonly logger: Logger;
@@ -84,9 +84,9 @@ export class DialIns {
   }
 
   #checkRoom(): void {
-    const { maxDialIns, counters } = this.#options;
+    const { maxDialIns, events } = this.#options;
     if (this.#callers.size < maxDialIns) return;
-    counters.dialInsRefused++;
+    events.incident.tell('dialInsRefused', undefined);
     throw new BridgeError('REQUEST_REFUSED', `The bridge has ${maxDialIns} servers already that dialled in`, {
       hint: 'limits.maxDialIns allows more.',
     });

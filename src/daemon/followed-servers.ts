@@ -2,6 +2,7 @@
 // told; what is wrong with the files that they stand in is logged, each fault once for as long as it lasts.
 
 import type { ReloadReport } from '../control/report.ts';
+import type { Events } from '../core/events.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -26,6 +27,7 @@ export interface FollowedServersOptions extends Pick<DefinitionsOptions, 'home' 
   readonly changed: () => void;
   /** A reload has ended, whatever has come of it. */
   readonly refreshed: () => void;
+  readonly events: Pick<Events, 'approvalsWanted'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -74,8 +76,9 @@ export class FollowedServers {
 
   /** Prepares the gates of the servers' tools together with the servers. */
   async #find(dir: string): Promise<FoundServers> {
-    const { finder, gates, clients, gatesChanged } = this.#options;
+    const { finder, gates, clients, gatesChanged, events } = this.#options;
     const found = await finder.find(dir);
+    if (found.pending > 0) events.approvalsWanted.tell(dir, found.pending);
     const { discovery, onToolChange, clients: entries } = finder.config.config;
     const areOfClients = entries.some(({ toolRules }) => toolRules.length > 0);
     const settings = { toolRules: discovery.toolRules, onToolChange, areOfClients };

@@ -99,7 +99,7 @@ export class InstanceRunner {
     if (this.state !== 'ready') return;
     if (this.instance.isBusy) return this.usersChanged(0); // with work for clients that use another instance now
     this.#context.logger.info('server stopping, nobody uses it', { server: this.definition.name });
-    this.#context.counters.idleStops++;
+    this.#context.events.instanceStopped.tell(this.instance);
     this.#happen('vacant');
     this.instance.closed(crash(this.definition, 'was stopped'));
   }
@@ -136,9 +136,10 @@ export class InstanceRunner {
   }
 
   #happen(event: LifeEvent): void {
-    const { clock, random, limits, counters } = this.#context;
+    const { clock, random, limits, events } = this.#context;
     const { life, effect } = transition(this.#life, event, { ms: clock.now(), random: random() }, limits);
-    if (life.state.kind === 'broken' && this.state !== 'broken') counters.serversBroken++;
+    if (life.state.kind === 'broken' && this.state !== 'broken')
+      events.incident.tell('serversBroken', this.definition.name);
     this.#life = life;
     this.#carryOut(effect);
   }
@@ -172,9 +173,9 @@ export class InstanceRunner {
   }
 
   #launchNow(): void {
-    const { counters, logger } = this.#context;
+    const { events, logger } = this.#context;
     this.instance.begun();
-    counters.serverStarts++;
+    events.instanceStarting.tell(this.instance);
     const child = this.#spawn();
     if (child === undefined) return;
     this.#child = child;
@@ -188,7 +189,8 @@ export class InstanceRunner {
     const handshake = new ServerHandshake(this.definition.name, child, limits.maxDepth);
     const startTimeoutMs = this.definition.startTimeoutMs ?? limits.startTimeoutMs;
     const timeout = clock.after(startTimeoutMs, () => {
-      if (this.state === 'starting' && child === this.#child) this.#context.counters.startTimeouts++;
+      if (this.state === 'starting' && child === this.#child)
+        this.#context.events.incident.tell('startTimeouts', this.definition.name);
       const how = `did not answer initialize within ${startTimeoutMs} ms (its startTimeoutMs, or limits.startTimeoutMs)`;
       this.#failStart(child, this.#startError(child, how));
     });
@@ -253,6 +255,7 @@ export class InstanceRunner {
     this.lastFailure = undefined;
     this.#openings++;
     this.#happen('opened');
+    this.#context.events.instanceReady.tell(this.instance);
     this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
     this.instance.opened({ link: child.link, instanceId: randomBytes(8).toString('hex'), initializeResult });
     if (this.instance.sessions.size === 0) this.usersChanged(0); // clients that wait are attached in a moment, if they are still there
@@ -265,6 +268,7 @@ export class InstanceRunner {
     this.#child = undefined;
     this.lastFailure = error;
     void child?.stop();
+    this.#context.events.instanceFailed.tell(this.instance, error);
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
     this.#happen(error.code === 'SERVER_AUTH_REQUIRED' || this.#comesByItself ? 'refused' : 'died');
     this.instance.failed(error);
@@ -291,8 +295,9 @@ export class InstanceRunner {
 
   #recordCrash(how: string): void {
     const { name } = this.definition;
-    this.#context.counters.serverCrashes++;
-    this.lastFailure = new BridgeError('SERVER_CRASHED', `Server ${name} ${how}`, { server: name });
+    const failure = new BridgeError('SERVER_CRASHED', `Server ${name} ${how}`, { server: name });
+    this.#context.events.instanceDied.tell(this.instance, failure);
+    this.lastFailure = failure;
     this.#context.logger.warn('server gone', { server: name, how });
   }
 

@@ -4,7 +4,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import type { Counters } from '../core/counters.ts';
+import type { Events } from '../core/events.ts';
 import { DEPTH_VARIABLE, nextDepth } from '../local/bridge-depth.ts';
 import { checkDescriptors } from '../local/descriptors.ts';
 import type { Limits } from '../model/limits.ts';
@@ -29,7 +29,7 @@ export interface LaunchContext {
   readonly pacer: ReadPacer;
   readonly maxFrameBytes: number;
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   /** Takes an error of the bridge's own in an event of the process. */
   readonly failed: (error: unknown) => void;
 }
@@ -57,7 +57,10 @@ export class ServerProcess implements ServerConnection {
   readonly #context: LaunchContext;
   #hasExited = false;
 
+  readonly #server: string;
+
   constructor(definition: StdioServer, context: LaunchContext) {
+    this.#server = definition.name;
     this.#context = context;
     checkDescriptors();
     if (definition.dataDir !== undefined) mkdirSync(definition.dataDir, { recursive: true, mode: 0o700 });
@@ -106,7 +109,7 @@ export class ServerProcess implements ServerConnection {
   }
 
   #kill(): void {
-    if (signalGroup(this.pid, 'SIGKILL')) this.#context.counters.serversKilled++;
+    if (signalGroup(this.pid, 'SIGKILL')) this.#context.events.incident.tell('serversKilled', this.#server);
   }
 
   #watch(stdout: Readable): Promise<string> {

@@ -2,7 +2,7 @@
 // connections, because they only wait. A start that takes long gives its turn away, so one that hangs holds up nobody.
 // Clients take turns, and so do the servers of one client: a client that needs sixty holds up another client's by one start.
 
-import type { Counters } from '../core/counters.ts';
+import type { Events } from '../core/events.ts';
 import type { Clock } from '../util/clock.ts';
 
 /** The longest turn. */
@@ -23,7 +23,7 @@ const BRIDGE = {};
 export class StartGate {
   readonly #most: number;
   readonly #clock: Clock;
-  readonly #counters: Pick<Counters, 'startsQueued'>;
+  readonly #events: Events;
   #taken = 0;
   #waiting: Waiting[] = [];
   /** The last place in the line that was given to anyone. */
@@ -33,16 +33,16 @@ export class StartGate {
   /** The same for servers, by name. Empty while nothing waits. */
   readonly #placeOfServer = new Map<string, number>();
 
-  constructor(most: number, { clock, counters }: { clock: Clock; counters: Pick<Counters, 'startsQueued'> }) {
+  constructor(most: number, { clock, events }: { clock: Clock; events: Events }) {
     this.#most = most;
     this.#clock = clock;
-    this.#counters = counters;
+    this.#events = events;
   }
 
   /** Calls `start` when it is the applicant's turn. `leave` must be called when the server has started, or has failed to. */
   enter(applicant: Applicant, start: (leave: () => void) => void): void {
     if (this.#taken < this.#most) return this.#enter(start);
-    this.#counters.startsQueued++;
+    this.#events.incident.tell('startsQueued', applicant.server);
     const waiting = { ...applicant, start: () => this.#enter(start) };
     this.#waiting.push(waiting);
     this.#placeOf(waiting);

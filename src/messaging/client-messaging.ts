@@ -2,7 +2,7 @@
 // mailbox. Only the bridge says who the sender is; a client can never write it.
 
 import type { ClientRequest } from '../core/call.ts';
-import type { Counters } from '../core/counters.ts';
+import type { Events } from '../core/events.ts';
 import type { Messaging } from '../core/messaging.ts';
 import { outcomeUnknown } from '../core/resumption.ts';
 import type { Session } from '../core/session.ts';
@@ -27,7 +27,7 @@ import { type Participant, Participants } from './participants.ts';
 export interface ClientMessagingOptions {
   readonly settings: MessagingSettings;
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
   readonly logger: Logger;
   readonly clock: Clock;
   /** The time of day, for letters. */
@@ -110,7 +110,7 @@ export class ClientMessaging implements Messaging {
   }
 
   #refused(): void {
-    this.#options.counters.messagesRefused++;
+    this.#options.events.messageSent.tell('refused');
   }
 
   #senderOf(session: Session): Participant {
@@ -148,7 +148,7 @@ export class ClientMessaging implements Messaging {
     as: { readonly id: string | undefined; readonly wantsProgress: boolean } = NOTIFICATION,
   ): void {
     receiver.session.output.noticeWith((outbox) => writeMessage(outbox, message, { ...as, from: sender.id }));
-    this.#options.counters.messages++;
+    this.#options.events.messageSent.tell('message');
   }
 
   /** Puts a letter into a mailbox. Throws if that is refused. */
@@ -160,7 +160,7 @@ export class ClientMessaging implements Messaging {
       throw new BridgeError('MAILBOX_FULL', `The mailbox of ${to} is full: the client has not read earlier messages`, {
         hint: 'Try again later.',
       });
-    this.#options.counters.letters++;
+    this.#options.events.messageSent.tell('letter');
     return { id, to };
   }
 

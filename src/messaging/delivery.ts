@@ -3,7 +3,7 @@
 
 import type { Call, CallOwner } from '../core/call.ts';
 import { extend, overdueMs } from '../core/call-endings.ts';
-import type { Counters } from '../core/counters.ts';
+import type { Events } from '../core/events.ts';
 import type { ClientQuestion } from '../core/session.ts';
 import type { Limits } from '../model/limits.ts';
 import { cancelNotice } from '../protocol/era-2025.ts';
@@ -15,7 +15,7 @@ import type { Participant } from './participants.ts';
 
 export interface DeliveryPorts {
   readonly limits: Limits;
-  readonly counters: Counters;
+  readonly events: Events;
 }
 
 let delivered = 0;
@@ -87,17 +87,17 @@ export class Delivery implements ClientQuestion, CallOwner {
     // The receiver has it already.
   }
 
-  cancel(_call: Call, notice: Frame, envelope: Envelope): void {
+  cancel(call: Call, notice: Frame, envelope: Envelope): void {
     this.#to.session.output.passCancel(this.id, notice, envelope);
-    this.#ports.counters.cancelled++;
+    this.#ports.events.incident.tell('cancelled', call.session);
     this.#close();
   }
 
   tickCall(call: Call, nowMs: number): void {
-    const { limits, counters } = this.#ports;
+    const { limits, events } = this.#ports;
     const tookMs = overdueMs(call, nowMs, limits.callTimeoutMs, limits);
     if (tookMs === undefined) return;
-    counters.timeouts++;
+    events.incident.tell('timeouts', call.session);
     this.#tellReceiver('The request has timed out');
     this.#forget();
     const message = `The client ${this.#to.session.clientId} did not answer within ${tookMs} ms`;

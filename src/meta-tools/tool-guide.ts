@@ -47,11 +47,11 @@ export class ToolGuide {
     if (call !== undefined) this.#look(name, args, call, request);
   }
 
-  /** Notes the server and the tool in the record of the call. */
+  /** Says which server and tool the call asks about. */
   #note(args: Arguments = {}): void {
-    const { asking } = this.#context.session;
-    const about = { server: textOf(args.server), tool: textOf(args.tool) };
-    if (asking !== undefined && (about.server !== '' || about.tool !== '')) asking.about = about;
+    const { session } = this.#context;
+    const about = wantedIn(args);
+    if (about.server !== '' || about.tool !== '') session.events.toolLookedUp.tell(session, about);
   }
 
   #look(name: LookingTool, args: Arguments, call: Call, request: ClientRequest): void {

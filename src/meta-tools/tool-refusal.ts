@@ -1,6 +1,6 @@
 // Errors of calls that did not reach a server, in words for the agent: what is wrong, and which tool to use next.
 
-import type { NamedTool } from '../core/audit-trail.ts';
+import type { NamedTool } from '../core/events.ts';
 import { rpcErrorOf, withHint } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';

@@ -67,7 +67,8 @@ export class ToolRunner {
     const { frame } = request;
     const execution = this.#executions.read(frame, envelope);
     if ('faults' in execution) return this.#repair(execution, request, envelope);
-    this.#context.session.asking?.aim(execution, frame.b);
+    const { session } = this.#context;
+    session.events.toolAimed.tell(session, execution, frame.b);
     const target = this.#targets.get(execution.key);
     const { ready } = this.#context.check;
     if (target !== undefined && isCurrent(target) && ready === undefined)
@@ -82,7 +83,7 @@ export class ToolRunner {
     const again = frame && all.pending.read(frame);
     if (frame !== undefined && again !== undefined && again.fault === undefined)
       return this.call({ ...request, frame }, again);
-    session.asking?.aim(faulty, request.frame.b);
+    session.events.toolAimed.tell(session, faulty, request.frame.b);
     const faults = again === undefined ? faulty.faults : ['arguments nest deeper than a message may'];
     session.output.fail(
       envelope.raw(request.frame.b, Field.id),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { NO_CONFIG } from '../../src/config/load.ts';
+import { Events } from '../../src/core/events.ts';
 import { ConfiguredClients } from '../../src/daemon/configured-clients.ts';
 import { FollowedServers, LINGER_MS } from '../../src/daemon/followed-servers.ts';
 import { ServerFinder } from '../../src/daemon/server-finder.ts';
@@ -59,6 +60,7 @@ function following() {
       gates: new ToolGates(),
       clients: new ConfiguredClients(),
       gatesChanged: () => undefined,
+      events: new Events(() => undefined),
       clock,
       logger: QUIET,
     },

@@ -2,9 +2,11 @@
 // test tells them to. Nothing happens by itself: settle() lets happen what is due.
 
 import type { AuditTrail } from '../../src/core/audit-trail.ts';
+import { keepAuditTrail } from '../../src/core/audit-trail.ts';
 import { CallMeters } from '../../src/core/call-meter.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
+import { Events } from '../../src/core/events.ts';
 import type { DialInDesk } from '../../src/core/handshake.ts';
 import type { Instance, InstanceContext } from '../../src/core/instance.ts';
 import type { ControlHandler } from '../../src/core/router.ts';
@@ -488,8 +490,11 @@ const NOBODY_DIALS_IN: DialInDesk = {
 
 export class CoreInMemory {
   readonly clock = new FakeClock();
-  readonly meters = new CallMeters(this.clock);
-  readonly counters = new Counters();
+  readonly events = new Events((error) => {
+    throw error;
+  });
+  readonly meters = new CallMeters(this.clock, this.events);
+  readonly counters = new Counters(this.events);
   readonly limits: Limits;
   readonly manager: ConnectionManager;
   readonly messaging: ClientMessaging;
@@ -501,15 +506,15 @@ export class CoreInMemory {
   constructor(options: CoreOptions = {}) {
     const later: Later = (task) => void this.#tasks.push(task);
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
-    const { limits, counters } = this;
+    const { limits, events } = this;
+    if (options.audit !== undefined) keepAuditTrail(events, options.audit);
     const logger: Logger = { ...silent, warn: options.warn ?? silent.warn };
     this.#turn = new FlushTurn(later);
     const context = {
       limits,
-      counters,
+      events,
       logger,
       clock: this.clock,
-      meters: this.meters,
       audit: options.audit,
       contain: (session: Session, task: () => void) => this.manager.contain(session, task),
       cutOff: (session: Session, reason: string) => this.manager.cutOff(session, reason),
@@ -523,7 +528,7 @@ export class CoreInMemory {
     this.messaging = new ClientMessaging({
       settings: { ...DEFAULT_MESSAGING, ...options.agents },
       limits,
-      counters,
+      events,
       logger: silent,
       clock,
       date: () => new Date(clock.now()),
@@ -531,9 +536,8 @@ export class CoreInMemory {
     });
     this.manager = new ConnectionManager({
       limits,
-      counters,
+      events,
       logger: silent,
-      audit: options.audit,
       servers: {
         prepare: () => undefined,
         names: () => [...this.#servers.keys()],

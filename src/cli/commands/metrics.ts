@@ -1,8 +1,9 @@
 // `mcp-bridge metrics`: what the running daemon has counted, as Prometheus reads it. It starts nothing: that no daemon runs
 // is a figure too.
 
-import type { LatencyReport, StatusReport } from '../../client/control-client.ts';
+import type { StatusReport } from '../../client/control-client.ts';
 import { residentBytesOfGroups } from '../../local/process-table.ts';
+import type { ServerLatency } from '../../model/server-latency.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { locate, type WhereValues } from '../locate.ts';
@@ -94,9 +95,9 @@ function serverMetrics(instances: readonly InstanceReport[], memory: ReadonlyMap
   ].filter(({ samples }) => samples.length > 0);
 }
 
-function latencyMetrics(latencies: readonly LatencyReport[], boundsMs: readonly number[]): Metric[] {
+function latencyMetrics(latencies: readonly ServerLatency[], boundsMs: readonly number[]): Metric[] {
   if (latencies.length === 0) return [];
-  const counter = (name: string, help: string, value: (latency: LatencyReport) => number): Metric => ({
+  const counter = (name: string, help: string, value: (latency: ServerLatency) => number): Metric => ({
     ...{ name, help },
     type: 'counter',
     samples: latencies.map((latency) => ({ labels: { server: latency.server }, value: value(latency) })),
@@ -117,7 +118,7 @@ function latencyMetrics(latencies: readonly LatencyReport[], boundsMs: readonly 
   ];
 }
 
-function histogramSamples(latency: LatencyReport, boundsMs: readonly number[]): Sample[] {
+function histogramSamples(latency: ServerLatency, boundsMs: readonly number[]): Sample[] {
   const { server, buckets, sumMs } = latency;
   let sum = 0;
   const cumulative = buckets.map((count) => (sum += count));

@@ -1,9 +1,9 @@
 // The time that a server takes, by its buckets: the time within which a share of its answers came.
 
-import type { LatencyReport } from '../../client/control-client.ts';
+import type { ServerLatency } from '../../model/server-latency.ts';
 
 /** The answers since an earlier report of the same daemon. */
-export function since(before: LatencyReport | undefined, now: LatencyReport): LatencyReport {
+export function since(before: ServerLatency | undefined, now: ServerLatency): ServerLatency {
   if (before === undefined) return now;
   return {
     ...now,
@@ -14,7 +14,7 @@ export function since(before: LatencyReport | undefined, now: LatencyReport): La
   };
 }
 
-export function answersIn({ buckets }: LatencyReport): number {
+export function answersIn({ buckets }: ServerLatency): number {
   return buckets.reduce((sum, count) => sum + count, 0);
 }
 
@@ -22,7 +22,7 @@ export function answersIn({ buckets }: LatencyReport): number {
  * Between the bounds of a bucket its answers are taken to lie evenly, up to the longest that there was; undefined where
  * there are none.
  */
-export function quantile(share: number, latency: LatencyReport, boundsMs: readonly number[]): number | undefined {
+export function quantile(share: number, latency: ServerLatency, boundsMs: readonly number[]): number | undefined {
   const { buckets } = latency;
   const wanted = share * buckets.reduce((sum, count) => sum + count, 0);
   if (wanted === 0) return undefined;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CallMeter, CallMeters, LATENCY_BOUNDS_MS } from '../../../src/core/call-meter.ts';
+import { Events } from '../../../src/core/events.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -39,7 +40,7 @@ test('the clock of a daemon that has run for a year measures as well', () => {
 });
 
 test('namesakes are counted together, others are not', () => {
-  const meters = new CallMeters(new FakeClock());
+  const meters = new CallMeters(new FakeClock(), new Events(() => undefined));
   meters.of('a').unanswered();
   meters.of('a').unanswered();
   meters.of('b').answered(0, false);

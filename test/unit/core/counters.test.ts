@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { Counters } from '../../../src/core/counters.ts';
+import { Events } from '../../../src/core/events.ts';
 import { rpcError, rpcErrorOf } from '../../../src/protocol/rpc-error.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
+import { invariant } from '../../../src/util/invariant.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 
 test('each error that a client is answered with is counted by its code', async () => {
@@ -23,11 +25,16 @@ test('each error that a client is answered with is counted by its code', async (
   expect(counters.errorsAnswered).toBe(5);
 });
 
-test('no more kinds are told apart than the bridge may have, whatever servers say', () => {
-  const counters = new Counters();
-  for (let n = 0; n < 1000; n++) counters.errorAnswered(rpcError(n, 'x'));
-  counters.errorAnswered(rpcError(0, 'x'));
-  counters.errorAnswered(rpcErrorOf(new BridgeError('SERVER_BUSY', '"code":"NOT_THIS"')));
+test('no more kinds are told apart than the bridge may have, whatever servers say', async () => {
+  const core = new CoreInMemory();
+  const session = core.sessionOf(await core.ready());
+  invariant(session !== undefined, 'a client that is ready has a session');
+  const events = new Events(() => undefined);
+  const counters = new Counters(events);
+  const written = (error: string): void => events.errorWritten.tell(session, error);
+  for (let n = 0; n < 1000; n++) written(rpcError(n, 'x'));
+  written(rpcError(0, 'x'));
+  written(rpcErrorOf(new BridgeError('SERVER_BUSY', '"code":"NOT_THIS"')));
   const errors = counters.errorsByCode();
   expect([Object.keys(errors).length, errors['0'], errors.OTHER]).toEqual([101, 2, 901]);
 });

@@ -4,7 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
-import type { Counters } from '../../../src/core/counters.ts';
+import { Counters } from '../../../src/core/counters.ts';
+import { Events } from '../../../src/core/events.ts';
 import { GRACE_MS } from '../../../src/core/pressure.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/model/limits.ts';
@@ -415,8 +416,9 @@ test.each([true, false])('progressExtendsTimeout: %s', async (progressExtendsTim
 
 describe.each(['maxLocalStarts', 'maxRemoteStarts'] as const)('%s', (key) => {
   test('lets so many start, and counts who waits for a turn', () => {
-    const counters = { startsQueued: 0 };
-    const gate = new StartGate(DEFAULT_LIMITS[key], { clock: new FakeClock(), counters });
+    const events = new Events(() => undefined);
+    const counters = new Counters(events);
+    const gate = new StartGate(DEFAULT_LIMITS[key], { clock: new FakeClock(), events });
     const leaves: (() => void)[] = [];
     for (let n = 0; n < DEFAULT_LIMITS[key]; n++)
       gate.enter({ server: 's', askers: () => [] }, (leave) => void leaves.push(leave));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type LivenessFinding, lookAt } from '../../../src/core/connection-manager.ts';
-import { Counters } from '../../../src/core/counters.ts';
+import { Events } from '../../../src/core/events.ts';
 import { Session } from '../../../src/core/session.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../../src/model/liveness-settings.ts';
@@ -21,7 +21,7 @@ function sessionAt(
   const turn = new ManualTurn();
   const link = new TestLink(() => undefined, new FlushTurn(turn.defer), 1000);
   const session = new Session(link, {
-    counters: new Counters(),
+    events: new Events(() => undefined),
     limits,
     leave: () => undefined,
     now: { date: new Date(0), ms },

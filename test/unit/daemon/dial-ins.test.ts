@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { validate } from '../../../src/config/schema.ts';
+import { Counters } from '../../../src/core/counters.ts';
+import { Events } from '../../../src/core/events.ts';
 import { DialIns } from '../../../src/daemon/dial-ins.ts';
 import { OPEN_POLICY, type OwnPolicy, refusalOfDialIn } from '../../../src/discovery/policy.ts';
 import { type ListName, rulesIn } from '../../../src/discovery/policy-rules.ts';
@@ -28,7 +30,8 @@ function deskWith(file: object, defined: readonly string[] = []) {
   const warnings: string[] = [];
   const decisions = new DialInDecisions({}, home);
   let changes = 0;
-  const counters = { dialInsRefused: 0 };
+  const events = new Events(() => undefined);
+  const counters = new Counters(events);
   const { config } = validate(file, (path) => path);
   const quiet = { debug: () => undefined, info: () => undefined, error: () => undefined };
   const dialIns = new DialIns({
@@ -38,7 +41,7 @@ function deskWith(file: object, defined: readonly string[] = []) {
     isDefined: (name) => defined.includes(name),
     changed: () => void changes++,
     maxDialIns: DEFAULT_LIMITS.maxDialIns,
-    counters,
+    events,
     clock: new FakeClock(),
     pacer: new ReadPacer(),
     logger: { ...quiet, warn: (_, fields) => void warnings.push(String(fields?.fault)) },

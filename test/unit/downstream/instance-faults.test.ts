@@ -1,8 +1,8 @@
 // Errors of our own in what a server's process and its timers set off: the instance ends, and who waits for it is told.
 
 import { afterEach, expect, test } from 'vitest';
-import { CallMeters } from '../../../src/core/call-meter.ts';
 import { Counters } from '../../../src/core/counters.ts';
+import { Events } from '../../../src/core/events.ts';
 import type { Instance } from '../../../src/core/instance.ts';
 import { Server } from '../../../src/core/server.ts';
 import { KnownServer } from '../../../src/core/server-knowledge.ts';
@@ -24,14 +24,15 @@ function fail(): never {
 }
 
 class World {
-  readonly counters = new Counters();
+  readonly events = new Events(fail);
+  readonly counters = new Counters(this.events);
   readonly guard = new OrphanGuard();
   readonly logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
   readonly instance: Instance;
   runner: InstanceRunner | undefined;
 
   constructor(definition: Partial<StdioServer> = {}) {
-    const { counters, logger } = this;
+    const { events, logger } = this;
     const clock = systemClock;
     const limits = { ...DEFAULT_LIMITS, termGraceMs: 100 };
     const whole: StdioServer = {
@@ -40,15 +41,14 @@ class World {
       ...{ sharing: 'auto', trustHints: false, tools: NO_FILTER },
       ...definition,
     };
-    const gate = new StartGate(4, { clock, counters });
-    const context = { limits, counters, logger, clock };
+    const gate = new StartGate(4, { clock, events });
+    const context = { limits, events, logger, clock };
     const server = new Server({
       definition: whole,
       known: new KnownServer({ date: Date.now, ttlMs: 0, changed: () => undefined }),
       gate: OPEN_GATE,
       context: {
         ...context,
-        meters: new CallMeters(clock),
         contain: (_, task) => task(),
         cutOff: () => undefined,
       },
@@ -117,6 +117,32 @@ test('over what a process has written on stderr', async () => {
   await world.untilClosed();
   expect(world.counters.internalErrors).toBeGreaterThan(0);
   await startsAgain(world);
+});
+
+test('what becomes of an instance is told: started, ready, dead, not startable, stopped', async () => {
+  const told: string[] = [];
+  const watched = (definition: Partial<StdioServer> = {}): World => {
+    const world = new World(definition);
+    worlds.push(world);
+    const { events } = world;
+    events.instanceStarting.on(() => told.push('starting'));
+    events.instanceReady.on(({ server }) => told.push(`${server} ready`));
+    events.instanceDied.on((_, { code }) => told.push(`died: ${code}`));
+    events.instanceFailed.on((_, { code }) => told.push(`failed: ${code}`));
+    events.instanceStopped.on(() => told.push('stopped'));
+    return world;
+  };
+  const dying = watched();
+  await dying.instance.whenOpen();
+  await dying.call('crash', {});
+  await dying.untilClosed();
+  expect(told.splice(0)).toEqual(['starting', 's ready', 'died: SERVER_CRASHED']);
+  const unused = watched({ idleMs: 1 });
+  await unused.instance.whenOpen();
+  await unused.untilClosed();
+  expect(told.splice(0)).toEqual(['starting', 's ready', 'stopped']);
+  await expect(watched({ command: '/nowhere' }).instance.whenOpen()).rejects.toThrow('s');
+  expect(told).toEqual(['starting', 'failed: SERVER_START_FAILED']);
 });
 
 test('over the end of a process: who has asked it something hears of that', async () => {

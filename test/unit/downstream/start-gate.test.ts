@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
+import { Events } from '../../../src/core/events.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 /** A gate for two at a time, and what was let in by it. */
 function world() {
-  const gate = new StartGate(2, { clock: new FakeClock(), counters: { startsQueued: 0 } });
+  const gate = new StartGate(2, { clock: new FakeClock(), events: new Events(() => undefined) });
   const begun: string[] = [];
   const leaves: (() => void)[] = [];
   const enter = (server: string, askers: readonly object[] = []): void =>

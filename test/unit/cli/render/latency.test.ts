@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { quantile, shownMs, since } from '../../../../src/cli/render/latency.ts';
-import type { LatencyReport } from '../../../../src/client/control-client.ts';
+import type { ServerLatency } from '../../../../src/model/server-latency.ts';
 
 const BOUNDS = [1, 10, 100];
 const of = (buckets: number[], sumMs = 0, maxMs = 1000) => ({
@@ -25,8 +25,8 @@ test('no share of the answers took longer than the longest of them', () => {
 
 test('of a daemon that does not say which was the longest, nothing is known beyond the bounds', () => {
   const { maxMs: _, ...earlier } = of([0, 0, 0, 5]);
-  expect(quantile(0.5, earlier as unknown as LatencyReport, BOUNDS)).toBe(100);
-  expect(quantile(0.5, { ...earlier, buckets: [0, 10, 0, 0] } as unknown as LatencyReport, BOUNDS)).toBe(5.5);
+  expect(quantile(0.5, earlier as unknown as ServerLatency, BOUNDS)).toBe(100);
+  expect(quantile(0.5, { ...earlier, buckets: [0, 10, 0, 0] } as unknown as ServerLatency, BOUNDS)).toBe(5.5);
 });
 
 test('what came since an earlier report is the difference', () => {

@@ -1,0 +1,224 @@
+// What happens in the daemon, said once, where it happens. Counters, meters, the audit trail and whatever watches the
+// daemon listen here; nothing in the core knows who does. A listener is called at once and must be quick. It changes
+// nothing of what happens, and one that fails costs nobody else anything.
+
+import type { BridgeError } from '../util/bridge-error.ts';
+import type { Envelope } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Call } from './call.ts';
+import type { Instance } from './instance.ts';
+import type { Session } from './session.ts';
+
+/**
+ * Something was refused, dropped, cut short or held up. Each has a counter of its name; the settings say which counters
+ * show that a limit was reached.
+ */
+export type Incident =
+  // Clients
+  | 'clientsStalled'
+  | 'clientsOverQueued'
+  | 'clientsUnresponsive'
+  | 'clientsPaused'
+  | 'handshakeTimeouts'
+  | 'sessionsExpired'
+  | 'sessionsNotKept'
+  | 'resumesRefused'
+  | 'badFrames'
+  // Calls
+  | 'cancelled'
+  | 'timeouts'
+  | 'serverBusy'
+  | 'subscriptionsRefused'
+  | 'tasksForgotten'
+  | 'strayResponses'
+  | 'strayCancels'
+  | 'strayProgress'
+  | 'notificationsDropped'
+  | 'oversizedFrames'
+  // Servers
+  | 'serversPaused'
+  | 'serversStalled'
+  | 'serverNoise'
+  | 'instancesRefused'
+  | 'startsQueued'
+  | 'startTimeouts'
+  | 'serversBroken'
+  | 'serversKilled'
+  | 'dialInsRefused'
+  | 'questionsRefused'
+  | 'questionsUncertain'
+  | 'questionTimeouts'
+  // The bridge itself
+  | 'internalErrors';
+
+/** The client that an incident is about, or the name of the server; undefined if it is about neither. */
+export type Concerned = Session | string | undefined;
+
+/** The reason why a call waits: its client or its server has enough under way, or the server is not ready for it. */
+export type WaitReason = 'client' | 'server' | 'turn';
+
+/** The end of a question: the client answered, or the server gets an error because of the client, or took it back. */
+export type QuestionEnd = 'answered' | 'client-gone' | 'timeout' | 'cancelled' | 'server-gone';
+
+/** A tool of a server by the client's names; '' for a missing name. */
+export interface NamedTool {
+  readonly server: string;
+  readonly tool: string;
+}
+
+/** The target of a call through another tool, such as `execute_tool`. */
+export interface AimedTool extends NamedTool {
+  /** The place of its arguments, if it has any. */
+  readonly inner?: { readonly from: number; readonly to: number };
+}
+
+type Listener<A, B, C> = (a: A, b: B, c: C) => void;
+
+interface Subscription<A, B, C> {
+  readonly listener: Listener<A, B, C>;
+  hasFailed: boolean;
+}
+
+/** One kind of event. Telling it allocates nothing, and costs a look at an empty list if nobody listens. */
+export class Signal<A = void, B = void, C = void> {
+  readonly #failed: (error: unknown) => void;
+  #subscriptions: readonly Subscription<A, B, C>[] = [];
+
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed;
+  }
+
+  /** True if somebody listens. */
+  get isHeard(): boolean {
+    return this.#subscriptions.length > 0;
+  }
+
+  /** Calls back from now on; returns the function that ends it. */
+  on(listener: Listener<A, B, C>): () => void {
+    const subscription = { listener, hasFailed: false };
+    this.#subscriptions = [...this.#subscriptions, subscription];
+    return () => {
+      this.#subscriptions = this.#subscriptions.filter((other) => other !== subscription);
+    };
+  }
+
+  tell(a: A, b: B, c: C): void {
+    for (const subscription of this.#subscriptions) {
+      try {
+        subscription.listener(a, b, c);
+      } catch (error) {
+        this.#note(subscription, error);
+      }
+    }
+  }
+
+  /** Reports a listener once: one that fails may do so at each call. */
+  #note(subscription: Subscription<A, B, C>, error: unknown): void {
+    if (subscription.hasFailed) return;
+    subscription.hasFailed = true;
+    this.#failed(error);
+  }
+}
+
+/** All kinds of events, with what each tells. */
+export class Events {
+  readonly #failed: (error: unknown) => void;
+
+  /** `failed` is told of a listener that has failed, once. */
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed;
+  }
+
+  // --- clients ---
+
+  /** A client has connected. */
+  readonly clientCame: Signal<Session> = this.#signal();
+  /** A client was turned away; with the reason. */
+  readonly clientRefused: Signal<Session, string> = this.#signal();
+  /** A client is known by its id and its name: its `initialize` is answered. */
+  readonly clientReady: Signal<Session> = this.#signal();
+  /** A client is cut off because it broke a rule; with the reason. It leaves right after. */
+  readonly clientCutOff: Signal<Session, string> = this.#signal();
+  /** The connection of a client dropped, and its session waits for it. */
+  readonly clientAway: Signal<Session> = this.#signal();
+  /** A client goes on with its session on another connection. */
+  readonly clientBack: Signal<Session> = this.#signal();
+  /** A client has gone for good; nothing more is done for it. */
+  readonly clientLeft: Signal<Session> = this.#signal();
+
+  // --- instances ---
+
+  /** An instance is being started. */
+  readonly instanceStarting: Signal<Instance> = this.#signal();
+  readonly instanceReady: Signal<Instance> = this.#signal();
+  /** An instance could not be started. */
+  readonly instanceFailed: Signal<Instance, BridgeError> = this.#signal();
+  /** An instance that ran has ended by itself. */
+  readonly instanceDied: Signal<Instance, BridgeError> = this.#signal();
+  /** An instance was stopped because nobody uses it. */
+  readonly instanceStopped: Signal<Instance> = this.#signal();
+  /** A server has connected by itself, under this name. */
+  readonly serverDialledIn: Signal<string> = this.#signal();
+
+  // --- calls ---
+
+  /** A request of a client was taken in, whatever became of it. */
+  readonly requestTaken: Signal<Session> = this.#signal();
+  /** A client asks for a tool: the request is looked at. */
+  readonly toolWanted: Signal<Session, Frame, Envelope> = this.#signal();
+  /** The request for a tool turns out to be about another tool, whose arguments stand in the bytes. */
+  readonly toolAimed: Signal<Session, AimedTool, Buffer> = this.#signal();
+  /** The request for a tool only asks about this tool. */
+  readonly toolLookedUp: Signal<Session, NamedTool> = this.#signal();
+  /** The look at a request for a tool is over: it has become a call, or it was refused. */
+  readonly toolTaken: Signal<Session> = this.#signal();
+  /** A request has become a call. */
+  readonly callBegun: Signal<Call> = this.#signal();
+  /** It is known which server gets the call of a tool. */
+  readonly callRouted: Signal<Call, string> = this.#signal();
+  readonly callWaiting: Signal<Call, WaitReason> = this.#signal();
+  /** The call is being sent to this server. */
+  readonly callSent: Signal<Call, string> = this.#signal();
+  /** The server says how far it is with a call. */
+  readonly callProgressed: Signal<Call, string> = this.#signal();
+  /** The server has answered; with a result, or with an error. */
+  readonly serverAnswered: Signal<Call, string, boolean> = this.#signal();
+  /** The server gives no answer to a call that it was sent: the call was given up, or the server has gone. */
+  readonly serverSilent: Signal<Call, string> = this.#signal();
+  /** The server's answer is about to be passed on; the envelope says where its parts stand. */
+  readonly callAnswered: Signal<Call, Buffer, Envelope> = this.#signal();
+  /** The bridge answers a call itself. */
+  readonly callAnsweredHere: Signal<Call> = this.#signal();
+  /** The bridge answers a call with an error, or with an error in JSON. */
+  readonly callFailed: Signal<Call, BridgeError | string> = this.#signal();
+  readonly callGivenUp: Signal<Call, 'cancelled' | 'client-gone'> = this.#signal();
+  /** Nothing more happens to a call; its answer, if it got one, was written. */
+  readonly callEnded: Signal<Call> = this.#signal();
+  /** A client was written a result. */
+  readonly resultWritten: Signal<Session> = this.#signal();
+  /** A client was written an error of the bridge, which is JSON. */
+  readonly errorWritten: Signal<Session, string> = this.#signal();
+
+  // --- questions ---
+
+  /** A client is asked something by a server: `sampling`, `elicitation`, `roots` or `tasks`. */
+  readonly questionAsked: Signal<Session, string, string> = this.#signal();
+  readonly questionEnded: Signal<Session, string, QuestionEnd> = this.#signal();
+
+  // --- servers and messages ---
+
+  /** Tools of a server differ from what the user accepted, or match it again. */
+  readonly toolsChanged: Signal<string, readonly string[]> = this.#signal();
+  /** Items of a server's list have names that are too long for joined lists. */
+  readonly namesLeftOut: Signal<string, number> = this.#signal();
+  /** Definitions that were found in a directory wait for the user's approval. */
+  readonly approvalsWanted: Signal<string, number> = this.#signal();
+  /** A client writes to another one. */
+  readonly messageSent: Signal<'message' | 'refused' | 'letter'> = this.#signal();
+
+  readonly incident: Signal<Incident, Concerned> = this.#signal();
+
+  #signal<A = void, B = void, C = void>(): Signal<A, B, C> {
+    return new Signal<A, B, C>((error) => this.#failed(error));
+  }
+}
