@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Peer, textOf } from './peer.mjs';
-import { descriptorsOf, isAlive, rssMib, until, watchMemory } from './place.mjs';
+import { descriptorsOf, isAlive, rssMib, STEADY, until, watchMemory } from './place.mjs';
 
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 const MIB = 1 << 20;
@@ -21,7 +21,7 @@ const SWITCHED = join(import.meta.dirname, 'switched.cjs');
 async function waitsOfNeighbours(place, count) {
   const limits = { maxQueuedBytesPerClient: 256 * 1024, stallTimeoutMs: 60_000 };
   const daemon = await place.daemon({ config: place.config({ limits }) });
-  const same = await place.pulse(daemon);
+  const same = await place.pulse(daemon, 'server:fixture', STEADY);
   const waits = [];
   while (waits.length < count) {
     await same.look();
@@ -200,7 +200,7 @@ export const flow = {
   async 'a flood of requests by one client'(place, { isShort }) {
     const count = isShort ? 10_000 : 100_000;
     const daemon = await place.daemon({ env: { NODE_OPTIONS: `--expose-gc --require ${SWITCHED}` } });
-    const other = await place.pulse(daemon);
+    const other = await place.pulse(daemon, 'server:fixture', STEADY);
     const idleMib = await heapInUse(daemon);
     await other.look();
     await delay(500);

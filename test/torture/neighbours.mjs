@@ -11,6 +11,7 @@ import { watchesOf } from './random.mjs';
 
 const EAGER = join(import.meta.dirname, '../fixtures/servers/eager-http.mjs');
 const FLOODING = join(import.meta.dirname, '../fixtures/servers/flooding.mjs');
+const QUICK = join(import.meta.dirname, 'quick-lingering.cjs');
 const MANY_TOOLS = join(import.meta.dirname, '../fixtures/servers/many-tools.mjs');
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 
@@ -25,7 +26,7 @@ async function withNeighbour(place, daemon, isShort, trouble, { mostMib = MOST_M
   const from = rssMib(daemon.pid);
   const risen = watchMemory(daemon.pid, from);
   let rounds = 0;
-  for (const end = performance.now() + (isShort ? 1500 : lastsMs); rounds === 0 || performance.now() < end; rounds++)
+  for (const end = performance.now() + (isShort ? 500 : lastsMs); rounds === 0 || performance.now() < end; rounds++)
     await Promise.race([trouble(rounds), diedOf(daemon)]);
   const during = await neighbour.look();
   const most = risen();
@@ -81,7 +82,7 @@ export const neighbours = {
         const trouble = async () => {
           if (!isFlooding) await peer.soon(peer.call('flood'));
           isFlooding = true;
-          await delay(500);
+          await delay(isShort ? 200 : 500);
         };
         const told = await withNeighbour(place, daemon, isShort, trouble, { lastsMs: 60_000 / kinds.length });
         p99s.push(told.p99);
@@ -150,7 +151,7 @@ export const neighbours = {
     peer.close();
     const from = await counts();
     const began = performance.now();
-    const said = await withNeighbour(place, daemon, isShort, () => delay(3000));
+    const said = await withNeighbour(place, daemon, isShort, () => delay(isShort ? 1500 : 3000));
     const asked = (await counts()).opened - from.opened;
     const seconds = (performance.now() - began) / 1000;
     assert(asked <= seconds + 1, `${asked} requests in ${seconds.toFixed(0)} s`);
@@ -205,7 +206,8 @@ export const neighbours = {
 
   async 'clients that work in a thousand directories'(place, { isShort }) {
     const mcpServers = { neighbour: place.fixture() };
-    const daemon = await place.daemon({ config: place.config({ mcpServers, discovery: { enabled: true } }) });
+    const config = place.config({ mcpServers, discovery: { enabled: true } });
+    const daemon = await place.daemon({ config, env: isShort ? { NODE_OPTIONS: `--require ${QUICK}` } : {} });
     const visit = async (cwd) => {
       const peer = await daemon.peer('discover', { 'mcp-bridge/cwd': cwd });
       await peer.soon(peer.call('list_mcp_servers'));

@@ -15,6 +15,9 @@ export const FIXTURE = join(ROOT, 'test/fixtures/servers/fixture.mjs');
 const PULSE = join(ROOT, 'test/torture/pulse.mjs');
 const PATIENCE_MS = 20_000;
 const MARK = 'MCP_BRIDGE_TORTURE';
+/** How a pulse calls, after how many calls it is served, and how long what it shows then is its usual. */
+export const STEADY = { pauseMs: 0, calls: 200, settlesMs: 500 };
+const SEDATE = { pauseMs: 5, calls: 10, settlesMs: 100 };
 
 /** What this machine has no means for, such as the right to mount a disk: neither passed nor failed. */
 export class NotRun extends Error {}
@@ -117,8 +120,11 @@ export class Place {
   dir = mkdtempSync(join(tmpdir(), 'mcpt-'));
   #children = new Set();
   #names = 0;
+  #isShort;
 
-  constructor() {
+  /** In the short form a client that others are measured by leaves them the machine: it measures nothing then. */
+  constructor({ isShort = false } = {}) {
+    this.#isShort = isShort;
     mkdirSync(this.path('home'), { mode: 0o700 });
   }
 
@@ -181,8 +187,9 @@ export class Place {
   }
 
   /** An ordinary client; `look` says how it has fared since the last look, which must not be wrong anywhere. */
-  async pulse(daemon, view = 'server:fixture') {
-    const child = this.spawn(process.execPath, [PULSE, daemon.path, view], {
+  async pulse(daemon, view = 'server:fixture', way = this.#isShort ? SEDATE : STEADY) {
+    const { pauseMs, calls: most, settlesMs } = way;
+    const child = this.spawn(process.execPath, [PULSE, daemon.path, view, `${pauseMs}`], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     const look = () =>
@@ -196,10 +203,10 @@ export class Place {
     let calls = 0; // each look counts anew
     await until('it is served', async () => {
       calls += (await look()).calls;
-      return calls > 200;
+      return calls > most;
     });
     await look();
-    await delay(500);
+    await delay(settlesMs);
     return { look, leave: () => child.disconnect() };
   }
 

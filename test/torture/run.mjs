@@ -18,7 +18,7 @@ const WORDS = { passed: 'ok     ', failed: 'FAILED ', notRun: 'not run' };
 
 /** One line: what it is called, and what came out of it. */
 async function run(name, scenario) {
-  const place = new Place();
+  const place = new Place({ isShort });
   const began = performance.now();
   let outcome = 'passed';
   let said;

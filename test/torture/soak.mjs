@@ -41,8 +41,9 @@ export const soak = {
       peer.close();
     };
     const rounds = isShort ? 12 : 60;
+    const crowds = isShort ? 8 : 20;
     for (let round = 0; round < rounds; round++) {
-      for (let i = 0; i < 20; i++) await Promise.all(times(5, (k) => visit(round * 100 + i * 5 + k)));
+      for (let i = 0; i < crowds; i++) await Promise.all(times(5, (k) => visit(round * 100 + i * 5 + k)));
       if (round % 4 === 3) await delay(700); // servers go
       await until('all have gone', async () => (await daemon.status()).clients === 0);
       if (round < rounds / 3) continue;
@@ -54,7 +55,7 @@ export const soak = {
     }
     const held = growth(samples.heap);
     // Of each client that was there less than a hundredth of what one takes may be left.
-    const visits = 100 * samples.heap.length;
+    const visits = 5 * crowds * samples.heap.length;
     assert(
       held / visits < (isShort ? 1 : 0.1),
       `heap in use grows: ${samples.heap.map((kib) => kib.toFixed(0)).join(' ')} KiB`,
@@ -64,6 +65,6 @@ export const soak = {
     assert(rise < most, `memory grows: ${samples.rss.map((mib) => mib.toFixed(0)).join(' ')}`);
     assert(growth(samples.descriptors) < 6, `descriptors: ${samples.descriptors.join(' ')}`);
     assert(Math.max(...samples.processes) <= servers.length + 3, `processes: ${samples.processes.join(' ')}`);
-    return `${calls} calls of ${rounds * 100} clients; after warm-up heap in use ${held >= 0 ? '+' : ''}${held.toFixed(0)} KiB, memory ${rise >= 0 ? '+' : ''}${rise.toFixed(1)} MiB, descriptors ${growth(samples.descriptors).toFixed(1)}, at most ${Math.max(...samples.processes)} processes`;
+    return `${calls} calls of ${rounds * 5 * crowds} clients; after warm-up heap in use ${held >= 0 ? '+' : ''}${held.toFixed(0)} KiB, memory ${rise >= 0 ? '+' : ''}${rise.toFixed(1)} MiB, descriptors ${growth(samples.descriptors).toFixed(1)}, at most ${Math.max(...samples.processes)} processes`;
   },
 };
