@@ -6,6 +6,8 @@ const project = (name: string, timeoutMs: number) => ({
     name,
     include: [`test/${name}/**/*.test.ts`],
     setupFiles: ['test/support/own-home.ts', ...(name === 'unit' ? [] : ['test/support/no-leftovers.ts'])],
+    // Unit tests leave nothing behind, so that one process runs them all: it loads the source once.
+    isolate: name !== 'unit',
     testTimeout: timeoutMs,
     hookTimeout: timeoutMs,
   },
