@@ -6,9 +6,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { fixtureServer, PROGRAM, ROOT, runCommand, untilGone, withView } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, ROOT, untilGone, withView } from '../support/test-daemon.ts';
 
 const CONFIG = { mcpServers: { fixture: fixtureServer() } };
 

@@ -1,7 +1,8 @@
 // Several servers that are the same program: what a search shows to tell them apart.
 
 import { expect, test } from 'vitest';
-import { fixtureServer, runCommand, TestDaemon } from '../support/test-daemon.ts';
+import { runCommand } from '../support/command.ts';
+import { fixtureServer, TestDaemon } from '../support/test-daemon.ts';
 
 test('where several servers have the same tool, search says what they are', async () => {
   const at = (dir: string): object => {

@@ -3,8 +3,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { type Message, type RawClient, textOf } from '../support/raw-client.ts';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const ALL = { 'mcp-bridge/view': 'all' };
 const CHANGED = 'notifications/tools/list_changed';

@@ -4,7 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { fixtureServer, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { runCommand } from '../support/command.ts';
+import { fixtureServer, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const DIAL_IN = join(ROOT, 'test/fixtures/servers/dial-in-server.mjs');
 const children: ChildProcess[] = [];

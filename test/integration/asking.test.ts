@@ -3,9 +3,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { type LastingCommand, onTerminal, onTerminalIn } from '../support/lasting-command.ts';
 import { screenLines } from '../support/screen.ts';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const WIDTHS = [40, 80, 120];
 const FORM = {

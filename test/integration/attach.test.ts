@@ -4,8 +4,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { textOf } from '../support/raw-client.ts';
-import { FIXTURE, fixtureServer, isAlive, PROGRAM, runCommand, TestDaemon, untilGone } from '../support/test-daemon.ts';
+import { FIXTURE, fixtureServer, isAlive, PROGRAM, TestDaemon, untilGone } from '../support/test-daemon.ts';
 
 const IDE = { dialIn: { ide: { description: 'An editor' } }, client: { view: 'all' } };
 const children: ChildProcess[] = [];

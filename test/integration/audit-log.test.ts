@@ -7,8 +7,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, sym
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { AuditReport } from '../../src/control/report.ts';
+import { runCommand } from '../support/command.ts';
 import type { RawClient } from '../support/raw-client.ts';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 interface Line {
   readonly time: string;

@@ -3,7 +3,8 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { runCommand } from '../support/command.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 /** Each is found by what it begins with. */
 const SECRETS = Array.from({ length: 25 }, (_, i) => `canary${i}x${(i * 7919 + 12_345).toString(36)}Zq9`);

@@ -3,8 +3,9 @@
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
-import { FIXTURE, fixtureServer, runCommand, tempDir } from '../support/test-daemon.ts';
+import { FIXTURE, fixtureServer, tempDir } from '../support/test-daemon.ts';
 
 let home: string;
 let env: Record<string, string>;

@@ -3,9 +3,10 @@
 import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { type CommandResult, runCommand } from '../support/command.ts';
 import { McpClient } from '../support/mcp-client.ts';
 import { type Message, textOf } from '../support/raw-client.ts';
-import { type CommandResult, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const FIXTURE = join(ROOT, 'test/fixtures/servers/changing-tools.mjs');
 const CHANGED = 'notifications/tools/list_changed';

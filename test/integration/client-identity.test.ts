@@ -7,7 +7,8 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { BridgeTransport, connectToBridge, messageTo, senderOf } from '../../src/client/index.ts';
 import { BrittleSocket } from '../support/brittle-socket.ts';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { runCommand } from '../support/command.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const CONFIG = { mcpServers: { fixture: fixtureServer() } };
 const INFO = { name: 'library', version: '1' };

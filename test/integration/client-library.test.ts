@@ -8,7 +8,8 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { expect, test } from 'vitest';
 import { BridgeTransport, connectToBridge } from '../../src/client/index.ts';
 import { BrittleSocket } from '../support/brittle-socket.ts';
-import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { runCommand } from '../support/command.ts';
+import { fixtureServer, PROGRAM, TestDaemon, tempDir } from '../support/test-daemon.ts';
 import { keepUncaughtErrors } from '../support/uncaught-errors.ts';
 
 const INFO = { name: 'library', version: '1' };

@@ -8,9 +8,10 @@ import { EmptyResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { messageTo, senderOf } from '../../src/client/client-messages.ts';
+import { runCommand } from '../support/command.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
 import { SocketTransport } from '../support/socket-transport.ts';
-import { fixtureServer, runCommand, TestDaemon } from '../support/test-daemon.ts';
+import { fixtureServer, TestDaemon } from '../support/test-daemon.ts';
 
 const Review = z.object({
   method: z.literal('review/start'),

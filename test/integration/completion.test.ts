@@ -8,8 +8,9 @@ import type { NAMES } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 import { offeredNames } from '../../src/cli/commands/completion/offered-names.ts';
 import { fakeHost } from '../support/cli-host.ts';
+import { runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
-import { fixtureServer, PROGRAM, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 /** Programs that print what a shell offers behind a line, which is `$1`, with the completion in `$2/_mcp-bridge`. */
 const OFFERS: Readonly<Record<string, readonly [script: string, ...args: string[]]>> = {

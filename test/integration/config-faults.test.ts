@@ -3,8 +3,9 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -3,8 +3,9 @@
 import { mkdirSync, realpathSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { textOf } from '../support/raw-client.ts';
-import { fixtureServer, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -3,10 +3,11 @@ import { connect } from 'node:net';
 // Servers that have died, or hang, while the bridge thinks that they are there: nothing is said of them from memory.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { type CommandResult, runCommand } from '../support/command.ts';
 import { textOf } from '../support/raw-client.ts';
 import { endFixtures, httpServer, ReferenceServer } from '../support/remote-fixture.ts';
 import { endSessionServers, SessionServer } from '../support/session-server.ts';
-import { type CommandResult, fixtureServer, runCommand, TestDaemon } from '../support/test-daemon.ts';
+import { fixtureServer, TestDaemon } from '../support/test-daemon.ts';
 
 afterEach(endFixtures);
 afterEach(endSessionServers);

@@ -5,7 +5,8 @@ import { cpSync, existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { PROGRAM, ROOT, runCommand, tempDir, untilGone } from '../support/test-daemon.ts';
+import { runCommand } from '../support/command.ts';
+import { PROGRAM, ROOT, tempDir, untilGone } from '../support/test-daemon.ts';
 
 const home = tempDir();
 const env = { HOME: home, TMPDIR: tempDir(), MCP_BRIDGE_SOCKET: `${home}/mine.sock` };

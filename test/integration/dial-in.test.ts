@@ -3,8 +3,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { type Message, RawClient, textOf } from '../support/raw-client.ts';
-import { fixtureServer, ROOT, runCommand, TestDaemon } from '../support/test-daemon.ts';
+import { fixtureServer, ROOT, TestDaemon } from '../support/test-daemon.ts';
 
 const DIAL_IN = join(ROOT, 'test/fixtures/servers/dial-in-server.mjs');
 const IDE = { dialIn: { ide: { description: 'An editor' } }, client: { view: 'all' } };

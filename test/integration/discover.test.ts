@@ -3,8 +3,9 @@
 import { chmodSync, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { type CommandResult, runCommand } from '../support/command.ts';
 import { treeBelow, writeFiles } from '../support/file-tree.ts';
-import { type CommandResult, runCommand, tempDir } from '../support/test-daemon.ts';
+import { tempDir } from '../support/test-daemon.ts';
 
 let home: string;
 let env: Record<string, string>;

@@ -4,7 +4,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { runCommand } from '../support/command.ts';
+import { fixtureServer, PROGRAM, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 interface Finding {
   check: string;

@@ -3,8 +3,9 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { examplesOf, patternOf, runExample } from '../support/console-page.ts';
-import { PROGRAM, ROOT, runCommand, tempDir } from '../support/test-daemon.ts';
+import { PROGRAM, ROOT, tempDir } from '../support/test-daemon.ts';
 
 const examples = examplesOf(readFileSync(join(ROOT, 'docs/examples.md'), 'utf8'));
 

@@ -4,7 +4,8 @@ import { chownSync, lchownSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { runCommand, tempDir } from '../support/test-daemon.ts';
+import { runCommand } from '../support/command.ts';
+import { tempDir } from '../support/test-daemon.ts';
 
 const isRoot = process.getuid?.() === 0;
 const ANOTHER_UID = 54_321;

@@ -5,8 +5,9 @@ import { chmodSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-table.ts';
+import { type CommandResult, runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
-import { type CommandResult, fixtureServer, PROGRAM, ROOT, runCommand, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, ROOT, tempDir } from '../support/test-daemon.ts';
 
 const CHANGING = join(ROOT, 'test/fixtures/servers/changing-tools.mjs');
 const PATHS = { type: 'array', items: { type: 'string' } };

@@ -5,8 +5,9 @@ import { chownSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
-import { fixtureServer, PROGRAM, runCommand, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, tempDir } from '../support/test-daemon.ts';
 
 let dir: string;
 let xdg: Record<string, string>;

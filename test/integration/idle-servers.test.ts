@@ -3,8 +3,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { textOf } from '../support/raw-client.ts';
-import { isAlive, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
+import { isAlive, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
 /** The process that answers, and how many calls it has answered. */
 async function visit(daemon: TestDaemon, cwd: string): Promise<{ readonly pid: number; readonly calls: number }> {

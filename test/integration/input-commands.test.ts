@@ -3,7 +3,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FIXTURE, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { runCommand } from '../support/command.ts';
+import { FIXTURE, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const EVERYTHING = join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
 

@@ -12,8 +12,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { CLIENT_FILES } from '../support/editing-host.ts';
-import { FIXTURE, PROGRAM, ROOT, runCommand, tempDir } from '../support/test-daemon.ts';
+import { FIXTURE, PROGRAM, ROOT, tempDir } from '../support/test-daemon.ts';
 
 const INITIALIZE =
   '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"script","version":"3"}}}\n';

@@ -5,8 +5,9 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { BridgeTransport } from '../../src/client/index.ts';
+import { runCommand } from '../support/command.ts';
 import { RawClient, textOf } from '../support/raw-client.ts';
-import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
 const CONFIG = { mcpServers: { fixture: fixtureServer() } };
 

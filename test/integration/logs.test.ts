@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { putAsideLog } from '../../src/local/bounded-log.ts';
+import { runCommand } from '../support/command.ts';
 import { onTerminal, program } from '../support/lasting-command.ts';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const home = process.env.HOME ?? '';
 const logFile = join(home, '.local/state/mcp-bridge/daemon.log');

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { metricsText } from '../../src/cli/commands/metrics.ts';
 import type { StatusReport } from '../../src/control/report.ts';
+import { runCommand } from '../support/command.ts';
 import { parsePrometheus } from '../support/prometheus-parser.ts';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 test('what the daemon has counted is in it, in a form that the strictest reader takes', async () => {
   const daemon = await TestDaemon.start({

@@ -5,8 +5,9 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
-import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
 const ONE = { mcpServers: { fixture: fixtureServer() } };
 

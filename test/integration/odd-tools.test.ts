@@ -2,8 +2,9 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { type Message, type RawClient, textOf } from '../support/raw-client.ts';
-import { ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const STRANGE = join(ROOT, 'test/fixtures/servers/strange-tools.mjs');
 const MOVERS = ['\u001b', '\u202e'];

@@ -4,8 +4,9 @@ import { spawn } from 'node:child_process';
 import { cpSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { RawClient } from '../support/raw-client.ts';
-import { isAlive, PROGRAM, ROOT, runCommand, tempDir, untilGone } from '../support/test-daemon.ts';
+import { isAlive, PROGRAM, ROOT, tempDir, untilGone } from '../support/test-daemon.ts';
 
 const INITIALIZE =
   '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"script","version":"3"}}}\n';

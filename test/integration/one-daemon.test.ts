@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startDaemon } from '../../src/client/start-daemon.ts';
 import { LockFile } from '../../src/local/lock-file.ts';
+import { runCommand } from '../support/command.ts';
 import { RawClient } from '../support/raw-client.ts';
-import { fixtureServer, PROGRAM, runCommand, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
 const CONFIG = { mcpServers: { fixture: fixtureServer() } };
 const isRoot = process.getuid?.() === 0;

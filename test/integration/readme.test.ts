@@ -4,8 +4,9 @@
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { runExample, typedIn } from '../support/console-page.ts';
-import { fixtureServer, PROGRAM, ROOT, runCommand, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, ROOT, tempDir } from '../support/test-daemon.ts';
 
 interface Home {
   readonly cwd: string;

@@ -3,7 +3,8 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { runCommand } from '../support/command.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 let daemon: TestDaemon;
 let project: string;

@@ -5,8 +5,9 @@ import { execFile } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CommandResult, runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
-import { type CommandResult, fixtureServer, PROGRAM, ROOT, runCommand, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, ROOT, tempDir } from '../support/test-daemon.ts';
 
 const ODD = join(ROOT, 'test/fixtures/servers/odd-tools.mjs');
 const SILENT = { command: process.execPath, args: ['-e', 'setInterval(() => undefined, 1e9)'], startTimeoutMs: 9000 };

@@ -6,9 +6,10 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { listServers, registerServer } from '../../src/registry/index.ts';
+import { runCommand } from '../support/command.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { fixtureServer, PROGRAM, ROOT, runCommand, TestDaemon, untilGone } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, ROOT, TestDaemon, untilGone } from '../support/test-daemon.ts';
 
 const ALL = { 'mcp-bridge/view': 'all' };
 

@@ -6,10 +6,11 @@ import { cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFi
 import { dirname, join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
 import { afterAll, afterEach, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { installGlobally, pack } from '../support/installed-package.ts';
 import { RawClient, textOf } from '../support/raw-client.ts';
 import { endFixtures, httpServer, webSocketServer } from '../support/remote-fixture.ts';
-import { cleanUp, FIXTURE, PROGRAM, ROOT, runCommand, tempDir, untilGone } from '../support/test-daemon.ts';
+import { cleanUp, FIXTURE, PROGRAM, ROOT, tempDir, untilGone } from '../support/test-daemon.ts';
 
 afterEach(endFixtures);
 afterAll(() => expect(cleanUp()).toEqual([]));

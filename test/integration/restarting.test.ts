@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { RawClient, textOf } from '../support/raw-client.ts';
 import { ResumingClient, type Wire, wireOverSocket } from '../support/resuming-client.ts';
 import {
@@ -13,7 +14,6 @@ import {
   isAlive,
   PROGRAM,
   ROOT,
-  runCommand,
   TestDaemon,
   type TestStatus,
   tempDir,

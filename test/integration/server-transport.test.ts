@@ -7,8 +7,9 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { describe, expect, test } from 'vitest';
 import type { BridgeServerOptions, BridgeServerTransport as Built } from '../../src/client/server-transport.ts';
 import { BridgeServerTransport } from '../../src/client/server-transport.ts';
+import { runCommand } from '../support/command.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
-import { ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const IDE = { dialIn: { ide: { description: 'An editor' } }, client: { view: 'all' } };
 

@@ -17,9 +17,10 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { serviceWith } from '../../src/cli/commands/service/service.ts';
 import { fakeHost } from '../support/cli-host.ts';
+import { type CommandResult, runCommand } from '../support/command.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
-import { type CommandResult, PROGRAM, ROOT, runCommand, TestDaemon, untilGone } from '../support/test-daemon.ts';
+import { PROGRAM, ROOT, TestDaemon, untilGone } from '../support/test-daemon.ts';
 
 const NAMES = ['mcp-bridge.service', 'mcp-bridge.socket'];
 const hasAnalyze = spawnSync('systemd-analyze', ['--version']).error === undefined;

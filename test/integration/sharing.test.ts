@@ -3,8 +3,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { textOf } from '../support/raw-client.ts';
-import { cleanUp, ROOT, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { cleanUp, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 afterAll(() => expect(cleanUp()).toEqual([]));
 

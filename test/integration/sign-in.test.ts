@@ -15,9 +15,10 @@ import {
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
 import { endFixtures, startFixture } from '../support/remote-fixture.ts';
-import { PROGRAM, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { PROGRAM, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 afterEach(endFixtures);
 

@@ -1,8 +1,9 @@
 // A person who waits sees for what. A pipe sees nothing of it.
 
 import { expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { onTerminal } from '../support/lasting-command.ts';
-import { fixtureServer, runCommand, TestDaemon } from '../support/test-daemon.ts';
+import { fixtureServer, TestDaemon } from '../support/test-daemon.ts';
 
 const SLOW = fixtureServer({ FIXTURE_SILENT: '1' });
 

@@ -4,9 +4,10 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
 import { onTerminalIn } from '../support/lasting-command.ts';
-import { fixtureServer, runCommand, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, tempDir } from '../support/test-daemon.ts';
 
 let home: string;
 let project: string;

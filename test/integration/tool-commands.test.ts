@@ -8,8 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../../src/cli/commands/call.ts';
 import { tools } from '../../src/cli/commands/tools.ts';
 import { type FakeHost, fakeHost } from '../support/cli-host.ts';
+import { type CommandResult, runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
-import { type CommandResult, fixtureServer, PROGRAM, ROOT, runCommand, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, PROGRAM, ROOT, tempDir } from '../support/test-daemon.ts';
 
 const EVERYTHING = join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
 const ODD = join(ROOT, 'test/fixtures/servers/odd-tools.mjs');

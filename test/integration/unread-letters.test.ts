@@ -5,8 +5,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { RawClient } from '../support/raw-client.ts';
-import { PROGRAM, runCommand, tempDir } from '../support/test-daemon.ts';
+import { PROGRAM, tempDir } from '../support/test-daemon.ts';
 
 let dir: string;
 let path: string;

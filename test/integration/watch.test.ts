@@ -2,8 +2,9 @@
 
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { onTerminal, program } from '../support/lasting-command.ts';
-import { fixtureServer, runCommand, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 test('a pipe gets plain snapshots, with what has happened between them, across a restart of the daemon', async () => {
   const dir = tempDir();

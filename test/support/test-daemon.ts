@@ -1,6 +1,6 @@
 // A real daemon in a process of its own, on a socket in a directory of its own. Ended with everything that it started.
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,29 +20,6 @@ export function cleanUp(): string[] {
   for (const child of running) child.kill('SIGKILL');
   for (const dir of made) rmSync(dir, { recursive: true, force: true });
   return left;
-}
-
-export interface CommandResult {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs the command to its end; in the home of this file of tests, unless it says otherwise. */
-export function runCommand(
-  args: readonly string[],
-  options: { env?: object; cwd?: string; input?: string } = {},
-): Promise<CommandResult> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [PROGRAM, ...args],
-      { env: { ...process.env, ...options.env }, cwd: options.cwd ?? process.env.HOME, maxBuffer: 1 << 28 },
-      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
-    );
-    child.stdin?.on('error', () => undefined); // one that ends without reading it is no failure
-    child.stdin?.end(options.input ?? '');
-  });
 }
 
 export function tempDir(): string {
