@@ -223,7 +223,7 @@ test('answers that a server asks for and does not take are not kept without end'
       'data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"end"}}\n\n',
     );
   };
-  const { url } = await server({ asking }, true);
+  const { url } = await server({ asking });
   const daemon = await TestDaemon.start({ mcpServers: { s: { type: 'http', url } } });
   const client = await daemon.client();
   const before = residentMib(daemon.pid);
