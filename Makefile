@@ -51,7 +51,7 @@ bench-peers: build ## Measure: the bridge beside other gateways, which are fetch
 	node bench/peers.mjs
 
 torture: build ## Kill, stop, flood and starve the bridge, with real processes, and all random tests in full: some twenty minutes
-	RANDOM_RUNS=all npx vitest run --project unit round-trip envelope reference-model sharing-model source-memory shared-settings-model audit-trail held-names layers json-grammar config-document resumable-link
+	RANDOM_RUNS=all npx vitest run round-trip envelope reference-model sharing-model source-memory shared-settings-model audit-trail held-names layers json-grammar config-document resumable-link finder-process
 	node test/torture/run.mjs
 
 soak: build ## Random clients and servers that hang up in the middle of everything: 30 minutes, with fixed and fresh seeds

@@ -10,6 +10,7 @@ import { FinderProcess } from '../../src/daemon/finder-process.ts';
 import { type FindAnswer, type FindRequest, KeptSources, ServerSearch } from '../../src/discovery/finding.ts';
 import { isAsMarked } from '../../src/local/path-mark.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { runs } from '../support/runs.ts';
 import { temporaryDir } from '../support/temporary-dir.ts';
 import { ROOT, untilGone } from '../support/test-daemon.ts';
 
@@ -222,7 +223,7 @@ test('a random schedule of changes, deaths and pauses finds what one process fin
       await compare();
       finder.close();
     }),
-    { numRuns: 12 },
+    { numRuns: runs(20) },
   );
 });
 
