@@ -21,6 +21,9 @@ export interface Bridge {
 
 export type OpenBridge = (config: object) => Promise<Bridge>;
 
+/** The home is empty, so that nothing would be found; a process that looks is not started either. */
+const alone = (config: object): object => ({ ...config, discovery: { enabled: false } });
+
 const inMemory: OpenBridge = (file) => {
   const { config } = validate(withView(file), (path) => path);
   const daemon = new Daemon({
@@ -70,10 +73,10 @@ const inMemory: OpenBridge = (file) => {
   });
 };
 
-const overSocket: OpenBridge = (config) => TestDaemon.start(config);
+const overSocket: OpenBridge = (config) => TestDaemon.start(alone(config));
 
 const throughConnect: OpenBridge = async (config) => {
-  const daemon = await TestDaemon.start(config);
+  const daemon = await TestDaemon.start(alone(config));
   const shims: ChildProcess[] = [];
   return {
     connect: () => {
