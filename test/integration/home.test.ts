@@ -5,7 +5,7 @@ import { chownSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runCommand } from '../support/command.ts';
+import { runProgram } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
 import { fixtureServer, PROGRAM, tempDir } from '../support/test-daemon.ts';
 
@@ -25,7 +25,7 @@ beforeEach(() => {
 afterEach(() => run({}, 'stop'));
 
 const run = (env: object, ...args: string[]) =>
-  runCommand(args, { cwd: join(dir, 'repository'), env: { MCP_BRIDGE_SOCKET: join(dir, 'b.sock'), ...xdg, ...env } });
+  runProgram(args, { cwd: join(dir, 'repository'), env: { MCP_BRIDGE_SOCKET: join(dir, 'b.sock'), ...xdg, ...env } });
 
 const HOMES = [[''], ['.'], ['relative']];
 
