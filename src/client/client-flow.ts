@@ -1,6 +1,6 @@
 // Whether the client should send no more for the moment: the daemon does not take it, or there is none, and enough waits.
 
-import type { ClientLedger } from './conversation.ts';
+import type { ClientLedger } from './client-ledger.ts';
 
 /** While there is no daemon. */
 const MOST_WAITING = 256;

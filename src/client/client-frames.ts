@@ -9,7 +9,7 @@ import { eachFrame, joined } from '../wire/frame-pieces.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { replaced, startsWith } from './bytes.ts';
-import type { ClientLedger, WaitingFrame } from './conversation.ts';
+import type { ClientLedger, WaitingFrame } from './client-ledger.ts';
 import { FrameRun } from './frame-run.ts';
 import { Introduction, introductionLine } from './introduction.ts';
 import { MethodKind, methodKind } from './method-kind.ts';

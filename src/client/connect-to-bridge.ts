@@ -2,7 +2,7 @@
 
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { BRIDGE_OPTIONS, type BridgeOptions, BridgeTransport } from './bridge-transport.ts';
-import { checkOptions, type OptionKinds } from './option-kinds.ts';
+import { checkOptions, type OptionKinds } from './library-options.ts';
 
 /** What the `Client` of either line of the SDK can do. */
 export interface ConnectableClient<Transport> {

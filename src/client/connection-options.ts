@@ -1,7 +1,7 @@
 // What a connection that outlives sockets and daemons is given: whom it serves, and how it gets to a daemon.
 
 import type { Duplex } from 'node:stream';
-import type { ComebackOptions } from './comeback.ts';
+import type { ComebackOptions } from './reconnect-policy.ts';
 import type { ServedClient } from './served-client.ts';
 
 export interface ConnectionOptions extends ComebackOptions {

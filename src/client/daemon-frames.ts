@@ -10,9 +10,9 @@ import { findMembers } from '../wire/json-members.ts';
 import { isRequestId, type RequestId } from '../wire/request-id.ts';
 import { replaced, startsWith } from './bytes.ts';
 import { MOST_LINE, MOST_TEXT } from './client-frames.ts';
-import type { Farewell } from './comeback.ts';
-import type { ClientLedger } from './conversation.ts';
+import type { ClientLedger } from './client-ledger.ts';
 import { type Refusal, readWelcome, type Welcome, withoutResumption } from './introduction.ts';
+import type { Farewell } from './reconnect-policy.ts';
 
 export interface DaemonFramesPorts {
   /** Whole frames for the client, each with its newline. */

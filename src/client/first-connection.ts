@@ -7,7 +7,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { FrameInput } from '../wire/frame-input.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
-import { reconnect } from './reconnection.ts';
+import { reconnect } from './reconnect-loop.ts';
 
 export interface FirstConnection {
   /** Looks again at each attempt. */

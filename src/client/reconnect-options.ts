@@ -2,7 +2,7 @@
 // when the bridge is lost.
 
 import { RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
-import { checkOptions, type OptionKinds, unfit } from './option-kinds.ts';
+import { checkOptions, type OptionKinds, unfit } from './library-options.ts';
 
 export interface ReconnectOptions {
   readonly enabled?: boolean | undefined;

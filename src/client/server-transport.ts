@@ -8,11 +8,11 @@ import { isRecord, membersOf } from '../util/json-value.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { JsonRpcMessage } from './bridge-transport.ts';
 import { valueIn } from './bytes.ts';
-import type { DialIn } from './dial-in.ts';
-import type { DialledLink } from './dialled-link.ts';
+import { checkOptions, type OptionKinds, unfit } from './library-options.ts';
 import { callListener, handMessage } from './listener-call.ts';
-import { checkOptions, type OptionKinds, unfit } from './option-kinds.ts';
 import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
+import type { DialledLink } from './registered-link.ts';
+import type { DialIn } from './server-registration.ts';
 import { marked, unmarked } from './turn-ids.ts';
 
 export interface BridgeServerOptions {
@@ -203,5 +203,5 @@ export class BridgeServerTransport {
 
 /** What is needed to connect is loaded when somebody does. */
 function loadCore() {
-  return Promise.all([import('./locate.ts'), import('./library-start.ts'), import('./dial-in.ts')]);
+  return Promise.all([import('./locate.ts'), import('./library-start.ts'), import('./server-registration.ts')]);
 }

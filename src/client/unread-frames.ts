@@ -2,10 +2,10 @@
 // no server, and what the kernel did not take. It waits for the next daemon, as if it had never been sent.
 
 import type { ClientFrames } from './client-frames.ts';
-import type { Farewell } from './comeback.ts';
-import type { ClientLedger, WaitingFrame } from './conversation.ts';
+import type { ClientLedger, WaitingFrame } from './client-ledger.ts';
 import type { DaemonLink } from './daemon-link.ts';
 import type { OpenRequest } from './open-requests.ts';
+import type { Farewell } from './reconnect-policy.ts';
 
 interface Unread {
   readonly from: number;

@@ -2,8 +2,8 @@
 // gets it again. Its exit code is the server's, as if that had been run by itself.
 
 import { attachProcess } from '../../client/attached-process.ts';
-import { AttachedServer } from '../../client/attached-server.ts';
-import { DialIn, type DialInState, type LeavingReason } from '../../client/dial-in.ts';
+import { AttachedServer } from '../../client/served-process.ts';
+import { DialIn, type DialInState, type LeavingReason } from '../../client/server-registration.ts';
 import { DONE, lineFor } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { locateToUse, type WhereValues } from '../locate.ts';

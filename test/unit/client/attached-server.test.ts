@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { AttachedServer } from '../../../src/client/attached-server.ts';
-import { DialledLink } from '../../../src/client/dialled-link.ts';
+import { DialledLink } from '../../../src/client/registered-link.ts';
+import { AttachedServer } from '../../../src/client/served-process.ts';
 import { marked, unmarked } from '../../../src/client/turn-ids.ts';
 import { type Message, RawClient } from '../../support/raw-client.ts';
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import 'p-retry'; // loaded with the first failure: not in the middle of a test
 import { describe, expect, test } from 'vitest';
-import { type Reconnection, reconnect } from '../../../src/client/reconnection.ts';
+import { type Reconnection, reconnect } from '../../../src/client/reconnect-loop.ts';
 import { AttemptPace } from '../../../src/util/backoff.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

@@ -5,7 +5,7 @@ import { AttemptPace, type ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { RequestId } from '../wire/request-id.ts';
-import { reconnect } from './reconnection.ts';
+import { reconnect } from './reconnect-loop.ts';
 
 export interface ComebackOptions {
   readonly reconnect: ReconnectSettings;

@@ -8,10 +8,10 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
-import { ReconnectPolicy } from './comeback.ts';
-import { type DialInHello, DialledLink } from './dialled-link.ts';
 import { openFirst } from './first-connection.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
+import { ReconnectPolicy } from './reconnect-policy.ts';
+import { type DialInHello, DialledLink } from './registered-link.ts';
 
 export type { DialInState, LeavingReason };
 

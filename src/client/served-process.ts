@@ -6,7 +6,7 @@ import { changedFrame } from '../wire/changed-frame.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
-import type { DialledLink } from './dialled-link.ts';
+import type { DialledLink } from './registered-link.ts';
 import { marked, unmarked } from './turn-ids.ts';
 
 const MAX_FRAME_BYTES = 512 * 1024 * 1024 - 1024;

@@ -4,12 +4,12 @@
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { type Deferred, deferred } from '../util/deferred.ts';
-import { LASTING_REFUSALS } from './comeback.ts';
-import type { ClientLedger } from './conversation.ts';
+import type { ClientLedger } from './client-ledger.ts';
 import type { DaemonFrames } from './daemon-frames.ts';
 import type { DaemonLink } from './daemon-link.ts';
 import type { Refusal, Welcome } from './introduction.ts';
 import { notification } from './own-messages.ts';
+import { LASTING_REFUSALS } from './reconnect-policy.ts';
 
 export interface GreetingOptions {
   readonly link: DaemonLink;

@@ -2,11 +2,11 @@
 // `initialize`: it is told what the client had set and what is unanswered, and the client what may have changed.
 
 import type { ClientFrames } from './client-frames.ts';
-import type { ClientLedger } from './conversation.ts';
-import type { NewSession } from './greeting.ts';
+import type { ClientLedger } from './client-ledger.ts';
 import { MethodKind } from './method-kind.ts';
 import type { OpenRequest } from './open-requests.ts';
 import { errorAnswer, notification, OUTCOME_UNKNOWN, request } from './own-messages.ts';
+import type { NewSession } from './session-resumption.ts';
 
 export interface RenewalPorts {
   /** Sends one frame to the daemon. */
